@@ -1,0 +1,51 @@
+/**
+ * S3 returns the names of user metadata in lower case and takes only ASCII values. The storage layout writes names in
+ * camel case (`originalFilename`) and values in any script. These two functions are the one place where both meet.
+ */
+
+/** Every metadata name of the storage layout. */
+const names = [
+  "agentId",
+  "archivedAt",
+  "inputTokens",
+  "messageCount",
+  "originalFilename",
+  "outputTokens",
+  "partNumber",
+  "sessionId",
+  "sessionKey",
+  "totalTokens",
+  "uploadedAt",
+] as const;
+
+export type MetadataName = (typeof names)[number];
+export type Metadata = Partial<Record<MetadataName, string>>;
+
+const byLowerCase = new Map<string, MetadataName>(names.map((name) => [name.toLowerCase(), name]));
+
+/** For an upload: lower-case names, values percent-encoded so that they are printable ASCII. */
+export function encodeMetadata(metadata: Metadata): Record<string, string> {
+  const encoded: Record<string, string> = {};
+  for (const [name, value] of Object.entries(metadata)) {
+    if (value !== undefined) encoded[name.toLowerCase()] = encodeURIComponent(value.toWellFormed());
+  }
+  return encoded;
+}
+
+/** From a download. Names that the layout does not know are left out; a value that was never encoded stays as it is. */
+export function decodeMetadata(stored: Record<string, string> | undefined): Metadata {
+  const metadata: Metadata = {};
+  for (const [lower, value] of Object.entries(stored ?? {})) {
+    const name = byLowerCase.get(lower.toLowerCase());
+    if (name) metadata[name] = decodeValue(value);
+  }
+  return metadata;
+}
+
+function decodeValue(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * The environment of every function, read once at cold start. The stack sets these variables; local mode sets the
+ * same ones.
+ */
+export interface Environment {
+  tableName: string;
+  bucketName: string;
+  /** The agent function, as Lambda's Invoke takes it (name or ARN). */
+  agentFunction: string;
+  timerFunctionArn: string;
+  scheduleGroup: string;
+  scheduleRoleArn: string;
+  /** Queue that receives schedules which could not be delivered. */
+  deadLetterArn: string;
+  /** Parameter path without a trailing slash, e.g. `/gsv/dev`. */
+  ssmPrefix: string;
+  /** The WebSocket API's callback URL, `https://{api}.execute-api.{region}.amazonaws.com/{stage}`. */
+  webSocketApiEndpoint: string;
+}
+
+const variables: Record<keyof Environment, string> = {
+  tableName: "TABLE_NAME",
+  bucketName: "BUCKET_NAME",
+  agentFunction: "AGENT_FUNCTION",
+  timerFunctionArn: "TIMER_FUNCTION_ARN",
+  scheduleGroup: "SCHEDULE_GROUP",
+  scheduleRoleArn: "SCHEDULE_ROLE_ARN",
+  deadLetterArn: "DEAD_LETTER_ARN",
+  ssmPrefix: "SSM_PREFIX",
+  webSocketApiEndpoint: "WEBSOCKET_API_ENDPOINT",
+};
+
+/**
+ * Reads and checks the environment.
+ * @throws Error that names every missing variable at once.
+ */
+export function readEnvironment(source: Record<string, string | undefined> = process.env): Environment {
+  const missing = Object.values(variables).filter((variable) => !source[variable]);
+  if (missing.length > 0) throw new Error(`missing environment variables: ${missing.join(", ")}`);
+  const entries = Object.entries(variables).map(([field, variable]) => [field, source[variable]]);
+  return Object.fromEntries(entries) as Environment;
+}

@@ -1,0 +1,77 @@
+import type { ErrorShape } from "./errors.ts";
+
+/** Protocol version this gateway speaks; `connect` must ask for it. */
+export const protocolVersion = 1;
+
+/** API Gateway refuses a WebSocket message above this many bytes, in both directions. */
+export const maxFrameBytes = 128 * 1024;
+
+export interface RequestFrame {
+  type: "req";
+  id: string;
+  method: string;
+  params?: unknown;
+}
+
+export interface ResponseFrame {
+  type: "res";
+  id: string;
+  ok: boolean;
+  payload?: unknown;
+  error?: ErrorShape;
+}
+
+export interface EventFrame {
+  type: "evt";
+  event: string;
+  payload?: unknown;
+  seq?: number;
+}
+
+export type Frame = RequestFrame | ResponseFrame | EventFrame;
+
+/**
+ * Reads one WebSocket text message. Returns undefined for what the protocol ignores: text that is not a JSON
+ * object, or whose `type` is unknown. A known type with wrong fields comes back as `{ malformed }`, with the id
+ * where there is one, so that the sender can be told.
+ */
+export function parseFrame(text: string): Frame | { malformed: string; id: string } | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const frame = value as Record<string, unknown>;
+  const id = typeof frame.id === "string" ? frame.id : "";
+  switch (frame.type) {
+    case "req":
+      if (id === "") return { malformed: "id: expected a non-empty string", id };
+      if (typeof frame.method !== "string") return { malformed: "method: expected a string", id };
+      return { type: "req", id, method: frame.method, params: frame.params };
+    case "res":
+      if (id === "") return undefined;
+      return { ...frame, type: "res", id, ok: frame.ok === true } as ResponseFrame;
+    case "evt":
+      if (typeof frame.event !== "string") return undefined;
+      return frame as unknown as EventFrame;
+    default:
+      return undefined;
+  }
+}
+
+/** A successful response to request `id`. */
+export function okFrame(id: string, payload: unknown): ResponseFrame {
+  return { type: "res", id, ok: true, payload };
+}
+
+/** A refusal of request `id`. */
+export function errorFrame(id: string, error: ErrorShape): ResponseFrame {
+  return { type: "res", id, ok: false, error };
+}
+
+/** An event, as pushed to a peer. */
+export function eventFrame(event: string, payload: unknown): EventFrame {
+  return { type: "evt", event, payload };
+}

@@ -1,0 +1,91 @@
+/**
+ * Messages as they are stored and archived: the three roles of the storage layout, in pi-ai's shapes. Declared here,
+ * structurally, so that nothing but the agent function loads pi-ai.
+ */
+export interface TextBlock {
+  type: "text";
+  text: string;
+  textSignature?: string;
+}
+
+export interface ThinkingBlock {
+  type: "thinking";
+  thinking: string;
+  thinkingSignature?: string;
+  redacted?: boolean;
+}
+
+/** An image: `data` is base64. In storage `data` is dropped and `r2Key` names the object that holds the bytes. */
+export interface ImageBlock {
+  type: "image";
+  mimeType: string;
+  data?: string;
+  r2Key?: string;
+}
+
+export interface ToolCallBlock {
+  type: "toolCall";
+  id: string;
+  name: string;
+  arguments: Record<string, unknown>;
+  thoughtSignature?: string;
+}
+
+/** Tokens of one model reply, as the provider reports them. */
+export interface Usage {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  totalTokens: number;
+}
+
+export interface UserMessage {
+  role: "user";
+  content: string | (TextBlock | ImageBlock)[];
+  timestamp: number;
+}
+
+export interface AssistantMessage {
+  role: "assistant";
+  content: (TextBlock | ThinkingBlock | ToolCallBlock)[];
+  api?: string;
+  provider?: string;
+  model?: string;
+  usage?: Usage;
+  stopReason?: string;
+  errorMessage?: string;
+  timestamp: number;
+}
+
+export interface ToolResultMessage {
+  role: "toolResult";
+  toolCallId: string;
+  toolName: string;
+  content: (TextBlock | ImageBlock)[];
+  isError: boolean;
+  timestamp: number;
+}
+
+export type Message = UserMessage | AssistantMessage | ToolResultMessage;
+
+/** The text of a message, blocks joined by a blank line; thinking, images and tool calls left out. */
+export function textOf(message: Message): string {
+  if (typeof message.content === "string") return message.content;
+  const texts: string[] = [];
+  for (const block of message.content) if (block.type === "text" && block.text !== "") texts.push(block.text);
+  return texts.join("\n\n");
+}
+
+/** The tool calls of a message, in the model's order. */
+export function toolCallsOf(message: Message): ToolCallBlock[] {
+  if (message.role !== "assistant") return [];
+  return message.content.filter((block) => block.type === "toolCall");
+}
+
+/** A tool as models and clients see it; `inputSchema` is JSON Schema. */
+export interface ToolDefinition {
+  name: string;
+  description: string;
+  inputSchema: Record<string, unknown>;
+}

@@ -1,0 +1,106 @@
+import * as v from "valibot";
+import { code, PeerError } from "./errors.ts";
+import {
+  connectParams,
+  count,
+  idField,
+  jsonObject,
+  pathField,
+  resetPolicyField,
+  sessionKeyField,
+  sessionSettingsField,
+} from "./schemas.ts";
+
+const nothing = v.optional(v.object({}), {});
+const ofSession = v.object({ sessionKey: sessionKeyField });
+const agentId = v.optional(idField);
+
+/** Scopes a token can carry. `admin` includes the others. */
+export const scopes = ["client", "node", "channel", "admin"] as const;
+export type Scope = (typeof scopes)[number];
+
+/** The schema of every method's params: the one place where a method's input is declared. */
+export const methodParams = {
+  connect: connectParams,
+  "chat.send": v.object({
+    sessionKey: sessionKeyField,
+    message: v.pipe(v.string(), v.minLength(1)),
+    runId: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(128))),
+  }),
+  "tools.list": nothing,
+  "tool.invoke": v.object({ tool: idField, args: v.optional(jsonObject, {}) }),
+  "tool.request": v.object({
+    callId: v.pipe(v.string(), v.minLength(1), v.maxLength(512)),
+    tool: idField,
+    args: v.optional(jsonObject, {}),
+    sessionKey: sessionKeyField,
+  }),
+  "tool.result": v.object({
+    callId: v.pipe(v.string(), v.minLength(1), v.maxLength(2048)),
+    result: v.optional(v.unknown()),
+    error: v.optional(v.string()),
+  }),
+  "logs.get": v.optional(v.object({ nodeId: v.optional(idField), lines: v.optional(count(1, 5000), 100) }), {
+    lines: 100,
+  }),
+  "logs.result": v.object({
+    callId: v.pipe(v.string(), v.minLength(1), v.maxLength(2048)),
+    lines: v.optional(v.pipe(v.array(v.string()), v.maxLength(5000)), []),
+    truncated: v.optional(v.boolean(), false),
+    error: v.optional(v.string()),
+  }),
+  "config.get": v.optional(v.object({ path: v.optional(v.pipe(v.string(), v.maxLength(512))) }), {}),
+  "config.set": v.object({ path: v.pipe(v.string(), v.minLength(1), v.maxLength(512)), value: v.unknown() }),
+  "sessions.list": v.optional(
+    v.object({ offset: v.optional(count(0, 1_000_000), 0), limit: v.optional(count(1, 1000), 100) }),
+    { offset: 0, limit: 100 },
+  ),
+  "session.get": ofSession,
+  "session.stats": ofSession,
+  "session.patch": v.object({
+    sessionKey: sessionKeyField,
+    settings: v.optional(sessionSettingsField),
+    label: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(200)))),
+    resetPolicy: v.optional(v.nullable(resetPolicyField)),
+  }),
+  "session.reset": ofSession,
+  "session.preview": v.object({ sessionKey: sessionKeyField, limit: v.optional(count(1, 1000)) }),
+  "workspace.list": v.optional(
+    v.object({ path: v.optional(v.pipe(v.string(), v.maxLength(1024)), ""), agentId }),
+    { path: "" },
+  ),
+  "workspace.read": v.object({ path: pathField, agentId }),
+  "workspace.write": v.object({ path: pathField, content: v.string(), agentId }),
+  "workspace.delete": v.object({ path: pathField, agentId }),
+  "token.create": v.object({
+    name: v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(64)),
+    scopes: v.optional(v.pipe(v.array(v.picklist(scopes)), v.minLength(1)), ["client"]),
+  }),
+  "token.list": nothing,
+  "token.revoke": v.object({ id: idField }),
+} as const;
+
+export type Method = keyof typeof methodParams;
+export type Params<M extends Method> = v.InferOutput<(typeof methodParams)[M]>;
+
+/** Every method, in the order of the table: what `hello-ok` lists. */
+export const methods = Object.keys(methodParams) as Method[];
+
+/** Events this gateway may send. */
+export const events = ["chat", "tool.invoke", "tool.result", "logs.get"] as const;
+
+export function isMethod(name: string): name is Method {
+  return Object.hasOwn(methodParams, name);
+}
+
+/**
+ * Checks a method's params against its schema and fills in defaults.
+ * @throws PeerError 400 whose message names the first field at fault, e.g. `sessionKey: Invalid type: …`.
+ */
+export function parseParams<M extends Method>(method: M, params: unknown): Params<M> {
+  const result = v.safeParse(methodParams[method], params ?? undefined, { abortEarly: true });
+  if (result.success) return result.output as Params<M>;
+  const issue = result.issues[0];
+  const field = v.getDotPath(issue) ?? "params";
+  throw new PeerError(code.badRequest, `${field}: ${issue.message}`);
+}
