@@ -1,0 +1,72 @@
+import type { Configuration, ModelConfiguration } from "../../shared/configuration/schema.ts";
+import { type NodeTool, nodeTools } from "../../shared/node-tools.ts";
+import type { ToolDefinition } from "../../shared/protocol/messages.ts";
+import { listPeers, type PeerRecord } from "../../shared/registry.ts";
+import { agentIdOf, sessionKind } from "../../shared/session/key.ts";
+import { effectiveModel } from "../../shared/session/model-choice.ts";
+import { keyRules } from "../../shared/session/routing.ts";
+import type { Run, SessionState } from "../../shared/session/state.ts";
+import type { WorkspaceLoader } from "../../shared/workspace/load.ts";
+import { type Audience, audienceOf } from "../../shared/workspace/privacy.ts";
+import { assemblePrompt } from "../../shared/workspace/prompt.ts";
+import type { Agent } from "./agent.ts";
+import { nativeTools } from "./tools/index.ts";
+
+/** Loads the workspace files that prompts are made of. */
+export type PromptSource = WorkspaceLoader;
+
+/** What a model call sees besides the messages. */
+export interface TurnContext {
+  configuration: Configuration;
+  model: ModelConfiguration;
+  systemPrompt: string;
+  tools: ToolDefinition[];
+  /** The tools of connected nodes, by the name that the model uses. */
+  nodeTools: Map<string, NodeTool>;
+  nodes: PeerRecord[];
+  audience: Audience;
+  agentId: string;
+}
+
+/** Gathers configuration, workspace files and connected nodes, all at once. */
+export async function loadContext(
+  agent: Pick<Agent, "configuration" | "prompts" | "table" | "now">,
+  state: SessionState,
+  run: Run,
+): Promise<TurnContext> {
+  const { sessionKey } = state;
+  const agentId = agentIdOf(sessionKey);
+  const now = agent.now();
+  const nodesListed = listPeers(agent.table, "node", now);
+  const configuration = await agent.configuration.load();
+  const kind = sessionKind(sessionKey, keyRules(configuration));
+  const audience = audienceOf(kind);
+  const timezone = configuration.userTimezone;
+  const [nodes, files] = await Promise.all([nodesListed, agent.prompts.load({ agentId, ...audience, now })]);
+  const model = effectiveModel(configuration, sessionKey, state.settings, run.overrides);
+  const offered = nodeTools(nodes);
+  const native = Object.values(nativeTools).map((tool) => tool.definition);
+  const tools = [...native, ...[...offered.values()].map((tool) => tool.definition)];
+  const ofAgent = configuration.agents.list.find((one) => one.id === agentId);
+  const { text } = assemblePrompt({
+    basePrompt: state.settings.systemPrompt ?? ofAgent?.systemPrompt ?? configuration.systemPrompt,
+    tools,
+    files,
+    skills: [],
+    runtime: {
+      agentId,
+      sessionKey,
+      sessionKind: kind,
+      model: `${model.provider}/${model.id}`,
+      timezone,
+      ...(run.origin.kind === "channel" ? { channel: run.origin.channel } : {}),
+      hosts: nodes.map((node) => ({
+        nodeId: node.id,
+        ...(node.runtime?.hostOs ? { os: node.runtime.hostOs } : {}),
+        tools: (node.tools ?? []).map((tool) => tool.name),
+      })),
+      now: run.startedAt,
+    },
+  });
+  return { configuration, model, systemPrompt: text, tools, nodeTools: offered, nodes, audience, agentId };
+}

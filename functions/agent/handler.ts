@@ -1,0 +1,55 @@
+import type { Context } from "aws-lambda";
+import { openBucket } from "../../shared/aws/bucket.ts";
+import { openAgent } from "../../shared/aws/invoke.ts";
+import { openSchedules } from "../../shared/aws/schedules.ts";
+import { openSecrets } from "../../shared/aws/secrets.ts";
+import { openSockets } from "../../shared/aws/sockets.ts";
+import { openTable } from "../../shared/aws/table.ts";
+import { createBroadcast } from "../../shared/broadcast.ts";
+import { createChannelSender } from "../../shared/channels/sender.ts";
+import { readEnvironment } from "../../shared/config.ts";
+import { openConfiguration } from "../../shared/configuration/store.ts";
+import { once, wrapHandler } from "../../shared/handler.ts";
+import { openWorkspace } from "../../shared/workspace/files.ts";
+import { createWorkspaceLoader } from "../../shared/workspace/load.ts";
+import type { Agent } from "./agent.ts";
+import { createHistory } from "./history.ts";
+import { createCallModel } from "./model.ts";
+import { holdSession } from "./run.ts";
+
+/** What wakes the agent: there is, or may be, something to do in a session. A repeat is harmless. */
+export interface AgentEvent {
+  sessionKey: string;
+}
+
+const agent = once((): Agent => {
+  const environment = readEnvironment();
+  const now = Date.now;
+  const table = openTable(environment.tableName);
+  const bucket = openBucket(environment.bucketName);
+  const sockets = openSockets(environment.webSocketApiEndpoint);
+  const secrets = openSecrets(environment.ssmPrefix);
+  const configuration = openConfiguration(table, secrets);
+  return {
+    table,
+    bucket,
+    sockets,
+    schedules: openSchedules(environment),
+    wake: openAgent(environment.agentFunction),
+    configuration,
+    broadcast: createBroadcast(table, sockets, now),
+    workspace: openWorkspace(bucket),
+    prompts: createWorkspaceLoader(bucket),
+    history: createHistory(table),
+    callModel: createCallModel(secrets),
+    channels: createChannelSender({ table, secrets, configuration, now }),
+    now,
+  };
+});
+
+export const handler = wrapHandler<AgentEvent, void>(
+  "agent",
+  (event, context: Context) =>
+    holdSession(agent(), event.sessionKey, () => context.getRemainingTimeInMillis()),
+  { fields: ({ sessionKey }) => ({ sessionKey }) },
+);

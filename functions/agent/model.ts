@@ -1,0 +1,159 @@
+import type { Api, Model, Message as PiMessage, Tool } from "@earendil-works/pi-ai";
+import type { Secrets } from "../../shared/aws/secrets.ts";
+import type { ModelConfiguration } from "../../shared/configuration/schema.ts";
+import type { AssistantMessage, Message, ToolDefinition } from "../../shared/protocol/messages.ts";
+import type { ThinkingLevel } from "../../shared/protocol/schemas.ts";
+import {
+  bedrockProvider,
+  compatibleProvider,
+  type LoadedProvider,
+  loadCompatible,
+  loadProvider,
+} from "./providers.ts";
+
+/** Limits of a model that no catalogue knows: small enough for most servers. Tokens. */
+const unknownModel = { contextWindow: 128_000, maxTokens: 8192 };
+
+/** Tries of one call within the provider's client, on connection errors, 429 and 5xx. */
+const maxRetries = 2;
+
+export interface ModelCall {
+  model: ModelConfiguration;
+  thinkingLevel?: ThinkingLevel;
+  /** Most tokens of the answer; absent: the model's own limit. */
+  maxTokens?: number;
+  systemPrompt: string;
+  /** A whole transcript: every tool call is answered. */
+  messages: readonly Message[];
+  tools: readonly ToolDefinition[];
+  /** Lets providers keep a conversation's prompt cache together. */
+  sessionId: string;
+  signal: AbortSignal;
+  timeoutMs: number;
+  onText(text: string): void;
+}
+
+/** A failure of the model is a value: it ends the turn with a message, not the function with an error. */
+export type ModelOutcome =
+  | { status: "answered"; message: AssistantMessage }
+  | { status: "aborted" }
+  /** `overflow`: the conversation is too long for the model. */
+  | { status: "failed"; error: string; overflow: boolean };
+
+/** Calls a model, streaming its text. Does not throw for what the provider or the configuration gets wrong. */
+export type CallModel = (call: ModelCall) => Promise<ModelOutcome>;
+
+export function createCallModel(secrets: Secrets): CallModel {
+  return async (call) => {
+    const resolved = await resolveModel(secrets, call.model);
+    if ("error" in resolved) return { status: "failed", error: resolved.error, overflow: false };
+    const { normalizeContext } = await import("@earendil-works/pi-ai/utils/transcript");
+    const { isContextOverflow } = await import("@earendil-works/pi-ai/utils/overflow");
+    const timeout = AbortSignal.timeout(call.timeoutMs);
+    const { model, provider, apiKey } = resolved;
+    const context = normalizeContext({
+      systemPrompt: call.systemPrompt,
+      messages: [...call.messages] as PiMessage[],
+      tools: call.tools.map(toTool),
+    });
+    try {
+      const stream = provider.streamSimple(model, context, {
+        apiKey,
+        signal: AbortSignal.any([call.signal, timeout]),
+        maxRetries,
+        sessionId: call.sessionId,
+        ...(call.maxTokens ? { maxTokens: call.maxTokens } : {}),
+        ...(call.thinkingLevel && call.thinkingLevel !== "off" ? { reasoning: call.thinkingLevel } : {}),
+      });
+      for await (const event of stream) if (event.type === "text_delta") call.onText(event.delta);
+      const message = await stream.result();
+      if (call.signal.aborted) return { status: "aborted" };
+      if (timeout.aborted) return failed(`the model did not answer within ${call.timeoutMs / 1000} s`);
+      if (message.stopReason === "error" || message.stopReason === "aborted") {
+        return {
+          ...failed(message.errorMessage ?? "unknown error"),
+          overflow: isContextOverflow(message, model.contextWindow),
+        };
+      }
+      return { status: "answered", message: toStored(message) };
+    } catch (error) {
+      if (call.signal.aborted) return { status: "aborted" };
+      return failed(error instanceof Error ? error.message : String(error));
+    }
+  };
+}
+
+function failed(error: string) {
+  return { status: "failed", error: `LLM error: ${error}`, overflow: false } as const;
+}
+
+interface Resolved {
+  provider: LoadedProvider;
+  model: Model<Api>;
+  apiKey: string;
+}
+
+async function resolveModel(
+  secrets: Secrets,
+  chosen: ModelConfiguration,
+): Promise<Resolved | { error: string }> {
+  const known = await loadProvider(chosen.provider);
+  if (!known && !chosen.baseUrl) return { error: `Model not found: ${chosen.provider}/${chosen.id}` };
+  const provider = known ?? (await loadCompatible());
+  const listed = provider.models.find((model) => model.id === chosen.id);
+  if (!listed && known && chosen.provider !== bedrockProvider && !chosen.baseUrl) {
+    return { error: `Model not found: ${chosen.provider}/${chosen.id}` };
+  }
+  const apiKey = await secrets.get(`apiKeys.${chosen.provider}`);
+  const keyless = chosen.provider === bedrockProvider || chosen.baseUrl !== undefined;
+  if (!apiKey && !keyless) return { error: `API key not configured for provider: ${chosen.provider}` };
+  const model = withConfiguration(listed ?? unlisted(chosen, provider), chosen);
+  // Clients refuse to start without any key; servers without keys ignore it.
+  const placeholder = chosen.provider === bedrockProvider ? "" : "none";
+  return { provider, model, apiKey: apiKey ?? placeholder };
+}
+
+function unlisted(chosen: ModelConfiguration, provider: LoadedProvider): Model<Api> {
+  const sibling = provider.models[0];
+  return {
+    id: chosen.id,
+    name: chosen.id,
+    api: sibling?.api ?? "openai-completions",
+    provider: sibling?.provider ?? compatibleProvider,
+    baseUrl: sibling?.baseUrl ?? "",
+    reasoning: false,
+    input: ["text", "image"],
+    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+    ...unknownModel,
+  };
+}
+
+function withConfiguration(model: Model<Api>, chosen: ModelConfiguration): Model<Api> {
+  const { baseUrl, contextWindow, maxTokens } = chosen;
+  return {
+    ...model,
+    ...(baseUrl ? { baseUrl } : {}),
+    ...(contextWindow ? { contextWindow } : {}),
+    ...(maxTokens ? { maxTokens } : {}),
+  };
+}
+
+function toTool({ name, description, inputSchema }: ToolDefinition): Tool {
+  return { name, description, parameters: inputSchema };
+}
+
+/** What is kept of a reply: everything that the provider needs to see again, without the client's diagnostics. */
+function toStored(message: Extract<PiMessage, { role: "assistant" }>): AssistantMessage {
+  const { content, api, provider, model, usage, stopReason, timestamp } = message;
+  const { input, output, cacheRead, cacheWrite, totalTokens } = usage;
+  return {
+    role: "assistant",
+    content: content as AssistantMessage["content"],
+    api,
+    provider,
+    model,
+    usage: { input, output, cacheRead, cacheWrite, totalTokens },
+    stopReason,
+    timestamp,
+  };
+}

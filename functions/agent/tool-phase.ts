@@ -1,0 +1,212 @@
+import * as v from "valibot";
+import { set } from "../../shared/aws/expression.ts";
+import type { ItemValue } from "../../shared/aws/table.ts";
+import { log, logError } from "../../shared/log.ts";
+import { PeerError } from "../../shared/protocol/errors.ts";
+import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from "../../shared/protocol/messages.ts";
+import {
+  type CallAddress,
+  type CallOutcome,
+  putIntent,
+  putOutcome,
+  readOutcomes,
+  recordResult,
+  settleIntent,
+} from "../../shared/session/calls.ts";
+import { duePartition, type PendingCall, type Run } from "../../shared/session/state.ts";
+import { writeMessages } from "../../shared/session/transcript.ts";
+import type { Agent } from "./agent.ts";
+import type { TurnContext } from "./context.ts";
+import { dispatchCall, type NodeCall } from "./dispatch.ts";
+import type { Hold } from "./hold.ts";
+import { toolResultEvent, toResultMessage } from "./results.ts";
+import { nativeTools } from "./tools/index.ts";
+import type { NativeOutcome, NativeTool } from "./tools/native.ts";
+
+/** A tool call of the model, and how it is carried out. */
+type PlannedCall = { call: ToolCallBlock } & (
+  | { by: "node"; node: NodeCall }
+  | { by: "gateway"; tool: NativeTool; args: unknown }
+  | { by: "nobody"; error: string }
+);
+
+const timedOutText = (run: Run) =>
+  `the tool did not answer in time${run.deadline ? ` (by ${new Date(run.deadline).toISOString()})` : ""}`;
+
+/** Decides for each call who carries it out; what cannot be carried out has its error already. */
+export async function planCalls(
+  agent: Agent,
+  hold: Hold,
+  turn: TurnContext,
+  runId: string,
+  calls: readonly ToolCallBlock[],
+): Promise<PlannedCall[]> {
+  const planned = calls.map(async (call): Promise<PlannedCall> => {
+    const native = Object.hasOwn(nativeTools, call.name) ? nativeTools[call.name] : undefined;
+    if (native)
+      return planNative(agent, turn, { sessionKey: hold.sessionKey, runId, callId: call.id }, call, native);
+    const found = turn.nodeTools.get(call.name);
+    if (!found) return { call, by: "nobody", error: `Tool not found: ${call.name}` };
+    const payload = { tool: found.bareName, args: call.arguments };
+    return { call, by: "node", node: { nodeId: found.node.id, event: "tool.invoke", payload } };
+  });
+  return Promise.all(planned);
+}
+
+/** A native tool that asks a node is a node's call; to find out, it is asked here: such tools do nothing else. */
+async function planNative(
+  agent: Agent,
+  turn: TurnContext,
+  address: CallAddress,
+  call: ToolCallBlock,
+  tool: NativeTool,
+): Promise<PlannedCall> {
+  const parsed = v.safeParse(tool.schema, call.arguments, { abortEarly: true });
+  if (!parsed.success) {
+    const [issue] = parsed.issues;
+    return { call, by: "nobody", error: `${v.getDotPath(issue) ?? "arguments"}: ${issue.message}` };
+  }
+  if (!tool.asksNode) return { call, by: "gateway", tool, args: parsed.output };
+  const outcome = await runGuarded(tool, parsed.output, { agent, turn, address });
+  if ("ask" in outcome) return { call, by: "node", node: outcome.ask };
+  return { call, by: "nobody", error: outcome.ok ? "no node was asked" : outcome.error };
+}
+
+/** The calls that a node is to answer, as META holds them. */
+export function pendingCalls(planned: readonly PlannedCall[]): Record<string, PendingCall> {
+  const pending: Record<string, PendingCall> = {};
+  for (const one of planned) {
+    if (one.by === "node") pending[one.call.id] = { nodeId: one.node.nodeId, tool: one.call.name };
+  }
+  return pending;
+}
+
+/**
+ * Sends the calls of nodes, all at once, and runs those of the gateway one after the other, in the model's order.
+ * `done` holds what is known of them already: after a crash, what is done is not done again.
+ */
+export async function carryOut(
+  agent: Agent,
+  hold: Hold,
+  turn: TurnContext,
+  run: Run,
+  planned: readonly PlannedCall[],
+  done: ReadonlyMap<string, unknown> = new Map(),
+): Promise<void> {
+  const open = planned.filter((one) => !done.has(one.call.id));
+  const addressOf = (one: PlannedCall) => ({
+    sessionKey: hold.sessionKey,
+    runId: run.runId,
+    callId: one.call.id,
+  });
+  const sent = open.map(async (one) => {
+    if (one.by !== "node" || !(one.call.id in run.pending)) return;
+    const error = await dispatchCall(agent, addressOf(one), one.node);
+    if (error) await recordResult(agent.table, addressOf(one), one.node.nodeId, { error }, agent.now());
+  });
+  const native = async () => {
+    for (const one of open) {
+      if (one.by === "gateway") await runNative(agent, turn, addressOf(one), one.tool, one.args);
+      // A call that waits for its node keeps waiting, whether or not the node is connected at this moment.
+      else if (one.by === "nobody" && !(one.call.id in run.pending)) {
+        await putOutcome(agent.table, addressOf(one), { error: one.error }, agent.now());
+      }
+    }
+  };
+  await Promise.all([...sent, native()]);
+}
+
+async function runNative(
+  agent: Agent,
+  turn: TurnContext,
+  address: CallAddress,
+  tool: NativeTool,
+  args: unknown,
+): Promise<void> {
+  const { sessionKey, runId } = address;
+  log("tool.native", { sessionKey, runId, tool: tool.definition.name });
+  if (!tool.repeatable && !(await putIntent(agent.table, address, agent.now()))) return;
+  const outcome: CallOutcome = { result: await runGuarded(tool, args, { agent, turn, address }) };
+  if (tool.repeatable) await putOutcome(agent.table, address, outcome, agent.now());
+  else await settleIntent(agent.table, address, outcome);
+}
+
+/** A failing tool is the model's to mend, never the turn's end. */
+async function runGuarded(
+  tool: NativeTool,
+  args: unknown,
+  context: Parameters<NativeTool["run"]>[1],
+): Promise<NativeOutcome> {
+  try {
+    return await tool.run(args as never, context);
+  } catch (error) {
+    if (error instanceof PeerError) return { ok: false, error: error.message };
+    logError("tool.failed", error, { tool: tool.definition.name, sessionKey: context.address.sessionKey });
+    return { ok: false, error: "internal error" };
+  }
+}
+
+/**
+ * Puts the results of all calls into the transcript and moves the run on to its next model call. The caller may begin
+ * that call while this is being written. Returns the messages at once, and the write as `committed`.
+ */
+export async function collectResults(
+  agent: Agent,
+  hold: Hold,
+  run: Run,
+  reply: AssistantMessage,
+): Promise<{ run: Run; messages: ReturnType<typeof toResultMessage>[]; commit(): Promise<void> }> {
+  const outcomes = await readOutcomes(agent.table, hold.sessionKey, run.runId);
+  const late = new Set(run.timedOut ?? []);
+  const messages = toolCallsOf(reply).map((call) => {
+    const known = late.has(call.id) ? undefined : outcomes.get(call.id);
+    const outcome =
+      known === "interrupted"
+        ? { error: "interrupted, outcome unknown" }
+        : (known ?? { error: timedOutText(run) });
+    return toResultMessage(call, outcome, agent.now());
+  });
+  const { runId, startedAt, origin, overrides } = run;
+  const next: Run = {
+    runId,
+    startedAt,
+    origin,
+    ...(overrides ? { overrides } : {}),
+    phase: "model",
+    step: run.step + 1,
+    attempt: 1,
+    pending: {},
+    pendingCount: 0,
+  };
+  const commit = async () => {
+    const { sessionId, head } = hold.state;
+    await writeMessages(agent.table, hold.lease, sessionId, head + 1, messages);
+    await hold.commit([
+      set("head", head + messages.length),
+      set("run", next as unknown as ItemValue),
+      set("duePk", duePartition),
+      set("dueAt", agent.now()),
+    ]);
+    agent.history.extend(hold.state, messages);
+  };
+  return { run: next, messages, commit };
+}
+
+/** Tells clients what a run's tools returned. */
+export async function announceResults(
+  agent: Agent,
+  sessionKey: string,
+  runId: string,
+  reply: AssistantMessage,
+  messages: readonly ReturnType<typeof toResultMessage>[],
+): Promise<void> {
+  const clients = await agent.broadcast.clients();
+  const calls = new Map(toolCallsOf(reply).map((call) => [call.id, call]));
+  for (const message of messages) {
+    const call = calls.get(message.toolCallId);
+    if (call) {
+      const event = toolResultEvent(sessionKey, runId, call, message);
+      await agent.broadcast.send(clients, "tool.result", event, { ...event, args: {} });
+    }
+  }
+}

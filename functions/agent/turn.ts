@@ -1,0 +1,335 @@
+import { createHash } from "node:crypto";
+import { remove, type Step, set } from "../../shared/aws/expression.ts";
+import type { ItemValue } from "../../shared/aws/table.ts";
+import { log } from "../../shared/log.ts";
+import { type AssistantMessage, type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
+import { readOutcomes } from "../../shared/session/calls.ts";
+import { effectiveThinking } from "../../shared/session/model-choice.ts";
+import {
+  type InboxEntry,
+  type Run,
+  type SessionState,
+  sessionPartition,
+} from "../../shared/session/state.ts";
+import { writeMessages } from "../../shared/session/transcript.ts";
+import type { Agent } from "./agent.ts";
+import { loadContext, type TurnContext } from "./context.ts";
+import { streamDeltas } from "./deltas.ts";
+import { repairTranscript } from "./history.ts";
+import type { Hold } from "./hold.ts";
+import type { ModelOutcome } from "./model.ts";
+import { announceResults, carryOut, collectResults, pendingCalls, planCalls } from "./tool-phase.ts";
+
+/** A step that crashed this often is not tried again: something in it kills the function. */
+const maxAttempts = 4;
+
+/** A run that calls tools this many times in a row is ended: it is going in circles. */
+const maxSteps = 200;
+
+const typingEveryMs = 4000;
+
+/** Accepted ids that are remembered, so that a repeat of one is dropped. */
+const rememberedIds = 50;
+
+/** Begins the run of a message: the user's message is committed while the model is called already. */
+export async function beginRun(
+  agent: Agent,
+  hold: Hold,
+  entry: Extract<InboxEntry, { kind: "message" }>,
+): Promise<void> {
+  const { state } = hold;
+  const now = agent.now();
+  const message: Message = { role: "user", content: entry.text, timestamp: entry.at };
+  const run: Run = {
+    runId: entry.id,
+    phase: "model",
+    step: 0,
+    attempt: 1,
+    startedAt: now,
+    origin: entry.origin,
+    ...(entry.overrides ? { overrides: entry.overrides } : {}),
+    pending: {},
+    pendingCount: 0,
+  };
+  log("run.start", { sessionKey: hold.sessionKey, runId: run.runId });
+  const before = await agent.history.load(state);
+  const commit = async () => {
+    await writeMessages(agent.table, hold.lease, state.sessionId, state.head + 1, [message]);
+    await hold.commitEntry(entry, [
+      set("head", state.head + 1),
+      set("run", run as unknown as ItemValue),
+      set("updatedAt", now),
+      set("listPk", sessionPartition),
+      set("listSk", now),
+      ...forgetOldIds(state),
+    ]);
+    agent.history.extend(hold.state, [message]);
+  };
+  await modelStep(agent, hold, run, [...before, message], commit);
+}
+
+/** Repeats a model step that an earlier invocation did not finish. */
+export async function resumeModel(agent: Agent, hold: Hold, run: Run): Promise<void> {
+  const again: Run = { ...run, attempt: run.attempt + 1 };
+  log("run.resume", { sessionKey: hold.sessionKey, runId: run.runId, attempt: again.attempt });
+  if (again.attempt > maxAttempts) {
+    return failRun(agent, hold, `LLM error: the turn was interrupted ${run.attempt} times`);
+  }
+  const messages = await agent.history.load(hold.state);
+  await modelStep(agent, hold, again, messages, async () => {
+    await hold.commit([set(["run", "attempt"], again.attempt)]);
+  });
+}
+
+/**
+ * Waits for the tools of a run, or takes their results and goes on.
+ * @returns true when the session was let go to wait
+ */
+export async function toolsStep(agent: Agent, hold: Hold, run: Run): Promise<boolean> {
+  const messages = await agent.history.load(hold.state);
+  const reply = messages.at(-1);
+  if (reply?.role !== "assistant") {
+    await failRun(agent, hold, "LLM error: the calls that this turn waits for are missing");
+    return false;
+  }
+  const outcomes = await readOutcomes(agent.table, hold.sessionKey, run.runId);
+  const timedOut = new Set(run.timedOut ?? []);
+  const open = toolCallsOf(reply).filter((call) => !outcomes.has(call.id) && !timedOut.has(call.id));
+  if (open.length > 0) {
+    // Only after a crash: in a run without one, what is not pending was done before the session was let go.
+    await scheduleTimeout(agent, hold.sessionKey, run);
+    const turn = await loadContext(agent, hold.state, run);
+    await carryOut(agent, hold, turn, run, await planCalls(agent, hold, turn, run.runId, open));
+  }
+  if (run.pendingCount > 0 && (await hold.releaseWaiting(run.deadline ?? agent.now()))) return true;
+  const now = hold.state.run;
+  if (now?.phase === "tools" && now.pendingCount === 0 && hold.state.stop !== now.runId) {
+    await continueWithResults(agent, hold, now, reply, messages);
+  }
+  return false;
+}
+
+async function continueWithResults(
+  agent: Agent,
+  hold: Hold,
+  run: Run,
+  reply: AssistantMessage,
+  messages: readonly Message[],
+): Promise<void> {
+  const collected = await collectResults(agent, hold, run, reply);
+  const announced = announceResults(agent, hold.sessionKey, run.runId, reply, collected.messages);
+  await modelStep(agent, hold, collected.run, [...messages, ...collected.messages], collected.commit);
+  await announced;
+}
+
+/** One model call and what follows from it. `commit` writes what led to it, while the model is called already. */
+async function modelStep(
+  agent: Agent,
+  hold: Hold,
+  run: Run,
+  messages: readonly Message[],
+  commit: () => Promise<void>,
+): Promise<void> {
+  const lost = new AbortController();
+  const committed = commit().catch((error: unknown) => {
+    lost.abort();
+    throw error;
+  });
+  const called = callModel(agent, hold, run, messages, lost.signal);
+  const [, { outcome, turn }] = await Promise.all([committed, called]);
+  if (outcome.status === "aborted") return;
+  if (outcome.status === "failed") return failRun(agent, hold, outcome.error);
+  const reply = outcome.message;
+  const calls = toolCallsOf(reply);
+  if (calls.length === 0 && textOf(reply) === "") return failRun(agent, hold, "LLM returned empty response");
+  if (calls.length === 0) return commitReply(agent, hold, run, reply);
+  if (run.step >= maxSteps)
+    return failRun(agent, hold, `LLM error: stopped after ${maxSteps} rounds of tool calls`);
+  await commitCalls(agent, hold, run, reply, turn);
+}
+
+async function callModel(
+  agent: Agent,
+  hold: Hold,
+  run: Run,
+  messages: readonly Message[],
+  lost: AbortSignal,
+): Promise<{ outcome: ModelOutcome; turn: TurnContext }> {
+  const { state } = hold;
+  const recipients = agent.broadcast.clients();
+  recipients.catch(() => {});
+  const turn = await loadContext(agent, state, run);
+  const deltas = streamDeltas(agent.broadcast, hold.sessionKey, run, recipients);
+  const typing = keepTyping(agent, run);
+  const thinkingLevel = effectiveThinking(state.settings, run.overrides);
+  const { maxTokens } = state.settings;
+  const outcome = await agent.callModel({
+    model: turn.model,
+    ...(thinkingLevel ? { thinkingLevel } : {}),
+    ...(maxTokens ? { maxTokens } : {}),
+    systemPrompt: turn.systemPrompt,
+    messages: repairTranscript(messages),
+    tools: turn.tools,
+    sessionId: state.sessionId,
+    signal: AbortSignal.any([hold.interrupted, lost]),
+    timeoutMs: turn.configuration.timeouts.llmMs,
+    onText: (text) => deltas.add(text),
+  });
+  clearInterval(typing);
+  await deltas.end();
+  return { outcome, turn };
+}
+
+/** Platforms show "typing" for a few seconds only, so it is said again while the model works. */
+function keepTyping(agent: Agent, run: Run): NodeJS.Timeout | undefined {
+  if (run.origin.kind !== "channel") return undefined;
+  const say = () => void agent.channels.typing(run.origin);
+  say();
+  return setInterval(say, typingEveryMs);
+}
+
+/** Commits a reply that calls tools, starts them, and tells clients what the model said on the way. */
+async function commitCalls(
+  agent: Agent,
+  hold: Hold,
+  run: Run,
+  reply: AssistantMessage,
+  turn: TurnContext,
+): Promise<void> {
+  const planned = await planCalls(agent, hold, turn, run.runId, toolCallsOf(reply));
+  const pending = pendingCalls(planned);
+  const waiting: Run = {
+    ...run,
+    phase: "tools",
+    attempt: 1,
+    pending,
+    pendingCount: Object.keys(pending).length,
+    deadline: agent.now() + turn.configuration.timeouts.toolMs,
+  };
+  const scheduled = waiting.pendingCount > 0 ? scheduleTimeout(agent, hold.sessionKey, waiting) : undefined;
+  await commitMessage(agent, hold, reply, [set("run", waiting as unknown as ItemValue)]);
+  await scheduled;
+  const announced =
+    textOf(reply) === "" ? undefined : announce(agent, hold.sessionKey, run.runId, "partial", reply);
+  await carryOut(agent, hold, turn, waiting, planned);
+  await announced;
+}
+
+/** Commits the answer. It is delivered as a step of its own, so that a crash in between does not lose it. */
+async function commitReply(agent: Agent, hold: Hold, run: Run, reply: AssistantMessage): Promise<void> {
+  const answered: Run = { ...run, phase: "reply", attempt: 1 };
+  await commitMessage(agent, hold, reply, [set("run", answered as unknown as ItemValue)]);
+}
+
+/** Delivers the committed answer to clients and to where the message came from, and ends the run. */
+export async function deliverReply(agent: Agent, hold: Hold, run: Run): Promise<boolean> {
+  const reply = (await agent.history.load(hold.state)).at(-1);
+  if (reply) {
+    const told = announce(agent, hold.sessionKey, run.runId, "final", reply);
+    await deliverToChannel(agent, run, run.runId, textOf(reply));
+    await told;
+  }
+  log("run.end", { sessionKey: hold.sessionKey, runId: run.runId, steps: run.step });
+  return endRun(agent, hold);
+}
+
+/** Ends the run that a stop was asked for. Its unanswered calls are repaired when the transcript is next read. */
+export async function endStopped(agent: Agent, hold: Hold, run: Run): Promise<boolean> {
+  log("run.stopped", { sessionKey: hold.sessionKey, runId: run.runId });
+  await announceError(agent, hold.sessionKey, run.runId, "Run cancelled by user");
+  return endRun(agent, hold);
+}
+
+/** Ends a run that cannot go on, and tells everybody who waits for it. */
+async function failRun(agent: Agent, hold: Hold, error: string): Promise<void> {
+  const { run } = hold.state;
+  if (!run) return;
+  log("run.failed", { sessionKey: hold.sessionKey, runId: run.runId });
+  await announceError(agent, hold.sessionKey, run.runId, error);
+  await deliverToChannel(agent, run, `${run.runId}:error`, `Sorry, that failed: ${error}`);
+  await hold.commit(endSteps(agent));
+}
+
+/** @returns true when the session was let go, false when there is more to do */
+async function endRun(agent: Agent, hold: Hold): Promise<boolean> {
+  const steps = endSteps(agent);
+  if (await hold.releaseIdle(steps)) return true;
+  await hold.commit(steps);
+  return false;
+}
+
+function endSteps(agent: Agent): Step[] {
+  return [remove("run"), remove("stop"), set("updatedAt", agent.now())];
+}
+
+async function commitMessage(
+  agent: Agent,
+  hold: Hold,
+  reply: AssistantMessage,
+  steps: Step[],
+): Promise<void> {
+  const { sessionId, head, tokens } = hold.state;
+  const usage = reply.usage;
+  const counted: Step[] = [];
+  if (usage) {
+    const input = tokens.input + usage.input + usage.cacheRead + usage.cacheWrite;
+    const output = tokens.output + usage.output;
+    counted.push(
+      set("tokens", { input, output, total: input + output }),
+      set("contextTokens", usage.input + usage.cacheRead + usage.cacheWrite),
+    );
+  }
+  await writeMessages(agent.table, hold.lease, sessionId, head + 1, [reply]);
+  await hold.commit([set("head", head + 1), ...counted, ...steps]);
+  agent.history.extend(hold.state, [reply]);
+}
+
+async function deliverToChannel(agent: Agent, run: Run, id: string, text: string): Promise<void> {
+  if (run.origin.kind !== "channel") return;
+  const outcome = await agent.channels.deliver(run.origin, id, text);
+  if (!outcome.ok)
+    log("channel.undelivered", { runId: run.runId, channel: run.origin.channel, reason: outcome.reason });
+}
+
+async function announce(
+  agent: Agent,
+  sessionKey: string,
+  runId: string,
+  state: "partial" | "final",
+  message: Message,
+): Promise<void> {
+  const clients = await agent.broadcast.clients();
+  const note = { type: "text", text: "(The answer is too long for one event: see session.preview.)" };
+  const short = { role: "assistant", content: [note], timestamp: message.timestamp };
+  await agent.broadcast.send(
+    clients,
+    "chat",
+    { runId, sessionKey, state, message },
+    { runId, sessionKey, state, message: short, truncated: true },
+  );
+}
+
+async function announceError(agent: Agent, sessionKey: string, runId: string, error: string): Promise<void> {
+  await agent.broadcast.send(await agent.broadcast.clients(), "chat", {
+    runId,
+    sessionKey,
+    state: "error",
+    error,
+  });
+}
+
+/** One schedule for the batch; its name makes a repeat the same schedule. */
+async function scheduleTimeout(agent: Agent, sessionKey: string, run: Run): Promise<void> {
+  if (run.deadline === undefined) return;
+  const { runId, step } = run;
+  const digest = createHash("sha256").update(`${sessionKey}\n${runId}\n${step}`).digest("hex").slice(0, 40);
+  const event = { kind: "tool-timeout", sessionKey, runId, step } as const;
+  await agent.schedules.once(`tools-${digest}`, run.deadline, event);
+}
+
+function forgetOldIds(state: SessionState): Step[] {
+  const ids = Object.entries(state.recent).sort(([, a], [, b]) => b - a);
+  const waiting = new Set(state.inbox.map((entry) => entry.id));
+  const old = ids.slice(rememberedIds).filter(([id]) => !waiting.has(id));
+  return old.map(([id]) => remove(["recent", id]));
+}

@@ -1,0 +1,119 @@
+import packageFile from "../../package.json" with { type: "json" };
+import { log } from "../../shared/log.ts";
+import { code, PeerError } from "../../shared/protocol/errors.ts";
+import { protocolVersion } from "../../shared/protocol/frames.ts";
+import { events, methods } from "../../shared/protocol/methods.ts";
+import { type Capability, type ConnectParams, capabilities } from "../../shared/protocol/schemas.ts";
+import { bindPeer, type ConnectionRecord, type Mode } from "../../shared/registry.ts";
+import type { TokenHolder } from "../../shared/tokens.ts";
+import { failDeferred } from "./deferred.ts";
+import type { Caller, Gateway } from "./gateway.ts";
+
+/** What a host must be able to do to be an execution host. */
+const executionCapabilities: Capability[] = [
+  "filesystem.list",
+  "filesystem.read",
+  "filesystem.write",
+  "shell.exec",
+];
+
+/**
+ * `connect`: makes the socket the connection of a client, node or channel, in place of an older one of the same id.
+ * @throws PeerError 401, 102, 103 or 403, in this order
+ */
+export async function connectPeer(
+  gateway: Gateway,
+  record: ConnectionRecord,
+  params: ConnectParams,
+): Promise<{ caller: Caller; hello: object }> {
+  const { connectionId } = record;
+  const holder = await authenticate(gateway, record, params.auth?.token);
+  checkVersion(params);
+  const mode = checkMode(params, holder);
+  if (mode === "node") checkNode(params);
+  const { id, version, platform, channel, accountId } = params.client;
+  const caller: Caller = {
+    ...record,
+    mode,
+    peerId: id,
+    tokenId: holder.id,
+    scopes: holder.scopes,
+    ...(params.capabilities ? { capabilities: params.capabilities } : {}),
+    ...(mode === "channel" ? { channel, accountId: accountId ?? "default" } : {}),
+  };
+  const bound = await bindPeer(gateway.table, caller, {
+    id,
+    mode,
+    connectionId,
+    connectedAt: gateway.now(),
+    version,
+    platform,
+    ...(mode === "node" ? { tools: params.tools, runtime: params.nodeRuntime } : {}),
+    ...(params.capabilities ? { capabilities: params.capabilities } : {}),
+  });
+  if (!bound) throw new PeerError(code.conflict, "this socket has connected already");
+  log("peer.connected", { mode, peerId: id, connectionId, tokenId: holder.id });
+  if (bound.replaced) {
+    await gateway.sockets.close(bound.replaced);
+    if (mode === "node") await failDeferred(gateway, id, bound.replaced);
+  }
+  const server = { version: packageFile.version, connectionId };
+  return {
+    caller,
+    hello: { type: "hello-ok", protocol: protocolVersion, server, features: { methods, events } },
+  };
+}
+
+async function authenticate(
+  gateway: Gateway,
+  record: ConnectionRecord,
+  token: string | undefined,
+): Promise<Pick<TokenHolder, "id" | "scopes">> {
+  if (token !== undefined) {
+    const holder = await gateway.tokens.verify(token);
+    if (!holder) throw new PeerError(code.unauthorized, "wrong token");
+    return holder;
+  }
+  if (record.tokenId === undefined || !record.scopes) throw new PeerError(code.unauthorized, "no token");
+  if (!(await gateway.tokens.isValid(record.tokenId))) {
+    throw new PeerError(code.unauthorized, "the token was revoked");
+  }
+  return { id: record.tokenId, scopes: record.scopes };
+}
+
+function checkVersion({ minProtocol, maxProtocol = protocolVersion }: ConnectParams): void {
+  if (minProtocol === protocolVersion && maxProtocol >= protocolVersion) return;
+  throw new PeerError(code.unsupportedVersion, `this gateway speaks protocol ${protocolVersion}`);
+}
+
+function checkMode({ client }: ConnectParams, { scopes }: Pick<TokenHolder, "scopes">): Mode {
+  const { mode } = client;
+  if (mode !== "client" && mode !== "node" && mode !== "channel") {
+    throw new PeerError(code.badClient, "client.mode: expected client, node or channel");
+  }
+  if (mode === "channel" && client.channel === undefined) {
+    throw new PeerError(code.badClient, "client.channel: needed in mode channel");
+  }
+  if (!scopes.includes(mode) && !scopes.includes("admin")) {
+    throw new PeerError(code.forbidden, `this token does not have the scope ${mode}`);
+  }
+  return mode;
+}
+
+function checkNode({ tools = [], nodeRuntime: runtime }: ConnectParams): void {
+  const refuse = (reason: string) => new PeerError(code.badClient, reason);
+  if (tools.length === 0) throw refuse("tools: a node needs at least one");
+  if (!runtime) throw refuse("nodeRuntime: a node needs one");
+  if (runtime.hostRole !== "execution" && runtime.hostRole !== "specialized") {
+    throw refuse("nodeRuntime.hostRole: expected execution or specialized");
+  }
+  const known = new Set<string>(capabilities);
+  const named = [...runtime.hostCapabilities, ...Object.values(runtime.toolCapabilities).flat()];
+  const unknown = named.find((capability) => !known.has(capability));
+  if (unknown !== undefined) throw refuse(`nodeRuntime: unknown capability ${unknown.slice(0, 64)}`);
+  const unlisted = tools.find((tool) => !Object.hasOwn(runtime.toolCapabilities, tool.name));
+  if (unlisted) throw refuse(`nodeRuntime.toolCapabilities: the tool ${unlisted.name} is missing`);
+  if (runtime.hostRole === "specialized") return;
+  const missing = executionCapabilities.find((capability) => !runtime.hostCapabilities.includes(capability));
+  if (missing) throw refuse(`nodeRuntime.hostCapabilities: an execution host needs ${missing}`);
+}

@@ -1,0 +1,128 @@
+import { log, logError } from "../../shared/log.ts";
+import { code, errorShape, PeerError } from "../../shared/protocol/errors.ts";
+import { errorFrame, okFrame, parseFrame, type RequestFrame } from "../../shared/protocol/frames.ts";
+import { isMethod, type Method, parseParams } from "../../shared/protocol/methods.ts";
+import {
+  type ConnectionRecord,
+  countFailure,
+  dropConnection,
+  readConnection,
+} from "../../shared/registry.ts";
+import { connectPeer } from "./connect.ts";
+import { type Caller, deferred, type Gateway, type MethodEntry } from "./gateway.ts";
+import { authTimeoutMs } from "./lifecycle.ts";
+import { methodTable } from "./methods.ts";
+import { respond } from "./respond.ts";
+
+/** A socket that fails to connect this often is closed. */
+const maxFailures = 3;
+
+/** Connected sockets that a warm function remembers; past this it starts over. */
+const maxRemembered = 1000;
+
+/** `$default`: one text message of a peer. */
+export async function handleFrame(gateway: Gateway, connectionId: string, text: string): Promise<void> {
+  const frame = parseFrame(text);
+  if (frame === undefined) {
+    log("frame.ignored", { connectionId });
+    return;
+  }
+  if ("malformed" in frame) {
+    return respond(
+      gateway,
+      connectionId,
+      errorFrame(frame.id, { code: code.badRequest, message: frame.malformed }),
+    );
+  }
+  if (frame.type !== "req") return;
+  const caller = gateway.connected.get(connectionId) ?? (await findConnection(gateway, connectionId));
+  if (!caller) return endSocket(gateway, connectionId);
+  if (frame.method === "connect") return handleConnect(gateway, caller, frame);
+  if (!isConnected(caller)) {
+    const message = "not connected: send connect first";
+    return respond(gateway, connectionId, errorFrame(frame.id, { code: code.notConnected, message }));
+  }
+  if (!(await gateway.tokens.isValid(caller.tokenId))) {
+    return refuse(gateway, connectionId, frame.id, new PeerError(code.unauthorized, "the token was revoked"));
+  }
+  await handleRequest(gateway, caller, frame);
+}
+
+/** Undefined for a socket that is unknown, or has had its time to connect. */
+async function findConnection(gateway: Gateway, connectionId: string): Promise<ConnectionRecord | undefined> {
+  const record = await readConnection(gateway.table, connectionId, gateway.now());
+  if (!record) return undefined;
+  if (isConnected(record)) remember(gateway, record);
+  else if (record.tokenId === undefined && gateway.now() - record.openedAt > authTimeoutMs) return undefined;
+  return record;
+}
+
+function isConnected(record: ConnectionRecord): record is Caller {
+  return record.mode !== undefined && record.tokenId !== undefined;
+}
+
+function remember(gateway: Gateway, caller: Caller): void {
+  if (gateway.connected.size >= maxRemembered) gateway.connected.clear();
+  gateway.connected.set(caller.connectionId, caller);
+}
+
+async function handleConnect(gateway: Gateway, record: ConnectionRecord, frame: RequestFrame): Promise<void> {
+  const { connectionId } = record;
+  try {
+    if (isConnected(record)) throw new PeerError(code.conflict, "this socket has connected already");
+    const { caller, hello } = await connectPeer(gateway, record, parseParams("connect", frame.params));
+    remember(gateway, caller);
+    await respond(gateway, connectionId, okFrame(frame.id, hello));
+  } catch (error) {
+    if (isConnected(record)) return respond(gateway, connectionId, errorFrame(frame.id, errorShape(error)));
+    const failures = await countFailure(gateway.table, connectionId);
+    if (!(error instanceof PeerError)) logError("connect.failed", error, { connectionId });
+    if (failures >= maxFailures || (error instanceof PeerError && error.code === code.unauthorized)) {
+      return refuse(gateway, connectionId, frame.id, error);
+    }
+    await respond(gateway, connectionId, errorFrame(frame.id, errorShape(error)));
+  }
+}
+
+async function handleRequest(gateway: Gateway, caller: Caller, frame: RequestFrame): Promise<void> {
+  const { connectionId } = caller;
+  const { id, method } = frame;
+  try {
+    if (!isMethod(method) || method === "connect") {
+      throw new PeerError(code.notFound, `unknown method: ${method.slice(0, 64)}`);
+    }
+    const entry: MethodEntry<never> = methodTable[method];
+    checkAccess(entry, caller, method);
+    const params = parseParams(method, frame.params);
+    const payload = await entry.handle(gateway, params as never, { id, caller });
+    log("rpc", { method, connectionId, ok: true });
+    if (payload !== deferred) await respond(gateway, connectionId, okFrame(id, payload));
+  } catch (error) {
+    const shape = errorShape(error);
+    if (error instanceof PeerError)
+      log("rpc", { method: method.slice(0, 64), connectionId, ok: false, code: shape.code });
+    else logError("rpc.failed", error, { method, connectionId });
+    await respond(gateway, connectionId, errorFrame(id, shape));
+  }
+}
+
+function checkAccess(entry: MethodEntry<never>, caller: Caller, method: Method): void {
+  if (!entry.modes.includes(caller.mode)) {
+    throw new PeerError(code.forbidden, `${method} is not for a connection in mode ${caller.mode}`);
+  }
+  if (entry.scope && !caller.scopes.includes(entry.scope)) {
+    throw new PeerError(code.forbidden, `${method} needs a token with the scope ${entry.scope}`);
+  }
+}
+
+/** Says why, then closes. API Gateway chooses the close code itself. */
+async function refuse(gateway: Gateway, connectionId: string, id: string, error: unknown): Promise<void> {
+  await respond(gateway, connectionId, errorFrame(id, errorShape(error)));
+  await endSocket(gateway, connectionId);
+}
+
+async function endSocket(gateway: Gateway, connectionId: string): Promise<void> {
+  gateway.connected.delete(connectionId);
+  await gateway.sockets.close(connectionId);
+  await dropConnection(gateway.table, connectionId);
+}

@@ -1,0 +1,41 @@
+import type { WakeAgent } from "../../shared/aws/invoke.ts";
+import type { Schedules } from "../../shared/aws/schedules.ts";
+import type { Sockets } from "../../shared/aws/sockets.ts";
+import type { Table } from "../../shared/aws/table.ts";
+import type { Broadcast } from "../../shared/broadcast.ts";
+import type { ConfigurationStore } from "../../shared/configuration/store.ts";
+import type { Method, Params, Scope } from "../../shared/protocol/methods.ts";
+import type { ConnectionRecord, Mode } from "../../shared/registry.ts";
+import type { TokenVerifier } from "../../shared/tokens.ts";
+import type { Workspace } from "../../shared/workspace/files.ts";
+
+/** What the socket function works with, built once at cold start. */
+export interface Gateway {
+  table: Table;
+  sockets: Sockets;
+  schedules: Schedules;
+  wake: WakeAgent;
+  configuration: ConfigurationStore;
+  broadcast: Broadcast;
+  workspace: Workspace;
+  tokens: TokenVerifier;
+  /** Sockets that have connected, kept while the function is warm: their records do not change any more. */
+  connected: Map<string, Caller>;
+  now: () => number;
+}
+
+/** A peer that has connected. */
+export type Caller = ConnectionRecord & { mode: Mode; peerId: string; tokenId: string; scopes: Scope[] };
+
+/** What a handler returns when somebody else will answer the request: a node, or the agent. */
+export const deferred = Symbol("deferred");
+
+/** One method: who may call it, and what it does. It translates between the wire and the rooms of `shared`. */
+export interface MethodEntry<M extends Method> {
+  modes: readonly Mode[];
+  /** A scope that the token needs besides the mode's own. */
+  scope?: Scope;
+  handle(gateway: Gateway, params: Params<M>, request: { id: string; caller: Caller }): Promise<unknown>;
+}
+
+export type MethodTable = { [M in Exclude<Method, "connect">]: MethodEntry<M> };

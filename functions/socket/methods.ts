@@ -1,0 +1,19 @@
+import type { MethodTable } from "./gateway.ts";
+import { chatMethods } from "./methods/chat.ts";
+import { configMethods } from "./methods/config.ts";
+import { logMethods } from "./methods/logs.ts";
+import { sessionMethods } from "./methods/sessions.ts";
+import { tokenMethods } from "./methods/tokens.ts";
+import { toolMethods } from "./methods/tools.ts";
+import { workspaceMethods } from "./methods/workspace.ts";
+
+/** Every method of the protocol and its handler. Total: a method without a handler does not compile. */
+export const methodTable: MethodTable = {
+  ...chatMethods,
+  ...toolMethods,
+  ...logMethods,
+  ...configMethods,
+  ...sessionMethods,
+  ...workspaceMethods,
+  ...tokenMethods,
+};

@@ -1,0 +1,99 @@
+import { randomUUID } from "node:crypto";
+import { submitEntry } from "../../../shared/session/intake.ts";
+import { listSessions, patchSession, readSession } from "../../../shared/session/sessions.ts";
+import { messageCount, newSession, type SessionState } from "../../../shared/session/state.ts";
+import { readMessages } from "../../../shared/session/transcript.ts";
+import { deferred, type Gateway, type MethodTable } from "../gateway.ts";
+import { canonicalKey } from "./chat.ts";
+
+/** Messages of a preview without `limit`. */
+const previewLimit = 50;
+
+/** A session in which nothing was said yet is an empty one: its key exists, as every key does. */
+async function load(gateway: Gateway, sessionKey: string): Promise<SessionState> {
+  const key = await canonicalKey(gateway, sessionKey);
+  return (await readSession(gateway.table, key)) ?? newSession(key, "", gateway.now());
+}
+
+export const sessionMethods: Pick<
+  MethodTable,
+  "sessions.list" | "session.get" | "session.stats" | "session.patch" | "session.reset" | "session.preview"
+> = {
+  "sessions.list": {
+    modes: ["client"],
+    async handle({ table }, { offset, limit }) {
+      const sessions = await listSessions(table, offset, limit);
+      return { sessions, count: sessions.length };
+    },
+  },
+  "session.get": {
+    modes: ["client"],
+    async handle(gateway, { sessionKey }) {
+      const state = await load(gateway, sessionKey);
+      const { defaultResetPolicy } = (await gateway.configuration.load()).session;
+      const { sessionId, createdAt, updatedAt, tokens, settings, lastResetAt, previousSessionIds, label } =
+        state;
+      return {
+        sessionId,
+        sessionKey: state.sessionKey,
+        createdAt,
+        updatedAt,
+        messageCount: messageCount(state),
+        tokens,
+        settings,
+        resetPolicy: state.resetPolicy ?? defaultResetPolicy,
+        ...(lastResetAt === undefined ? {} : { lastResetAt }),
+        previousSessionIds,
+        ...(label === undefined ? {} : { label }),
+      };
+    },
+  },
+  "session.stats": {
+    modes: ["client"],
+    async handle(gateway, { sessionKey }) {
+      const state = await load(gateway, sessionKey);
+      const { sessionId, tokens, createdAt, updatedAt } = state;
+      return {
+        sessionKey: state.sessionKey,
+        sessionId,
+        messageCount: messageCount(state),
+        tokens,
+        createdAt,
+        updatedAt,
+        uptime: gateway.now() - createdAt,
+        isProcessing: state.run !== undefined,
+        queueSize: state.inbox.length,
+      };
+    },
+  },
+  "session.patch": {
+    modes: ["client"],
+    async handle(gateway, { sessionKey, settings, label, resetPolicy }) {
+      const key = await canonicalKey(gateway, sessionKey);
+      await patchSession(gateway.table, key, { settings, label, resetPolicy }, gateway.now());
+      return { ok: true };
+    },
+  },
+  "session.reset": {
+    modes: ["client"],
+    async handle(gateway, { sessionKey }, { id, caller }) {
+      const origin = { kind: "client", connectionId: caller.connectionId, requestId: id } as const;
+      const entry = { id: randomUUID(), at: gateway.now(), origin, kind: "reset", via: "method" } as const;
+      await submitEntry(gateway, await canonicalKey(gateway, sessionKey), entry);
+      return deferred;
+    },
+  },
+  "session.preview": {
+    modes: ["client"],
+    async handle(gateway, { sessionKey, limit = previewLimit }) {
+      const state = await load(gateway, sessionKey);
+      const from = Math.max(state.first, state.head - limit + 1);
+      return {
+        sessionKey: state.sessionKey,
+        sessionId: state.sessionId,
+        messageCount: messageCount(state),
+        messages: await readMessages(gateway.table, state, from),
+      };
+    },
+  },
+};

@@ -1,0 +1,69 @@
+import { randomUUID } from "node:crypto";
+import { type NodeTool, nodeTools } from "../../../shared/node-tools.ts";
+import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import { listPeers } from "../../../shared/registry.ts";
+import type { CallOutcome } from "../../../shared/session/calls.ts";
+import { type Deferred, putDeferred } from "../deferred.ts";
+import { type Caller, deferred, type Gateway, type MethodTable } from "../gateway.ts";
+import { acceptResult, askNode } from "../node-calls.ts";
+import { canonicalKey } from "./chat.ts";
+
+async function findTool(gateway: Gateway, name: string): Promise<NodeTool> {
+  const tool = nodeTools(await listPeers(gateway.table, "node", gateway.now())).get(name);
+  if (!tool) throw new PeerError(code.notFound, `unknown tool: ${name}`);
+  return tool;
+}
+
+/** Notes who waits, then asks the node. */
+async function callTool(
+  gateway: Gateway,
+  tool: NodeTool,
+  args: Record<string, unknown>,
+  request: { id: string; caller: Caller },
+  more: Pick<Deferred, "kind" | "sessionKey" | "clientCallId">,
+): Promise<void> {
+  const callId = randomUUID();
+  await putDeferred(gateway, {
+    callId,
+    nodeId: tool.node.id,
+    nodeConnectionId: tool.node.connectionId,
+    connectionId: request.caller.connectionId,
+    requestId: request.id,
+    tool: tool.definition.name,
+    ...more,
+  });
+  await askNode(gateway, tool.node, callId, "tool.invoke", { tool: tool.bareName, args });
+}
+
+export const toolMethods: Pick<MethodTable, "tools.list" | "tool.invoke" | "tool.request" | "tool.result"> = {
+  "tools.list": {
+    modes: ["client", "node", "channel"],
+    async handle({ table, now }) {
+      const tools = nodeTools(await listPeers(table, "node", now()));
+      return { tools: [...tools.values()].map((tool) => tool.definition) };
+    },
+  },
+  "tool.invoke": {
+    modes: ["client"],
+    async handle(gateway, { tool, args }, request) {
+      await callTool(gateway, await findTool(gateway, tool), args, request, { kind: "tool" });
+      return deferred;
+    },
+  },
+  "tool.request": {
+    modes: ["client"],
+    async handle(gateway, { callId, tool, args, sessionKey }, request) {
+      const key = await canonicalKey(gateway, sessionKey);
+      const waiting = { kind: "request", sessionKey: key, clientCallId: callId } as const;
+      await callTool(gateway, await findTool(gateway, tool), args, request, waiting);
+      return { status: "sent" };
+    },
+  },
+  "tool.result": {
+    modes: ["node"],
+    async handle(gateway, { callId, result, error }, { caller }) {
+      const outcome: CallOutcome = error === undefined ? { result: result ?? null } : { error };
+      return acceptResult(gateway, caller.peerId, callId, outcome);
+    },
+  },
+};

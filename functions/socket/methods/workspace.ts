@@ -1,0 +1,34 @@
+import { normalizeAgentId } from "../../../shared/session/key.ts";
+import { defaultAgentId } from "../../../shared/session/routing.ts";
+import type { Gateway, MethodTable } from "../gateway.ts";
+
+async function agentOf({ configuration }: Gateway, agentId: string | undefined): Promise<string> {
+  if (agentId !== undefined) return normalizeAgentId(agentId);
+  return defaultAgentId((await configuration.load()).agents.list);
+}
+
+export const workspaceMethods: Pick<
+  MethodTable,
+  "workspace.list" | "workspace.read" | "workspace.write" | "workspace.delete"
+> = {
+  "workspace.list": {
+    modes: ["client"],
+    handle: async (gateway, { path, agentId }) =>
+      gateway.workspace.list(await agentOf(gateway, agentId), path),
+  },
+  "workspace.read": {
+    modes: ["client"],
+    handle: async (gateway, { path, agentId }) =>
+      gateway.workspace.read(await agentOf(gateway, agentId), path),
+  },
+  "workspace.write": {
+    modes: ["client"],
+    handle: async (gateway, { path, content, agentId }) =>
+      gateway.workspace.write(await agentOf(gateway, agentId), path, content),
+  },
+  "workspace.delete": {
+    modes: ["client"],
+    handle: async (gateway, { path, agentId }) =>
+      gateway.workspace.delete(await agentOf(gateway, agentId), path),
+  },
+};

@@ -1,0 +1,50 @@
+import { code, PeerError } from "../../shared/protocol/errors.ts";
+import { eventFrame } from "../../shared/protocol/frames.ts";
+import { dropConnection, type PeerRecord } from "../../shared/registry.ts";
+import { type CallOutcome, decodeCallAddress, recordResult } from "../../shared/session/calls.ts";
+import { needsAgent } from "../../shared/session/state.ts";
+import { answerDeferred, takeDeferred } from "./deferred.ts";
+import type { Gateway } from "./gateway.ts";
+
+/**
+ * Sends a call to a node.
+ * @throws PeerError 503 when it is gone, 413 when the call is too large; the waiting request is taken back then
+ */
+export async function askNode(
+  gateway: Gateway,
+  node: PeerRecord,
+  callId: string,
+  event: "tool.invoke" | "logs.get",
+  payload: Record<string, unknown>,
+): Promise<void> {
+  const outcome = await gateway.sockets.post(node.connectionId, eventFrame(event, { callId, ...payload }));
+  if (outcome === "sent") return;
+  await takeDeferred(gateway, node.id, callId);
+  if (outcome === "too large") throw new PeerError(code.tooLarge, "args: too large for one frame");
+  await dropConnection(gateway.table, node.connectionId);
+  throw new PeerError(code.unavailable, `node disconnected: ${node.id}`, { retryable: true });
+}
+
+/**
+ * Takes a node's answer to a call: of a session's run, or of a request that waits. What comes late, or twice, changes
+ * nothing. @throws PeerError 404 for a call that this node was not asked
+ */
+export async function acceptResult(
+  gateway: Gateway,
+  nodeId: string,
+  callId: string,
+  outcome: CallOutcome,
+): Promise<{ ok: true; dropped?: true }> {
+  const address = decodeCallAddress(callId);
+  if (address) {
+    const recorded = await recordResult(gateway.table, address, nodeId, outcome, gateway.now());
+    if (recorded.status === "unknown") throw new PeerError(code.notFound, "unknown call");
+    // Also for a repeat: whoever brought the last result may have died before it could wake the agent.
+    if (needsAgent(recorded.state, gateway.now())) await gateway.wake(address.sessionKey);
+    return recorded.status === "recorded" ? { ok: true } : { ok: true, dropped: true };
+  }
+  const waiting = await takeDeferred(gateway, nodeId, callId);
+  if (!waiting) throw new PeerError(code.notFound, "unknown call");
+  await answerDeferred(gateway, waiting, outcome);
+  return { ok: true };
+}

@@ -1,0 +1,65 @@
+import type { WakeAgent } from "../../shared/aws/invoke.ts";
+import type { TimerEvent } from "../../shared/aws/schedules.ts";
+import type { Sockets } from "../../shared/aws/sockets.ts";
+import type { Table } from "../../shared/aws/table.ts";
+import { log } from "../../shared/log.ts";
+import { dropConnection, readConnection } from "../../shared/registry.ts";
+import { expireCalls } from "../../shared/session/calls.ts";
+import { readSession } from "../../shared/session/sessions.ts";
+import { duePartition, needsAgent } from "../../shared/session/state.ts";
+
+/** What the timer function works with, built once at cold start. */
+export interface Timer {
+  table: Table;
+  sockets: Sockets;
+  wake: WakeAgent;
+  now: () => number;
+}
+
+/** Sessions that one sweep looks at; the next sweep goes on with the rest. */
+const sweepLimit = 200;
+
+/** The deadline of a step's tools: what is still pending counts as timed out, and the agent goes on. */
+export async function expireTools(
+  { table, wake, now }: Timer,
+  { sessionKey, runId, step }: Extract<TimerEvent, { kind: "tool-timeout" }>,
+): Promise<void> {
+  const state = await expireCalls(table, sessionKey, runId, step, now());
+  log("tool.timeout", { sessionKey, runId, step, due: state !== undefined });
+  if (state && needsAgent(state, now())) await wake(sessionKey);
+}
+
+/** Half a minute after a socket was opened without a token: it is closed unless it has connected meanwhile. */
+export async function closeUnauthenticated(
+  { table, sockets, now }: Timer,
+  connectionId: string,
+): Promise<void> {
+  const connection = await readConnection(table, connectionId, now());
+  if (!connection || connection.mode) return;
+  log("socket.unauthenticated", { connectionId });
+  await sockets.close(connectionId);
+  await dropConnection(table, connectionId);
+}
+
+/**
+ * Wakes the agent for sessions that were left with something to do, which only a crash can leave behind: overdue by the
+ * index, and, as the session itself says, with nobody at work on it. A run whose tools are overdue, because its
+ * schedule was lost, is treated as timed out.
+ */
+export async function sweep({ table, wake, now }: Timer): Promise<void> {
+  const overdue = await table.queryIndex({ index: "due", pk: duePartition, upTo: now(), limit: sweepLimit });
+  let woken = 0;
+  for (const { pk } of overdue) {
+    const sessionKey = String(pk).slice("S#".length);
+    let state = await readSession(table, sessionKey);
+    const run = state?.run;
+    if (run?.phase === "tools" && run.pendingCount > 0 && (run.deadline ?? 0) <= now()) {
+      state = await expireCalls(table, sessionKey, run.runId, run.step, now());
+    }
+    if (!state || !needsAgent(state, now())) continue;
+    log("sweep.wake", { sessionKey });
+    await wake(sessionKey);
+    woken += 1;
+  }
+  log("sweep.done", { overdue: overdue.length, woken });
+}

@@ -1,0 +1,33 @@
+import type { Configuration } from "./schema.ts";
+
+/** What holds where nothing is set. The model runs by the function's role on Amazon Bedrock, so it needs no key. */
+export const defaults: Configuration = {
+  model: { provider: "amazon-bedrock", id: "global.anthropic.claude-sonnet-4-6" },
+  apiKeys: {},
+  timeouts: { llmMs: 300_000, toolMs: 60_000, skillProbeMaxAgeMs: 600_000 },
+  auth: {},
+  systemPrompt: "You are a helpful AI assistant running inside GSV.",
+  userTimezone: "UTC",
+  channels: {},
+  session: {
+    mainKey: "main",
+    dmScope: "main",
+    identityLinks: {},
+    defaultResetPolicy: { mode: "daily", atHour: 4 },
+  },
+  skills: { entries: {} },
+  agents: {
+    list: [],
+    bindings: [],
+    defaultHeartbeat: {
+      every: "30m",
+      prompt:
+        "This is a periodic check. Follow HEARTBEAT.md if it is in your workspace. " +
+        "If nothing needs attention, answer HEARTBEAT_OK and nothing else.",
+      target: "last",
+      activeHours: { start: "08:00", end: "23:00" },
+    },
+  },
+  compaction: { enabled: true, reserveTokens: 20_000, keepRecentTokens: 20_000, extractMemories: true },
+  cron: { enabled: true, maxJobs: 200, maxRunsPerJobHistory: 200, maxConcurrentRuns: 4 },
+};

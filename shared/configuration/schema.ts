@@ -1,0 +1,191 @@
+import * as v from "valibot";
+import { count, resetPolicyField } from "../protocol/schemas.ts";
+
+/** Stands for a secret in overrides and in every answer; the value itself is in the parameter store. */
+export const secretMarker = "***";
+
+const text = (most: number) =>
+  v.pipe(
+    v.string(),
+    v.minLength(1, "expected a text"),
+    v.maxLength(most, `expected at most ${most} characters`),
+  );
+const flag = v.optional(v.boolean());
+const names = v.pipe(v.array(text(256)), v.maxLength(1000, "expected at most 1000 entries"));
+
+/** Names that become part of a secret's parameter path and of webhook URLs. */
+const plainName = v.pipe(
+  v.string(),
+  v.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "expected a name of a-z, 0-9, _ and -, at most 64"),
+);
+
+/** The parameter store takes 4 KB a parameter. */
+const secret = v.pipe(
+  v.string(),
+  v.minLength(1, "expected a secret that is not empty"),
+  v.maxBytes(4096, "expected a secret of at most 4096 bytes"),
+);
+
+/** Credentials in a URL would be shown by every read, so they are refused. */
+const httpUrl = v.pipe(
+  v.string(),
+  v.maxLength(2048, "expected at most 2048 characters"),
+  v.check(isPlainHttpUrl, "expected an http or https URL without credentials"),
+);
+const timezone = v.pipe(v.string(), v.check(isTimezone, "expected an IANA timezone such as Europe/Berlin"));
+const clockTime = v.pipe(
+  v.string(),
+  v.regex(/^(([01]\d|2[0-3]):[0-5]\d|24:00)$/, "expected a time such as 08:00"),
+);
+
+const model = v.strictObject({
+  provider: text(256),
+  id: text(256),
+  baseUrl: v.optional(httpUrl),
+  /** Tokens; for models that the catalogue does not know. */
+  contextWindow: v.optional(count(1000, 100_000_000)),
+  maxTokens: v.optional(count(1, 10_000_000)),
+});
+
+const account = v.strictObject({
+  enabled: flag,
+  /** The agent that answers here when no binding says otherwise. */
+  agentId: v.optional(plainName),
+  apiBaseUrl: v.optional(httpUrl),
+  applicationId: v.optional(text(256)),
+  phoneNumberId: v.optional(text(256)),
+  publicKey: v.optional(text(1024)),
+  accessToken: v.optional(secret),
+  appSecret: v.optional(secret),
+  botToken: v.optional(secret),
+  signingSecret: v.optional(secret),
+  verifyToken: v.optional(secret),
+  webhookSecret: v.optional(secret),
+});
+
+const channel = v.strictObject({
+  /** Absent means closed. */
+  dmPolicy: v.optional(v.picklist(["open", "allowlist", "pairing"])),
+  /** Sender ids; `*` lets everybody in. */
+  allowFrom: v.optional(names),
+  accounts: v.optional(v.record(plainName, account)),
+});
+
+const duration = v.pipe(
+  v.string(),
+  v.regex(/^\d{1,6}(s|m|h|d)$/, "expected a duration such as 30m; 0m switches off"),
+);
+const activeHours = v.strictObject({ start: clockTime, end: clockTime, timezone: v.optional(timezone) });
+const heartbeat = v.strictObject({
+  every: duration,
+  prompt: text(20_000),
+  /** `last`: where the last message came from; `none`; or a channel's name. */
+  target: plainName,
+  activeHours,
+});
+
+const agent = v.strictObject({
+  id: plainName,
+  default: flag,
+  model: v.optional(model),
+  systemPrompt: v.optional(text(20_000)),
+  heartbeat: v.optional(v.partial(heartbeat)),
+});
+
+const binding = v.strictObject({
+  agentId: plainName,
+  match: v.strictObject({
+    channel: v.optional(text(64)),
+    accountId: v.optional(text(64)),
+    peer: v.optional(v.strictObject({ kind: v.optional(text(64)), id: v.optional(text(256)) })),
+  }),
+});
+
+const requirements = v.strictObject({
+  bins: v.optional(names),
+  anyBins: v.optional(names),
+  env: v.optional(names),
+  config: v.optional(names),
+  os: v.optional(names),
+  hostRoles: v.optional(names),
+  capabilities: v.optional(names),
+  anyCapabilities: v.optional(names),
+});
+const skill = v.strictObject({ enabled: flag, always: flag, requires: v.optional(requirements) });
+
+/** The whole configuration. Strict: a key that is not declared here is refused, so a typing error is not lost. */
+export const configurationSchema = v.strictObject({
+  model,
+  apiKeys: v.record(plainName, secret),
+  timeouts: v.strictObject({
+    llmMs: count(1000, 840_000),
+    toolMs: count(1000, 3_600_000),
+    skillProbeMaxAgeMs: count(0, 86_400_000),
+  }),
+  auth: v.strictObject({ token: v.optional(secret) }),
+  systemPrompt: text(20_000),
+  userTimezone: timezone,
+  channels: v.record(plainName, channel),
+  session: v.strictObject({
+    mainKey: text(64),
+    dmScope: v.picklist(["main", "per-peer", "per-channel-peer", "per-account-channel-peer"]),
+    identityLinks: v.record(text(64), names),
+    defaultResetPolicy: v.strictObject(resetPolicyField.entries),
+  }),
+  skills: v.strictObject({ entries: v.record(text(256), skill) }),
+  agents: v.strictObject({
+    list: v.pipe(v.array(agent), v.maxLength(100, "expected at most 100 agents")),
+    bindings: v.pipe(v.array(binding), v.maxLength(1000, "expected at most 1000 bindings")),
+    defaultHeartbeat: heartbeat,
+  }),
+  compaction: v.strictObject({
+    enabled: v.boolean(),
+    reserveTokens: count(0, 10_000_000),
+    keepRecentTokens: count(0, 10_000_000),
+    extractMemories: v.boolean(),
+  }),
+  cron: v.strictObject({
+    enabled: v.boolean(),
+    maxJobs: count(0, 10_000),
+    maxRunsPerJobHistory: count(0, 10_000),
+    maxConcurrentRuns: count(1, 100),
+  }),
+});
+
+/** The gateway's configuration as it holds: defaults with overrides, secrets as `***`. Durations in milliseconds. */
+export type Configuration = v.InferOutput<typeof configurationSchema>;
+export type ModelConfiguration = Configuration["model"];
+export type ChannelConfiguration = Configuration["channels"][string];
+
+/**
+ * What is wrong with a configuration: the path and the reason of the first fault, undefined when it is whole.
+ * The reason never repeats the value, which may be a secret in the wrong place.
+ */
+export function findFault(configuration: unknown): { path: string[]; reason: string } | undefined {
+  const result = v.safeParse(configurationSchema, configuration, { abortEarly: true });
+  if (result.success) return undefined;
+  const issue = result.issues[0];
+  const path = (issue.path ?? []).map((step) => String(step.key));
+  if (issue.type === "strict_object" && issue.expected === "never") return { path, reason: "unknown key" };
+  if (issue.type === "strict_object" && issue.received === "undefined") return { path, reason: "missing" };
+  // valibot's own messages start so and end with the value; ours are shown as they are.
+  const isOwn = !issue.message.startsWith("Invalid ");
+  return { path, reason: isOwn ? issue.message : `expected ${issue.expected ?? issue.type}` };
+}
+
+function isPlainHttpUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const url = new URL(value);
+  return (
+    (url.protocol === "http:" || url.protocol === "https:") && url.username === "" && url.password === ""
+  );
+}
+
+function isTimezone(value: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: value });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,154 @@
+import { absent, equal, set } from "../aws/expression.ts";
+import type { Secrets } from "../aws/secrets.ts";
+import { ConditionFailed, type Table } from "../aws/table.ts";
+import { code, PeerError } from "../protocol/errors.ts";
+import { defaults } from "./defaults.ts";
+import {
+  checkValue,
+  formatPath,
+  isObject,
+  type JsonObject,
+  parsePath,
+  refusal,
+  valueAt,
+  withoutValue,
+  withValue,
+} from "./paths.ts";
+import { type Configuration, findFault, secretMarker } from "./schema.ts";
+import { isSecretPath, maskSecrets, secretsIn, splitSecrets } from "./secret-paths.ts";
+
+const itemKey = { pk: "CONFIG", sk: "GLOBAL" };
+
+/** How long a warm function keeps the configuration, in milliseconds: the longest that a change goes unseen. */
+const maxAgeMs = 5000;
+
+/** Writers that meet start over; this many times in a row means that something else is wrong. */
+const maxAttempts = 10;
+
+/** A table item holds 400 KB; the rest is room for the item's other attributes. */
+const maxOverridesBytes = 350_000;
+
+/** The gateway's configuration: defaults with the overrides of one table item, secrets in the parameter store. */
+export interface ConfigurationStore {
+  /** The whole configuration, at most 5 s old unless `fresh`. A secret that is set shows as `***`. Not to be changed. */
+  load(options?: { fresh?: boolean }): Promise<Configuration>;
+  /** What `config.get` answers: the whole, or the value at a path (null where nothing is set), secrets masked. */
+  get(path?: string): Promise<{ config: Configuration } | { path: string; value: unknown }>;
+  /**
+   * What `config.set` does. The value replaces the override at the path; null or undefined removes it, so that the
+   * default holds again. Secrets go to the parameter store, also those inside of an object; `***` keeps what is set.
+   * @throws PeerError 400 naming the path and the reason, when the configuration would not be valid; nothing is
+   * written then. 413 when the overrides are too large; 409 when other writers were faster every time.
+   */
+  set(path: string, value: unknown): Promise<{ ok: true; path: string }>;
+}
+
+interface Stored {
+  overrides: JsonObject;
+  version: number;
+}
+
+/** @param now epoch milliseconds */
+export function openConfiguration(
+  table: Table,
+  secrets: Secrets,
+  now: () => number = Date.now,
+): ConfigurationStore {
+  let cached: { configuration: Configuration; readAt: number } | undefined;
+  const load: ConfigurationStore["load"] = async (options) => {
+    if (cached && !options?.fresh && now() - cached.readAt < maxAgeMs) return cached.configuration;
+    const readAt = now();
+    const { overrides } = await read(table);
+    cached = { configuration: mergeConfiguration(overrides), readAt };
+    return cached.configuration;
+  };
+  return {
+    load,
+    async get(path) {
+      const segments = path ? parsePath(path) : [];
+      const config = maskSecrets(await load({ fresh: true }));
+      return path ? { path, value: valueAt(config, segments) ?? null } : { config };
+    },
+    async set(path, value) {
+      const segments = parsePath(path);
+      checkValue(value, segments);
+      for (let attempt = 0; attempt < maxAttempts; attempt++) {
+        const stored = await read(table);
+        const change = planChange(stored.overrides, segments, value);
+        if (!change) return { ok: true, path };
+        if (await apply(table, secrets, stored.version, change)) {
+          cached = undefined;
+          return { ok: true, path };
+        }
+      }
+      throw new PeerError(code.conflict, `${path}: changed by others at the same time`, { retryable: true });
+    },
+  };
+}
+
+/** Defaults with overrides: objects merge deeply, arrays and primitives replace, undefined is ignored. */
+export function mergeConfiguration(overrides: JsonObject): Configuration {
+  return merge(structuredClone(defaults) as unknown as JsonObject, overrides) as unknown as Configuration;
+}
+
+function merge(base: JsonObject, overrides: JsonObject): JsonObject {
+  const merged: JsonObject = { ...base };
+  for (const [name, value] of Object.entries(overrides)) {
+    if (value === undefined) continue;
+    const under = merged[name];
+    merged[name] = isObject(value) ? merge(isObject(under) ? under : {}, value) : value;
+  }
+  return merged;
+}
+
+async function read(table: Table): Promise<Stored> {
+  const item = await table.get(itemKey);
+  if (!item) return { overrides: {}, version: 0 };
+  return { overrides: JSON.parse(String(item.overrides)) as JsonObject, version: Number(item.version) };
+}
+
+interface Change {
+  /** The overrides as they shall be, secrets as markers. */
+  overrides: JsonObject;
+  put: Map<string, string>;
+  remove: string[];
+}
+
+/** What setting a path means for the overrides and for the secrets; undefined for nothing. Nothing is written here. */
+function planChange(current: JsonObject, path: string[], value: unknown): Change | undefined {
+  if (isSecretPath(path) && value === secretMarker) return undefined;
+  const put = new Map<string, string>();
+  const kept = splitSecrets(value ?? undefined, path, current, put);
+  const next = kept === undefined ? withoutValue(current, path) : withValue(current, path, kept);
+  const fault = findFault(mergeConfiguration(next));
+  if (fault) throw refusal(formatPath(fault.path), fault.reason);
+  const overrides = maskSecrets(next);
+  const remaining = new Set(secretsIn(overrides));
+  const remove = secretsIn(current).filter((secret) => !remaining.has(secret));
+  // A parameter that a crash left behind without its marker goes too.
+  if (kept === undefined && isSecretPath(path) && !remove.includes(formatPath(path)))
+    remove.push(formatPath(path));
+  return { overrides, put, remove };
+}
+
+/**
+ * Secrets first, then the item: a crash between leaves a parameter without a marker, or a marker without a
+ * parameter, which reads as a secret that is not set. Whoever loses the race for the item repeats its secrets too, so
+ * that the last writer of the item is also the last writer of the secrets.
+ * @returns false when the overrides changed since they were read
+ */
+async function apply(table: Table, secrets: Secrets, version: number, change: Change): Promise<boolean> {
+  const json = JSON.stringify(change.overrides);
+  if (Buffer.byteLength(json) > maxOverridesBytes)
+    throw new PeerError(code.tooLarge, `the configuration would be larger than ${maxOverridesBytes} bytes`);
+  for (const path of change.remove) await secrets.delete(path);
+  for (const [path, value] of change.put) await secrets.put(path, value);
+  try {
+    const steps = [set("overrides", json), set("version", version + 1)];
+    await table.update(itemKey, steps, version === 0 ? absent("version") : equal("version", version));
+    return true;
+  } catch (error) {
+    if (error instanceof ConditionFailed) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,207 @@
+import { absent, add, all, equal, exists, remove, set } from "../aws/expression.ts";
+import { ConditionFailed, type Item, type ItemValue, type Table } from "../aws/table.ts";
+import { duePartition, metaKey, resultKey, type SessionState, toState } from "./state.ts";
+
+/** What a tool gave back: a result or an error text. */
+export interface CallOutcome {
+  result?: unknown;
+  error?: string;
+}
+
+/** A session's tool call, as it is named towards a node. */
+export interface CallAddress {
+  sessionKey: string;
+  runId: string;
+  callId: string;
+}
+
+/** Tool results are read again only while their run lives; TTL removes them a week later. Seconds. */
+const resultTtlSeconds = 7 * 24 * 3600;
+
+const addressPrefix = "s.";
+
+/**
+ * The call id that a node is given. It carries the session's address, so that a result finds its session without a
+ * lookup; the session then checks that this very node was asked.
+ */
+export function encodeCallAddress({ sessionKey, runId, callId }: CallAddress): string {
+  return addressPrefix + Buffer.from(JSON.stringify([sessionKey, runId, callId])).toString("base64url");
+}
+
+/** Undefined for anything that `encodeCallAddress` did not make. */
+export function decodeCallAddress(wireId: string): CallAddress | undefined {
+  if (!wireId.startsWith(addressPrefix)) return undefined;
+  try {
+    const parts: unknown = JSON.parse(
+      Buffer.from(wireId.slice(addressPrefix.length), "base64url").toString(),
+    );
+    if (!Array.isArray(parts) || parts.length !== 3) return undefined;
+    const [sessionKey, runId, callId] = parts;
+    if (typeof sessionKey !== "string" || typeof runId !== "string" || typeof callId !== "string")
+      return undefined;
+    return { sessionKey, runId, callId };
+  } catch {
+    return undefined;
+  }
+}
+
+export type Recorded =
+  /** The call is answered. `state` tells whether the agent is to be woken. */
+  | { status: "recorded"; state: SessionState }
+  /** The run is over, or the call is answered or timed out already: nothing changed. */
+  | { status: "dropped"; state: SessionState }
+  | { status: "unknown" };
+
+/**
+ * Stores a node's answer to a call, then takes the call out of `pending` in one conditional write. Safe to repeat. The
+ * first answer to a call is the one that counts.
+ */
+export async function recordResult(
+  table: Table,
+  address: CallAddress,
+  nodeId: string,
+  outcome: CallOutcome,
+  now: number,
+): Promise<Recorded> {
+  const { sessionKey, runId, callId } = address;
+  const key = metaKey(sessionKey);
+  const before = await table.get(key);
+  if (!before) return { status: "unknown" };
+  const state = toState(before);
+  const call = state.run?.runId === runId ? state.run.pending[callId] : undefined;
+  if (!call) return { status: "dropped", state };
+  if (call.nodeId !== nodeId) return { status: "unknown" };
+  await putOutcome(table, address, outcome, now);
+  try {
+    const item = await table.update(
+      key,
+      [remove(["run", "pending", callId]), add(["run", "pendingCount"], -1)],
+      all(equal(["run", "runId"], runId), exists(["run", "pending", callId])),
+    );
+    return { status: "recorded", state: toState(item) };
+  } catch (error) {
+    if (!(error instanceof ConditionFailed)) throw error;
+  }
+  return { status: "dropped", state: toState((await table.get(key)) ?? before) };
+}
+
+/** Stores an outcome unless the call has one. True when this one was stored. */
+export async function putOutcome(
+  table: Table,
+  address: CallAddress,
+  outcome: CallOutcome,
+  now: number,
+): Promise<boolean> {
+  const expiresAt = Math.floor(now / 1000) + resultTtlSeconds;
+  const key = resultKey(address.sessionKey, address.runId, address.callId);
+  try {
+    await table.put({ ...key, expiresAt, ...outcomeItem(outcome) }, absent("pk"));
+    return true;
+  } catch (error) {
+    if (error instanceof ConditionFailed) return false;
+    throw error;
+  }
+}
+
+/**
+ * Notes that a call which must not run twice is about to run. False when it was noted before: then a crash came between
+ * and its outcome is unknown, or it is stored.
+ */
+export async function putIntent(table: Table, address: CallAddress, now: number): Promise<boolean> {
+  const expiresAt = Math.floor(now / 1000) + resultTtlSeconds;
+  const key = resultKey(address.sessionKey, address.runId, address.callId);
+  try {
+    await table.put({ ...key, expiresAt, intent: true }, absent("pk"));
+    return true;
+  } catch (error) {
+    if (error instanceof ConditionFailed) return false;
+    throw error;
+  }
+}
+
+/** Stores the outcome of a call whose intent was noted. */
+export async function settleIntent(table: Table, address: CallAddress, outcome: CallOutcome): Promise<void> {
+  const key = resultKey(address.sessionKey, address.runId, address.callId);
+  await table.update(key, [set("body", JSON.stringify(outcome)), remove("intent")]);
+}
+
+/** What became of a run's calls so far, by call id. "interrupted": noted as begun, and no outcome is stored. */
+export async function readOutcomes(
+  table: Table,
+  sessionKey: string,
+  runId: string,
+): Promise<Map<string, CallOutcome | "interrupted">> {
+  const { pk, sk } = resultKey(sessionKey, runId, "");
+  const items = await table.query({ pk, prefix: sk });
+  return new Map(items.map((item) => [String(item.sk).slice(sk.length), toOutcome(item)]));
+}
+
+function outcomeItem(outcome: CallOutcome): Record<string, ItemValue> {
+  return { body: JSON.stringify(outcome) };
+}
+
+function toOutcome(item: Item): CallOutcome | "interrupted" {
+  return item.intent === true ? "interrupted" : (JSON.parse(String(item.body)) as CallOutcome);
+}
+
+/**
+ * Marks the calls of a step that are still pending as timed out. Returns the state, in which the caller sees whether
+ * the agent is to be woken; undefined when the run has moved on and there is nothing to do.
+ */
+export async function expireCalls(
+  table: Table,
+  sessionKey: string,
+  runId: string,
+  step: number,
+  now: number,
+): Promise<SessionState | undefined> {
+  const key = metaKey(sessionKey);
+  for (;;) {
+    const item = await table.get(key);
+    const state = item && toState(item);
+    const run = state?.run;
+    if (!run || run.runId !== runId || run.step !== step || run.phase !== "tools") return undefined;
+    if (run.pendingCount === 0) return state;
+    const steps = [
+      set(["run", "timedOut"], [...(run.timedOut ?? []), ...Object.keys(run.pending)]),
+      set(["run", "pending"], {}),
+      set(["run", "pendingCount"], 0),
+      set("duePk", duePartition),
+      set("dueAt", now),
+    ];
+    try {
+      const unchanged = all(
+        equal(["run", "runId"], runId),
+        equal(["run", "step"], step),
+        equal(["run", "pendingCount"], run.pendingCount),
+      );
+      return toState(await table.update(key, steps, unchanged));
+    } catch (error) {
+      if (!(error instanceof ConditionFailed)) throw error;
+    }
+  }
+}
+
+/**
+ * Asks for the run in progress to be stopped. Undefined when there is none. The holder sees the request when it renews
+ * its lease; without a holder the caller wakes the agent.
+ */
+export async function requestStop(
+  table: Table,
+  sessionKey: string,
+  now: number,
+): Promise<{ state: SessionState; runId: string; pendingCount: number } | undefined> {
+  const key = metaKey(sessionKey);
+  for (;;) {
+    const item = await table.get(key);
+    const run = item && toState(item).run;
+    if (!run || run.phase === "reply") return undefined;
+    try {
+      const steps = [set("stop", run.runId), set("duePk", duePartition), set("dueAt", now)];
+      const state = toState(await table.update(key, steps, equal(["run", "runId"], run.runId)));
+      return { state, runId: run.runId, pendingCount: run.pendingCount };
+    } catch (error) {
+      if (!(error instanceof ConditionFailed)) throw error;
+    }
+  }
+}

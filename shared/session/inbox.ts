@@ -1,0 +1,104 @@
+import { randomUUID } from "node:crypto";
+import { absent, add, all, append, below, exists, set, setIfAbsent } from "../aws/expression.ts";
+import { ConditionFailed, type Item, type ItemValue, type Key, type Table } from "../aws/table.ts";
+import { code, PeerError } from "../protocol/errors.ts";
+import {
+  duePartition,
+  type InboxEntry,
+  metaKey,
+  newSession,
+  type SessionState,
+  sessionPartition,
+  toState,
+} from "./state.ts";
+
+/**
+ * Bound of an inbox in bytes, checked before an entry is added. With one more entry of a whole 128 KB frame the item
+ * stays below DynamoDB's 400 KB.
+ */
+export const maxInboxBytes = 200_000;
+
+/** The least an entry counts for, so that the bound limits their number too (about a hundred). */
+const leastEntryBytes = 2_000;
+
+export interface Appended {
+  /** False when the entry was accepted before: nothing was written. */
+  accepted: boolean;
+  state: SessionState;
+}
+
+/** What an entry counts for against the inbox's bound. */
+export function entryBytes(entry: InboxEntry): number {
+  return Math.max(leastEntryBytes, Buffer.byteLength(JSON.stringify(entry)));
+}
+
+/**
+ * Puts an entry into a session's inbox, creating the session when it is new. One conditional write: an id that was
+ * accepted before is not accepted again, so every caller may retry.
+ * @throws PeerError 429, retryable, when the inbox is full
+ */
+export async function appendEntry(
+  table: Table,
+  sessionKey: string,
+  entry: InboxEntry,
+  now: number,
+): Promise<Appended> {
+  const key = metaKey(sessionKey);
+  const value = entry as unknown as ItemValue;
+  for (let tries = 0; tries < 5; tries++) {
+    try {
+      const item = await table.update(
+        key,
+        [
+          append("inbox", value),
+          add("inboxBytes", entryBytes(entry)),
+          set(["recent", entry.id], now),
+          setIfAbsent("duePk", duePartition),
+          setIfAbsent("dueAt", now),
+        ],
+        all(exists("pk"), absent(["recent", entry.id]), below("inboxBytes", maxInboxBytes)),
+      );
+      return { accepted: true, state: toState(item) };
+    } catch (error) {
+      if (!(error instanceof ConditionFailed)) throw error;
+    }
+    const found = await table.get(key);
+    if (found) {
+      const state = toState(found);
+      if (entry.id in state.recent) return { accepted: false, state };
+      if (state.inboxBytes < maxInboxBytes) continue;
+      throw new PeerError(code.rateLimited, "the session's inbox is full; try again in a moment", {
+        retryable: true,
+      });
+    }
+    const created = await createWith(table, key, sessionKey, entry, now);
+    if (created) return { accepted: true, state: created };
+  }
+  throw new PeerError(code.rateLimited, "the session is very busy; try again in a moment", {
+    retryable: true,
+  });
+}
+
+/** Undefined when another intake created the session at the same moment. */
+async function createWith(
+  table: Table,
+  key: Key,
+  sessionKey: string,
+  entry: InboxEntry,
+  now: number,
+): Promise<SessionState | undefined> {
+  const state: SessionState = {
+    ...newSession(sessionKey, randomUUID(), now),
+    inbox: [entry],
+    inboxBytes: entryBytes(entry),
+    recent: { [entry.id]: now },
+  };
+  const index = { listPk: sessionPartition, listSk: now, duePk: duePartition, dueAt: now };
+  try {
+    await table.put({ ...(state as unknown as Item), ...key, ...index }, absent("pk"));
+    return state;
+  } catch (error) {
+    if (error instanceof ConditionFailed) return undefined;
+    throw error;
+  }
+}

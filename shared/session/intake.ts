@@ -1,0 +1,127 @@
+import type { WakeAgent } from "../aws/invoke.ts";
+import type { Table } from "../aws/table.ts";
+import type { ConfigurationStore } from "../configuration/store.ts";
+import { log } from "../log.ts";
+import { parseCommand, runCommand, statusText } from "./commands.ts";
+import { type Directives, parseDirectives } from "./directives.ts";
+import { appendEntry } from "./inbox.ts";
+import { effectiveModel } from "./model-choice.ts";
+import { readSession } from "./sessions.ts";
+import { type InboxEntry, isLeased, needsAgent, type Origin, type SessionState } from "./state.ts";
+
+/** What every way into a session needs: the socket, the webhooks and the timer share it. */
+export interface Intake {
+  table: Table;
+  wake: WakeAgent;
+  configuration: Pick<ConfigurationStore, "load">;
+  now: () => number;
+}
+
+/** A message from outside. `id` is the caller's, so that a repeat is the same message; it becomes the run's id. */
+export interface Incoming {
+  id: string;
+  text: string;
+  origin: Origin;
+}
+
+/** What the sender is told. `deferred`: the agent answers the request itself once it has done it. */
+export type IntakeReply =
+  | { status: "started"; runId: string; queued?: boolean; directives?: object; response?: string }
+  | { status: "command"; command: string; response?: string; error?: string }
+  | { status: "directive-only"; response?: string; directives?: object }
+  | { status: "deferred" };
+
+/**
+ * Takes a message into a session: a slash command is carried out, directives are read, the rest goes into the inbox and
+ * the agent is woken. The one implementation for every client and channel.
+ * @param sessionKey canonical
+ * @throws PeerError 429 when the inbox is full
+ */
+export async function takeMessage(
+  intake: Intake,
+  sessionKey: string,
+  incoming: Incoming,
+): Promise<IntakeReply> {
+  const command = parseCommand(incoming.text);
+  if (command) {
+    const reply = await runCommand(intake, sessionKey, command);
+    if (!("entry" in reply)) return { status: "command", command: command.name, ...reply };
+    await submitEntry(intake, sessionKey, {
+      ...entryBase(intake, incoming),
+      kind: reply.entry,
+      via: "command",
+    });
+    return { status: "deferred" };
+  }
+  const found = await directivesOf(intake, sessionKey, incoming.text);
+  const directives = found && describeDirectives(found);
+  const response = found?.status ? await statusText(intake, sessionKey) : undefined;
+  if (found && found.text === "") {
+    return {
+      status: "directive-only",
+      response: response ?? "Directives hold for the message they stand in.",
+      directives,
+    };
+  }
+  const entry: InboxEntry = {
+    ...entryBase(intake, incoming),
+    kind: "message",
+    text: found?.text ?? incoming.text,
+    ...(found ? { overrides: found.overrides } : {}),
+  };
+  const { queued } = await submitEntry(intake, sessionKey, entry);
+  return {
+    status: "started",
+    runId: entry.id,
+    ...(queued ? { queued } : {}),
+    ...(directives ? { directives } : {}),
+    ...(response ? { response } : {}),
+  };
+}
+
+/** Appends an entry and starts the agent where nobody else will notice it. */
+export async function submitEntry(
+  intake: Intake,
+  sessionKey: string,
+  entry: InboxEntry,
+): Promise<{ queued: boolean }> {
+  const now = intake.now();
+  const { accepted, state } = await appendEntry(intake.table, sessionKey, entry, now);
+  const queued = isBehindOthers(state, entry.id, now);
+  log("inbox.append", { sessionKey, entryId: entry.id, kind: entry.kind, accepted, queued });
+  if (needsAgent(state, now)) await intake.wake(sessionKey);
+  return { queued };
+}
+
+function isBehindOthers(state: SessionState, entryId: string, now: number): boolean {
+  return state.run !== undefined || state.inbox[0]?.id !== entryId || isLeased(state, now);
+}
+
+function entryBase(intake: Intake, incoming: Incoming) {
+  return { id: incoming.id, at: intake.now(), origin: incoming.origin };
+}
+
+/** Most messages hold no slash, and cost no read. */
+async function directivesOf(
+  intake: Intake,
+  sessionKey: string,
+  text: string,
+): Promise<Directives | undefined> {
+  if (!text.includes("/")) return undefined;
+  const [state, configuration] = await Promise.all([
+    readSession(intake.table, sessionKey),
+    intake.configuration.load(),
+  ]);
+  const current = effectiveModel(configuration, sessionKey, state?.settings ?? {});
+  const found = parseDirectives(text, current);
+  return found.text === text ? undefined : found;
+}
+
+function describeDirectives({ overrides, status }: Directives): object {
+  const { model, thinkingLevel } = overrides;
+  return {
+    ...(model ? { model: `${model.provider}/${model.id}` } : {}),
+    ...(thinkingLevel ? { thinkingLevel } : {}),
+    ...(status ? { status } : {}),
+  };
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from "node:crypto";
+import { absent, exists, remove, type Step, set } from "../aws/expression.ts";
+import { ConditionFailed, type Item, type Table } from "../aws/table.ts";
+import type { ResetPolicy, SessionSettingsPatch } from "../protocol/schemas.ts";
+import { metaKey, newSession, type SessionState, sessionPartition, toState } from "./state.ts";
+
+/** Undefined when nothing was ever said in this session. */
+export async function readSession(table: Table, sessionKey: string): Promise<SessionState | undefined> {
+  const item = await table.get(metaKey(sessionKey));
+  return item && toState(item);
+}
+
+/** A session's own settings and label, as `session.patch` takes them. Null removes; absent leaves as it is. */
+export interface SessionPatch {
+  settings?: SessionSettingsPatch;
+  label?: string | null;
+  resetPolicy?: ResetPolicy | null;
+}
+
+/** Changes settings without the lease: the agent never writes these attributes. Creates the session when new. */
+export async function patchSession(
+  table: Table,
+  sessionKey: string,
+  patch: SessionPatch,
+  now: number,
+): Promise<SessionState> {
+  const steps: Step[] = [];
+  for (const [name, value] of Object.entries(patch.settings ?? {})) {
+    if (value === null) steps.push(remove(["settings", name]));
+    else if (value !== undefined) steps.push(set(["settings", name], value));
+  }
+  for (const name of ["label", "resetPolicy"] as const) {
+    const value = patch[name];
+    if (value === null) steps.push(remove(name));
+    else if (value !== undefined) steps.push(set(name, value));
+  }
+  if (steps.length === 0) steps.push(set("sessionKey", sessionKey));
+  for (;;) {
+    try {
+      return toState(await table.update(metaKey(sessionKey), steps, exists("pk")));
+    } catch (error) {
+      if (!(error instanceof ConditionFailed)) throw error;
+    }
+    await createSession(table, sessionKey, now);
+  }
+}
+
+async function createSession(table: Table, sessionKey: string, now: number): Promise<void> {
+  const state = newSession(sessionKey, randomUUID(), now) as unknown as Item;
+  try {
+    await table.put(
+      { ...state, ...metaKey(sessionKey), listPk: sessionPartition, listSk: now },
+      absent("pk"),
+    );
+  } catch (error) {
+    if (!(error instanceof ConditionFailed)) throw error;
+  }
+}
+
+export interface ListedSession {
+  sessionKey: string;
+  createdAt: number;
+  lastActiveAt: number;
+  label?: string;
+}
+
+/** Sessions by last activity, newest first; a session that has just begun may be missing for a moment. */
+export async function listSessions(table: Table, offset: number, limit: number): Promise<ListedSession[]> {
+  const wanted = { index: "list", pk: sessionPartition, limit: offset + limit, descending: true } as const;
+  const items = await table.queryIndex(wanted);
+  return items.slice(offset).map((item) => ({
+    sessionKey: String(item.sessionKey),
+    createdAt: Number(item.createdAt),
+    lastActiveAt: Number(item.listSk),
+    ...(typeof item.label === "string" ? { label: item.label } : {}),
+  }));
+}

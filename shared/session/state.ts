@@ -1,0 +1,173 @@
+import type { Item, Key } from "../aws/table.ts";
+import type { ModelRef, ResetPolicy, ThinkingLevel } from "../protocol/schemas.ts";
+
+/** A person or room on a messaging platform. `kind` is dm, group, channel or thread. */
+export interface Peer {
+  kind: string;
+  id: string;
+  name?: string;
+}
+
+/** Where an entry came from, and so where its answer goes besides the connected clients. */
+export type Origin =
+  | {
+      kind: "client";
+      /** The connection and request that wait for a deferred response. */
+      connectionId?: string;
+      requestId?: string;
+    }
+  | { kind: "channel"; channel: string; accountId: string; peer: Peer; replyToId?: string };
+
+/** What a message's directives change, for that message alone. */
+export interface Overrides {
+  model?: ModelRef;
+  thinkingLevel?: ThinkingLevel;
+}
+
+/** One thing for the agent to do. Its id makes a repeat the same entry; for a message it is the run's id too. */
+export type InboxEntry = { id: string; at: number; origin: Origin } & (
+  | { kind: "message"; text: string; overrides?: Overrides }
+  /** `via`: how the request came, and so in which shape it is answered. */
+  | { kind: "reset"; via: "command" | "method" }
+);
+
+/** A call that a node has been asked to do and has not answered. */
+export interface PendingCall {
+  nodeId: string;
+  tool: string;
+}
+
+/**
+ * The whole program counter of a turn. `model`: the provider is to be called. `tools`: calls are out, or their results
+ * are to be collected. `reply`: the answer is committed and is to be delivered.
+ */
+export interface Run {
+  runId: string;
+  phase: "model" | "tools" | "reply";
+  /** Model calls of this run that are complete. */
+  step: number;
+  /** Times this step was started; more than 1 only after a crash. */
+  attempt: number;
+  startedAt: number;
+  origin: Origin;
+  overrides?: Overrides;
+  pending: Record<string, PendingCall>;
+  pendingCount: number;
+  /** When what is pending counts as timed out; epoch ms. */
+  deadline?: number;
+  /** Calls that were pending at the deadline. A result that comes later is not used. */
+  timedOut?: string[];
+}
+
+export interface TokenCount {
+  input: number;
+  output: number;
+  total: number;
+}
+
+export interface SessionSettings {
+  model?: ModelRef;
+  thinkingLevel?: ThinkingLevel;
+  systemPrompt?: string;
+  maxTokens?: number;
+}
+
+/**
+ * A session: lock, mailbox and state in one item, so that one conditional write settles each question.
+ * Times are epoch ms.
+ */
+export interface SessionState {
+  sessionKey: string;
+  /** UUID; changes on reset. */
+  sessionId: string;
+  createdAt: number;
+  /** Last activity of the conversation. */
+  updatedAt: number;
+  /** The fencing token: each acquire adds one, and only the newest may commit. */
+  epoch: number;
+  owner?: string;
+  leaseUntil?: number;
+  inbox: InboxEntry[];
+  /** What the inbox counts for against its bound. */
+  inboxBytes: number;
+  /** Ids of entries accepted lately, with the time: a repeat of one of these is dropped. */
+  recent: Record<string, number>;
+  /** First and last live message; readers read `first … head`. */
+  first: number;
+  head: number;
+  run?: Run;
+  /** Id of the run that is to be stopped. */
+  stop?: string;
+  tokens: TokenCount;
+  /** Input tokens of the last model call, as reported: the size of the context. */
+  contextTokens?: number;
+  settings: SessionSettings;
+  label?: string;
+  resetPolicy?: ResetPolicy;
+  lastResetAt?: number;
+  previousSessionIds: string[];
+}
+
+/** Length of a lease. The holder renews it well before it ends. */
+export const leaseMs = 30_000;
+
+export function metaKey(sessionKey: string): Key {
+  return { pk: `S#${sessionKey}`, sk: "META" };
+}
+
+export function messageKey(sessionKey: string, sessionId: string, seq: number): Key {
+  return { pk: `S#${sessionKey}`, sk: `M#${sessionId}#${String(seq).padStart(10, "0")}` };
+}
+
+export function resultKey(sessionKey: string, runId: string, callId: string): Key {
+  return { pk: `S#${sessionKey}`, sk: `R#${runId}#${callId}` };
+}
+
+/** Partition of the `due` index: sessions with something to do or to wait for. */
+export const duePartition = "DUE";
+/** Partition of the `list` index that holds every session, by last activity. */
+export const sessionPartition = "SESSION";
+
+/** Reads the META item. The item is only ever written by this folder, so its shape is trusted. */
+export function toState(item: Item): SessionState {
+  return item as unknown as SessionState;
+}
+
+/** A new session, as it is first written. */
+export function newSession(sessionKey: string, sessionId: string, now: number): SessionState {
+  return {
+    sessionKey,
+    sessionId,
+    createdAt: now,
+    updatedAt: now,
+    epoch: 0,
+    inbox: [],
+    inboxBytes: 0,
+    recent: {},
+    first: 1,
+    head: 0,
+    tokens: { input: 0, output: 0, total: 0 },
+    settings: {},
+    previousSessionIds: [],
+  };
+}
+
+/** Messages that are live: written, committed and not archived. */
+export function messageCount(state: SessionState): number {
+  return state.head - state.first + 1;
+}
+
+/** True while some agent holds the session and has not let its lease run out. */
+export function isLeased(state: SessionState, now: number): boolean {
+  return state.leaseUntil !== undefined && state.leaseUntil >= now;
+}
+
+/**
+ * Whether an intake has to start the agent: something is to be done and nobody is there to notice. While a run waits
+ * for tools, the last tool result does the waking; a live holder meets the change when it releases.
+ */
+export function needsAgent(state: SessionState, now: number): boolean {
+  if (isLeased(state, now)) return false;
+  if (state.run === undefined) return state.inbox.length > 0;
+  return state.run.phase !== "tools" || state.run.pendingCount === 0 || state.stop === state.run.runId;
+}

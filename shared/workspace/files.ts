@@ -1,0 +1,231 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { type Bucket, PreconditionFailed, type StoredObject } from "../aws/bucket.ts";
+import { code, PeerError } from "../protocol/errors.ts";
+import { filePath, folderPath, isSkillPath, keyUnder, workspacePrefix } from "./paths.ts";
+
+/** A workspace file holds at most this many bytes of UTF-8. */
+export const maxFileBytes = 2 * 1024 * 1024;
+
+/** How often a change is tried again when another writer comes first. */
+const maxAttempts = 5;
+
+/** `files` are whole workspace paths; `directories` too, each with a trailing `/`. Both sorted. */
+export interface Listing {
+  path: string;
+  files: string[];
+  directories: string[];
+}
+
+export interface FileContent {
+  path: string;
+  content: string;
+  /** Bytes. */
+  size: number;
+  /** Epoch milliseconds. */
+  lastModified: number;
+}
+
+export interface TextEdit {
+  oldString: string;
+  newString: string;
+  /** Without it `oldString` must occur exactly once. */
+  replaceAll?: boolean;
+}
+
+/**
+ * The files of an agent, under `agents/{agentId}/` (storage layout). Paths under `skills/` read the agent's copy first,
+ * then the one all agents share; writes always make or change the agent's copy.
+ *
+ * Every method throws PeerError: 400 for a bad path, agent id, edit or a file that is not text; 404 for a file that is
+ * not there; 409 (retryable) when others keep changing the file; 413 above `maxFileBytes`.
+ */
+export interface Workspace {
+  /** One level of a folder; `""` or `/` is the workspace itself. A folder that is not there is empty. */
+  list(agentId: string, path: string): Promise<Listing>;
+  read(agentId: string, path: string): Promise<FileContent>;
+  /** Replaces the file, or makes it. `size` in bytes. */
+  write(
+    agentId: string,
+    path: string,
+    content: string,
+  ): Promise<{ path: string; size: number; written: true }>;
+  /** Edits of different writers at the same moment all land, one after the other. */
+  edit(
+    agentId: string,
+    path: string,
+    edit: TextEdit,
+  ): Promise<{ path: string; size: number; replacements: number }>;
+  /**
+   * Adds text at the end, on a line of its own, and makes the file if need be. Appends at the same moment all land;
+   * only the very same text twice at the same moment counts once.
+   */
+  append(agentId: string, path: string, text: string): Promise<{ path: string; size: number }>;
+  delete(agentId: string, path: string): Promise<{ path: string; deleted: true }>;
+}
+
+export function openWorkspace(bucket: Bucket): Workspace {
+  return {
+    async list(agentId, path) {
+      return listFolder(bucket, workspacePrefix(agentId), folderPath(path));
+    },
+    async read(agentId, path) {
+      return readFile(bucket, workspacePrefix(agentId), filePath(path));
+    },
+    async write(agentId, path, content) {
+      const key = writableKey(agentId, path);
+      const size = checkedSize(content, path);
+      await bucket.put(key, content, { contentType: contentTypeOf(path) });
+      return { path, size, written: true };
+    },
+    async edit(agentId, path, edit) {
+      let replacements = 0;
+      const content = await changeFile(bucket, writableKey(agentId, path), path, (current) => {
+        if (current === undefined) throw notFound(path);
+        const edited = applyEdit(current, edit);
+        replacements = edited.replacements;
+        return edited.content;
+      });
+      return { path, size: Buffer.byteLength(content), replacements };
+    },
+    async append(agentId, path, text) {
+      const content = await changeFile(bucket, writableKey(agentId, path), path, (current = "") =>
+        current === "" || current.endsWith("\n") ? current + text : `${current}\n${text}`,
+      );
+      return { path, size: Buffer.byteLength(content) };
+    },
+    async delete(agentId, path) {
+      const prefix = workspacePrefix(agentId);
+      const key = keyUnder(prefix, filePath(path));
+      if (await exists(bucket, key)) {
+        await bucket.delete(key);
+        return { path, deleted: true };
+      }
+      if (isSkillPath(path) && (await exists(bucket, path))) {
+        throw new PeerError(code.notFound, `agent has no copy of ${path}; the one all agents share stays`);
+      }
+      throw notFound(path);
+    },
+  };
+}
+
+async function listFolder(bucket: Bucket, prefix: string, path: string): Promise<Listing> {
+  const folder = path === "" ? "" : `${path}/`;
+  const files = new Set<string>();
+  const directories = new Set<string>();
+  const add = async (base: string) => {
+    const { objects, prefixes } = await bucket.list(keyUnder(base, folder), "/");
+    for (const { key } of objects) files.add(key.slice(base.length));
+    for (const key of prefixes) directories.add(key.slice(base.length));
+  };
+  await Promise.all(isSkillPath(path) ? [add(prefix), add("")] : [add(prefix)]);
+  files.delete(folder); // The marker object that some S3 consoles make for an empty folder.
+  return { path: path === "" ? "/" : path, files: [...files].sort(), directories: [...directories].sort() };
+}
+
+async function readFile(bucket: Bucket, prefix: string, path: string): Promise<FileContent> {
+  if (path.startsWith("sessions/") && path.endsWith(".gz")) {
+    throw new PeerError(
+      code.badRequest,
+      `path: ${path} is a compressed session archive, not a text file; see session.preview and session.history`,
+    );
+  }
+  let object = await bucket.get(keyUnder(prefix, path));
+  if (!object && isSkillPath(path)) object = await bucket.get(path);
+  if (!object) throw notFound(path);
+  const size = object.body.byteLength;
+  return { path, content: decodeText(object, path), size, lastModified: object.lastModified };
+}
+
+/**
+ * Reads, changes and writes a file only if it still is what was read, and starts over when it is not. A write that was
+ * refused although the file is what it wanted has landed: its answer was lost on the way, or another made the same.
+ */
+async function changeFile(
+  bucket: Bucket,
+  key: string,
+  path: string,
+  change: (current: string | undefined) => string,
+): Promise<string> {
+  let wanted: string | undefined;
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    const own = await bucket.get(key);
+    const base = own ?? (isSkillPath(path) ? await bucket.get(path) : undefined);
+    const current = base && decodeText(base, path);
+    if (own && wanted !== undefined && current === wanted) return wanted;
+    wanted = change(current);
+    checkedSize(wanted, path);
+    const condition = own ? { ifMatch: own.etag } : { ifAbsent: true };
+    try {
+      await bucket.put(key, wanted, { contentType: contentTypeOf(path), ...condition });
+      return wanted;
+    } catch (error) {
+      if (!(error instanceof PreconditionFailed)) throw error;
+      await delay(Math.random() * 25 * attempt);
+    }
+  }
+  throw new PeerError(code.conflict, `${path} is being changed by others; try again`, { retryable: true });
+}
+
+function applyEdit(content: string, edit: TextEdit): { content: string; replacements: number } {
+  const { oldString, newString, replaceAll = false } = edit;
+  if (oldString === "") throw new PeerError(code.badRequest, "oldString: must not be empty");
+  if (oldString === newString) throw new PeerError(code.badRequest, "newString: is the same as oldString");
+  const parts = content.split(oldString);
+  const found = parts.length - 1;
+  if (found === 0) throw new PeerError(code.badRequest, "oldString: not found (0 occurrences)");
+  if (found > 1 && !replaceAll) {
+    throw new PeerError(
+      code.badRequest,
+      `oldString: found ${found} occurrences; give more of the text around it, or set replaceAll`,
+    );
+  }
+  return { content: parts.join(newString), replacements: found };
+}
+
+/** The agent's own copy: the only one that is written. Archives are the gateway's to write. */
+function writableKey(agentId: string, path: string): string {
+  const key = keyUnder(workspacePrefix(agentId), filePath(path));
+  if (!path.startsWith("sessions/")) return key;
+  throw new PeerError(
+    code.badRequest,
+    "path: sessions/ holds session archives, which only the gateway writes",
+  );
+}
+
+async function exists(bucket: Bucket, key: string): Promise<boolean> {
+  const { objects } = await bucket.list(key, "/");
+  return objects.some((object) => object.key === key);
+}
+
+function checkedSize(content: string, path: string): number {
+  const size = Buffer.byteLength(content);
+  if (size > maxFileBytes) throw tooLarge(path, size);
+  return size;
+}
+
+function decodeText(object: StoredObject, path: string): string {
+  if (object.body.byteLength > maxFileBytes) throw tooLarge(path, object.body.byteLength);
+  try {
+    // A byte order mark stays, so that an edit does not lose it.
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(object.body);
+  } catch {
+    throw new PeerError(code.badRequest, `path: ${path} is a binary file, not UTF-8 text`);
+  }
+}
+
+function contentTypeOf(path: string): string {
+  if (path.endsWith(".md")) return "text/markdown; charset=utf-8";
+  if (path.endsWith(".json")) return "application/json";
+  return "text/plain; charset=utf-8";
+}
+
+function notFound(path: string): PeerError {
+  return new PeerError(code.notFound, `workspace file not found: ${path}`);
+}
+
+function tooLarge(path: string, size: number): PeerError {
+  return new PeerError(
+    code.tooLarge,
+    `${path} has ${size} bytes; a workspace file holds at most ${maxFileBytes}`,
+  );
+}

@@ -1,0 +1,99 @@
+import { isObject } from "../configuration/paths.ts";
+import { head } from "./budget.ts";
+import { parseYaml } from "./yaml.ts";
+
+/** Frontmatter longer than this many characters is not read. */
+const maxFrontmatter = 16_000;
+const maxDescription = 200;
+
+/** Where metadata may stand, in order of preference: ours, then those of the programs whose skills we read. */
+const namespaces = ["gsv", "openclaw", "clawdbot"] as const;
+
+/** A `SKILL.md`, read. */
+export interface SkillDocument {
+  name?: string;
+  /** The frontmatter's, else the first paragraph of the body; at most 200 characters then. */
+  description: string;
+  homepage?: string;
+  always: boolean;
+  /** As written: `eligibility.ts` checks it. */
+  requires: unknown;
+  body: string;
+  /** Why the frontmatter could not be read; the rest then comes from the body alone. */
+  fault?: string;
+}
+
+/** Reads a `SKILL.md`: YAML frontmatter between two lines `---`, then Markdown (protocol, "Skills"). Never throws. */
+export function parseSkill(source: string): SkillDocument {
+  const { frontmatter, body } = splitFrontmatter(source);
+  let fields: Record<string, unknown> = {};
+  let metadata: Record<string, unknown> = {};
+  let fault: string | undefined;
+  try {
+    fields = readFields(frontmatter);
+    metadata = readMetadata(fields.metadata);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    fault = `frontmatter: ${error.message}`;
+  }
+  const description = textField(fields.description) ?? firstParagraph(body);
+  const always = fields.always ?? metadata.always;
+  const skill: SkillDocument = {
+    description,
+    always: always === true,
+    requires: requirements(metadata),
+    body,
+  };
+  const name = textField(fields.name);
+  const homepage = textField(fields.homepage) ?? textField(metadata.homepage);
+  return { ...skill, ...(name && { name }), ...(homepage && { homepage }), ...(fault && { fault }) };
+}
+
+function splitFrontmatter(source: string): { frontmatter: string; body: string } {
+  const text = source.replace(/^\uFEFF/, "").replace(/\r\n?/g, "\n");
+  const found = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/.exec(text);
+  return { frontmatter: found?.[1] ?? "", body: text.slice(found?.[0].length ?? 0).trim() };
+}
+
+function readFields(frontmatter: string): Record<string, unknown> {
+  if (frontmatter.length > maxFrontmatter) throw new SyntaxError(`longer than ${maxFrontmatter} characters`);
+  const value = parseYaml(frontmatter) ?? {};
+  if (!isObject(value)) throw new SyntaxError('expected lines "key: value"');
+  return value;
+}
+
+/** The metadata of the first namespace that is there. `metadata` may be a mapping, or JSON in a text. */
+function readMetadata(metadata: unknown): Record<string, unknown> {
+  const value = typeof metadata === "string" ? parseYaml(metadata) : (metadata ?? {});
+  if (!isObject(value)) throw new SyntaxError("metadata: expected a mapping");
+  const namespace = namespaces.find((name) => value[name] !== undefined && value[name] !== null);
+  const chosen = namespace ? value[namespace] : {};
+  if (!isObject(chosen)) throw new SyntaxError(`metadata.${namespace}: expected a mapping`);
+  return chosen;
+}
+
+/** `os` stands inside `requires` here, and beside it in skills written for other programs. */
+function requirements(metadata: Record<string, unknown>): unknown {
+  const { requires, os } = metadata;
+  if (os === undefined) return requires;
+  if (requires === undefined || requires === null) return { os };
+  return isObject(requires) ? { os, ...requires } : requires;
+}
+
+function firstParagraph(body: string): string {
+  for (const paragraph of body.split(/\n[ \t]*\n/)) {
+    const lines = paragraph.split("\n").map((line) => line.trim());
+    const text = lines
+      .filter((line) => !/^#{1,6}(\s|$)/.test(line))
+      .join(" ")
+      .trim();
+    if (text !== "") return head(text, maxDescription);
+  }
+  return "";
+}
+
+/** A number or a date without quotes is text too. */
+function textField(value: unknown): string | undefined {
+  const text = typeof value === "number" ? String(value) : typeof value === "string" ? value.trim() : "";
+  return text === "" ? undefined : text;
+}

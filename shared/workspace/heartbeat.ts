@@ -1,0 +1,15 @@
+const comment = /<!--[\s\S]*?(?:-->|$)/g;
+const header = /^ {0,3}#{1,6}(?:\s.*)?$/;
+const underlinedHeader = /^.+\n {0,3}=+[ \t]*$/gm;
+const horizontalRule = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
+
+/**
+ * Whether a HEARTBEAT.md asks for anything. White space, headers without body, HTML comments and horizontal rules do
+ * not (storage layout, HEARTBEAT.md).
+ */
+export function asksForHeartbeat(markdown: string): boolean {
+  const text = markdown.replace(/\r\n?/g, "\n").replace(comment, "").replace(underlinedHeader, "");
+  return text
+    .split("\n")
+    .some((line) => line.trim() !== "" && !header.test(line) && !horizontalRule.test(line));
+}

@@ -1,0 +1,64 @@
+import { code, PeerError } from "../protocol/errors.ts";
+
+/** S3 takes keys of at most this many bytes of UTF-8. */
+const maxKeyBytes = 1024;
+/** One segment of a path, in bytes: file systems (and the local bucket) take no longer names. */
+const maxSegmentBytes = 200;
+
+const agentIdPattern = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
+/** The key prefix of an agent's workspace, `agents/{agentId}/`. @throws PeerError 400 unless the id is normalized. */
+export function workspacePrefix(agentId: string): string {
+  if (agentIdPattern.test(agentId)) return `agents/${agentId}/`;
+  throw new PeerError(
+    code.badRequest,
+    "agentId: expected at most 64 lower-case letters, digits, _ and -, starting with a letter or digit",
+  );
+}
+
+/**
+ * Checks the path of a file, relative to its workspace, and returns it as it is: what names one file has one spelling.
+ * @throws PeerError 400 whose message starts with `path:` and says what is wrong.
+ */
+export function filePath(path: string): string {
+  if (path === "") throw badPath("expected the path of a file, relative to the workspace");
+  if (path.startsWith("/")) throw badPath("must be relative to the workspace, without a leading /");
+  if (path.includes("\\")) throw badPath("must not contain a backslash; folders are separated by /");
+  if (/\p{Cc}/u.test(path)) throw badPath("must not contain control characters");
+  if (!path.isWellFormed()) throw badPath("must be valid Unicode");
+  for (const segment of path.split("/")) {
+    if (segment === "") throw badPath("must not have an empty segment (// or a trailing /)");
+    if (segment === "." || segment === "..") throw badPath(`must not contain "${segment}"`);
+    if (Buffer.byteLength(segment) > maxSegmentBytes) {
+      throw badPath(`has a segment of more than ${maxSegmentBytes} bytes`);
+    }
+  }
+  return path;
+}
+
+/**
+ * Checks the path of a folder: as a file's, and `""` or `/` for the workspace itself, and one trailing `/` allowed.
+ * Returns it without the trailing `/`; `""` is the workspace itself.
+ * @throws PeerError 400
+ */
+export function folderPath(path: string): string {
+  return path === "" || path === "/" ? "" : filePath(path.endsWith("/") ? path.slice(0, -1) : path);
+}
+
+/** The whole key of a workspace path. @throws PeerError 400 where it is longer than a key may be. */
+export function keyUnder(prefix: string, path: string): string {
+  const key = prefix + path;
+  if (Buffer.byteLength(key) > maxKeyBytes) {
+    throw badPath(`is too long; ${maxKeyBytes} bytes with the workspace's own prefix at most`);
+  }
+  return key;
+}
+
+/** Paths under `skills/` also name the skills that all agents share. */
+export function isSkillPath(path: string): boolean {
+  return path === "skills" || path.startsWith("skills/");
+}
+
+function badPath(reason: string): PeerError {
+  return new PeerError(code.badRequest, `path: ${reason}`);
+}

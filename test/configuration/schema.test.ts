@@ -1,0 +1,153 @@
+import { describe, expect, it } from "vitest";
+import { defaults } from "../../shared/configuration/defaults.ts";
+import { findFault } from "../../shared/configuration/schema.ts";
+import { mergeConfiguration } from "../../shared/configuration/store.ts";
+
+const faultOf = (overrides: object) => {
+  const fault = findFault(mergeConfiguration(overrides as Record<string, unknown>));
+  return fault && `${fault.path.join(".")}: ${fault.reason}`;
+};
+
+describe("the defaults", () => {
+  it("are valid, and are what the protocol says", () => {
+    expect(findFault(defaults)).toBeUndefined();
+    expect(defaults).toMatchObject({
+      timeouts: { llmMs: 300_000, toolMs: 60_000, skillProbeMaxAgeMs: 600_000 },
+      systemPrompt: "You are a helpful AI assistant running inside GSV.",
+      userTimezone: "UTC",
+      session: {
+        mainKey: "main",
+        dmScope: "main",
+        identityLinks: {},
+        defaultResetPolicy: { mode: "daily", atHour: 4 },
+      },
+      agents: {
+        defaultHeartbeat: { every: "30m", target: "last", activeHours: { start: "08:00", end: "23:00" } },
+      },
+      compaction: { enabled: true, reserveTokens: 20_000, keepRecentTokens: 20_000, extractMemories: true },
+      cron: { enabled: true, maxJobs: 200, maxRunsPerJobHistory: 200, maxConcurrentRuns: 4 },
+    });
+  });
+
+  it("let no channel in", () => {
+    expect(defaults.channels).toEqual({});
+  });
+});
+
+describe("merging overrides", () => {
+  it("merges objects deeply, replaces arrays and primitives, and ignores undefined", () => {
+    const merged = mergeConfiguration({
+      session: { dmScope: "per-peer", mainKey: undefined, identityLinks: { steve: ["+31"] } },
+      agents: { list: [{ id: "work" }] },
+      systemPrompt: undefined,
+      userTimezone: "Europe/Berlin",
+    });
+    expect(merged.session).toEqual({
+      ...defaults.session,
+      dmScope: "per-peer",
+      identityLinks: { steve: ["+31"] },
+    });
+    expect(merged.agents).toEqual({ ...defaults.agents, list: [{ id: "work" }] });
+    expect(merged.systemPrompt).toBe(defaults.systemPrompt);
+    expect(merged.userTimezone).toBe("Europe/Berlin");
+  });
+
+  it("leaves the defaults as they are, whatever becomes of the result", () => {
+    const before = structuredClone(defaults);
+    const merged = mergeConfiguration({ model: { id: "other" } });
+    merged.agents.list.push({ id: "intruder" });
+    merged.timeouts.llmMs = 1;
+    expect(defaults).toEqual(before);
+  });
+});
+
+describe("a whole configuration", () => {
+  it("may set everything that is declared", () => {
+    const fault = faultOf({
+      model: {
+        provider: "openai",
+        id: "local",
+        baseUrl: "http://127.0.0.1:11434/v1",
+        contextWindow: 8000,
+        maxTokens: 1,
+      },
+      apiKeys: { anthropic: "***" },
+      auth: { token: "***" },
+      channels: {
+        telegram: {
+          dmPolicy: "pairing",
+          allowFrom: ["*"],
+          accounts: {
+            default: {
+              enabled: true,
+              botToken: "***",
+              webhookSecret: "***",
+              apiBaseUrl: "http://127.0.0.1:1",
+            },
+          },
+        },
+      },
+      session: { defaultResetPolicy: { mode: "idle", idleMinutes: 5 } },
+      skills: { entries: { "my.skill": { enabled: false, always: true, requires: { bins: ["git"] } } } },
+      agents: {
+        list: [{ id: "work", default: true, model: { provider: "a", id: "b" }, heartbeat: { every: "0m" } }],
+        bindings: [
+          { agentId: "work", match: { channel: "slack", accountId: "a", peer: { kind: "group", id: "1" } } },
+        ],
+        defaultHeartbeat: { target: "telegram", activeHours: { end: "24:00", timezone: "America/New_York" } },
+      },
+    });
+    expect(fault).toBeUndefined();
+  });
+
+  it.each([
+    [{ sesion: {} }, "sesion: unknown key"],
+    [{ session: { dmscope: "main" } }, "session.dmscope: unknown key"],
+    [{ session: { dmScope: "per-user" } }, /^session\.dmScope: expected \("main" \|/],
+    [{ timeouts: { llmMs: "long" } }, "timeouts.llmMs: expected number"],
+    [{ timeouts: { llmMs: 5 } }, "timeouts.llmMs: expected >=1000"],
+    [{ cron: { maxJobs: 1.5 } }, "cron.maxJobs: expected integer"],
+    [{ cron: 5 }, "cron: expected Object"],
+    [{ agents: { list: {} } }, "agents.list: expected Array"],
+    [{ agents: { list: [{ default: true }] } }, "agents.list.0.id: missing"],
+    [{ agents: { list: [{ id: "No Good" }] } }, /^agents\.list\.0\.id: expected a name of/],
+    [
+      { agents: { defaultHeartbeat: { every: "often" } } },
+      /^agents\.defaultHeartbeat\.every: expected a duration/,
+    ],
+    [{ userTimezone: "Mars/Olympus" }, /^userTimezone: expected an IANA timezone/],
+    [{ model: { baseUrl: "file:///etc/passwd" } }, /^model\.baseUrl: expected an http/],
+    [{ model: { baseUrl: "https://user:pass@host/" } }, /^model\.baseUrl: expected an http/],
+    [{ apiKeys: { "My.Provider": "x" } }, /^apiKeys\.My\.Provider: expected a name of/],
+    [{ apiKeys: { anthropic: "" } }, /^apiKeys\.anthropic: expected a secret that is not empty/],
+    [{ apiKeys: { anthropic: "x".repeat(4097) } }, /^apiKeys\.anthropic: expected a secret of at most 4096/],
+    [
+      { channels: { telegram: { accounts: { "../x": {} } } } },
+      /^channels\.telegram\.accounts\.\.\.\/x: expected/,
+    ],
+  ])("that is wrong, %j, is refused with its path and the reason", (overrides, expected) => {
+    expect(faultOf(overrides)).toEqual(
+      typeof expected === "string" ? expected : expect.stringMatching(expected),
+    );
+  });
+
+  it("that is wrong is refused without repeating a value, which may be a secret in the wrong place", () => {
+    const secret = "sk-very-secret";
+    const misplaced = [
+      { apiKeys: secret },
+      { auth: secret },
+      { auth: [secret] },
+      { cron: { maxJobs: secret } },
+      { session: { dmScope: secret } },
+      { userTimezone: secret },
+      { model: { baseUrl: `${secret}://x` } },
+      { channels: { telegram: { dmPolicy: secret, accounts: secret } } },
+      { agents: { defaultHeartbeat: { every: secret } } },
+      { apiKeys: { anthropic: `${secret}${"x".repeat(5000)}` } },
+    ];
+    for (const overrides of misplaced) {
+      expect(faultOf(overrides)).toBeDefined();
+      expect(faultOf(overrides)).not.toContain(secret);
+    }
+  });
+});

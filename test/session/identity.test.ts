@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { isSameSender, normalizeSenderId, resolveIdentityLink } from "../../shared/session/identity.ts";
+
+describe("the id of a sender, as it is compared", () => {
+  it.each([
+    ["31628552611@s.whatsapp.net", "+31628552611"],
+    ["31628552611@c.us", "+31628552611"],
+    ["31628552611:0@s.whatsapp.net", "+31628552611"],
+    ["31628552611:0", "+31628552611"],
+    ["+31 6 2855-2611", "+31628552611"],
+    ["(0031) 628552611", "+0031628552611"],
+    ["1234567890", "+1234567890"],
+    ["123456789", "123456789"],
+    ["+123456789", "123456789"],
+  ])("%s is %s", (id, expected) => {
+    expect(normalizeSenderId(id)).toBe(expected);
+  });
+
+  it.each([
+    ["U024BE7LH", "u024be7lh"],
+    ["123456789012345@lid", "123456789012345@lid"],
+    ["120363041234567890@g.us", "120363041234567890@g.us"],
+    ["-1001234567890", "-1001234567890"],
+    ["steve.2024@example.com", "steve.2024@example.com"],
+    ["*", "*"],
+    ["", ""],
+  ])("%s is no phone number and stays %s", (id, expected) => {
+    expect(normalizeSenderId(id)).toBe(expected);
+  });
+
+  it("is the same for two spellings, never for two empty ones", () => {
+    expect(isSameSender("+31628552611", "31628552611@s.whatsapp.net")).toBe(true);
+    expect(isSameSender("-1001234567890", "1001234567890")).toBe(false);
+    expect(isSameSender("", " ")).toBe(false);
+  });
+
+  it("is found in linear time for a long one", () => {
+    for (const id of [`+${"(".repeat(200_000)}`, `${"1 ".repeat(100_000)}x`, ":1".repeat(100_000)])
+      expect(normalizeSenderId(id)).not.toBe("");
+  });
+});
+
+describe("identity links", () => {
+  const links = {
+    steve: ["+31628552611", "telegram:123456789", "whatsapp:+34675706329"],
+    anna: ["Slack:U024BE7LH", "@anna:matrix.org"],
+  };
+
+  it.each([
+    ["31628552611@s.whatsapp.net", "whatsapp", "steve"],
+    ["+31628552611", "signal", "steve"],
+    ["123456789", "telegram", "steve"],
+    ["123456789", "discord", undefined],
+    ["34675706329:3@s.whatsapp.net", "whatsapp", "steve"],
+    ["+34675706329", "signal", undefined],
+    ["u024be7lh", "slack", "anna"],
+    ["@anna:matrix.org", "matrix", "anna"],
+    ["999", "telegram", undefined],
+    ["", "telegram", undefined],
+  ])("of %j on %s give %s", (peerId, channel, expected) => {
+    expect(resolveIdentityLink(peerId, channel, links)).toBe(expected);
+  });
+
+  it("that name one id twice give the first", () => {
+    expect(resolveIdentityLink("1", "x", { first: ["1"], second: ["1"] })).toBe("first");
+  });
+
+  it("that are empty match nobody", () => {
+    expect(resolveIdentityLink("", "x", { nobody: ["", " ", "x:"] })).toBeUndefined();
+    expect(resolveIdentityLink("1", "x")).toBeUndefined();
+  });
+});

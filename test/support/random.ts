@@ -1,0 +1,22 @@
+/** Choices that repeat for the same seed, for tests over many inputs (mulberry32). */
+export interface Random {
+  /** An integer from 0 up to, not including, `below`. */
+  integer(below: number): number;
+  pick<T>(from: readonly T[]): T;
+  /** A text of at most `most` pieces. */
+  text(pieces: readonly string[], most: number): string;
+}
+
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  const integer = (below: number) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+  const pick = <T>(from: readonly T[]): T => from[integer(from.length)] as T;
+  const text = (pieces: readonly string[], most: number) =>
+    Array.from({ length: integer(most + 1) }, () => pick(pieces)).join("");
+  return { integer, pick, text };
+}
