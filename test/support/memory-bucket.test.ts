@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { PreconditionFailed } from "../../shared/aws/bucket.ts";
+import { createMemoryBucket } from "./memory-bucket.ts";
+
+describe("the bucket in memory", () => {
+  it("keeps conditions as S3 does", async () => {
+    const bucket = createMemoryBucket();
+    const first = await bucket.put("k", "one", { ifAbsent: true });
+    await expect(bucket.put("k", "two", { ifAbsent: true })).rejects.toBeInstanceOf(PreconditionFailed);
+    const second = await bucket.put("k", "two", { ifMatch: first });
+    await expect(bucket.put("k", "three", { ifMatch: first })).rejects.toBeInstanceOf(PreconditionFailed);
+    await expect(bucket.put("none", "x", { ifMatch: second })).rejects.toBeInstanceOf(PreconditionFailed);
+    expect(bucket.peek("k")).toBe("two");
+  });
+
+  it("lets exactly one of many conditional writes through", async () => {
+    const bucket = createMemoryBucket();
+    const writes = Array.from({ length: 20 }, (_, n) => bucket.put("k", `${n}`, { ifAbsent: true }));
+    const results = await Promise.allSettled(writes);
+    expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  });
+
+  it("sends a body only when it has changed", async () => {
+    const bucket = createMemoryBucket({ k: "one" });
+    const { etag } = (await bucket.get("k"))!;
+    expect(await bucket.getIfChanged("k", etag)).toBe("unchanged");
+    await bucket.put("k", "two");
+    expect(await bucket.getIfChanged("k", etag)).toMatchObject({ body: new TextEncoder().encode("two") });
+    await bucket.delete("k");
+    expect(await bucket.getIfChanged("k", etag)).toBeUndefined();
+    expect(bucket.downloads).toEqual(["k", "k"]);
+  });
+
+  it("lists in the order of bytes, one level at a time with a delimiter", async () => {
+    const bucket = createMemoryBucket({ "a/b": "", "a/B": "", "a/c/d": "", "a/c/e": "", ab: "" });
+    const listed = await bucket.list("a/", "/");
+    expect(listed.objects.map(({ key }) => key)).toEqual(["a/B", "a/b"]);
+    expect(listed.prefixes).toEqual(["a/c/"]);
+    expect((await bucket.list("a")).objects).toHaveLength(5);
+  });
+
+  it("brings metadata back under the layout's names", async () => {
+    const bucket = createMemoryBucket();
+    await bucket.put("k", "x", { metadata: { originalFilename: "größe.png" }, contentType: "image/png" });
+    expect(await bucket.get("k")).toMatchObject({
+      metadata: { originalFilename: "größe.png" },
+      contentType: "image/png",
+    });
+  });
+});

@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import {
+  type Bucket,
+  type ListedObject,
+  PreconditionFailed,
+  type PutOptions,
+  type StoredObject,
+} from "../../shared/aws/bucket.ts";
+import { decodeMetadata, encodeMetadata } from "../../shared/aws/metadata.ts";
+
+type Operation = "get" | "getIfChanged" | "put" | "delete" | "list";
+
+/** A `Bucket` in memory, with S3's conditions, and a record of what was asked of it. */
+export interface MemoryBucket extends Bucket {
+  /** Requests so far, by operation. */
+  readonly calls: Record<Operation, number>;
+  /** Objects whose body was sent: gets that found something, conditional ones that found something new. */
+  readonly downloads: string[];
+  /** Every key or prefix that was asked for, with the operation, oldest first. */
+  readonly requests: { operation: Operation; key: string }[];
+  /** Starts counting and recording anew. */
+  resetCounters(): void;
+  /** Text of an object, past the counters; undefined when there is none. */
+  peek(key: string): string | undefined;
+  /** Keys of all objects, in order. */
+  keys(): string[];
+}
+
+/** ETags are those of S3 (the MD5 of the body, quoted); each operation takes a turn of the event loop before it acts. */
+export function createMemoryBucket(initial: Record<string, string | Uint8Array> = {}): MemoryBucket {
+  const objects = new Map<string, StoredObject>();
+  const calls: Record<Operation, number> = { get: 0, getIfChanged: 0, put: 0, delete: 0, list: 0 };
+  const downloads: string[] = [];
+  const requests: { operation: Operation; key: string }[] = [];
+
+  const store = (key: string, body: Uint8Array | string, options: PutOptions = {}): string => {
+    const bytes = Buffer.from(body);
+    const etag = `"${createHash("md5").update(bytes).digest("hex")}"`;
+    const metadata = decodeMetadata(encodeMetadata(options.metadata ?? {}));
+    const lastModified = Math.floor(Date.now() / 1000) * 1000; // S3 keeps whole seconds.
+    objects.set(key, { body: bytes, contentType: options.contentType, metadata, etag, lastModified });
+    return etag;
+  };
+  const request = async (operation: Operation, key: string) => {
+    calls[operation]++;
+    requests.push({ operation, key });
+    await nextTurn();
+  };
+  const download = (key: string): StoredObject | undefined => {
+    const object = objects.get(key);
+    if (!object) return undefined;
+    downloads.push(key);
+    return { ...object, body: new Uint8Array(object.body), metadata: { ...object.metadata } };
+  };
+  const sortedKeys = () => [...objects.keys()].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  for (const [key, body] of Object.entries(initial)) store(key, body);
+
+  return {
+    calls,
+    downloads,
+    requests,
+    resetCounters() {
+      for (const operation of Object.keys(calls) as Operation[]) calls[operation] = 0;
+      downloads.length = 0;
+      requests.length = 0;
+    },
+    peek: (key) => (objects.has(key) ? Buffer.from(objects.get(key)!.body).toString("utf8") : undefined),
+    keys: sortedKeys,
+    async get(key) {
+      await request("get", key);
+      return download(key);
+    },
+    async getIfChanged(key, etag) {
+      await request("getIfChanged", key);
+      return objects.get(key)?.etag === etag ? "unchanged" : download(key);
+    },
+    async put(key, body, options = {}) {
+      await request("put", key);
+      const current = objects.get(key);
+      const refused = options.ifAbsent
+        ? current !== undefined
+        : options.ifMatch !== undefined && current?.etag !== options.ifMatch;
+      if (refused) throw new PreconditionFailed(key);
+      return store(key, body, options);
+    },
+    async delete(key) {
+      await request("delete", key);
+      objects.delete(key);
+    },
+    async list(prefix, delimiter) {
+      await request("list", prefix);
+      const found: ListedObject[] = [];
+      const prefixes = new Set<string>();
+      for (const key of sortedKeys()) {
+        if (!key.startsWith(prefix)) continue;
+        const end = delimiter ? key.indexOf(delimiter, prefix.length) : -1;
+        const { body, lastModified, etag } = objects.get(key)!;
+        if (end >= 0) prefixes.add(key.slice(0, end + 1));
+        else found.push({ key, size: body.byteLength, lastModified, etag });
+      }
+      return { objects: found, prefixes: [...prefixes] };
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { dailyMemoryPath, dayBefore, localTime } from "../../shared/workspace/clock.ts";
+
+describe("the clock of a timezone", () => {
+  it("shows date, time and weekday there", () => {
+    const now = Date.parse("2026-01-01T00:30:00Z");
+    expect(localTime(now)).toEqual({ date: "2026-01-01", time: "00:30", weekday: "Thursday" });
+    expect(localTime(now, "America/Bogota")).toEqual({
+      date: "2025-12-31",
+      time: "19:30",
+      weekday: "Wednesday",
+    });
+    expect(localTime(now, "Pacific/Kiritimati")).toMatchObject({ date: "2026-01-01", time: "14:30" });
+  });
+
+  it("shows midnight as 00:00", () => {
+    expect(localTime(Date.parse("2026-01-01T23:00:00Z"), "Europe/Berlin")).toMatchObject({
+      date: "2026-01-02",
+      time: "00:00",
+    });
+  });
+
+  it("reads an unknown timezone as UTC", () => {
+    expect(localTime(Date.parse("2026-01-01T00:30:00Z"), "Mars/Olympus").time).toBe("00:30");
+  });
+
+  it("knows the day before, over months, years and leap days", () => {
+    expect(["2026-03-01", "2024-03-01", "2026-01-01", "2026-03-30"].map(dayBefore)).toEqual([
+      "2026-02-28",
+      "2024-02-29",
+      "2025-12-31",
+      "2026-03-29",
+    ]);
+  });
+
+  it("names the daily memory file", () => expect(dailyMemoryPath("2026-03-01")).toBe("memory/2026-03-01.md"));
+});
