@@ -6,14 +6,19 @@ import { agentIdOf, sessionKind } from "../../shared/session/key.ts";
 import { effectiveModel } from "../../shared/session/model-choice.ts";
 import { keyRules } from "../../shared/session/routing.ts";
 import type { Run, SessionState } from "../../shared/session/state.ts";
+import { evaluateSkills } from "../../shared/workspace/eligibility.ts";
 import type { WorkspaceLoader } from "../../shared/workspace/load.ts";
 import { type Audience, audienceOf } from "../../shared/workspace/privacy.ts";
 import { assemblePrompt } from "../../shared/workspace/prompt.ts";
+import type { Skill, SkillLister } from "../../shared/workspace/skills.ts";
 import type { Agent } from "./agent.ts";
 import { nativeTools } from "./tools/index.ts";
 
-/** Loads the workspace files that prompts are made of. */
-export type PromptSource = WorkspaceLoader;
+/** Reads what prompts are made of; keeps what has not changed while the function is warm. */
+export interface PromptSource {
+  files: WorkspaceLoader;
+  skills: SkillLister;
+}
 
 /** What a model call sees besides the messages. */
 export interface TurnContext {
@@ -52,7 +57,7 @@ export async function loadContext(
     basePrompt: state.settings.systemPrompt ?? ofAgent?.systemPrompt ?? configuration.systemPrompt,
     tools,
     files,
-    skills: [],
+    skills: eligibleSkills(skills, configuration, nodes),
     runtime: {
       agentId,
       sessionKey,
@@ -69,4 +74,10 @@ export async function loadContext(
     },
   });
   return { configuration, model, systemPrompt: text, tools, nodeTools: offered, nodes, audience, agentId };
+}
+
+function eligibleSkills(skills: Skill[], configuration: Configuration, nodes: PeerRecord[]): Skill[] {
+  const hosts = nodes.flatMap(({ id, runtime }) => (runtime ? [{ ...runtime, nodeId: id }] : []));
+  const surroundings = { entries: configuration.skills.entries, hosts, config: configuration };
+  return evaluateSkills(skills, surroundings).filter((skill) => skill.eligible);
 }

@@ -12,6 +12,7 @@ import { openConfiguration } from "../../shared/configuration/store.ts";
 import { once, wrapHandler } from "../../shared/handler.ts";
 import { openWorkspace } from "../../shared/workspace/files.ts";
 import { createWorkspaceLoader } from "../../shared/workspace/load.ts";
+import { createSkillLister } from "../../shared/workspace/skills.ts";
 import type { Agent } from "./agent.ts";
 import { createHistory } from "./history.ts";
 import { createCallModel } from "./model.ts";
@@ -39,7 +40,7 @@ const agent = once((): Agent => {
     configuration,
     broadcast: createBroadcast(table, sockets, now),
     workspace: openWorkspace(bucket),
-    prompts: createWorkspaceLoader(bucket),
+    prompts: { files: createWorkspaceLoader(bucket), skills: createSkillLister(bucket) },
     history: createHistory(table),
     callModel: createCallModel(secrets),
     channels: createChannelSender({ table, secrets, configuration, now }),

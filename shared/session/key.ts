@@ -108,7 +108,8 @@ export function canonicalizeSessionKey(key: string, rules: KeyRules): string {
 export function sessionKind(key: string, rules: KeyRules): string {
   const canonical = canonicalizeSessionKey(key, rules);
   const parsed = parseSessionKey(canonical);
-  if (parsed) return parsed.peer.kind;
+  // A peer's kind is outside text: it must not pass for one of the two that are decided here.
+  if (parsed) return ["main", "named"].includes(parsed.peer.kind) ? "other" : parsed.peer.kind;
   return canonical === mainSessionKey(agentIdOf(canonical), rules.mainKey) ? "main" : "named";
 }
 
