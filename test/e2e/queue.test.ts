@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startOpenAiServer } from "../support/openai-server.ts";
+import type { ModelRequest, ModelServer } from "../support/scripted-model.ts";
+import { until } from "../support/until.ts";
+import { type Stack, startStack } from "./stack.ts";
+
+const lastUser = (request: ModelRequest) =>
+  request.turns.findLast((turn) => turn.role === "user")?.text ?? "";
+
+let stack: Stack;
+let model: ModelServer;
+beforeAll(async () => {
+  model = await startOpenAiServer((request) => ({ text: `answer to ${lastUser(request)}`, delayMs: 30 }));
+  stack = await startStack();
+  await stack.configure({ model: { provider: "openai-compatible", id: "m", baseUrl: model.url } });
+});
+afterAll(async () => {
+  expect(stack.roles.refusals()).toEqual([]);
+  await stack?.close();
+  await model?.close();
+});
+
+it("answers five messages that come at once one by one, in their order", async () => {
+  const client = await stack.client();
+  const sent = ["one", "two", "three", "four", "five"];
+  const replies = [];
+  // Five frames at once reach the gateway in any order: the order is that of acceptance.
+  for (const message of sent) {
+    replies.push(client.call("chat.send", { sessionKey: "queue", message, runId: message }));
+  }
+  const started = await Promise.all(replies);
+  expect(started.filter((reply) => reply.queued).length).toBeGreaterThanOrEqual(4);
+  for (const message of sent) await client.ended(message);
+  const { messages } = await client.call<{ messages: { role: string; content: unknown }[] }>(
+    "session.preview",
+    {
+      sessionKey: "queue",
+    },
+  );
+  expect(messages.map((message) => message.role)).toEqual(Array(5).fill(["user", "assistant"]).flat());
+  const asked = messages
+    .filter((message) => message.role === "user")
+    .map((message) => String(message.content));
+  expect([...asked].sort()).toEqual([...sent].sort());
+  const answers = messages
+    .filter((message) => message.role === "assistant")
+    .map((message) => JSON.stringify(message.content));
+  for (const [i, question] of asked.entries()) expect(answers[i]).toContain(`answer to ${question}`);
+  const ends = client.events
+    .map((event) => event.payload as { runId: string; state: string })
+    .filter((payload) => payload.state === "final");
+  expect(ends.map((payload) => payload.runId)).toEqual(asked);
+  await client.close();
+});
+
+it("takes a repeated runId as the same message", async () => {
+  const client = await stack.client();
+  for (let i = 0; i < 3; i++)
+    await client.call("chat.send", { sessionKey: "dup", message: "once", runId: "same" });
+  await client.ended("same");
+  await client.call("chat.send", { sessionKey: "dup", message: "once", runId: "same" });
+  const stats = await client.call("session.stats", { sessionKey: "dup" });
+  expect(stats.messageCount).toBe(2);
+  await client.close();
+});
+
+it("runs two sessions side by side", async () => {
+  const waiting: (() => void)[] = [];
+  const gate = await startOpenAiServer(async (request) => {
+    await new Promise<void>((resolve) => {
+      waiting.push(resolve);
+      if (waiting.length === 2) for (const go of waiting) go();
+    });
+    return { text: `answer to ${lastUser(request)}` };
+  });
+  await stack.configure({ model: { provider: "openai-compatible", id: "gate", baseUrl: gate.url } });
+  const client = await stack.client();
+  // Functions keep the configuration for up to five seconds.
+  await until(() => true, "now");
+  await expect
+    .poll(async () => (await client.call("config.get", { path: "model.id" })).value as string, {
+      timeout: 10_000,
+    })
+    .toBe("gate");
+  await new Promise((resolve) => setTimeout(resolve, 5_100));
+  await client.call("chat.send", { sessionKey: "left", message: "l", runId: "left" });
+  await client.call("chat.send", { sessionKey: "right", message: "r", runId: "right" });
+  await Promise.all([client.ended("left"), client.ended("right")]);
+  expect(gate.peak()).toBe(2);
+  await gate.close();
+  await client.close();
+});

@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inject } from "vitest";
+import { type Cloud, type CloudOptions, startCloud } from "../../local/cloud.ts";
+import { type ProcessHost, startProcessHost } from "../../local/process-host.ts";
+import { openSecrets } from "../../shared/aws/secrets.ts";
+import { openTable, type Table } from "../../shared/aws/table.ts";
+import { openConfiguration } from "../../shared/configuration/store.ts";
+import type { Scope } from "../../shared/protocol/methods.ts";
+import { createToken } from "../../shared/tokens.ts";
+import { authorizer, type RoleAuthorizer } from "../infra/iam.ts";
+import { synthesizeTemplate } from "../infra/synthesis.ts";
+import { type NodeTools, openClient, openNode, type Peer } from "../support/peer.ts";
+
+/** The deployed system on this machine: the bundles, each in processes of its own, with the rights of their roles. */
+export interface Stack {
+  cloud: Cloud;
+  /** The functions' processes. */
+  host: ProcessHost;
+  table: Table;
+  /** Decides by the synthesized roles; what it refused is a permission that a deployment would lack. */
+  roles: RoleAuthorizer;
+  /** A token with all scopes. */
+  token: string;
+  /** What the functions logged, as parsed lines. */
+  logs: { function: string; event: string; [field: string]: unknown }[];
+  createToken(scopes: Scope[]): Promise<{ id: string; token: string }>;
+  configure(values: Record<string, unknown>): Promise<void>;
+  client(id?: string): Promise<Peer>;
+  node(id: string, tools: NodeTools): ReturnType<typeof openNode>;
+  close(): Promise<void>;
+}
+
+/** Starts the stack in a folder of its own, which is removed at the end. */
+export async function startStack(options: Partial<Omit<CloudOptions, "host" | "dir">> = {}): Promise<Stack> {
+  const bundles = inject("bundles");
+  const roles = authorizer(synthesizeTemplate());
+  const dir = await mkdtemp(join(tmpdir(), "gsv-stack-"));
+  const logs: Stack["logs"] = [];
+  let host: ProcessHost | undefined;
+  const cloud = await startCloud({
+    ...options,
+    dir,
+    host: (env, log) => {
+      host = startProcessHost({ env, log, entry: (name) => join(bundles, name, "handler.mjs") });
+      return host;
+    },
+    authorize: (request) => roles.authorize(request),
+    log: (name, text) => {
+      for (const line of text.split("\n"))
+        if (line.startsWith("{")) logs.push({ function: name, ...JSON.parse(line) });
+    },
+  });
+  Object.assign(process.env, cloud.env, { AWS_ACCESS_KEY_ID: "owner", AWS_SECRET_ACCESS_KEY: "owner" });
+  const table = openTable(cloud.table);
+  const configuration = openConfiguration(table, openSecrets(String(cloud.env.SSM_PREFIX)));
+  const { token } = await createToken(
+    table,
+    { name: "owner", scopes: ["client", "node", "channel", "admin"] },
+    Date.now(),
+  );
+  if (!host) throw new Error("the cloud has started no functions");
+  return {
+    cloud,
+    host,
+    table,
+    roles,
+    token,
+    logs,
+    createToken: (scopes) => createToken(table, { name: "test", scopes }, Date.now()),
+    async configure(values) {
+      for (const [path, value] of Object.entries(values)) await configuration.set(path, value);
+    },
+    client: (id) => openClient(cloud.ws, token, id),
+    node: (id, tools) => openNode(cloud.ws, token, id, tools),
+    async close() {
+      await cloud.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}

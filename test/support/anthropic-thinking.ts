@@ -1,0 +1,44 @@
+import { createHash } from "node:crypto";
+import type { MessagesRequest } from "./anthropic-request.ts";
+
+/** The signature of a thinking block. The service only takes back blocks that it wrote itself. */
+export function signThinking(text: string): string {
+  return createHash("sha256").update(`thinking:${text}`).digest("base64");
+}
+
+/** What the service refuses about extended thinking (guide "Extended thinking"), as its error message. */
+export function thinkingFault(request: MessagesRequest): string | undefined {
+  const { thinking } = request;
+  if (thinking?.type === "enabled") {
+    const budget = thinking.budget_tokens;
+    if (budget === undefined) return "thinking.enabled.budget_tokens: Field required";
+    if (budget < 1024) return "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024";
+    if (budget >= request.max_tokens)
+      return "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size";
+    if (request.temperature !== undefined && request.temperature !== 1)
+      return "`temperature` may only be set to 1 when thinking is enabled.";
+  }
+  return signatureFault(request) ?? (thinking?.type === "enabled" ? openingFault(request) : undefined);
+}
+
+function signatureFault(request: MessagesRequest): string | undefined {
+  for (const [i, message] of request.messages.entries()) {
+    if (typeof message.content === "string") continue;
+    const at = message.content.findIndex(
+      (block) => block.type === "thinking" && block.signature !== signThinking(block.thinking),
+    );
+    if (at >= 0) return `messages.${i}.content.${at}: Invalid \`signature\` in \`thinking\` block`;
+  }
+  return undefined;
+}
+
+/** With thinking on, the assistant message whose tool calls are being answered must open with its thinking. */
+function openingFault(request: MessagesRequest): string | undefined {
+  const i = request.messages.findLastIndex((message) => message.role === "assistant");
+  const content = request.messages[i]?.content;
+  if (content === undefined || typeof content === "string") return undefined;
+  const first = content[0]?.type;
+  if (first === "thinking" || first === "redacted_thinking") return undefined;
+  if (!content.some((block) => block.type === "tool_use")) return undefined;
+  return `messages.${i}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${first}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceeding the lastmost set of \`tool_use\` and \`tool_result\` blocks).`;
+}

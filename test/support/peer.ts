@@ -1,0 +1,165 @@
+import { once } from "node:events";
+import WebSocket from "ws";
+import type { EventFrame, ResponseFrame } from "../../shared/protocol/frames.ts";
+import { until } from "./until.ts";
+
+export interface Answer {
+  ok: boolean;
+  payload: Record<string, unknown>;
+  error: { code: number; message: string; retryable?: boolean };
+}
+
+/** A raw peer for tests: it sends frames as they are given, and keeps everything that comes back. */
+export class Peer {
+  readonly events: EventFrame[] = [];
+  readonly responses: ResponseFrame[] = [];
+  /** Messages that are no frames of the protocol, such as API Gateway's own errors. */
+  readonly others: unknown[] = [];
+  closed: { code: number; reason: string } | undefined;
+  private nextId = 1;
+
+  readonly socket: WebSocket;
+
+  private constructor(socket: WebSocket) {
+    this.socket = socket;
+    socket.on("message", (data) => this.receive(String(data)));
+    socket.on("close", (code, reason) => {
+      this.closed = { code, reason: String(reason) };
+    });
+    socket.on("error", () => {});
+  }
+
+  /** Opens a socket. Rejects with `HTTP {status}` when the upgrade is refused. */
+  static async open(url: string, token?: string): Promise<Peer> {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const socket = new WebSocket(url, { headers });
+    const refused = new Promise<never>((_, reject) => {
+      socket.once("unexpected-response", (_request, response) =>
+        reject(new Error(`HTTP ${response.statusCode}`)),
+      );
+      socket.once("error", reject);
+    });
+    const peer = new Peer(socket);
+    await Promise.race([once(socket, "open"), refused]);
+    return peer;
+  }
+
+  private receive(text: string): void {
+    const frame = JSON.parse(text);
+    if (frame.type === "res") this.responses.push(frame);
+    else if (frame.type === "evt") this.events.push(frame);
+    else this.others.push(frame);
+    if (frame.type === "evt") for (const listener of this.listeners) listener(frame);
+  }
+
+  private readonly listeners = new Set<(event: EventFrame) => void>();
+
+  onEvent(listener: (event: EventFrame) => void): void {
+    this.listeners.add(listener);
+  }
+
+  /** Sends a request and waits for its response. */
+  async request(method: string, params?: unknown, deadline?: number): Promise<Answer> {
+    const id = `t${this.nextId++}`;
+    this.send({ type: "req", id, method, params });
+    return this.response(id, deadline);
+  }
+
+  /** The payload of a request that must succeed. */
+  async call<T = Record<string, unknown>>(method: string, params?: unknown, deadline?: number): Promise<T> {
+    const answer = await this.request(method, params, deadline);
+    if (!answer.ok) throw new Error(`${method}: ${answer.error.code} ${answer.error.message}`);
+    return answer.payload as T;
+  }
+
+  send(frame: unknown): void {
+    this.socket.send(typeof frame === "string" ? frame : JSON.stringify(frame));
+  }
+
+  async response(id: string, deadline?: number): Promise<Answer> {
+    const find = () => this.responses.find((response) => response.id === id);
+    await until(() => find() !== undefined, `there is a response to ${id}`, deadline);
+    return find() as unknown as Answer;
+  }
+
+  /** Waits for an event that fits, among those that came already too. */
+  async event(
+    fits: (payload: Record<string, unknown>, event: string) => boolean,
+    what: string,
+    deadline?: number,
+  ) {
+    const find = () => this.events.find((one) => fits(one.payload as Record<string, unknown>, one.event));
+    await until(() => find() !== undefined, what, deadline);
+    return (find() as EventFrame).payload as Record<string, unknown>;
+  }
+
+  /** Waits for the end of a run: its final or error event. */
+  async ended(runId: string, deadline?: number): Promise<Record<string, unknown>> {
+    const isEnd = (state: unknown) => state === "final" || state === "error";
+    return this.event(
+      (payload, event) => event === "chat" && payload.runId === runId && isEnd(payload.state),
+      `run ${runId} ends`,
+      deadline,
+    );
+  }
+
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.socket.close();
+    await until(() => this.closed !== undefined, "the socket is closed");
+  }
+}
+
+export const clientParams = (id: string, token?: string) => ({
+  minProtocol: 1,
+  maxProtocol: 1,
+  client: { id, version: "0", platform: "test", mode: "client" },
+  ...(token === undefined ? {} : { auth: { token } }),
+});
+
+/** What a node of tests offers, and how it answers; a handler that returns `undefined` leaves the call open. */
+export type NodeTools = Record<
+  string,
+  (args: Record<string, unknown>, callId: string) => unknown | Promise<unknown>
+>;
+
+export const nodeParams = (id: string, tools: readonly string[], token?: string) => ({
+  minProtocol: 1,
+  client: { id, version: "0", platform: "test", mode: "node" },
+  tools: tools.map((name) => ({ name, description: `test tool ${name}`, inputSchema: { type: "object" } })),
+  nodeRuntime: {
+    hostRole: "execution",
+    hostCapabilities: ["filesystem.list", "filesystem.read", "filesystem.write", "shell.exec"],
+    toolCapabilities: Object.fromEntries(tools.map((name) => [name, ["shell.exec"]])),
+    hostOs: "linux",
+  },
+  ...(token === undefined ? {} : { auth: { token } }),
+});
+
+/** Connects a client. */
+export async function openClient(url: string, token: string, id = "test-client"): Promise<Peer> {
+  const peer = await Peer.open(url, token);
+  await peer.call("connect", clientParams(id));
+  return peer;
+}
+
+/** Connects a node that answers `tool.invoke` with its tools. `calls` holds every invocation it got. */
+export async function openNode(
+  url: string,
+  token: string,
+  id: string,
+  tools: NodeTools,
+): Promise<Peer & { calls: { callId: string; tool: string; args: Record<string, unknown> }[] }> {
+  const peer = await Peer.open(url, token);
+  const calls: { callId: string; tool: string; args: Record<string, unknown> }[] = [];
+  peer.onEvent(async ({ event, payload }) => {
+    if (event !== "tool.invoke") return;
+    const call = payload as { callId: string; tool: string; args: Record<string, unknown> };
+    calls.push(call);
+    const result = await tools[call.tool]?.(call.args, call.callId);
+    if (result !== undefined && !peer.closed)
+      await peer.request("tool.result", { callId: call.callId, result });
+  });
+  await peer.call("connect", nodeParams(id, Object.keys(tools)));
+  return Object.assign(peer, { calls });
+}

@@ -1,0 +1,178 @@
+import { EntityFault, parseEntities } from "./telegram-entities.ts";
+import type { TelegramMessage, TelegramUser } from "./telegram-updates.ts";
+
+/** What the Bot API server knows. */
+export interface TelegramState {
+  bot: TelegramUser;
+  local: boolean;
+  sent: TelegramMessage[];
+  /** `{chat id}/{message id}` of every message that was delivered or sent. */
+  seen: Set<string>;
+  files: Map<string, StoredFile>;
+  webhook: {
+    url?: string;
+    secret_token?: string;
+    max_connections?: number;
+    allowed_updates?: string[];
+    last_error_date?: number;
+    last_error_message?: string;
+  };
+  lastMessage: number;
+}
+
+export interface StoredFile {
+  /** `photos/file_1.jpg` and so on. */
+  path: string;
+  bytes: Buffer;
+  /** As reported; the bytes' own length unless given. */
+  size?: number;
+}
+
+export type Params = Record<string, unknown>;
+
+/** A refused call: the HTTP status, and the description as the message. */
+export class BotApiFault extends Error {
+  readonly status: number;
+  constructor(description: string, status = 400) {
+    super(description);
+    this.status = status;
+  }
+}
+
+interface Outcome {
+  result: unknown;
+  description?: string;
+}
+
+/** Every method there is, by its name in the reference. */
+export const METHODS: Record<string, (params: Params, state: TelegramState) => Outcome> = {
+  getMe: (_params, state) => ({
+    result: {
+      ...state.bot,
+      can_join_groups: true,
+      can_read_all_group_messages: false,
+      supports_inline_queries: false,
+    },
+  }),
+  sendMessage: (params, state) => ({ result: sendMessage(params, state) }),
+  sendChatAction,
+  setWebhook,
+  deleteWebhook: (_params, state) => ({ result: true, description: clearWebhook(state) }),
+  getWebhookInfo: (_params, { webhook }) => {
+    const { secret_token: _secret, url = "", ...rest } = webhook;
+    return { result: { url, has_custom_certificate: false, pending_update_count: 0, ...rest } };
+  },
+  getFile,
+};
+
+/** Code points, after formatting marks are taken out. */
+const MAX_TEXT = 4096;
+
+function sendMessage(params: Params, state: TelegramState): TelegramMessage {
+  const chatId = readChatId(params);
+  const source = typeof params.text === "string" ? params.text : "";
+  if (source === "") throw new BotApiFault("Bad Request: message text is empty");
+  const { text, entities } = format(source, params.parse_mode);
+  if (text.trim() === "") throw new BotApiFault("Bad Request: text must be non-empty");
+  if ([...text.trim()].length > MAX_TEXT) throw new BotApiFault("Bad Request: message is too long");
+  const message: TelegramMessage = {
+    message_id: ++state.lastMessage,
+    from: state.bot,
+    chat: { id: chatId, type: chatId < 0 ? "supergroup" : "private" },
+    date: Math.floor(Date.now() / 1000),
+    ...repliedTo(params, chatId, state),
+    text: text.trim(),
+    ...(entities.length > 0 && { entities }),
+  };
+  state.seen.add(`${chatId}/${message.message_id}`);
+  state.sent.push(message);
+  return message;
+}
+
+function format(source: string, mode: unknown) {
+  try {
+    const formatted = parseEntities(source, mode === undefined ? undefined : String(mode));
+    if (!formatted) throw new BotApiFault("Bad Request: unsupported parse_mode");
+    return formatted;
+  } catch (error) {
+    if (!(error instanceof EntityFault)) throw error;
+    throw new BotApiFault(`Bad Request: can't parse entities: ${error.message}`);
+  }
+}
+
+/** The message replied to must be one that the chat has. */
+function repliedTo(params: Params, chatId: number, state: TelegramState): Partial<TelegramMessage> {
+  const given = params.reply_parameters as
+    | { message_id?: unknown; allow_sending_without_reply?: unknown }
+    | undefined;
+  const id = Number(given?.message_id ?? params.reply_to_message_id ?? 0);
+  if (id === 0) return {};
+  const chat = { id: chatId, type: chatId < 0 ? ("supergroup" as const) : ("private" as const) };
+  if (state.seen.has(`${chatId}/${id}`)) return { reply_to_message: { message_id: id, chat, date: 0 } };
+  if (given?.allow_sending_without_reply ?? params.allow_sending_without_reply) return {};
+  throw new BotApiFault("Bad Request: message to be replied not found");
+}
+
+function readChatId(params: Params): number {
+  const id = params.chat_id;
+  if (id === undefined || id === null || id === "") throw new BotApiFault("Bad Request: chat_id is empty");
+  const number = Number(id);
+  if (!Number.isSafeInteger(number) || number === 0) throw new BotApiFault("Bad Request: chat not found");
+  return number;
+}
+
+const ACTIONS = [
+  ...["typing", "upload_photo", "record_video", "upload_video", "record_voice", "upload_voice"],
+  ...["upload_document", "choose_sticker", "find_location", "record_video_note", "upload_video_note"],
+];
+
+function sendChatAction(params: Params): Outcome {
+  readChatId(params);
+  if (!ACTIONS.includes(String(params.action)))
+    throw new BotApiFault("Bad Request: wrong parameter action in request");
+  return { result: true };
+}
+
+function setWebhook(params: Params, state: TelegramState): Outcome {
+  const given = typeof params.url === "string" ? params.url : "";
+  if (given === "") return { result: true, description: clearWebhook(state) };
+  if (!URL.canParse(given)) throw new BotApiFault("Bad Request: bad webhook: Invalid URL");
+  const { protocol, port } = new URL(given);
+  if (!state.local && protocol !== "https:")
+    throw new BotApiFault("Bad Request: bad webhook: An HTTPS URL must be provided for webhook");
+  if (!state.local && !["", "80", "88", "443", "8443"].includes(port))
+    throw new BotApiFault(
+      "Bad Request: bad webhook: Webhook can be set up only on ports 80, 88, 443 or 8443",
+    );
+  const secret = params.secret_token === undefined ? undefined : String(params.secret_token);
+  if (secret && secret.length > 256) throw new BotApiFault("Bad Request: secret token is too long");
+  if (secret && !/^[A-Za-z0-9_-]+$/.test(secret))
+    throw new BotApiFault("Bad Request: secret token contains unallowed characters");
+  const same = state.webhook.url === given && state.webhook.secret_token === secret;
+  state.webhook = {
+    url: given,
+    secret_token: secret,
+    max_connections: Number(params.max_connections ?? 40),
+    allowed_updates: (params.allowed_updates as string[] | undefined) ?? state.webhook.allowed_updates,
+  };
+  return { result: true, description: same ? "Webhook is already set" : "Webhook was set" };
+}
+
+function clearWebhook(state: TelegramState): string {
+  const was = state.webhook.url;
+  state.webhook = {};
+  return was ? "Webhook was deleted" : "Webhook is already deleted";
+}
+
+/** Bots may download up to 20 MB. */
+const MAX_DOWNLOAD = 20 * 1024 * 1024;
+
+function getFile(params: Params, state: TelegramState): Outcome {
+  const id = params.file_id;
+  if (typeof id !== "string" || id === "") throw new BotApiFault("Bad Request: file_id not specified");
+  const file = state.files.get(id);
+  if (!file) throw new BotApiFault("Bad Request: invalid file_id");
+  const size = file.size ?? file.bytes.length;
+  if (size > MAX_DOWNLOAD) throw new BotApiFault("Bad Request: file is too big");
+  return { result: { file_id: id, file_unique_id: `${id}-u`, file_size: size, file_path: file.path } };
+}
