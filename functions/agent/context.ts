@@ -47,7 +47,11 @@ export async function loadContext(
   const kind = sessionKind(sessionKey, keyRules(configuration));
   const audience = audienceOf(kind);
   const timezone = configuration.userTimezone;
-  const [nodes, files] = await Promise.all([nodesListed, agent.prompts.load({ agentId, ...audience, now })]);
+  const [nodes, files, skills] = await Promise.all([
+    nodesListed,
+    agent.prompts.files.load({ agentId, ...audience, now }),
+    agent.prompts.skills.list(agentId),
+  ]);
   const model = effectiveModel(configuration, sessionKey, state.settings, run.overrides);
   const offered = nodeTools(nodes);
   const native = Object.values(nativeTools).map((tool) => tool.definition);

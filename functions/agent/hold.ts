@@ -24,6 +24,8 @@ export interface Hold {
   readonly state: SessionState;
   /** Aborts when the run in progress is to be stopped, or when the lease is lost. */
   readonly interrupted: AbortSignal;
+  /** The step whose calls this invocation has sent out and run. */
+  carriedOut?: string;
   /** Writes the state. @throws LeaseLost */
   commit(steps: readonly Step[]): Promise<SessionState>;
   /** Writes the state and takes the oldest entry out of the inbox. @throws LeaseLost */

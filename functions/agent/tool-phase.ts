@@ -3,13 +3,18 @@ import { set } from "../../shared/aws/expression.ts";
 import type { ItemValue } from "../../shared/aws/table.ts";
 import { log, logError } from "../../shared/log.ts";
 import { PeerError } from "../../shared/protocol/errors.ts";
-import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from "../../shared/protocol/messages.ts";
+import {
+  type AssistantMessage,
+  type ToolCallBlock,
+  type ToolResultMessage,
+  toolCallsOf,
+} from "../../shared/protocol/messages.ts";
 import {
   type CallAddress,
   type CallOutcome,
+  type Outcomes,
   putIntent,
   putOutcome,
-  readOutcomes,
   recordResult,
   settleIntent,
 } from "../../shared/session/calls.ts";
@@ -83,7 +88,6 @@ export function pendingCalls(planned: readonly PlannedCall[]): Record<string, Pe
 
 /**
  * Sends the calls of nodes, all at once, and runs those of the gateway one after the other, in the model's order.
- * `done` holds what is known of them already: after a crash, what is done is not done again.
  */
 export async function carryOut(
   agent: Agent,
@@ -91,21 +95,19 @@ export async function carryOut(
   turn: TurnContext,
   run: Run,
   planned: readonly PlannedCall[],
-  done: ReadonlyMap<string, unknown> = new Map(),
 ): Promise<void> {
-  const open = planned.filter((one) => !done.has(one.call.id));
   const addressOf = (one: PlannedCall) => ({
     sessionKey: hold.sessionKey,
     runId: run.runId,
     callId: one.call.id,
   });
-  const sent = open.map(async (one) => {
+  const sent = planned.map(async (one) => {
     if (one.by !== "node" || !(one.call.id in run.pending)) return;
     const error = await dispatchCall(agent, addressOf(one), one.node);
     if (error) await recordResult(agent.table, addressOf(one), one.node.nodeId, { error }, agent.now());
   });
   const native = async () => {
-    for (const one of open) {
+    for (const one of planned) {
       if (one.by === "gateway") await runNative(agent, turn, addressOf(one), one.tool, one.args);
       // A call that waits for its node keeps waiting, whether or not the node is connected at this moment.
       else if (one.by === "nobody" && !(one.call.id in run.pending)) {
@@ -146,19 +148,27 @@ async function runGuarded(
   }
 }
 
-/**
- * Puts the results of all calls into the transcript and moves the run on to its next model call. The caller may begin
- * that call while this is being written. Returns the messages at once, and the write as `committed`.
- */
-export async function collectResults(
+/** The results of a step's calls, and the run as it goes on with them. */
+export interface CollectedResults {
+  run: Run;
+  calls: readonly ToolCallBlock[];
+  /** One for each call, in the same order. */
+  messages: ToolResultMessage[];
+  /** Puts the messages into the transcript and moves the run on. */
+  commit(): Promise<void>;
+}
+
+/** Makes the results of all calls into messages. The next model call may begin while they are being committed. */
+export function collectResults(
   agent: Agent,
   hold: Hold,
   run: Run,
   reply: AssistantMessage,
-): Promise<{ run: Run; messages: ReturnType<typeof toResultMessage>[]; commit(): Promise<void> }> {
-  const outcomes = await readOutcomes(agent.table, hold.sessionKey, run.runId);
+  outcomes: Outcomes,
+): CollectedResults {
+  const calls = toolCallsOf(reply);
   const late = new Set(run.timedOut ?? []);
-  const messages = toolCallsOf(reply).map((call) => {
+  const messages = calls.map((call) => {
     const known = late.has(call.id) ? undefined : outcomes.get(call.id);
     const outcome =
       known === "interrupted"
@@ -189,7 +199,7 @@ export async function collectResults(
     ]);
     agent.history.extend(hold.state, messages);
   };
-  return { run: next, messages, commit };
+  return { run: next, calls, messages, commit };
 }
 
 /** Tells clients what a run's tools returned. */
@@ -197,16 +207,13 @@ export async function announceResults(
   agent: Agent,
   sessionKey: string,
   runId: string,
-  reply: AssistantMessage,
-  messages: readonly ReturnType<typeof toResultMessage>[],
+  { calls, messages }: CollectedResults,
 ): Promise<void> {
   const clients = await agent.broadcast.clients();
-  const calls = new Map(toolCallsOf(reply).map((call) => [call.id, call]));
-  for (const message of messages) {
-    const call = calls.get(message.toolCallId);
-    if (call) {
-      const event = toolResultEvent(sessionKey, runId, call, message);
-      await agent.broadcast.send(clients, "tool.result", event, { ...event, args: {} });
-    }
+  for (const [i, call] of calls.entries()) {
+    const message = messages[i];
+    if (!message) continue;
+    const event = toolResultEvent(sessionKey, runId, call, message);
+    await agent.broadcast.send(clients, "tool.result", event, { ...event, args: {} });
   }
 }

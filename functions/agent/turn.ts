@@ -3,7 +3,7 @@ import { remove, type Step, set } from "../../shared/aws/expression.ts";
 import type { ItemValue } from "../../shared/aws/table.ts";
 import { log } from "../../shared/log.ts";
 import { type AssistantMessage, type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
-import { readOutcomes } from "../../shared/session/calls.ts";
+import { type Outcomes, readOutcomes } from "../../shared/session/calls.ts";
 import { effectiveThinking } from "../../shared/session/model-choice.ts";
 import {
   type InboxEntry,
@@ -18,7 +18,14 @@ import { streamDeltas } from "./deltas.ts";
 import { repairTranscript } from "./history.ts";
 import type { Hold } from "./hold.ts";
 import type { ModelOutcome } from "./model.ts";
-import { announceResults, carryOut, collectResults, pendingCalls, planCalls } from "./tool-phase.ts";
+import {
+  announceResults,
+  type CollectedResults,
+  carryOut,
+  collectResults,
+  pendingCalls,
+  planCalls,
+} from "./tool-phase.ts";
 
 /** A step that crashed this often is not tried again: something in it kills the function. */
 const maxAttempts = 4;
@@ -92,32 +99,49 @@ export async function toolsStep(agent: Agent, hold: Hold, run: Run): Promise<boo
     await failRun(agent, hold, "LLM error: the calls that this turn waits for are missing");
     return false;
   }
-  const outcomes = await readOutcomes(agent.table, hold.sessionKey, run.runId);
-  const timedOut = new Set(run.timedOut ?? []);
-  const open = toolCallsOf(reply).filter((call) => !outcomes.has(call.id) && !timedOut.has(call.id));
-  if (open.length > 0) {
-    // Only after a crash: in a run without one, what is not pending was done before the session was let go.
-    await scheduleTimeout(agent, hold.sessionKey, run);
-    const turn = await loadContext(agent, hold.state, run);
-    await carryOut(agent, hold, turn, run, await planCalls(agent, hold, turn, run.runId, open));
-  }
+  const known = hold.carriedOut === stepName(run) ? undefined : await resumeCalls(agent, hold, run, reply);
   if (run.pendingCount > 0 && (await hold.releaseWaiting(run.deadline ?? agent.now()))) return true;
   const now = hold.state.run;
   if (now?.phase === "tools" && now.pendingCount === 0 && hold.state.stop !== now.runId) {
-    await continueWithResults(agent, hold, now, reply, messages);
+    const outcomes = known ?? (await readOutcomes(agent.table, hold.sessionKey, run.runId));
+    await continueWithResults(agent, hold, now, messages, collectResults(agent, hold, now, reply, outcomes));
   }
   return false;
+}
+
+/**
+ * Takes up calls that an earlier invocation began. Without a crash all of them are done: those of the gateway before the
+ * session was let go, those of nodes since. @returns their outcomes, if all are known
+ */
+async function resumeCalls(
+  agent: Agent,
+  hold: Hold,
+  run: Run,
+  reply: AssistantMessage,
+): Promise<Outcomes | undefined> {
+  const outcomes = await readOutcomes(agent.table, hold.sessionKey, run.runId);
+  const timedOut = new Set(run.timedOut ?? []);
+  const open = toolCallsOf(reply).filter((call) => !outcomes.has(call.id) && !timedOut.has(call.id));
+  if (open.length === 0) return outcomes;
+  await scheduleTimeout(agent, hold.sessionKey, run);
+  const turn = await loadContext(agent, hold.state, run);
+  await carryOut(agent, hold, turn, run, await planCalls(agent, hold, turn, run.runId, open));
+  return undefined;
+}
+
+/** Names a step of a run. */
+function stepName(run: Run): string {
+  return `${run.runId}/${run.step}`;
 }
 
 async function continueWithResults(
   agent: Agent,
   hold: Hold,
   run: Run,
-  reply: AssistantMessage,
   messages: readonly Message[],
+  collected: CollectedResults,
 ): Promise<void> {
-  const collected = await collectResults(agent, hold, run, reply);
-  const announced = announceResults(agent, hold.sessionKey, run.runId, reply, collected.messages);
+  const announced = announceResults(agent, hold.sessionKey, run.runId, collected);
   await modelStep(agent, hold, collected.run, [...messages, ...collected.messages], collected.commit);
   await announced;
 }
@@ -212,6 +236,7 @@ async function commitCalls(
   const announced =
     textOf(reply) === "" ? undefined : announce(agent, hold.sessionKey, run.runId, "partial", reply);
   await carryOut(agent, hold, turn, waiting, planned);
+  hold.carriedOut = stepName(waiting);
   await announced;
 }
 

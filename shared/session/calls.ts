@@ -126,11 +126,9 @@ export async function settleIntent(table: Table, address: CallAddress, outcome: 
 }
 
 /** What became of a run's calls so far, by call id. "interrupted": noted as begun, and no outcome is stored. */
-export async function readOutcomes(
-  table: Table,
-  sessionKey: string,
-  runId: string,
-): Promise<Map<string, CallOutcome | "interrupted">> {
+export type Outcomes = ReadonlyMap<string, CallOutcome | "interrupted">;
+
+export async function readOutcomes(table: Table, sessionKey: string, runId: string): Promise<Outcomes> {
   const { pk, sk } = resultKey(sessionKey, runId, "");
   const items = await table.query({ pk, prefix: sk });
   return new Map(items.map((item) => [String(item.sk).slice(sk.length), toOutcome(item)]));

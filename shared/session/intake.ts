@@ -20,7 +20,10 @@ export interface Intake {
 /** A message from outside. `id` is the caller's, so that a repeat is the same message; it becomes the run's id. */
 export interface Incoming {
   id: string;
+  /** What the sender wrote: commands and directives are read from it. */
   text: string;
+  /** A line that the model sees ahead of the text. */
+  envelope?: string;
   origin: Origin;
 }
 
@@ -63,10 +66,11 @@ export async function takeMessage(
       directives,
     };
   }
+  const text = found?.text ?? incoming.text;
   const entry: InboxEntry = {
     ...entryBase(intake, incoming),
     kind: "message",
-    text: found?.text ?? incoming.text,
+    text: incoming.envelope === undefined ? text : `${incoming.envelope}\n${text}`,
     ...(found ? { overrides: found.overrides } : {}),
   };
   const { queued } = await submitEntry(intake, sessionKey, entry);

@@ -1,0 +1,60 @@
+import type { ModelSettings } from "./dev-state.ts";
+
+type Environment = Record<string, string | undefined>;
+
+/** The model that the environment asks for. */
+export interface ModelChoice {
+  settings: ModelSettings;
+  /** Kept as a secret of the gateway, under `apiKeys.{provider}`. */
+  apiKey?: string;
+  /** True when the user named this model, so that it goes before what is configured. */
+  named: boolean;
+  /** Where the choice comes from, in words for the user. */
+  because: string;
+}
+
+/** Providers by the variable that holds their key, in the order in which they are looked for. */
+const keyed = [
+  { variable: "ANTHROPIC_API_KEY", provider: "anthropic" },
+  { variable: "OPENAI_API_KEY", provider: "openai" },
+  { variable: "GEMINI_API_KEY", provider: "google" },
+  { variable: "OPENROUTER_API_KEY", provider: "openrouter" },
+] as const;
+
+/** The model of each provider that is used when GSV_MODEL names none: ids of pi-ai's catalogue. */
+export const defaultModels: Record<(typeof keyed)[number]["provider"], string> = {
+  anthropic: "claude-sonnet-5",
+  openai: "gpt-6-sol",
+  google: "gemini-3.8-flash",
+  openrouter: "anthropic/claude-sonnet-5",
+};
+
+/** The provider of every server that is known by its address alone. */
+export const compatibleProvider = "openai-compatible";
+
+/**
+ * GSV_MODEL_BASE_URL with GSV_MODEL, else the first provider whose key is there; undefined for neither.
+ * @throws Error, one line, when the variables contradict each other
+ */
+export function chooseModel(env: Environment): ModelChoice | undefined {
+  const { GSV_MODEL_BASE_URL: baseUrl, GSV_MODEL: id, GSV_MODEL_API_KEY: apiKey } = env;
+  if (baseUrl) {
+    if (!id) throw new Error("GSV_MODEL_BASE_URL is set without GSV_MODEL; name the server's model there");
+    if (!URL.canParse(baseUrl))
+      throw new Error("GSV_MODEL_BASE_URL is not a url, such as http://127.0.0.1:11434/v1");
+    return {
+      settings: { provider: compatibleProvider, id, baseUrl },
+      ...(apiKey ? { apiKey } : {}),
+      named: true,
+      because: `GSV_MODEL_BASE_URL, ${baseUrl}`,
+    };
+  }
+  const found = keyed.find(({ variable }) => env[variable]);
+  if (found === undefined) {
+    if (id)
+      throw new Error("GSV_MODEL is set without GSV_MODEL_BASE_URL or a provider's key; set one of them");
+    return undefined;
+  }
+  const settings = { provider: found.provider, id: id || defaultModels[found.provider] };
+  return { settings, apiKey: env[found.variable], named: Boolean(id), because: found.variable };
+}

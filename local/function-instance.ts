@@ -1,0 +1,101 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { contextFields, FunctionError, type FunctionLog, type FunctionSettings, timedOut } from "./host.ts";
+
+export interface FunctionInstanceOptions {
+  name: string;
+  /** Path of the module that exports the handler. */
+  entry: string;
+  env: Record<string, string>;
+  execArgv?: string[];
+  log: FunctionLog;
+}
+
+interface ReportedError {
+  errorType: string;
+  errorMessage: string;
+  trace?: string[];
+}
+
+interface RuntimeMessage {
+  id?: number;
+  value?: unknown;
+  error?: ReportedError;
+  failed?: ReportedError;
+}
+
+const runtime = fileURLToPath(new URL("./process-runtime.mjs", import.meta.url));
+
+/** One process that runs a function's events one after the other. It ends itself when this process ends. */
+export class FunctionInstance {
+  /** Resolves when the process has ended, for whatever reason. */
+  readonly ended: Promise<void>;
+  private readonly name: string;
+  private readonly child: ChildProcess;
+  private nextId = 0;
+  private finish: ((message: RuntimeMessage) => void) | undefined;
+  /** Why the process ends or has ended. */
+  private failure: ReportedError | undefined;
+  private hasEnded = false;
+
+  constructor({ name, entry, env, execArgv = [], log }: FunctionInstanceOptions) {
+    this.name = name;
+    this.child = fork(runtime, [entry], { env, execArgv, stdio: ["ignore", "pipe", "pipe", "ipc"] });
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      if (stream) createInterface(stream).on("line", (line) => log(name, line));
+    }
+    this.child.on("message", (message: RuntimeMessage) => {
+      if (message.failed) this.failure = message.failed;
+      else if (message.id !== undefined) this.finish?.(message);
+    });
+    this.ended = new Promise((resolve) => {
+      const end = (reason: string) => {
+        this.hasEnded = true;
+        this.failure ??= { errorType: "Runtime.ExitError", errorMessage: reason };
+        this.finish?.({ error: this.failure });
+        resolve();
+      };
+      this.child.once("exit", (code, signal) =>
+        end(`Runtime exited with error: ${signal ? `signal: ${signal}` : `exit status ${code}`}`),
+      );
+      this.child.once("error", (error) => end(error.message));
+    });
+  }
+
+  /**
+   * Runs one event; the process is killed when the function's time is up. Not to be called while another runs.
+   * @throws FunctionError
+   */
+  async run(event: unknown, settings: FunctionSettings): Promise<unknown> {
+    const context = contextFields(this.name, settings);
+    const id = this.nextId++;
+    const outcome = new Promise<RuntimeMessage>((resolve) => {
+      this.finish = resolve;
+      if (this.hasEnded) resolve({ error: this.failure });
+    });
+    const timer = setTimeout(() => {
+      const { errorType, message } = timedOut(context, settings);
+      this.failure = { errorType, errorMessage: message };
+      this.kill();
+    }, settings.timeoutMs);
+    this.child.send({ id, event, context }, () => undefined);
+    const { value, error } = await outcome;
+    clearTimeout(timer);
+    this.finish = undefined;
+    if (error) throw new FunctionError(error.errorType, error.errorMessage, error.trace);
+    return value;
+  }
+
+  /** Ends the process at once. */
+  kill(): void {
+    this.child.kill("SIGKILL");
+  }
+
+  /** Lets the process end by itself, and kills it if it does not. */
+  stop(): void {
+    if (this.child.connected) this.child.disconnect();
+    const timer = setTimeout(() => this.kill(), 1000);
+    void this.ended.then(() => clearTimeout(timer));
+  }
+}

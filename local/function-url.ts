@@ -1,0 +1,134 @@
+import { randomUUID } from "node:crypto";
+import { validateHeaderName, validateHeaderValue } from "node:http";
+import {
+  decodeSegment,
+  type Endpoint,
+  type HttpRequest,
+  type HttpResponse,
+  json,
+  startHttpEndpoint,
+} from "./http-endpoint.ts";
+import { isRecord } from "./json.ts";
+import { requestTime } from "./request-time.ts";
+
+export interface FunctionUrlOptions {
+  /** Runs the function behind the URL. */
+  invoke: (event: object) => Promise<unknown>;
+  port?: number;
+  /** Told of failed invocations, which the caller sees as 502. */
+  onError?: (error: unknown) => void;
+}
+
+/** Bytes of a request's and of a response's body: Lambda's payload limit. */
+const maxPayloadBytes = 6 * 1024 * 1024;
+
+/**
+ * A Lambda function URL with AuthType NONE: every request becomes an event in payload format 2.0.
+ * https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html
+ * @throws PortInUseError
+ */
+export async function startFunctionUrl(options: FunctionUrlOptions): Promise<Endpoint> {
+  return startHttpEndpoint({
+    handle: (request) => handle(request, options),
+    maxBodyBytes: maxPayloadBytes,
+    port: options.port,
+    onError: options.onError,
+  });
+}
+
+async function handle(request: HttpRequest, { invoke, onError }: FunctionUrlOptions): Promise<HttpResponse> {
+  try {
+    return toResponse(await invoke(toEvent(request)));
+  } catch (error) {
+    onError?.(error);
+    return json(502, { message: "Internal Server Error" });
+  }
+}
+
+function toEvent({ method, path, rawQuery, headers, body, sourceIp }: HttpRequest): object {
+  const now = Date.now();
+  const { cookie, ...others } = headers;
+  const isText = isTextual(headers["content-type"]);
+  const domainName = headers.host ?? "127.0.0.1";
+  return {
+    version: "2.0",
+    routeKey: "$default",
+    rawPath: path.split("/").map(decodeSegment).join("/"),
+    rawQueryString: rawQuery,
+    ...(cookie ? { cookies: cookie.split(/; */) } : {}),
+    headers: joinEach(Object.entries(others)),
+    ...(rawQuery ? { queryStringParameters: joinEach(new URLSearchParams(rawQuery)) } : {}),
+    requestContext: {
+      accountId: "anonymous",
+      apiId: "local",
+      domainName,
+      domainPrefix: domainName.split(".")[0],
+      http: { method, path, protocol: "HTTP/1.1", sourceIp, userAgent: headers["user-agent"] ?? "" },
+      requestId: randomUUID(),
+      routeKey: "$default",
+      stage: "$default",
+      time: requestTime(now),
+      timeEpoch: now,
+    },
+    ...(body.length > 0 ? { body: body.toString(isText ? "utf8" : "base64") } : {}),
+    isBase64Encoded: body.length > 0 && !isText,
+  };
+}
+
+/** Bodies of other types arrive as base64; so do those without a type, and forms. */
+function isTextual(contentType = ""): boolean {
+  const [type = ""] = contentType.toLowerCase().split(";");
+  return /^(text\/.*|application\/(json|javascript|xml|.+\+(json|xml)))$/.test(type.trim());
+}
+
+/** Values of one name are joined by commas. */
+function joinEach(entries: Iterable<[string, string | string[] | undefined]>): Record<string, string> {
+  const joined: Record<string, string> = {};
+  for (const [name, value] of entries) {
+    if (value === undefined) continue;
+    joined[name] = [...(name in joined ? [joined[name]] : []), ...[value].flat()].join(",");
+  }
+  return joined;
+}
+
+/** Without a status code the whole result is the body of a 200. @throws Error for what Lambda takes for a failure */
+function toResponse(result: unknown): HttpResponse {
+  if (!isRecord(result) || !("statusCode" in result)) {
+    return within(json(200, result ?? null, {}), typeof result === "string" ? result : undefined);
+  }
+  const { statusCode, headers, cookies, body, isBase64Encoded } = result;
+  if (typeof statusCode !== "number" || statusCode < 200 || statusCode > 599) {
+    throw new Error(`the function answered with the status ${statusCode}`);
+  }
+  const text =
+    typeof body === "string" || body === undefined || body === null ? (body ?? "") : JSON.stringify(body);
+  return within({
+    status: statusCode,
+    headers: { ...responseHeaders(headers), ...cookieHeaders(cookies) },
+    body: isBase64Encoded === true ? Buffer.from(text, "base64") : text,
+  });
+}
+
+/** @throws TypeError for what HTTP cannot carry */
+function responseHeaders(headers: unknown): Record<string, string> {
+  const lowerCase: Record<string, string> = { "content-type": "application/json" };
+  for (const [name, value] of Object.entries(isRecord(headers) ? headers : {})) {
+    validateHeaderName(name);
+    validateHeaderValue(name, String(value));
+    lowerCase[name.toLowerCase()] = String(value);
+  }
+  return lowerCase;
+}
+
+function cookieHeaders(cookies: unknown): Record<string, string[]> {
+  const values = Array.isArray(cookies) ? cookies.map(String) : [];
+  for (const value of values) validateHeaderValue("set-cookie", value);
+  return values.length > 0 ? { "set-cookie": values } : {};
+}
+
+/** @throws Error when the body is above Lambda's limit */
+function within(response: HttpResponse, body = response.body): HttpResponse {
+  if (Buffer.byteLength(body ?? "") > maxPayloadBytes)
+    throw new Error("the function's response is above 6 MB");
+  return { ...response, body };
+}

@@ -1,0 +1,36 @@
+import type { FunctionHost } from "./host.ts";
+
+/** A host that is set after its users, because the functions' environment names endpoints that need the host. */
+export interface LateHost extends FunctionHost {
+  set(host: FunctionHost): void;
+  /** Waits until no invocation runs, at most this long, in milliseconds. */
+  settle(graceMs: number): Promise<void>;
+}
+
+export function openLateHost(): LateHost {
+  let host: FunctionHost | undefined;
+  const running = new Set<Promise<unknown>>();
+
+  return {
+    get functions() {
+      return host?.functions ?? [];
+    },
+    set(actual) {
+      host = actual;
+    },
+    async invoke(name, event) {
+      if (host === undefined) throw new Error("the functions are not hosted yet");
+      const invocation = host.invoke(name, event);
+      running.add(invocation);
+      return invocation.finally(() => running.delete(invocation));
+    },
+    async settle(graceMs) {
+      const deadline = Date.now() + graceMs;
+      while (running.size > 0 && Date.now() < deadline)
+        await new Promise((resolve) => setTimeout(resolve, 10));
+    },
+    async close() {
+      await host?.close();
+    },
+  };
+}

@@ -1,0 +1,22 @@
+/** Limits of API Gateway's WebSocket APIs. Tests may shorten the times; the sizes are what clients must live with. */
+export interface WebSocketLimits {
+  /** Bytes of one message, either way. A larger one from the client closes its connection with 1009. */
+  messageBytes: number;
+  /** Bytes of one frame's payload: a client must split a larger message, or is closed with 1009. */
+  frameBytes: number;
+  /** Without a frame either way, a ping included, a connection is closed with 1001 after this, in milliseconds. */
+  idleMs: number;
+  /** A connection is closed with 1001 after this, in milliseconds. */
+  connectionMs: number;
+  /** How long a route's function may take, in milliseconds. */
+  integrationMs: number;
+}
+
+/** https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-execution-service-websocket-limits-table.html */
+export const apiGatewayLimits: WebSocketLimits = {
+  messageBytes: 128 * 1024,
+  frameBytes: 32 * 1024,
+  idleMs: 10 * 60_000,
+  connectionMs: 2 * 60 * 60_000,
+  integrationMs: 29_000,
+};

@@ -1,0 +1,85 @@
+import type { ChatMessage } from "./chat-request.ts";
+import { messageText } from "./chat-request.ts";
+import { label } from "./label.ts";
+
+/** A tool call of this turn and what came of it. */
+export interface Step {
+  tool: string;
+  args: Record<string, unknown>;
+  outcome: Outcome;
+}
+
+/** What a tool returned: JSON where it was JSON, else text; or its error. */
+export type Outcome = { ok: true; value: unknown } | { ok: false; error: string };
+
+/** What the rules look at: the last thing the user said, what was done about it since, and whether we introduced ourselves. */
+export interface Conversation {
+  question: string;
+  steps: Step[];
+  labelled: boolean;
+}
+
+/** How pi-ai hands over the images of tool results, which Chat Completions cannot hold in a tool message. */
+const imageNotice = "Attached image(s) from tool result:";
+
+/** Reads a conversation whose tool calls are all answered. */
+export function readConversation(messages: readonly ChatMessage[]): Conversation {
+  const last = messages.findLastIndex(
+    (message) => message.role === "user" && messageText(message.content) !== imageNotice,
+  );
+  const since = messages.slice(last + 1);
+  const results = new Map(
+    since.flatMap((message) =>
+      message.role === "tool"
+        ? [[message.tool_call_id, readOutcome(messageText(message.content))] as const]
+        : [],
+    ),
+  );
+  const steps = since
+    .flatMap((message) => (message.role === "assistant" ? (message.tool_calls ?? []) : []))
+    .map((call) => ({
+      tool: call.function.name,
+      args: readArguments(call.function.arguments),
+      outcome: results.get(call.id) ?? { ok: false as const, error: "no result" },
+    }));
+  return {
+    question: withoutEnvelope(messageText(messages[last]?.content)),
+    steps,
+    labelled: messages.some(
+      (message) => message.role === "assistant" && messageText(message.content).startsWith(label),
+    ),
+  };
+}
+
+/** Messages from channels start with `[channel · time · sender]`. */
+function withoutEnvelope(text: string): string {
+  return text.replace(/^\s*\[[^\]\n]*·[^\]\n]*\]:?\s*/, "").trim();
+}
+
+/** Failures arrive as `Error: …`, native tools wrap theirs in `{ok, result, error}`. */
+function readOutcome(text: string): Outcome {
+  const error = text.match(/^Error: ([\s\S]*)$/)?.[1];
+  if (error !== undefined) return { ok: false, error };
+  const value = parse(text);
+  if (!isRecord(value) || typeof value.ok !== "boolean") return { ok: true, value: value ?? text };
+  if (value.ok) return { ok: true, value: value.result };
+  return { ok: false, error: typeof value.error === "string" ? value.error : JSON.stringify(value.error) };
+}
+
+function readArguments(json: string): Record<string, unknown> {
+  const value = parse(json);
+  return isRecord(value) ? value : {};
+}
+
+/** Undefined for what is not JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

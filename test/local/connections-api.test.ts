@@ -1,0 +1,142 @@
+import {
+  ApiGatewayManagementApiClient,
+  DeleteConnectionCommand,
+  GetConnectionCommand,
+  GoneException,
+  LimitExceededException,
+  PayloadTooLargeException,
+  PostToConnectionCommand,
+} from "@aws-sdk/client-apigatewaymanagementapi";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import type { AccessRequest } from "../../local/access.ts";
+import type { Endpoint } from "../../local/http-endpoint.ts";
+import { startWebSocketApi } from "../../local/websocket-api.ts";
+import type { WebSocketEvent } from "../../local/websocket-events.ts";
+import { clientConfig, until } from "./support.ts";
+
+let api: Endpoint;
+let client: ApiGatewayManagementApiClient;
+let events: WebSocketEvent[];
+let asked: AccessRequest[];
+let allowed: boolean;
+let onConnect: (event: WebSocketEvent) => Promise<void>;
+let socket: WebSocket;
+
+beforeEach(async () => {
+  events = [];
+  asked = [];
+  allowed = true;
+  onConnect = async () => undefined;
+  api = await startWebSocketApi({
+    invoke: async (event) => {
+      events.push(event);
+      if (event.requestContext.routeKey === "$connect") await onConnect(event);
+      return { statusCode: 200 };
+    },
+    stage: "ws",
+    apiId: "local",
+    authorize: (request) => {
+      asked.push(request);
+      return allowed;
+    },
+  });
+  client = new ApiGatewayManagementApiClient(clientConfig(`http://127.0.0.1:${api.port}/ws`));
+});
+
+afterEach(async () => {
+  socket?.terminate();
+  await api.close();
+});
+
+async function connected(): Promise<string> {
+  socket = new WebSocket(api.url);
+  await new Promise((resolve) => socket.once("open", resolve));
+  return events[0]?.requestContext.connectionId ?? "";
+}
+
+const post = (ConnectionId: string, data: string) =>
+  client.send(new PostToConnectionCommand({ ConnectionId, Data: Buffer.from(data) }));
+
+describe("@connections", () => {
+  it("sends to a connection, in order, up to 128 KB", async () => {
+    const id = await connected();
+    const received: string[] = [];
+    socket.on("message", (data) => received.push(String(data)));
+    const texts = ["first", "ä".repeat(64 * 1024), "last"];
+    for (const text of texts) await post(id, text);
+    await until(() => received.length === 3);
+    expect(received).toEqual(texts);
+  });
+
+  it("raises PayloadTooLargeException above 128 KB and leaves the connection open", async () => {
+    const id = await connected();
+    await expect(post(id, "x".repeat(128 * 1024 + 1))).rejects.toBeInstanceOf(PayloadTooLargeException);
+    await post(id, "still open");
+  });
+
+  it("describes a connection", async () => {
+    const id = await connected();
+    const answer = await client.send(new GetConnectionCommand({ ConnectionId: id }));
+    expect(answer.Identity?.SourceIp).toBe("127.0.0.1");
+    expect(answer.ConnectedAt).toBeInstanceOf(Date);
+    expect(answer.LastActiveAt).toBeInstanceOf(Date);
+  });
+
+  it("closes a connection, which is then gone", async () => {
+    const id = await connected();
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    await client.send(new DeleteConnectionCommand({ ConnectionId: id }));
+    await expect(post(id, "late")).rejects.toBeInstanceOf(GoneException);
+    await expect(client.send(new GetConnectionCommand({ ConnectionId: id }))).rejects.toBeInstanceOf(
+      GoneException,
+    );
+    await expect(client.send(new DeleteConnectionCommand({ ConnectionId: id }))).rejects.toBeInstanceOf(
+      GoneException,
+    );
+    expect(await closed).toBe(1000);
+    await until(() => events.some(({ requestContext }) => requestContext.routeKey === "$disconnect"));
+  });
+
+  it("answers GoneException for an unknown connection and for one whose $connect still runs", async () => {
+    await expect(post("AAAAAAAAAAAAAAA=", "x")).rejects.toBeInstanceOf(GoneException);
+    let during: unknown;
+    onConnect = async ({ requestContext }) => {
+      during = await post(requestContext.connectionId, "early").catch((error: unknown) => error);
+    };
+    const id = await connected();
+    expect(during).toBeInstanceOf(GoneException);
+    await post(id, "now");
+  });
+
+  it("answers LimitExceededException when the client does not read", async () => {
+    const id = await connected();
+    socket.pause();
+    const flood = async () => {
+      for (let n = 0; n < 400; n += 1) await post(id, "x".repeat(128 * 1024));
+    };
+    const impatient = { ...clientConfig(`http://127.0.0.1:${api.port}/ws`), maxAttempts: 1 };
+    client = new ApiGatewayManagementApiClient(impatient);
+    await expect(flood()).rejects.toBeInstanceOf(LimitExceededException);
+  });
+
+  it("asks for ManageConnections on the connection and refuses without it", async () => {
+    const id = await connected();
+    allowed = false;
+    await expect(post(id, "x")).rejects.toMatchObject({ name: "AccessDeniedException" });
+    const resource = `arn:aws:execute-api:us-east-1:000000000000:local/ws/POST/@connections/${id}`;
+    expect(asked).toEqual([{ accessKeyId: "LOCALTEST", action: "execute-api:ManageConnections", resource }]);
+  });
+
+  it("takes the path with and without the stage, and only signed requests", async () => {
+    const id = encodeURIComponent(await connected());
+    const url = `http://127.0.0.1:${api.port}`;
+    const headers = { authorization: "AWS4-HMAC-SHA256 Credential=A/1/us-east-1/execute-api/aws4_request" };
+    for (const path of [`/@connections/${id}`, `/ws/@connections/${id}`]) {
+      expect((await fetch(url + path, { headers })).status).toBe(200);
+      expect((await fetch(url + path)).status).toBe(403);
+    }
+    expect((await fetch(`${url}/ws/@connections/%zz`, { headers })).status).toBe(410);
+    expect((await fetch(`${url}/ws/@connections`, { headers })).status).toBe(426);
+  });
+});

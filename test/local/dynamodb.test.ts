@@ -1,0 +1,219 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type AttributeValue,
+  BatchWriteItemCommand,
+  ConditionalCheckFailedException,
+  DescribeTableCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+  ScanCommand,
+  UpdateItemCommand,
+} from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AccessRequest } from "../../local/access.ts";
+import { startDynamoDB } from "../../local/dynamodb.ts";
+import { StoreLockedError } from "../../local/dynamodb-store.ts";
+import type { Endpoint } from "../../local/http-endpoint.ts";
+import { clientConfig, until } from "./support.ts";
+
+const TableName = "gsv-test";
+let dir: string;
+let dynamodb: Endpoint;
+let client: DynamoDBClient;
+const asked: AccessRequest[] = [];
+let deny: (request: AccessRequest) => boolean = () => false;
+const faults: unknown[] = [];
+
+const start = () =>
+  startDynamoDB({
+    dir,
+    table: TableName,
+    expiryMs: 50,
+    onError: (error) => faults.push(error),
+    authorize: (request) => {
+      asked.push(request);
+      return !deny(request);
+    },
+  });
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "gsv-dynamodb-"));
+  dynamodb = await start();
+  client = new DynamoDBClient(clientConfig(dynamodb.url));
+});
+
+afterAll(async () => {
+  await dynamodb.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const put = (item: Record<string, AttributeValue>) =>
+  client.send(new PutItemCommand({ TableName, Item: item }));
+const get = async (pk: string) => {
+  const Key = { pk: { S: pk }, sk: { S: "A" } };
+  return (await client.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }))).Item;
+};
+const due = async (partition: string) => {
+  const query = new QueryCommand({
+    TableName,
+    IndexName: "due",
+    KeyConditionExpression: "duePk = :p",
+    ExpressionAttributeValues: { ":p": { S: partition } },
+  });
+  return (await client.send(query)).Items ?? [];
+};
+
+/** Sends bytes as they are and resolves once the server or the caller has ended the connection. */
+const raw = (text: string, { abort = false } = {}) =>
+  new Promise<string>((resolve) => {
+    let answer = "";
+    const socket = connect(dynamodb.port, "127.0.0.1", () => {
+      socket.write(text, () => abort && socket.resetAndDestroy());
+    });
+    socket.on("data", (data) => {
+      answer += data;
+      socket.end();
+    });
+    socket.on("error", () => undefined);
+    socket.on("close", () => resolve(answer));
+  });
+
+describe("DynamoDB", () => {
+  it("has the application's table with its two indexes", async () => {
+    const { Table } = await client.send(new DescribeTableCommand({ TableName }));
+    expect(Table?.TableStatus).toBe("ACTIVE");
+    expect(Table?.TableArn).toBe("arn:aws:dynamodb:us-east-1:000000000000:table/gsv-test");
+    expect(Table?.GlobalSecondaryIndexes?.map((index) => index.IndexName).sort()).toEqual(["due", "list"]);
+  });
+
+  it("lets one of a hundred concurrent conditional writes win", async () => {
+    const writes = Array.from({ length: 100 }, (_, writer) =>
+      client.send(
+        new PutItemCommand({
+          TableName,
+          Item: { pk: { S: "race" }, sk: { S: "A" }, writer: { N: String(writer) } },
+          ConditionExpression: "attribute_not_exists(pk)",
+        }),
+      ),
+    );
+    const results = await Promise.allSettled(writes);
+    const lost = results.filter((result) => result.status === "rejected");
+    expect(lost).toHaveLength(99);
+    expect(lost.every(({ reason }) => reason instanceof ConditionalCheckFailedException)).toBe(true);
+    const winner = results.findIndex((result) => result.status === "fulfilled");
+    expect((await get("race"))?.writer).toEqual({ N: String(winner) });
+  });
+
+  it("moves an item's index row with the item and drops it when the key goes", async () => {
+    const Key = { pk: { S: "moving" }, sk: { S: "A" } };
+    await put({ ...Key, duePk: { S: "moves" }, dueAt: { N: "1" } });
+    await client.send(
+      new UpdateItemCommand({
+        TableName,
+        Key,
+        UpdateExpression: "SET dueAt = :t",
+        ExpressionAttributeValues: { ":t": { N: "2" } },
+      }),
+    );
+    expect(await due("moves")).toEqual([{ ...Key, duePk: { S: "moves" }, dueAt: { N: "2" } }]);
+    await client.send(new UpdateItemCommand({ TableName, Key, UpdateExpression: "REMOVE duePk, dueAt" }));
+    expect(await due("moves")).toEqual([]);
+  });
+
+  it("writes the index rows of batches", async () => {
+    const requests = Array.from({ length: 20 }, (_, n) => ({
+      PutRequest: {
+        Item: { pk: { S: `b${n}` }, sk: { S: "A" }, duePk: { S: "batch" }, dueAt: { N: String(n) } },
+      },
+    }));
+    await client.send(new BatchWriteItemCommand({ RequestItems: { [TableName]: requests } }));
+    expect((await due("batch")).map((row) => row.pk?.S)).toEqual(requests.map((_, n) => `b${n}`));
+  });
+
+  it("refuses an item above 400 KB of UTF-8, on put and on update", async () => {
+    const text = "ä".repeat(210 * 1024);
+    await expect(put({ pk: { S: "big" }, sk: { S: "A" }, text: { S: text } })).rejects.toMatchObject({
+      name: "ValidationException",
+    });
+    const update = new UpdateItemCommand({
+      TableName,
+      Key: { pk: { S: "big" }, sk: { S: "A" } },
+      UpdateExpression: "SET #t = :t",
+      ExpressionAttributeNames: { "#t": "text" },
+      ExpressionAttributeValues: { ":t": { S: text } },
+    });
+    await expect(client.send(update)).rejects.toMatchObject({ name: "ValidationException" });
+    await put({ pk: { S: "big" }, sk: { S: "A" }, text: { S: "ä".repeat(190 * 1024) } });
+  });
+
+  it("deletes expired items late, and no others", async () => {
+    const now = Math.floor(Date.now() / 1000);
+    await put({ pk: { S: "expired" }, sk: { S: "A" }, expiresAt: { N: String(now - 10) } });
+    await put({ pk: { S: "living" }, sk: { S: "A" }, expiresAt: { N: String(now + 1000) } });
+    await until(async () => (await get("expired")) === undefined);
+    expect(await get("living")).toBeDefined();
+  });
+
+  it("asks for access to the table, the index, and every table of a batch", async () => {
+    asked.length = 0;
+    await due("batch");
+    await client.send(new ScanCommand({ TableName, Limit: 1 }));
+    await client.send(
+      new BatchWriteItemCommand({
+        RequestItems: { [TableName]: [{ DeleteRequest: { Key: { pk: { S: "x" }, sk: { S: "A" } } } }] },
+      }),
+    );
+    const table = "arn:aws:dynamodb:us-east-1:000000000000:table/gsv-test";
+    expect(asked).toEqual([
+      { accessKeyId: "LOCALTEST", action: "dynamodb:Query", resource: `${table}/index/due` },
+      { accessKeyId: "LOCALTEST", action: "dynamodb:Scan", resource: table },
+      { accessKeyId: "LOCALTEST", action: "dynamodb:BatchWriteItem", resource: table },
+    ]);
+  });
+
+  it("answers AccessDeniedException when access is refused, and nothing is written", async () => {
+    deny = ({ action }) => action === "dynamodb:PutItem";
+    await expect(put({ pk: { S: "denied" }, sk: { S: "A" } })).rejects.toMatchObject({
+      name: "AccessDeniedException",
+    });
+    deny = () => false;
+    expect(await get("denied")).toBeUndefined();
+  });
+
+  it("survives aborted bodies, garbage and requests that are not DynamoDB's", async () => {
+    await raw('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n{"Table', { abort: true });
+    expect(await raw("\x16\x03\x01garbage\r\n\r\n")).toContain("400 Bad Request");
+    expect(await raw("GET / HTTP/1.1\r\nhost: x\r\n\r\n")).toContain("UnknownOperationException");
+    const target = "x-amz-target: DynamoDB_20120810";
+    const signed = "authorization: AWS4-HMAC-SHA256 Credential=A/1/us-east-1/dynamodb/aws4_request";
+    for (const body of ["nonsense", "[]", "null", '"text"', '{"TableName":{"a":1}}', '{"Key":[[[]]]}']) {
+      const request = `POST / HTTP/1.1\r\nhost: x\r\n${signed}\r\n${target}.GetItem\r\ncontent-length: ${body.length}`;
+      expect(await raw(`${request}\r\n\r\n${body}`)).toMatch(/ 400 Bad Request[\s\S]*Exception/);
+    }
+    const unsigned = `POST / HTTP/1.1\r\nhost: x\r\n${target}.GetItem\r\ncontent-length: 2\r\n\r\n{}`;
+    expect(await raw(unsigned)).toContain("MissingAuthenticationToken");
+    expect(await get("living")).toBeDefined();
+  });
+
+  it("goes on after an expression that makes the store throw", async () => {
+    faults.length = 0;
+    const scan = new ScanCommand({ TableName, FilterExpression: "begins_with(absent, alsoAbsent)" });
+    const once = new DynamoDBClient({ ...clientConfig(dynamodb.url), maxAttempts: 1 });
+    await expect(once.send(scan)).rejects.toMatchObject({ name: "InternalServerError" });
+    expect(await get("living")).toBeDefined();
+    expect(String(faults[0])).toContain("TypeError");
+  });
+
+  it("refuses a second start on its folder and finds everything after a close", async () => {
+    await expect(start()).rejects.toBeInstanceOf(StoreLockedError);
+    await dynamodb.close();
+    dynamodb = await start();
+    client = new DynamoDBClient(clientConfig(dynamodb.url));
+    expect(await get("living")).toBeDefined();
+  });
+});

@@ -1,0 +1,158 @@
+import { InvokeCommand, LambdaClient, ResourceNotFoundException } from "@aws-sdk/client-lambda";
+import { afterEach, describe, expect, it } from "vitest";
+import type { AccessRequest } from "../../local/access.ts";
+import {
+  type AsyncInvocationOptions,
+  type AsyncInvocations,
+  openAsyncInvocations,
+} from "../../local/async-invocations.ts";
+import { FunctionError, type FunctionHost } from "../../local/host.ts";
+import type { Endpoint } from "../../local/http-endpoint.ts";
+import { startLambda } from "../../local/lambda.ts";
+import { clientConfig, until } from "./support.ts";
+
+let lambda: Endpoint;
+let client: LambdaClient;
+let invocations: AsyncInvocations;
+let calls: unknown[];
+let failures: boolean[];
+const asked: AccessRequest[] = [];
+
+async function start(
+  handler: (event: unknown) => unknown,
+  more: Partial<AsyncInvocationOptions> = {},
+  authorize?: (request: AccessRequest) => boolean,
+) {
+  calls = [];
+  failures = [];
+  const host: FunctionHost = {
+    functions: ["agent"],
+    async invoke(_name, event) {
+      calls.push(event);
+      return handler(event);
+    },
+    close: async () => undefined,
+  };
+  const onFailure = (_name: string, _event: unknown, _error: unknown, last: boolean) => failures.push(last);
+  invocations = openAsyncInvocations({ host, retryDelaysMs: [1, 1], onFailure, ...more });
+  lambda = await startLambda({ host, invocations, authorize });
+  client = new LambdaClient(clientConfig(lambda.url));
+}
+
+afterEach(async () => {
+  invocations.close();
+  await lambda.close();
+});
+
+const invoke = (input: object) =>
+  client.send(
+    new InvokeCommand({ FunctionName: "agent", Payload: Buffer.from('{"sessionKey":"a"}'), ...input }),
+  );
+const fail = () => {
+  throw new FunctionError("Error", "as told");
+};
+
+describe("Lambda's Invoke", () => {
+  it("returns the result of a synchronous invocation", async () => {
+    await start((event) => ({ event }));
+    const answer = await invoke({});
+    expect(answer).toMatchObject({ StatusCode: 200, ExecutedVersion: "$LATEST" });
+    expect(answer.FunctionError).toBeUndefined();
+    expect(JSON.parse(answer.Payload?.transformToString() ?? "")).toEqual({ event: { sessionKey: "a" } });
+  });
+
+  it("reports a failed synchronous invocation in the payload", async () => {
+    await start(fail);
+    const answer = await invoke({});
+    expect(answer).toMatchObject({ StatusCode: 200, FunctionError: "Unhandled" });
+    expect(JSON.parse(answer.Payload?.transformToString() ?? "")).toMatchObject({ errorMessage: "as told" });
+  });
+
+  it("accepts an event before it has run", async () => {
+    let finish = () => {};
+    await start(() => new Promise<void>((resolve) => (finish = resolve)));
+    expect((await invoke({ InvocationType: "Event" })).StatusCode).toBe(202);
+    await until(() => calls.length === 1);
+    finish();
+  });
+
+  it("takes a full ARN, a partial ARN and a qualifier", async () => {
+    await start(() => null);
+    for (const FunctionName of [
+      "arn:aws:lambda:us-east-1:000000000000:function:agent",
+      "000000000000:function:agent",
+      "agent:live",
+    ]) {
+      expect((await invoke({ FunctionName })).StatusCode).toBe(200);
+    }
+  });
+
+  it("tries a failing event three times and then gives it up", async () => {
+    await start(fail);
+    await invoke({ InvocationType: "Event" });
+    await until(() => failures.length === 3);
+    expect(failures).toEqual([false, false, true]);
+    expect(calls).toHaveLength(3);
+  });
+
+  it("stops trying when an attempt succeeds", async () => {
+    await start(() => (calls.length < 2 ? fail() : null));
+    expect(await invocations.invoke("agent", {})).toBe("handled");
+    expect(calls).toHaveLength(2);
+  });
+
+  it("delivers twice and late when told to", async () => {
+    let released = false;
+    await start(() => null, {
+      duplicate: () => true,
+      delayMs: () => {
+        released = true;
+        return 20;
+      },
+    });
+    await invoke({ InvocationType: "Event" });
+    expect(released).toBe(true);
+    await until(() => calls.length === 2);
+  });
+
+  it("runs nothing on a dry run", async () => {
+    await start(() => null);
+    expect((await invoke({ InvocationType: "DryRun" })).StatusCode).toBe(204);
+    expect(calls).toEqual([]);
+  });
+
+  it("refuses an unknown function, a payload that is not JSON, and an event above 1 MB", async () => {
+    await start(() => null);
+    await expect(invoke({ FunctionName: "other" })).rejects.toBeInstanceOf(ResourceNotFoundException);
+    await expect(invoke({ Payload: Buffer.from("{") })).rejects.toMatchObject({
+      name: "InvalidRequestContentException",
+    });
+    const Payload = Buffer.from(JSON.stringify("x".repeat(1024 * 1024)));
+    await expect(invoke({ InvocationType: "Event", Payload })).rejects.toMatchObject({
+      name: "RequestTooLargeException",
+    });
+    expect((await invoke({ Payload })).StatusCode).toBe(200);
+  });
+
+  it("asks for access to the function and refuses without it", async () => {
+    await start(
+      () => null,
+      {},
+      (request) => asked.push(request) === 0,
+    );
+    await expect(invoke({})).rejects.toMatchObject({ name: "AccessDeniedException" });
+    const resource = "arn:aws:lambda:us-east-1:000000000000:function:agent";
+    expect(asked).toEqual([{ accessKeyId: "LOCALTEST", action: "lambda:InvokeFunction", resource }]);
+    expect(calls).toEqual([]);
+  });
+
+  it("answers unsigned requests and other paths with an error", async () => {
+    await start(() => null);
+    const url = `${lambda.url}/2015-03-31/functions/agent/invocations`;
+    expect((await fetch(url, { method: "POST" })).status).toBe(403);
+    expect((await fetch(`${lambda.url}/%zz`)).status).toBe(404);
+    expect(
+      (await fetch(`${lambda.url}/2015-03-31/functions/%zz/invocations`, { method: "POST" })).status,
+    ).toBe(403);
+  });
+});

@@ -1,0 +1,247 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  ConflictException,
+  CreateScheduleCommand,
+  type CreateScheduleCommandInput,
+  DeleteScheduleCommand,
+  GetScheduleCommand,
+  ListSchedulesCommand,
+  ResourceNotFoundException,
+  SchedulerClient,
+  UpdateScheduleCommand,
+  ValidationException,
+} from "@aws-sdk/client-scheduler";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { AccessRequest } from "../../local/access.ts";
+import { type Scheduler, type SchedulerOptions, startScheduler } from "../../local/scheduler.ts";
+import { clientConfig, until } from "./support.ts";
+
+const minute = 60_000;
+let dir: string;
+let scheduler: Scheduler;
+let client: SchedulerClient;
+let fired: [string, unknown][];
+let handle: () => Promise<unknown>;
+
+async function start(more: Partial<SchedulerOptions> = {}) {
+  fired = [];
+  handle = async () => undefined;
+  scheduler = await startScheduler({
+    dir,
+    groups: ["gsv-local"],
+    invoke: (name, event) => {
+      fired.push([name, event]);
+      return handle();
+    },
+    ...more,
+  });
+  scheduler.schedules.start();
+  client = new SchedulerClient({ ...clientConfig(scheduler.url), maxAttempts: 1 });
+}
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "gsv-scheduler-"));
+  await start();
+});
+
+afterEach(async () => {
+  await scheduler.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const at = (epochMs: number) => `at(${new Date(epochMs).toISOString().slice(0, 19)})`;
+const input = (Name: string, expression: string, more: Partial<CreateScheduleCommandInput> = {}) => ({
+  Name,
+  GroupName: "gsv-local",
+  ScheduleExpression: expression,
+  FlexibleTimeWindow: { Mode: "OFF" as const },
+  ActionAfterCompletion: "DELETE" as const,
+  Target: {
+    Arn: "arn:aws:lambda:us-east-1:000000000000:function:timer",
+    RoleArn: "arn:aws:iam::000000000000:role/gsv-local-schedule",
+    Input: JSON.stringify({ schedule: Name }),
+  },
+  ...more,
+});
+const create = (...args: Parameters<typeof input>) => client.send(new CreateScheduleCommand(input(...args)));
+const get = (Name: string) => client.send(new GetScheduleCommand({ Name, GroupName: "gsv-local" }));
+const list = (more = {}) => client.send(new ListSchedulesCommand({ GroupName: "gsv-local", ...more }));
+const later = () => at(Date.now() + 60 * minute);
+
+describe("EventBridge Scheduler", () => {
+  it("fires a one-shot schedule whose time is past at once, and deletes it", async () => {
+    const answer = await create("past", at(Date.now() - minute));
+    expect(answer.ScheduleArn).toBe("arn:aws:scheduler:us-east-1:000000000000:schedule/gsv-local/past");
+    await until(() => fired.length === 1);
+    expect(fired).toEqual([["timer", { schedule: "past" }]]);
+    await until(async () => (await list()).Schedules?.length === 0);
+    await expect(get("past")).rejects.toBeInstanceOf(ResourceNotFoundException);
+  });
+
+  it("keeps a one-shot schedule that is not to be deleted, and does not fire it again", async () => {
+    await create("kept", at(Date.now() - minute), { ActionAfterCompletion: "NONE" });
+    await until(() => fired.length === 1);
+    await scheduler.close();
+    await start();
+    await create("after", at(Date.now() - minute));
+    await until(() => fired.length > 0);
+    expect(fired).toEqual([["timer", { schedule: "after" }]]);
+    expect((await get("kept")).ActionAfterCompletion).toBe("NONE");
+  });
+
+  it("does not fire before the time, nor when deleted or disabled", async () => {
+    scheduler.schedules.stop();
+    await create("later", later());
+    await create("deleted", at(Date.now() - minute));
+    await client.send(new DeleteScheduleCommand({ Name: "deleted", GroupName: "gsv-local" }));
+    await create("disabled", at(Date.now() - minute), { State: "DISABLED" });
+    await create("due", at(Date.now() - minute));
+    scheduler.schedules.start();
+    await until(async () => (await list()).Schedules?.length === 2);
+    expect(fired).toEqual([["timer", { schedule: "due" }]]);
+  });
+
+  it("brings times closer by the acceleration, for one shot and for each repeat", async () => {
+    await scheduler.close();
+    await start({ acceleration: 6000 });
+    await create("once", at(Date.now() + 10 * minute));
+    await until(() => fired.length === 1);
+    await create("often", "rate(1 minute)");
+    await create("calendar", "cron(* * * * ? *)");
+    await until(() => fired.filter(([, event]) => JSON.stringify(event).includes("often")).length >= 5);
+    await until(() => fired.filter(([, event]) => JSON.stringify(event).includes("calendar")).length >= 5);
+    // The minutes that passed here are some tens of milliseconds: nothing fires without pause.
+    expect(fired.length).toBeLessThan(2000);
+  });
+
+  it("returns what was created and what an update made of it", async () => {
+    await create("described", "cron(0 9 ? * MON-FRI *)", {
+      ScheduleExpressionTimezone: "Europe/Berlin",
+      Description: "mornings",
+      EndDate: new Date(Date.UTC(2200, 0, 1)),
+    });
+    const created = await get("described");
+    expect(created).toMatchObject({
+      Arn: "arn:aws:scheduler:us-east-1:000000000000:schedule/gsv-local/described",
+      ScheduleExpression: "cron(0 9 ? * MON-FRI *)",
+      ScheduleExpressionTimezone: "Europe/Berlin",
+      Description: "mornings",
+      State: "ENABLED",
+      FlexibleTimeWindow: { Mode: "OFF" },
+      EndDate: new Date(Date.UTC(2200, 0, 1)),
+      Target: { Input: '{"schedule":"described"}' },
+    });
+    await client.send(new UpdateScheduleCommand({ ...input("described", later()), State: "DISABLED" }));
+    const updated = await get("described");
+    expect(updated.State).toBe("DISABLED");
+    expect(updated.Description).toBeUndefined();
+    expect(updated.CreationDate).toEqual(created.CreationDate);
+    await expect(client.send(new UpdateScheduleCommand(input("absent", later())))).rejects.toBeInstanceOf(
+      ResourceNotFoundException,
+    );
+  });
+
+  it("answers a second creation with ConflictException, unless it is the same request again", async () => {
+    await create("twice", later(), { ClientToken: "one" });
+    await create("twice", later(), { ClientToken: "one" });
+    await expect(create("twice", later(), { ClientToken: "two" })).rejects.toBeInstanceOf(ConflictException);
+  });
+
+  it("lists by group, prefix and page", async () => {
+    for (const name of ["a1", "a2", "b1"]) await create(name, later());
+    await create("elsewhere", later(), { GroupName: "default" });
+    expect((await list({ NamePrefix: "a" })).Schedules?.map(({ Name }) => Name)).toEqual(["a1", "a2"]);
+    const first = await list({ MaxResults: 2 });
+    expect(first.Schedules?.map(({ Name }) => Name)).toEqual(["a1", "a2"]);
+    const second = await list({ MaxResults: 2, NextToken: first.NextToken });
+    expect(second.Schedules?.map(({ Name }) => Name)).toEqual(["b1"]);
+    expect(second.NextToken).toBeUndefined();
+  });
+
+  it("refuses unknown groups, bad names, expressions, windows and targets", async () => {
+    await expect(create("x", later(), { GroupName: "other" })).rejects.toBeInstanceOf(
+      ResourceNotFoundException,
+    );
+    const Target = {
+      Arn: "arn:aws:sqs:us-east-1:000000000000:q",
+      RoleArn: "arn:aws:iam::000000000000:role/r",
+    };
+    const invalid = [
+      create("bad name", later()),
+      create("x".repeat(65), later()),
+      create("x", "at(soon)"),
+      create("x", later(), { ScheduleExpressionTimezone: "Mars/Olympus" }),
+      create("x", later(), { FlexibleTimeWindow: { Mode: "FLEXIBLE", MaximumWindowInMinutes: 5 } }),
+      create("x", later(), { Target }),
+      create("x", later(), { Target: { ...input("x", "").Target, Input: "{" } }),
+    ];
+    for (const attempt of invalid) await expect(attempt).rejects.toBeInstanceOf(ValidationException);
+    expect((await list()).Schedules).toEqual([]);
+  });
+
+  it("finds its schedules after a restart and fires once what came due meanwhile", async () => {
+    scheduler.schedules.stop();
+    await create("overdue", at(Date.now() - minute));
+    await create("later", later());
+    await create("sweep", "rate(1 minute)");
+    await scheduler.close();
+    await start();
+    await until(() => fired.length === 2);
+    expect(fired.map(([, event]) => event)).toEqual(
+      expect.arrayContaining([{ schedule: "overdue" }, { schedule: "sweep" }]),
+    );
+    await until(async () => (await list()).Schedules?.length === 2);
+  });
+
+  it("fires a one-shot schedule again when the process ended before its target was done", async () => {
+    handle = () => new Promise(() => undefined);
+    await create("interrupted", at(Date.now() - minute));
+    await until(() => fired.length === 1);
+    await scheduler.close();
+    await start();
+    await until(() => fired.length === 1);
+    expect(fired).toEqual([["timer", { schedule: "interrupted" }]]);
+  });
+
+  it("asks for access to the schedule and to pass its role", async () => {
+    await scheduler.close();
+    const asked: AccessRequest[] = [];
+    let denied = "iam:PassRole";
+    await start({ authorize: (request) => asked.push(request) > 0 && request.action !== denied });
+    await expect(create("x", later())).rejects.toMatchObject({ name: "AccessDeniedException" });
+    expect(asked).toEqual([
+      {
+        accessKeyId: "LOCALTEST",
+        action: "scheduler:CreateSchedule",
+        resource: "arn:aws:scheduler:us-east-1:000000000000:schedule/gsv-local/x",
+      },
+      {
+        accessKeyId: "LOCALTEST",
+        action: "iam:PassRole",
+        resource: "arn:aws:iam::000000000000:role/gsv-local-schedule",
+        context: { "iam:PassedToService": "scheduler.amazonaws.com" },
+      },
+    ]);
+    denied = "";
+    await expect(get("x")).rejects.toBeInstanceOf(ResourceNotFoundException);
+  });
+
+  it("answers garbage and unsigned requests with an error", async () => {
+    const headers = { authorization: "AWS4-HMAC-SHA256 Credential=A/1/us-east-1/scheduler/aws4_request" };
+    expect((await fetch(`${scheduler.url}/schedules/x`)).status).toBe(403);
+    for (const [path, status] of [
+      ["/", 404],
+      ["/schedules/%zz", 400],
+      ["/schedules/a/b", 404],
+      ["/schedules/absent", 404],
+    ] as const) {
+      expect((await fetch(scheduler.url + path, { headers })).status).toBe(status);
+    }
+    for (const body of ["", "[]", "{", '{"Target":7}']) {
+      const answer = await fetch(`${scheduler.url}/schedules/x`, { method: "POST", headers, body });
+      expect(answer.status).toBe(400);
+    }
+  });
+});
