@@ -2,9 +2,10 @@ import { randomUUID } from "node:crypto";
 import { log } from "../../shared/log.ts";
 import { acquire, LeaseLost } from "../../shared/session/lease.ts";
 import type { Agent } from "./agent.ts";
+import { deliverReply, endStopped } from "./delivery.ts";
 import { type Hold, startHold } from "./hold.ts";
 import { resetSession } from "./reset.ts";
-import { beginRun, deliverReply, endStopped, resumeModel, toolsStep } from "./turn.ts";
+import { beginRun, resumeModel, toolsStep } from "./turn.ts";
 
 /** A model call is begun only if it can end before Lambda ends the function. Milliseconds, beside the call's timeout. */
 const reserveMs = 30_000;

@@ -43,3 +43,19 @@ export async function readMessages(
   });
   return items.map((item) => JSON.parse(String(item.body)) as Message);
 }
+
+/** Deletes messages `from … to` (both inclusive), some at a time. Deleting what is gone already is not an error. */
+export async function deleteMessages(
+  table: Table,
+  sessionKey: string,
+  sessionId: string,
+  from: number,
+  to: number,
+): Promise<void> {
+  const atOnce = 20;
+  for (let start = from; start <= to; start += atOnce) {
+    const end = Math.min(to, start + atOnce - 1);
+    const seqs = Array.from({ length: end - start + 1 }, (_, i) => start + i);
+    await Promise.all(seqs.map((seq) => table.delete(messageKey(sessionKey, sessionId, seq))));
+  }
+}

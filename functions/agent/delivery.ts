@@ -1,0 +1,82 @@
+import { remove, type Step, set } from "../../shared/aws/expression.ts";
+import { log } from "../../shared/log.ts";
+import { type Message, textOf } from "../../shared/protocol/messages.ts";
+import type { Run } from "../../shared/session/state.ts";
+import type { Agent } from "./agent.ts";
+import type { Hold } from "./hold.ts";
+
+/** Delivers the committed answer to clients and to where the message came from, and ends the run. */
+export async function deliverReply(agent: Agent, hold: Hold, run: Run): Promise<boolean> {
+  const reply = (await agent.history.load(hold.state)).at(-1);
+  if (reply) {
+    const told = announce(agent, hold.sessionKey, run.runId, "final", reply);
+    await deliverToChannel(agent, run, run.runId, textOf(reply));
+    await told;
+  }
+  log("run.end", { sessionKey: hold.sessionKey, runId: run.runId, steps: run.step });
+  return endRun(agent, hold);
+}
+
+/** Ends the run that a stop was asked for. Its unanswered calls are repaired when the transcript is next read. */
+export async function endStopped(agent: Agent, hold: Hold, run: Run): Promise<boolean> {
+  log("run.stopped", { sessionKey: hold.sessionKey, runId: run.runId });
+  await announceError(agent, hold.sessionKey, run.runId, "Run cancelled by user");
+  return endRun(agent, hold);
+}
+
+/** Ends a run that cannot go on, and tells everybody who waits for it. */
+export async function failRun(agent: Agent, hold: Hold, error: string): Promise<void> {
+  const { run } = hold.state;
+  if (!run) return;
+  log("run.failed", { sessionKey: hold.sessionKey, runId: run.runId });
+  await announceError(agent, hold.sessionKey, run.runId, error);
+  await deliverToChannel(agent, run, `${run.runId}:error`, `Sorry, that failed: ${error}`);
+  await hold.commit(endSteps(agent));
+}
+
+/** @returns true when the session was let go, false when there is more to do */
+async function endRun(agent: Agent, hold: Hold): Promise<boolean> {
+  const steps = endSteps(agent);
+  if (await hold.releaseIdle(steps)) return true;
+  await hold.commit(steps);
+  return false;
+}
+
+function endSteps(agent: Agent): Step[] {
+  return [remove("run"), remove("stop"), set("updatedAt", agent.now())];
+}
+
+async function deliverToChannel(agent: Agent, run: Run, id: string, text: string): Promise<void> {
+  if (run.origin.kind !== "channel") return;
+  const outcome = await agent.channels.deliver(run.origin, id, text);
+  if (!outcome.ok)
+    log("channel.undelivered", { runId: run.runId, channel: run.origin.channel, reason: outcome.reason });
+}
+
+/** Tells all clients what the model said. */
+export async function announce(
+  agent: Agent,
+  sessionKey: string,
+  runId: string,
+  state: "partial" | "final",
+  message: Message,
+): Promise<void> {
+  const clients = await agent.broadcast.clients();
+  const note = { type: "text", text: "(The answer is too long for one event: see session.preview.)" };
+  const short = { role: "assistant", content: [note], timestamp: message.timestamp };
+  await agent.broadcast.send(
+    clients,
+    "chat",
+    { runId, sessionKey, state, message },
+    { runId, sessionKey, state, message: short, truncated: true },
+  );
+}
+
+async function announceError(agent: Agent, sessionKey: string, runId: string, error: string): Promise<void> {
+  await agent.broadcast.send(await agent.broadcast.clients(), "chat", {
+    runId,
+    sessionKey,
+    state: "error",
+    error,
+  });
+}

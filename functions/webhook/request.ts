@@ -1,0 +1,22 @@
+import type { LambdaFunctionURLEvent } from "aws-lambda";
+import type { ChannelAddress } from "../../shared/channels/channel.ts";
+
+/** Largest body that is read, in bytes. */
+export const maxBodyBytes = 1024 * 1024;
+
+/** The raw bytes of a request's body; undefined when there are more than `maxBodyBytes`. */
+export function readBody({ body = "", isBase64Encoded }: LambdaFunctionURLEvent): Uint8Array | undefined {
+  const encoding = isBase64Encoded ? "base64" : "utf8";
+  return Buffer.byteLength(body, encoding) > maxBodyBytes ? undefined : Buffer.from(body, encoding);
+}
+
+/** Names as the configuration allows them. */
+const path = /^\/([a-z0-9][a-z0-9_-]{0,63})(?:\/([a-z0-9][a-z0-9_-]{0,63}))?\/?$/;
+
+/** `/{channel}/{accountId}`; without an account it is `default`. Undefined for any other path. */
+export function readAddress({
+  rawPath,
+}: Pick<LambdaFunctionURLEvent, "rawPath">): ChannelAddress | undefined {
+  const [, channel, accountId = "default"] = path.exec(rawPath) ?? [];
+  return channel === undefined ? undefined : { channel, accountId };
+}

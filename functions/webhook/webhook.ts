@@ -1,0 +1,79 @@
+import type { LambdaFunctionURLEvent } from "aws-lambda";
+import type { Secrets } from "../../shared/aws/secrets.ts";
+import { findAccount, ownValue } from "../../shared/channels/account.ts";
+import type { ChannelAddress, Channels } from "../../shared/channels/channel.ts";
+import { type Inbound, takeInbound } from "../../shared/channels/inbound.ts";
+import { log } from "../../shared/log.ts";
+import { readAddress, readBody } from "./request.ts";
+
+/** What the webhook function works with, built once at cold start. */
+export interface Webhook extends Inbound {
+  secrets: Pick<Secrets, "get">;
+  channels: Channels;
+}
+
+/** The answer to a platform (Lambda function URL, payload format 2.0). */
+export interface WebhookAnswer {
+  statusCode: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/**
+ * Answers one call of a platform: what is too large, unknown or not configured is refused before it is read, what is
+ * not verified before anything is stored. Messages are taken in their order, and only then the call is answered, so
+ * that the platform repeats what was not taken.
+ * @throws when it is to be repeated
+ */
+export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEvent): Promise<WebhookAnswer> {
+  const body = readBody(event);
+  if (!body) return refuse(413, "the body is too large");
+  const address = readAddress(event);
+  const channel = address && ownValue(webhook.channels, address.channel);
+  if (!address || !channel) return refuse(404, "there is no such channel");
+  const configuration = await webhook.configuration.load();
+  const found = await findAccount(channel, address.accountId, configuration, webhook.secrets);
+  if (!found.ok) return refuse(503, "not configured", address, found.reason);
+  const received = await channel.receive(
+    {
+      method: event.requestContext.http.method,
+      headers: event.headers,
+      query: event.queryStringParameters ?? {},
+      body,
+    },
+    found.account,
+  );
+  if (received.status === "refused") return refuse(received.httpStatus, received.reason, address);
+  if (received.status === "answered") return answer(received.httpStatus, received.body);
+  for (const message of received.messages) {
+    const outcome = await takeInbound(webhook, address, message);
+    // The sender's id is what an operator puts into `allowFrom`.
+    log("webhook.message", {
+      ...address,
+      eventId: message.eventId,
+      senderId: message.sender.id,
+      ...outcome,
+    });
+  }
+  return answer(200, "{}");
+}
+
+/** The answer after an error of ours: the platform delivers the event again. */
+export function failure(): WebhookAnswer {
+  return answer(500, JSON.stringify({ error: "internal error" }));
+}
+
+/** `reason` is logged; the caller, who may be anybody, is told `error` alone. */
+function refuse(
+  statusCode: number,
+  error: string,
+  address: Partial<ChannelAddress> = {},
+  reason = error,
+): WebhookAnswer {
+  log("webhook.refused", { ...address, statusCode, reason });
+  return answer(statusCode, JSON.stringify({ error }));
+}
+
+function answer(statusCode: number, body: string): WebhookAnswer {
+  return { statusCode, headers: { "content-type": "application/json" }, body };
+}
