@@ -1,3 +1,4 @@
+import { log } from "../../shared/log.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import { eventFrame } from "../../shared/protocol/frames.ts";
 import { dropConnection, type PeerRecord } from "../../shared/registry.ts";
@@ -38,6 +39,8 @@ export async function acceptResult(
   const address = decodeCallAddress(callId);
   if (address) {
     const recorded = await recordResult(gateway.table, address, nodeId, outcome, gateway.now());
+    const { sessionKey, runId } = address;
+    log("tool.result", { sessionKey, runId, callId: address.callId, nodeId, status: recorded.status });
     if (recorded.status === "unknown") throw new PeerError(code.notFound, "unknown call");
     // Also for a repeat: whoever brought the last result may have died before it could wake the agent.
     if (needsAgent(recorded.state, gateway.now())) await gateway.wake(address.sessionKey);

@@ -94,10 +94,32 @@ export function recallAnswer(step: Step, about?: string): string {
   if (failed) return failed;
   const content = isRecord(value) && typeof value.content === "string" ? value.content : plainly(value);
   if (about === undefined) return `This is in my memory (${step.args.path}):\n${content.trim()}`;
-  const words = about.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [about.toLowerCase()];
+  const words = telling(about.toLowerCase());
   const lines = content.split("\n").filter((line) => words.some((word) => line.toLowerCase().includes(word)));
   if (lines.length === 0) return `I have nothing written down about ${about}.`;
   return `About ${about} I have written down:\n${lines.join("\n")}`;
+}
+
+/** Words that say nothing about what is looked for. */
+const fillers = new Set([
+  "the",
+  "and",
+  "for",
+  "you",
+  "your",
+  "our",
+  "his",
+  "her",
+  "their",
+  "that",
+  "this",
+  "what",
+  "when",
+]);
+
+function telling(text: string): string[] {
+  const words = (text.match(/[\p{L}\p{N}]{3,}/gu) ?? []).filter((word) => !fillers.has(word));
+  return words.length > 0 ? words : [text];
 }
 
 /** Whether a file of the workspace is not there, as opposed to one that cannot be read. */

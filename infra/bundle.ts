@@ -1,0 +1,101 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build, type LogLevel, type Metafile } from "esbuild";
+import { type FunctionName, functionNames } from "./permissions.ts";
+
+/** What is bundled, and where to. */
+export interface BundleTarget {
+  /** The module that exports `handler`. */
+  entry: string;
+  /** Folder for `handler.mjs` and its chunks; emptied first. */
+  outDir: string;
+  /** File for esbuild's metafile, which says what each output is made of. */
+  metaFile: string;
+}
+
+export interface BundleSize {
+  /** Bytes that are loaded at every cold start: the entry and what it imports statically. */
+  entryBytes: number;
+  /** Bytes of the whole bundle, with what is only loaded when it is used. */
+  totalBytes: number;
+}
+
+// Packages in CommonJS inside an ES module find no `require` without this.
+const requireForCommonJs =
+  'import { createRequire as createRequireForBundle } from "node:module"; ' +
+  "const require = createRequireForBundle(import.meta.url);";
+
+/**
+ * Bundles one function with everything it imports, the AWS SDK too. `import()` becomes a chunk of its own, so that a
+ * cold start loads only what every call needs.
+ * @param logLevel what esbuild prints to standard error
+ * @throws esbuild's BuildFailure
+ */
+export async function bundleFunction(
+  { entry, outDir, metaFile }: BundleTarget,
+  logLevel: LogLevel = "warning",
+): Promise<BundleSize> {
+  await rm(outDir, { recursive: true, force: true });
+  const { metafile } = await build({
+    entryPoints: { handler: entry },
+    outdir: outDir,
+    outExtension: { ".js": ".mjs" },
+    chunkNames: "chunks/[name]-[hash]",
+    bundle: true,
+    splitting: true,
+    minify: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    mainFields: ["module", "main"],
+    banner: { js: requireForCommonJs },
+    legalComments: "none",
+    metafile: true,
+    logLevel,
+  });
+  await mkdir(dirname(metaFile), { recursive: true });
+  await writeFile(metaFile, JSON.stringify(metafile));
+  return sizeOf(metafile);
+}
+
+function sizeOf({ outputs }: Metafile): BundleSize {
+  const names = Object.keys(outputs);
+  const entry = names.find((name) => basename(name) === "handler.mjs");
+  const loaded = new Set<string>();
+  const load = (name: string | undefined) => {
+    const output = name === undefined || loaded.has(name) ? undefined : outputs[name];
+    if (name === undefined || output === undefined) return;
+    loaded.add(name);
+    for (const { path, kind } of output.imports) if (kind === "import-statement") load(path);
+  };
+  load(entry);
+  const bytes = (of: Iterable<string>) => [...of].reduce((sum, name) => sum + (outputs[name]?.bytes ?? 0), 0);
+  return { entryBytes: bytes(loaded), totalBytes: bytes(names) };
+}
+
+/** Where a function's sources and its bundle are, under the project's root. */
+export function bundleTarget(root: string, name: FunctionName): BundleTarget {
+  return {
+    entry: join(root, "functions", name, "handler.ts"),
+    outDir: join(root, "dist", "functions", name),
+    metaFile: join(root, "dist", "meta", `${name}.json`),
+  };
+}
+
+async function main(): Promise<void> {
+  const root = fileURLToPath(new URL("..", import.meta.url));
+  const kilobytes = (bytes: number) => `${Math.ceil(bytes / 1024)} KB`;
+  for (const name of functionNames) {
+    const { entryBytes, totalBytes } = await bundleFunction(bundleTarget(root, name));
+    console.log(`${name}: entry ${kilobytes(entryBytes)}, total ${kilobytes(totalBytes)}`);
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  await main().catch((error: Error) => {
+    // What cannot be built has been printed by esbuild already.
+    if (!("errors" in error)) console.error(error.message);
+    process.exitCode = 1;
+  });
+}

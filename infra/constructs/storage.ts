@@ -1,0 +1,64 @@
+import { Duration, RemovalPolicy, Validations } from "aws-cdk-lib";
+import { AttributeType, Billing, ProjectionType, TableV2 } from "aws-cdk-lib/aws-dynamodb";
+import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from "aws-cdk-lib/aws-s3";
+import { Construct } from "constructs";
+
+/** The table that holds all state and the bucket that holds all files. Both outlive the stack. */
+export class Storage extends Construct {
+  readonly table: TableV2;
+  readonly bucket: Bucket;
+
+  constructor(scope: Construct, id: string, props: { oldVersionDays: number }) {
+    super(scope, id);
+    this.table = this.createTable();
+    this.bucket = this.createBucket(props.oldVersionDays);
+  }
+
+  private createTable(): TableV2 {
+    const table = new TableV2(this, "Table", {
+      partitionKey: { name: "pk", type: AttributeType.STRING },
+      sortKey: { name: "sk", type: AttributeType.STRING },
+      billing: Billing.onDemand(),
+      timeToLiveAttribute: "expiresAt",
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+      removalPolicy: RemovalPolicy.RETAIN,
+    });
+    table.addGlobalSecondaryIndex({
+      indexName: "list",
+      partitionKey: { name: "listPk", type: AttributeType.STRING },
+      sortKey: { name: "listSk", type: AttributeType.NUMBER },
+      projectionType: ProjectionType.INCLUDE,
+      nonKeyAttributes: ["sessionKey", "createdAt", "lastActiveAt", "label"],
+    });
+    table.addGlobalSecondaryIndex({
+      indexName: "due",
+      partitionKey: { name: "duePk", type: AttributeType.STRING },
+      sortKey: { name: "dueAt", type: AttributeType.NUMBER },
+      projectionType: ProjectionType.KEYS_ONLY,
+    });
+    return table;
+  }
+
+  private createBucket(oldVersionDays: number): Bucket {
+    const bucket = new Bucket(this, "Bucket", {
+      encryption: BucketEncryption.S3_MANAGED,
+      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
+      enforceSSL: true,
+      versioned: true,
+      lifecycleRules: [
+        { id: "old-versions", noncurrentVersionExpiration: Duration.days(oldVersionDays) },
+        { id: "deleted-objects", expiredObjectDeleteMarker: true },
+        { id: "unfinished-uploads", abortIncompleteMultipartUploadAfter: Duration.days(1) },
+      ],
+      removalPolicy: RemovalPolicy.RETAIN,
+    });
+    Validations.of(bucket).acknowledge({
+      id: "AwsSolutions-S1",
+      reason:
+        "Only the roles of this stack can reach it, and each function logs what it does; access logs would need a " +
+        "second bucket and outgrow the data. CloudTrail data events can be switched on when they are needed.",
+    });
+    return bucket;
+  }
+}

@@ -1,0 +1,25 @@
+import { App, type AppProps } from "aws-cdk-lib";
+import featureFlags from "aws-cdk-lib/recommended-feature-flags.json" with { type: "json" };
+import { readSettings } from "./settings.ts";
+import { GsvStack } from "./stack.ts";
+
+/**
+ * The CDK app with one stage's stack, which is named `gsv-{stage}`. CDK's recommended feature flags stand here and not
+ * in cdk.json, so that whoever creates the app, the tests too, gets the same template.
+ * @param bundles folder of the built functions
+ * @throws Error when a setting is wrong or a bundle is missing
+ */
+export function createApp(bundles: string, props: AppProps = {}): { app: App; stack: GsvStack } {
+  const app = new App({
+    analyticsReporting: false,
+    ...props,
+    context: { ...featureFlags, ...props.context },
+  });
+  const settings = readSettings((key) => app.node.tryGetContext(key));
+  const stack = new GsvStack(app, `gsv-${settings.stage}`, {
+    settings,
+    bundles,
+    description: `GSV, a personal AI agent (stage ${settings.stage})`,
+  });
+  return { app, stack };
+}

@@ -1,0 +1,163 @@
+/**
+ * Who may do what: the whole of every function's role, on one page. A function can do nothing that is not a row here.
+ * Rows are added with the call that needs them; nothing is granted for later.
+ */
+
+export const functionNames = ["socket", "webhook", "timer", "agent"] as const;
+export type FunctionName = (typeof functionNames)[number];
+
+/** ARNs that the resources below are made of: tokens in the stack. */
+export interface Arns {
+  table: string;
+  bucket: string;
+  /** `arn:…:execute-api:{region}:{account}:{apiId}/{stage}` */
+  webSocketStage: string;
+  agentFunction: string;
+  /** `arn:…:scheduler:{region}:{account}:schedule/{group}`, to which the schedule's name is added */
+  schedules: string;
+  scheduleRole: string;
+  /** `arn:…:ssm:{region}:{account}:parameter{SSM_PREFIX}` */
+  parameters: string;
+  /** `arn:…:bedrock:*::foundation-model`: an inference profile may lead to a model in another region */
+  foundationModels: string;
+  /** `arn:…:bedrock:{region}:{account}:inference-profile` */
+  inferenceProfiles: string;
+  deadLetters: string;
+  /** The function's own log group. */
+  logGroup: string;
+}
+
+interface Resource {
+  arn(arns: Arns): string;
+  /** Why the ARN ends in a wildcard, where it does. */
+  wildcard?: string;
+}
+
+const madeAtRunTime = "the names under this prefix are made at run time";
+
+export const resources = {
+  table: { arn: ({ table }) => table },
+  listIndex: { arn: ({ table }) => `${table}/index/list` },
+  dueIndex: { arn: ({ table }) => `${table}/index/due` },
+  bucket: { arn: ({ bucket }) => bucket },
+  agentObjects: { arn: ({ bucket }) => `${bucket}/agents/*`, wildcard: madeAtRunTime },
+  skillObjects: { arn: ({ bucket }) => `${bucket}/skills/*`, wildcard: madeAtRunTime },
+  postToConnection: {
+    arn: ({ webSocketStage }) => `${webSocketStage}/POST/@connections/*`,
+    wildcard: "API Gateway makes a connection's id when it is opened",
+  },
+  closeConnection: {
+    arn: ({ webSocketStage }) => `${webSocketStage}/DELETE/@connections/*`,
+    wildcard: "API Gateway makes a connection's id when it is opened",
+  },
+  agentFunction: { arn: ({ agentFunction }) => agentFunction },
+  schedules: { arn: ({ schedules }) => `${schedules}/*`, wildcard: madeAtRunTime },
+  scheduleRole: { arn: ({ scheduleRole }) => scheduleRole },
+  secrets: { arn: ({ parameters }) => `${parameters}/secrets/*`, wildcard: madeAtRunTime },
+  foundationModels: {
+    arn: ({ foundationModels }) => `${foundationModels}/*`,
+    wildcard: "the user chooses the model at run time, and a profile chooses its region",
+  },
+  inferenceProfiles: {
+    arn: ({ inferenceProfiles }) => `${inferenceProfiles}/*`,
+    wildcard: "the user chooses the model at run time",
+  },
+  deadLetters: { arn: ({ deadLetters }) => deadLetters },
+  ownLog: { arn: ({ logGroup }) => `${logGroup}:*`, wildcard: "Lambda makes a log stream for each instance" },
+} satisfies Record<string, Resource>;
+
+export type ResourceName = keyof typeof resources;
+
+export interface Grant {
+  resource: ResourceName;
+  actions: readonly string[];
+  /** IAM condition: operator, condition key, values. */
+  when?: Record<string, Record<string, string | readonly string[]>>;
+  /** The Lambda service uses it with the function's role; no code of ours makes the call. */
+  usedBy?: "Lambda";
+}
+
+const ownLog: Grant = {
+  resource: "ownLog",
+  actions: ["logs:CreateLogStream", "logs:PutLogEvents"],
+  usedBy: "Lambda",
+};
+const failedInvocations: Grant = { resource: "deadLetters", actions: ["sqs:SendMessage"], usedBy: "Lambda" };
+
+const wakeAgent: Grant = { resource: "agentFunction", actions: ["lambda:InvokeFunction"] };
+const createSchedule: readonly Grant[] = [
+  { resource: "schedules", actions: ["scheduler:CreateSchedule"] },
+  {
+    resource: "scheduleRole",
+    actions: ["iam:PassRole"],
+    when: { StringEquals: { "iam:PassedToService": "scheduler.amazonaws.com" } },
+  },
+];
+
+/** S3 also asks for it when a key that is read does not exist: without it the answer is 403 instead of 404. */
+const listBucket: Grant = { resource: "bucket", actions: ["s3:ListBucket"] };
+
+const readWriteDelete = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"];
+const manageConnections = ["execute-api:ManageConnections"];
+
+export const grants: Record<FunctionName, readonly Grant[]> = {
+  socket: [
+    {
+      resource: "table",
+      actions: [
+        "dynamodb:GetItem",
+        "dynamodb:PutItem",
+        "dynamodb:UpdateItem",
+        "dynamodb:DeleteItem",
+        "dynamodb:Query",
+      ],
+    },
+    { resource: "listIndex", actions: ["dynamodb:Query"] },
+    { resource: "agentObjects", actions: readWriteDelete },
+    { resource: "skillObjects", actions: ["s3:GetObject"] },
+    listBucket,
+    { resource: "postToConnection", actions: manageConnections },
+    { resource: "closeConnection", actions: manageConnections },
+    wakeAgent,
+    ...createSchedule,
+    { resource: "secrets", actions: ["ssm:PutParameter", "ssm:DeleteParameter"] },
+    ownLog,
+  ],
+  webhook: [
+    { resource: "table", actions: ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"] },
+    wakeAgent,
+    { resource: "secrets", actions: ["ssm:GetParameter"] },
+    ownLog,
+  ],
+  timer: [
+    { resource: "table", actions: ["dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"] },
+    { resource: "dueIndex", actions: ["dynamodb:Query"] },
+    { resource: "closeConnection", actions: manageConnections },
+    wakeAgent,
+    failedInvocations,
+    ownLog,
+  ],
+  agent: [
+    {
+      resource: "table",
+      actions: [
+        "dynamodb:GetItem",
+        "dynamodb:PutItem",
+        "dynamodb:UpdateItem",
+        "dynamodb:DeleteItem",
+        "dynamodb:Query",
+      ],
+    },
+    { resource: "agentObjects", actions: readWriteDelete },
+    { resource: "skillObjects", actions: ["s3:GetObject"] },
+    listBucket,
+    { resource: "postToConnection", actions: manageConnections },
+    wakeAgent,
+    ...createSchedule,
+    { resource: "secrets", actions: ["ssm:GetParameter"] },
+    { resource: "foundationModels", actions: ["bedrock:InvokeModelWithResponseStream"] },
+    { resource: "inferenceProfiles", actions: ["bedrock:InvokeModelWithResponseStream"] },
+    failedInvocations,
+    ownLog,
+  ],
+};

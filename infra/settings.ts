@@ -1,0 +1,70 @@
+import { RetentionDays } from "aws-cdk-lib/aws-logs";
+
+/** What may differ from one stage to the next. Each is a CDK context key of the same name (`-c stage=prod`). */
+export interface Settings {
+  /** Names the stack and its functions: lower-case letters, digits and hyphens, at most 20, a letter first. */
+  stage: string;
+  /** Where alarms are sent. Without it they are only shown in CloudWatch. */
+  alarmEmail: string | undefined;
+  /** Days that function logs are kept; one of the periods that CloudWatch Logs knows. */
+  logRetentionDays: RetentionDays;
+  /** Days that an overwritten or deleted object can still be brought back, 1 to 3650. */
+  oldVersionDays: number;
+  /** Frames and connects a second that the WebSocket API lets through before it answers 429, 1 to 10000. */
+  messagesPerSecond: number;
+}
+
+type Read = (key: keyof Settings) => unknown;
+
+/**
+ * Reads a stage's settings from the app's context; values that come from the command line are strings.
+ * @param read the value of a context key, undefined when it is not set
+ * @throws Error that names every fault at once
+ */
+export function readSettings(read: Read): Settings {
+  const faults: string[] = [];
+  const settings: Settings = {
+    stage: text(read, faults, "stage", /^[a-z][a-z0-9-]{0,19}$/, "a short lower-case name") ?? "dev",
+    alarmEmail: text(read, faults, "alarmEmail", /^[^@\s]+@[^@\s]+$/, "an email address"),
+    logRetentionDays: count(read, faults, "logRetentionDays", isRetention) ?? RetentionDays.ONE_MONTH,
+    oldVersionDays: count(read, faults, "oldVersionDays", between(1, 3650)) ?? 30,
+    messagesPerSecond: count(read, faults, "messagesPerSecond", between(1, 10_000)) ?? 100,
+  };
+  if (faults.length > 0) throw new Error(`settings: ${faults.join("; ")}`);
+  return settings;
+}
+
+interface Rule {
+  holds(value: number): boolean;
+  means: string;
+}
+
+const between = (least: number, most: number): Rule => ({
+  holds: (value) => value >= least && value <= most,
+  means: `a whole number from ${least} to ${most}`,
+});
+
+const retentionPeriods = Object.values(RetentionDays).filter(
+  (days): days is RetentionDays => typeof days === "number" && days !== RetentionDays.INFINITE,
+);
+const isRetention: Rule = {
+  holds: (value) => retentionPeriods.includes(value),
+  means: `one of ${retentionPeriods.join(", ")}`,
+};
+
+function text(read: Read, faults: string[], key: keyof Settings, pattern: RegExp, means: string) {
+  const value = read(key);
+  if (value === undefined) return undefined;
+  if (typeof value === "string" && pattern.test(value)) return value;
+  faults.push(`${key} must be ${means}, not ${JSON.stringify(value)}`);
+  return undefined;
+}
+
+function count(read: Read, faults: string[], key: keyof Settings, rule: Rule): number | undefined {
+  const value = read(key);
+  if (value === undefined) return undefined;
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  if (typeof number === "number" && Number.isInteger(number) && rule.holds(number)) return number;
+  faults.push(`${key} must be ${rule.means}, not ${JSON.stringify(value)}`);
+  return undefined;
+}

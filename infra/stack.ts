@@ -1,0 +1,157 @@
+import { ArnFormat, Duration, Stack, type StackProps, Tags } from "aws-cdk-lib";
+import { FunctionUrlAuthType } from "aws-cdk-lib/aws-lambda";
+import type { Construct } from "constructs";
+import { Failures } from "./constructs/failures.ts";
+import { GatewayFunction } from "./constructs/gateway-function.ts";
+import { publishValues } from "./constructs/published-values.ts";
+import { Schedules } from "./constructs/schedules.ts";
+import { SocketApi } from "./constructs/socket-api.ts";
+import { Storage } from "./constructs/storage.ts";
+import { type Arns, type FunctionName, functionNames } from "./permissions.ts";
+import type { Settings } from "./settings.ts";
+
+export interface GsvStackProps extends StackProps {
+  settings: Settings;
+  /** Folder with one built bundle a function, as `npm run build` writes it. */
+  bundles: string;
+}
+
+interface Shape {
+  description: string;
+  memoryMegabytes: number;
+  timeout: Duration;
+  /** Invoked asynchronously: Lambda retries, then hands the event to the dead-letter queue. */
+  asynchronous: boolean;
+}
+
+const shapes: Record<FunctionName, Shape> = {
+  socket: {
+    description: "Frames and connects of clients and nodes",
+    memoryMegabytes: 256,
+    // API Gateway waits 29 s for an integration.
+    timeout: Duration.seconds(29),
+    asynchronous: false,
+  },
+  webhook: {
+    description: "Messages from channels",
+    memoryMegabytes: 256,
+    timeout: Duration.seconds(29),
+    asynchronous: false,
+  },
+  timer: {
+    description: "Timeouts and the sweep",
+    memoryMegabytes: 256,
+    timeout: Duration.seconds(60),
+    asynchronous: true,
+  },
+  agent: {
+    description: "Turns of sessions",
+    memoryMegabytes: 512,
+    timeout: Duration.minutes(15),
+    asynchronous: true,
+  },
+};
+
+/** Everything of one stage. Two stages in one account and region share nothing. */
+export class GsvStack extends Stack {
+  constructor(scope: Construct, id: string, props: GsvStackProps) {
+    super(scope, id, props);
+    const { settings } = props;
+    const name = `gsv-${settings.stage}`;
+    const parameterPrefix = `/gsv/${settings.stage}`;
+    Tags.of(this).add("application", "gsv");
+    Tags.of(this).add("stage", settings.stage);
+
+    const storage = new Storage(this, "Storage", settings);
+    const failures = new Failures(this, "Failures", settings);
+    const socketApi = new SocketApi(this, "SocketApi", {
+      name,
+      messagesPerSecond: settings.messagesPerSecond,
+    });
+    const schedules = new Schedules(this, "Schedules", {
+      groupName: name,
+      timerFunctionArn: this.functionArn(`${name}-timer`),
+      deadLettersArn: failures.deadLetters.queueArn,
+    });
+
+    const functions = this.createFunctions(props, {
+      name,
+      environment: {
+        TABLE_NAME: storage.table.tableName,
+        BUCKET_NAME: storage.bucket.bucketName,
+        AGENT_FUNCTION: `${name}-agent`,
+        TIMER_FUNCTION_ARN: this.functionArn(`${name}-timer`),
+        SCHEDULE_GROUP: schedules.group.scheduleGroupName,
+        SCHEDULE_ROLE_ARN: schedules.role.roleArn,
+        DEAD_LETTER_ARN: failures.deadLetters.queueArn,
+        SSM_PREFIX: parameterPrefix,
+        WEBSOCKET_API_ENDPOINT: socketApi.callbackUrl,
+      },
+      arns: {
+        table: storage.table.tableArn,
+        bucket: storage.bucket.bucketArn,
+        webSocketStage: socketApi.stageArn,
+        agentFunction: this.functionArn(`${name}-agent`),
+        schedules: this.formatArn({ service: "scheduler", resource: "schedule", resourceName: name }),
+        scheduleRole: schedules.role.roleArn,
+        parameters: this.formatArn({ service: "ssm", resource: `parameter${parameterPrefix}` }),
+        foundationModels: this.formatArn({
+          service: "bedrock",
+          region: "*",
+          account: "",
+          resource: "foundation-model",
+        }),
+        inferenceProfiles: this.formatArn({ service: "bedrock", resource: "inference-profile" }),
+        deadLetters: failures.deadLetters.queueArn,
+      },
+    });
+
+    socketApi.routeTo(functions.socket.lambda);
+    schedules.sweepWith(functions.timer.lambda);
+    failures.watch(functions);
+    const webhookUrl = functions.webhook.lambda.addFunctionUrl({ authType: FunctionUrlAuthType.NONE });
+    publishValues(this, parameterPrefix, {
+      WebSocketUrl: socketApi.url,
+      WebhookUrl: webhookUrl.url,
+      TableName: storage.table.tableName,
+      BucketName: storage.bucket.bucketName,
+    });
+  }
+
+  private createFunctions(
+    { settings, bundles }: GsvStackProps,
+    shared: { name: string; environment: Record<string, string>; arns: Omit<Arns, "logGroup"> },
+  ): Record<FunctionName, GatewayFunction> {
+    const create = (name: FunctionName) => {
+      const { asynchronous, ...shape } = shapes[name];
+      const functionName = `${shared.name}-${name}`;
+      const created = new GatewayFunction(this, `${name[0]?.toUpperCase()}${name.slice(1)}`, {
+        ...shape,
+        name,
+        functionName,
+        bundles,
+        environment: shared.environment,
+        arns: shared.arns,
+        logGroupArn: this.formatArn({
+          service: "logs",
+          resource: "log-group",
+          resourceName: `/aws/lambda/${functionName}`,
+          arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+        }),
+        logRetentionDays: settings.logRetentionDays,
+        failedEvents: asynchronous ? shared.arns.deadLetters : undefined,
+      });
+      return [name, created] as const;
+    };
+    return Object.fromEntries(functionNames.map(create)) as Record<FunctionName, GatewayFunction>;
+  }
+
+  private functionArn(functionName: string): string {
+    return this.formatArn({
+      service: "lambda",
+      resource: "function",
+      resourceName: functionName,
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    });
+  }
+}

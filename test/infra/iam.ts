@@ -1,0 +1,162 @@
+import { runUnsafeSimulation } from "@cloud-copilot/iam-simulate";
+import { type FunctionName, functionNames, grants } from "../../infra/permissions.ts";
+import type { AccessRequest } from "../../local/access.ts";
+import { accountId, roleArn } from "../../local/account.ts";
+import { functionArn } from "../../local/host.ts";
+import { accessKeyIdOfFunction } from "../../local/process-host.ts";
+import { resolve, resourceNames } from "./references.ts";
+import type { TemplateJson } from "./synthesis.ts";
+
+/** One action on one resource pattern that a role allows. */
+export interface Permission {
+  action: string;
+  /** An ARN of the local account, with `*` where the policy has it. */
+  resource: string;
+  condition?: Record<string, Record<string, string | string[]>>;
+}
+
+/** What a request is checked for besides its action and resource, e.g. `iam:PassedToService`. */
+type Context = Record<string, string>;
+
+interface Statement {
+  Effect: string;
+  Action: string | string[];
+  Resource: unknown;
+  Condition?: Permission["condition"];
+}
+
+/** Each function's permissions, read from the roles in the synthesized template, with the local cloud's ARNs. */
+export function rolePolicies(template: TemplateJson): Record<FunctionName, Permission[]> {
+  const names = resourceNames(template);
+  const policyOf = (name: FunctionName): Permission[] => {
+    const lambda = Object.values(template.Resources).find(
+      ({ Type, Properties }) =>
+        Type === "AWS::Lambda::Function" && String(Properties.FunctionName).endsWith(`-${name}`),
+    );
+    const reference = lambda?.Properties.Role as { "Fn::GetAtt": [string, string] } | undefined;
+    const role = reference && template.Resources[reference["Fn::GetAtt"][0]]?.Properties;
+    if (role === undefined) throw new Error(`the template has no function ${name} with a role of its own`);
+    if (role.ManagedPolicyArns) throw new Error(`the role of ${name} has managed policies`);
+    const policies = role.Policies as { PolicyDocument: { Statement: Statement[] } }[];
+    const statements = policies.flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
+    return statements.flatMap((statement) => permissionsOf(resolve(statement, names) as Statement));
+  };
+  return Object.fromEntries(functionNames.map((name) => [name, policyOf(name)])) as Record<
+    FunctionName,
+    Permission[]
+  >;
+}
+
+function permissionsOf(statement: Statement): Permission[] {
+  const known = ["Effect", "Action", "Resource", "Condition"];
+  const strange = Object.keys(statement).filter((key) => !known.includes(key));
+  if (statement.Effect !== "Allow" || strange.length > 0) {
+    throw new Error(`not a plain Allow statement: ${JSON.stringify(statement)}`);
+  }
+  const resources = ([statement.Resource].flat() as string[]).map(localFunctionArn);
+  return [statement.Action]
+    .flat()
+    .flatMap((action) =>
+      resources.map(
+        (resource) => ({ action, resource, condition: statement.Condition }) satisfies Permission,
+      ),
+    );
+}
+
+/** The local cloud has one stage, and its functions have no prefix. */
+function localFunctionArn(resource: string): string {
+  const name = functionNames.find((it) => resource.endsWith(`:function:gsv-local-${it}`));
+  return name === undefined ? resource : functionArn(name);
+}
+
+export interface RoleAuthorizer {
+  /** For the local cloud's endpoints. A key that belongs to no function is the account's owner, who may do all. */
+  authorize(request: AccessRequest): boolean;
+  /** Undefined when the function's role allows the request, else a sentence that says what is missing. */
+  refusal(name: FunctionName, action: string, resource: string, context?: Context): string | undefined;
+  /** Every refusal so far, once. */
+  refusals(): string[];
+  /** What requests so far have needed, as `{function}: {action} on {resource}`. */
+  usedGrants(): string[];
+  /**
+   * What the roles allow and no request has needed, without what no request to the local cloud can need.
+   * @param usedElsewhere what other authorizers of the same template have seen used
+   */
+  unusedGrants(usedElsewhere?: readonly string[]): string[];
+}
+
+/** Decides requests by the roles of a synthesized template, as IAM would. */
+export function authorizer(template: TemplateJson): RoleAuthorizer {
+  const policies = rolePolicies(template);
+  const all = functionNames.flatMap((name) => policies[name].map((permission) => ({ name, permission })));
+  const used = new Set<Permission>();
+  const decisions = new Map<string, string | undefined>();
+
+  const decide = (name: FunctionName, action: string, resource: string, context: Context) => {
+    const allowing = policies[name].filter((permission) => allows(permission, action, resource, context));
+    for (const permission of allowing) used.add(permission);
+    return allowing.length > 0
+      ? undefined
+      : `the role of ${name} does not allow ${action} on ${resource} with ${JSON.stringify(context)}`;
+  };
+  const refusal = (name: FunctionName, action: string, resource: string, context: Context = {}) => {
+    const key = JSON.stringify([name, action, resource, context]);
+    if (!decisions.has(key)) decisions.set(key, decide(name, action, resource, context));
+    return decisions.get(key);
+  };
+  return {
+    refusal,
+    authorize: ({ accessKeyId, action, resource, context }) => {
+      const name = functionOf(accessKeyId);
+      return name === undefined || refusal(name, action, resource, context) === undefined;
+    },
+    refusals: () => [...decisions.values()].filter((reason) => reason !== undefined),
+    usedGrants: () => all.filter(({ permission }) => used.has(permission)).map(describe),
+    unusedGrants(usedElsewhere = []) {
+      const unused = all.filter(
+        ({ name, permission }) => !used.has(permission) && isTestable(name, permission),
+      );
+      return unused.map(describe).filter((grant) => !usedElsewhere.includes(grant));
+    },
+  };
+}
+
+function functionOf(accessKeyId: string): FunctionName | undefined {
+  return functionNames.find((name) => accessKeyIdOfFunction(name) === accessKeyId);
+}
+
+function allows(permission: Permission, action: string, resource: string, context: Context): boolean {
+  // Most permissions are about something else; the simulation is for what patterns and conditions mean.
+  if (permission.action !== action) return false;
+  const statement = {
+    Effect: "Allow",
+    Action: permission.action,
+    Resource: permission.resource,
+    Condition: permission.condition,
+  };
+  const result = runUnsafeSimulation(
+    {
+      request: {
+        principal: roleArn("function"),
+        action,
+        resource: { resource, accountId },
+        contextVariables: context,
+      },
+      identityPolicies: [{ name: "permission", policy: { Version: "2012-10-17", Statement: [statement] } }],
+      serviceControlPolicies: [],
+      resourceControlPolicies: [],
+    },
+    {},
+  );
+  return result === "Allowed";
+}
+
+function describe({ name, permission }: { name: FunctionName; permission: Permission }): string {
+  return `${name}: ${permission.action} on ${permission.resource}`;
+}
+
+/** Lambda itself makes some calls with a function's role, and there is no Bedrock in the local cloud. */
+function isTestable(name: FunctionName, { action }: Permission): boolean {
+  const byLambda = grants[name].some((grant) => grant.usedBy === "Lambda" && grant.actions.includes(action));
+  return !byLambda && !action.startsWith("bedrock:");
+}

@@ -1,0 +1,56 @@
+import { accountId, arn, region } from "../../local/account.ts";
+import * as local from "../../local/environment.ts";
+import type { TemplateJson } from "./synthesis.ts";
+
+/** What `Ref` and `Fn::GetAtt` of a resource stand for. */
+type Names = Record<string, Record<string, string>>;
+
+/**
+ * What CloudFormation would put in the place of references, had it created the local cloud: the names that local mode
+ * gives its table, bucket, API, role and queue.
+ */
+export function resourceNames(template: TemplateJson): Names {
+  const names: Names = {
+    AWS: {
+      "AWS::Partition": "aws",
+      "AWS::Region": region,
+      "AWS::AccountId": accountId,
+      "AWS::URLSuffix": "amazonaws.com",
+    },
+  };
+  for (const [id, { Type, Properties }] of Object.entries(template.Resources)) {
+    if (Type === "AWS::DynamoDB::GlobalTable") {
+      names[id] = { Ref: local.tableName, Arn: arn("dynamodb", `table/${local.tableName}`) };
+    }
+    if (Type === "AWS::S3::Bucket")
+      names[id] = { Ref: local.bucketName, Arn: `arn:aws:s3:::${local.bucketName}` };
+    if (Type === "AWS::ApiGatewayV2::Api") names[id] = { Ref: local.webSocketApiId };
+    if (Type === "AWS::IAM::Role" && JSON.stringify(Properties).includes("scheduler.amazonaws.com")) {
+      names[id] = { Arn: local.scheduleRoleArn };
+    }
+    if (Type === "AWS::SQS::Queue") names[id] = { Arn: local.deadLetterArn };
+    if (Type === "AWS::Lambda::Function") {
+      const name = String(Properties.FunctionName);
+      names[id] = { Ref: name, Arn: arn("lambda", `function:${name}`) };
+    }
+  }
+  return names;
+}
+
+/** A part of a template with its references replaced. @throws Error on a reference to something without a name */
+export function resolve(value: unknown, names: Names): unknown {
+  if (Array.isArray(value)) return value.map((item) => resolve(item, names));
+  if (typeof value !== "object" || value === null) return value;
+  const { Ref, "Fn::GetAtt": attribute, "Fn::Join": join } = value as Record<string, unknown>;
+  if (typeof Ref === "string") return nameOf(names, Ref, "Ref");
+  if (Array.isArray(attribute)) return nameOf(names, String(attribute[0]), String(attribute[1]));
+  if (Array.isArray(join)) return (resolve(join[1], names) as string[]).join(String(join[0]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolve(item, names)]));
+}
+
+function nameOf(names: Names, id: string, attribute: string): string {
+  const name = names[id]?.[attribute] ?? names.AWS?.[id];
+  if (name === undefined)
+    throw new Error(`the template refers to ${attribute} of ${id}, which has no local name`);
+  return name;
+}

@@ -1,0 +1,47 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { App } from "aws-cdk-lib";
+import { Template } from "aws-cdk-lib/assertions";
+import { afterAll } from "vitest";
+import { createApp } from "../../infra/create-app.ts";
+import { functionNames } from "../../infra/permissions.ts";
+import type { GsvStack } from "../../infra/stack.ts";
+
+/** A CloudFormation template, as far as the tests look into it. */
+export interface TemplateJson {
+  Resources: Record<string, { Type: string; Properties: Record<string, unknown> } & Record<string, unknown>>;
+  Outputs: Record<string, { Value: unknown }>;
+}
+
+const folder = mkdtempSync(join(tmpdir(), "gsv-synthesis-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Folder with bundles that do nothing: the template is the same whatever the functions do. */
+function placeholderBundles(): string {
+  const bundles = join(folder, "functions");
+  for (const name of functionNames) {
+    mkdirSync(join(bundles, name), { recursive: true });
+    writeFileSync(join(bundles, name, "handler.mjs"), "export const handler = async () => {};\n");
+  }
+  return bundles;
+}
+
+/**
+ * The app of a stage over placeholder bundles.
+ * @param context the settings, as `-c` sets them
+ * @param options `validate`: whether synthesis runs CDK's built-in rules, which takes seconds; `bundles`: other bundles
+ */
+export function stageApp(
+  context: Record<string, string> = {},
+  { validate = false, bundles = placeholderBundles() } = {},
+): { app: App; stack: GsvStack } {
+  const outdir = mkdtempSync(join(folder, "out-"));
+  return createApp(bundles, { context, outdir, builtinCloudFormationValidation: validate });
+}
+
+/** The template of a stage, `local` unless the context names another. */
+export function synthesizeTemplate(context: Record<string, string> = {}): TemplateJson {
+  const { stack } = stageApp({ stage: "local", ...context });
+  return Template.fromStack(stack).toJSON() as TemplateJson;
+}
