@@ -22,10 +22,10 @@ export interface FunctionSettings {
 
 /** The functions of the stack, with the timeouts they are deployed with. */
 export const stackFunctions: Record<string, FunctionSettings> = {
-  socket: { timeoutMs: 29_000, memoryMb: 512 },
-  webhook: { timeoutMs: 29_000, memoryMb: 512 },
-  timer: { timeoutMs: 29_000, memoryMb: 512 },
-  agent: { timeoutMs: 900_000, memoryMb: 1024 },
+  socket: { timeoutMs: 29_000, memoryMb: 256 },
+  webhook: { timeoutMs: 29_000, memoryMb: 256 },
+  timer: { timeoutMs: 60_000, memoryMb: 256 },
+  agent: { timeoutMs: 900_000, memoryMb: 512 },
 };
 
 /** Receives what a function writes to its standard output and error, line by line. */
