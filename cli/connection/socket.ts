@@ -1,0 +1,156 @@
+import { WebSocket } from "ws";
+import type { Frame } from "../../shared/protocol/frames.ts";
+import { maxFrameBytes, parseFrame } from "../../shared/protocol/frames.ts";
+import { localCode, RequestError } from "./request-error.ts";
+
+/** API Gateway closes a socket that sends a WebSocket frame above 32 KB; longer messages go in fragments of this size. */
+const fragmentBytes = 31 * 1024;
+
+/** How a socket ended: `status` when the upgrade was answered with HTTP, `code` when the peer closed it. */
+export interface SocketEnd {
+  reason: string;
+  status?: number;
+  code?: number;
+}
+
+/** `onEnd` is called exactly once, and nothing is called after it. */
+export interface SocketOptions {
+  url: string;
+  token?: string;
+  /** Time between pings, ms. */
+  pingIntervalMs: number;
+  /** How long the peer may stay silent after a ping, ms. */
+  pongTimeoutMs: number;
+  onOpen(): void;
+  onFrame(frame: Frame): void;
+  onEnd(end: SocketEnd): void;
+}
+
+/** One WebSocket to the gateway: frames in and out, and the detection of a peer that is gone without saying so. */
+export class GatewaySocket {
+  readonly #options: SocketOptions;
+  readonly #ws: WebSocket;
+  #ended = false;
+  #pingTimer: NodeJS.Timeout | undefined;
+  #pongTimer: NodeJS.Timeout | undefined;
+
+  /** @throws SyntaxError when the url is not a WebSocket address. */
+  constructor(options: SocketOptions) {
+    this.#options = options;
+    const headers = options.token === undefined ? {} : { Authorization: `Bearer ${options.token}` };
+    this.#ws = new WebSocket(options.url, {
+      headers,
+      perMessageDeflate: false,
+      maxPayload: 2 * maxFrameBytes,
+    });
+    this.#listen();
+  }
+
+  #listen(): void {
+    const heard = (): void => this.#heard();
+    this.#ws.on("open", () => {
+      if (this.#ended) return;
+      this.#pingTimer = setInterval(() => this.probe(), this.#options.pingIntervalMs);
+      this.#options.onOpen();
+    });
+    this.#ws.on("message", (data) => {
+      if (this.#ended) return;
+      heard();
+      const frame = parseFrame(data.toString());
+      if (frame !== undefined && !("malformed" in frame)) this.#options.onFrame(frame);
+    });
+    this.#ws.on("ping", heard);
+    this.#ws.on("pong", heard);
+    this.#ws.on("unexpected-response", (_request, response) => {
+      const status = response.statusCode ?? 0;
+      this.end({ status, reason: `the gateway answered HTTP ${status}` });
+    });
+    this.#ws.on("error", (error) => this.end({ reason: describeFailure(error) }));
+    this.#ws.on("close", (code, reason) => {
+      const text = reason.toString();
+      this.end({
+        code,
+        reason: `the gateway closed the connection (${code}${text === "" ? "" : ` ${text}`})`,
+      });
+    });
+  }
+
+  /**
+   * Sends one message, in fragments where it is longer than one WebSocket frame may be.
+   * @throws RequestError 413 above 128 KB: the gateway would drop the connection for it.
+   */
+  send(text: string): void {
+    const bytes = Buffer.from(text);
+    if (bytes.length > maxFrameBytes) {
+      throw new RequestError(
+        localCode.tooLarge,
+        `the request is ${bytes.length} bytes; the gateway accepts at most ${maxFrameBytes}`,
+      );
+    }
+    for (let start = 0; start < bytes.length; ) {
+      const end = fragmentEnd(bytes, start);
+      this.#ws.send(bytes.subarray(start, end), { binary: false, fin: end === bytes.length });
+      start = end;
+    }
+  }
+
+  /** Pings now; ends the socket if nothing at all is heard in `pongTimeoutMs`. */
+  probe(): void {
+    if (this.#pongTimer !== undefined || this.#ws.readyState !== WebSocket.OPEN) return;
+    this.#ws.ping();
+    this.#pongTimer = setTimeout(
+      () => this.end({ reason: "the gateway stopped answering" }),
+      this.#options.pongTimeoutMs,
+    );
+  }
+
+  /** Drops the socket without a goodbye and reports `end`, unless it has ended already. */
+  end(end: SocketEnd): void {
+    if (this.#ended) return;
+    this.#release();
+    this.#ws.terminate();
+    this.#options.onEnd(end);
+  }
+
+  /** Says goodbye (close 1000), waits up to a second for the peer, and reports nothing more. */
+  async close(): Promise<void> {
+    if (this.#ended) return;
+    this.#release();
+    if (this.#ws.readyState !== WebSocket.OPEN) return this.#ws.terminate();
+    await new Promise<void>((resolve) => {
+      const impatience = setTimeout(() => this.#ws.terminate(), 1000);
+      this.#ws.once("close", () => {
+        clearTimeout(impatience);
+        resolve();
+      });
+      this.#ws.close(1000);
+    });
+  }
+
+  #heard(): void {
+    clearTimeout(this.#pongTimer);
+    this.#pongTimer = undefined;
+  }
+
+  #release(): void {
+    this.#ended = true;
+    clearInterval(this.#pingTimer);
+    this.#heard();
+  }
+}
+
+/** Where the fragment that starts at `start` ends: at most `fragmentBytes` on, never inside a UTF-8 character. */
+function fragmentEnd(bytes: Buffer, start: number): number {
+  let end = Math.min(start + fragmentBytes, bytes.length);
+  while (end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return end;
+}
+
+/** A connection error in a few words. Node reports a host with several addresses as an AggregateError without a message. */
+function describeFailure(error: Error): string {
+  const cause = error instanceof AggregateError ? error.errors[0] : error;
+  const { code, message } = cause as NodeJS.ErrnoException;
+  if (code === "ECONNREFUSED") return "nothing listens there (connection refused)";
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "the host name cannot be resolved";
+  return message || code || "the connection failed";
+}

@@ -1,0 +1,79 @@
+import type { ShellOptions } from "./shell.ts";
+import { ShellSession } from "./shell.ts";
+
+/** How long an ended background session can be asked about, ms, and how many of them at most. */
+const keptMs = 30 * 60_000;
+const keptCount = 50;
+
+/** Called when a command that runs in the background is over. `callId` is the call that started it. */
+export type BackgroundEndHandler = (session: ShellSession, callId: string) => void;
+
+/** Every command of a node: the ones a call waits for, and the background ones that Process reaches by id. */
+export class ShellSessions {
+  readonly #onBackgroundEnd: BackgroundEndHandler;
+  readonly #groups = new Set<ShellSession>();
+  readonly #background = new Map<string, ShellSession>();
+  #stopped = false;
+
+  constructor(onBackgroundEnd: BackgroundEndHandler = () => {}) {
+    this.#onBackgroundEnd = onBackgroundEnd;
+  }
+
+  /** Starts a command. Rejects when the shell cannot be started. */
+  async start(options: ShellOptions): Promise<ShellSession> {
+    if (this.#stopped) throw new Error("the node is stopping");
+    this.#forgetEmptyGroups();
+    const session = new ShellSession(options);
+    this.#groups.add(session);
+    try {
+      await session.started;
+    } catch (error) {
+      this.#groups.delete(session);
+      throw new Error(`the shell could not be started: ${(error as Error).message}`);
+    }
+    return session;
+  }
+
+  /** Makes a running command reachable by its id, until 30 minutes after its end. */
+  keep(session: ShellSession, callId: string): void {
+    this.#background.set(session.sessionId, session);
+    void session.ended.then(() => {
+      this.#dropOldest();
+      setTimeout(() => this.#background.delete(session.sessionId), keptMs).unref();
+      this.#onBackgroundEnd(session, callId);
+    });
+  }
+
+  get(sessionId: string): ShellSession | undefined {
+    return this.#background.get(sessionId);
+  }
+
+  /** The background sessions, oldest first. */
+  list(): ShellSession[] {
+    return [...this.#background.values()];
+  }
+
+  /** Ends every command and what they left behind. No command can be started after it. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all([...this.#groups].map((session) => session.kill()));
+  }
+
+  /** The same at once, for a process that is about to exit. */
+  killNow(): void {
+    this.#stopped = true;
+    for (const session of this.#groups) session.killNow();
+  }
+
+  /** A group whose last process has ended is no longer ours: the system may give its number to another. */
+  #forgetEmptyGroups(): void {
+    for (const session of this.#groups) {
+      if (session.status !== "running" && !session.alive) this.#groups.delete(session);
+    }
+  }
+
+  #dropOldest(): void {
+    const ended = this.list().filter((session) => session.status !== "running");
+    for (const session of ended.slice(0, -keptCount)) this.#background.delete(session.sessionId);
+  }
+}

@@ -1,0 +1,97 @@
+import { stat } from "node:fs/promises";
+import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
+import { ToolArguments } from "../arguments.ts";
+import { explainFaults } from "../files.ts";
+import { compileGlob, hasGlobSyntax } from "../glob.ts";
+import { displayPath, resolvePath } from "../paths.ts";
+import type { ToolContext, ToolResult } from "../tool.ts";
+import { foldersToSkip, walkFiles } from "../walk.ts";
+
+const mostMatches = 1000;
+/** Files asked for their time at once. */
+const statBatch = 64;
+
+export const definition: ToolDefinition = {
+  name: "Glob",
+  description:
+    "Find files of this machine by name. Supports * ? ** {a,b} [a-z]; *.ts is one folder, **/*.ts every folder below " +
+    "it. Returns files, newest first: relative to the workspace when inside it, otherwise absolute, at most 1,000. " +
+    "node_modules and .git are left out unless the pattern names them.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      pattern: {
+        type: "string",
+        minLength: 1,
+        description: "For example src/**/*.{ts,tsx}, or ~/notes/*.md.",
+      },
+      path: { type: "string", description: "Folder the pattern starts from. Default: the workspace." },
+    },
+    required: ["pattern"],
+  },
+};
+
+/** Finds files by name; docs/protocol.md, "Tools", Glob. `count` counts all matches, also those that are not listed. */
+export async function run(args: unknown, context: ToolContext): Promise<ToolResult> {
+  const given = new ToolArguments("Glob", args);
+  const pattern = given.text("pattern");
+  const start = resolvePath(context.workspace, given.optionalText("path") ?? ".");
+  const { folder, rest } = splitPattern(pattern);
+  const basePath = resolvePath(start, folder);
+  const matcher = compile(rest);
+  const stats = await explainFaults("Glob", basePath, () => stat(basePath));
+  if (!stats.isDirectory()) throw new Error(`Glob: ${basePath} is not a folder`);
+
+  const depth = rest.includes("**") ? undefined : rest.split("/").length;
+  const walk = walkFiles(basePath, foldersToSkip(pattern), depth);
+  const found: string[] = [];
+  let step = await walk.next();
+  for (; !step.done; step = await walk.next()) {
+    if (matcher.test(step.value.relative)) found.push(step.value.path);
+  }
+  const matches = (await newestFirst(found)).slice(0, mostMatches);
+  return {
+    pattern,
+    basePath,
+    matches: matches.map((path) => displayPath(context.workspace, path)),
+    count: found.length,
+    ...(step.value && found.length <= mostMatches ? {} : { truncated: true }),
+  };
+}
+
+/** The leading names of a pattern that are literal, `..` and absolute ones included, and the glob that is left. */
+function splitPattern(pattern: string): { folder: string; rest: string } {
+  const names = pattern.split("/");
+  const first = names.findIndex((name, index) => hasGlobSyntax(name) || index === names.length - 1);
+  return {
+    folder: names.slice(0, first).join("/") || (first > 0 ? "/" : "."),
+    rest: names.slice(first).join("/"),
+  };
+}
+
+function compile(glob: string): RegExp {
+  try {
+    return compileGlob(glob);
+  } catch (error) {
+    throw new Error(`Glob: pattern cannot be understood: ${(error as Error).message}`);
+  }
+}
+
+async function newestFirst(paths: string[]): Promise<string[]> {
+  const files: { path: string; time: number }[] = [];
+  for (let start = 0; start < paths.length; start += statBatch) {
+    const batch = paths.slice(start, start + statBatch);
+    files.push(...(await Promise.all(batch.map(async (path) => ({ path, time: await modifiedAt(path) })))));
+  }
+  files.sort((a, b) => b.time - a.time || (a.path < b.path ? -1 : 1));
+  return files.map((file) => file.path);
+}
+
+/** A file that vanished since it was found counts as the oldest. */
+async function modifiedAt(path: string): Promise<number> {
+  try {
+    return (await stat(path)).mtimeMs;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,129 @@
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
+import { ToolArguments } from "../arguments.ts";
+import { explainFaults, inspectFile, isBinary, lineBatches } from "../files.ts";
+import { compileGlob } from "../glob.ts";
+import { LinePattern } from "../line-pattern.ts";
+import { displayPath, resolvePath } from "../paths.ts";
+import { headOf, tailOf } from "../text.ts";
+import type { ToolContext, ToolResult } from "../tool.ts";
+import type { WalkedFile } from "../walk.ts";
+import { foldersToSkip, walkFiles } from "../walk.ts";
+
+const mostMatches = 100;
+const mostContentChars = 200;
+/** Characters of a line that are searched. */
+const mostLineChars = 10_000;
+/** A search ends after this time with what it has found, ms. */
+const searchMs = 30_000;
+
+export const definition: ToolDefinition = {
+  name: "Grep",
+  description:
+    "Search the text files of this machine, line by line, with a JavaScript regular expression ((?i) at its beginning " +
+    "ignores case). Returns at most 100 matches with path, line number (counted from 1) and the line. Binary files, " +
+    "node_modules and .git are left out.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      pattern: { type: "string", minLength: 1, description: "The regular expression." },
+      path: { type: "string", description: "File or folder to search. Default: the workspace." },
+      include: {
+        type: "string",
+        description:
+          "Glob of the files to search: of their names (*.ts), or, with a /, of their paths below path.",
+      },
+    },
+    required: ["pattern"],
+  },
+};
+
+interface Match {
+  path: string;
+  line: number;
+  content: string;
+}
+
+/** Searches text; docs/protocol.md, "Tools", Grep. `truncated` is set when the search stopped before its end. */
+export async function run(args: unknown, context: ToolContext): Promise<ToolResult> {
+  const given = new ToolArguments("Grep", args);
+  const pattern = new LinePattern(given.text("pattern"));
+  const path = resolvePath(context.workspace, given.optionalText("path") ?? ".");
+  const wanted = fileFilter(given.optionalText("include"));
+  const deadline = Date.now() + searchMs;
+
+  const matches: Match[] = [];
+  const walk = await filesBelow(path);
+  let step = await walk.next();
+  for (; !step.done && matches.length <= mostMatches && Date.now() < deadline; step = await walk.next()) {
+    if (!wanted(step.value)) continue;
+    const name = displayPath(context.workspace, step.value.path);
+    for await (const match of matchesIn(step.value.path, name, pattern, deadline)) {
+      if (matches.push(match) > mostMatches) break;
+    }
+  }
+  const complete = step.done === true && step.value && matches.length <= mostMatches && Date.now() < deadline;
+  const shown = matches.slice(0, mostMatches);
+  return { matches: shown, count: shown.length, ...(complete ? {} : { truncated: true }) };
+}
+
+/** The files to search: those of a folder, or the one file that was named, which must be readable. */
+async function filesBelow(path: string): Promise<AsyncGenerator<WalkedFile, boolean>> {
+  const stats = await explainFaults("Grep", path, () => stat(path));
+  if (stats.isDirectory()) return walkFiles(path, foldersToSkip(""));
+  await inspectFile("Grep", path);
+  return onlyFile(path);
+}
+
+async function* onlyFile(path: string): AsyncGenerator<WalkedFile, boolean> {
+  yield { path, relative: basename(path) };
+  return true;
+}
+
+function fileFilter(include: string | undefined): (file: WalkedFile) => boolean {
+  if (include === undefined) return () => true;
+  let glob: RegExp;
+  try {
+    glob = compileGlob(include.replace(/^\.\//, ""));
+  } catch (error) {
+    throw new Error(`Grep: include cannot be understood: ${(error as Error).message}`);
+  }
+  return include.includes("/")
+    ? (file) => glob.test(file.relative)
+    : (file) => glob.test(basename(file.relative));
+}
+
+/** The matching lines of one file. A binary file has none, nor has one that cannot be read. */
+async function* matchesIn(
+  path: string,
+  name: string,
+  pattern: LinePattern,
+  deadline: number,
+): AsyncGenerator<Match> {
+  let before = 0;
+  const kind = await inspectFile("Grep", path).catch(() => undefined);
+  if (kind === undefined || isBinary(kind.sample)) return;
+  try {
+    for await (const batch of lineBatches(path, mostLineChars)) {
+      const lines = batch.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
+      for (const { index, column } of pattern.search(lines, name)) {
+        yield { path: name, line: before + index + 1, content: excerpt(lines[index] ?? "", column) };
+      }
+      before += lines.length;
+      if (Date.now() > deadline) return;
+    }
+  } catch (error) {
+    // A file that went away is passed over; a pattern that takes too long is not.
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+  }
+}
+
+/** At most 200 characters of a line, such that the beginning of the match is among them. */
+function excerpt(line: string, column: number): string {
+  if (line.length <= mostContentChars) return line;
+  const start = column < mostContentChars - 50 ? 0 : column - 50;
+  const rest = tailOf(line, line.length - start);
+  const room = mostContentChars - 2;
+  return `${start > 0 ? "…" : ""}${headOf(rest, room)}${rest.length > room ? "…" : ""}`;
+}

@@ -1,0 +1,96 @@
+import { readFile } from "node:fs/promises";
+import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
+import { ToolArguments } from "../arguments.ts";
+import { explainFaults, inspectFile, isBinary, lineBatches } from "../files.ts";
+import { imageType } from "../images.ts";
+import { resolvePath } from "../paths.ts";
+import { jsonBytes } from "../text.ts";
+import type { ToolContext, ToolResult } from "../tool.ts";
+
+const mostImageBytes = 10 * 1024 * 1024;
+const defaultLines = 2000;
+const mostLines = 100_000;
+const mostLineChars = 10_000;
+/** What the content may take in a frame, JSON in UTF-8. */
+const mostContentBytes = 100_000;
+
+export const definition: ToolDefinition = {
+  name: "Read",
+  description:
+    "Read a file of this machine. Text comes as lines, each with its number (counted from 1) and a tab before it, up " +
+    "to 2,000 lines or 100 KB at a time; when there is more, the answer says truncated and gives the nextOffset. An " +
+    "image (PNG, JPEG, GIF, WebP, up to 10 MB) is shown. Other binary files are refused.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      path: { type: "string", minLength: 1, description: "Absolute, ~/…, or relative to the workspace." },
+      offset: {
+        type: "integer",
+        minimum: 0,
+        description: "Lines to skip: offset 10 begins with line number 11. Default: 0.",
+      },
+      limit: {
+        type: "integer",
+        minimum: 1,
+        maximum: mostLines,
+        description: "Lines at most. Default: 2000.",
+      },
+    },
+    required: ["path"],
+  },
+};
+
+/** Reads a file; docs/protocol.md, "Tools", Read. `lines` is how many lines `content` holds. */
+export async function run(args: unknown, context: ToolContext): Promise<ToolResult> {
+  const given = new ToolArguments("Read", args);
+  const path = resolvePath(context.workspace, given.text("path"));
+  const offset = given.optionalInteger("offset", 0, Number.MAX_SAFE_INTEGER) ?? 0;
+  const limit = given.optionalInteger("limit", 1, mostLines) ?? defaultLines;
+  const { size, sample } = await inspectFile("Read", path);
+  const mimeType = imageType(sample);
+  if (mimeType !== undefined) return readImage(path, mimeType, size);
+  if (isBinary(sample)) {
+    throw new Error(`Read: ${path} is a binary file (${size} bytes) and cannot be shown as text`);
+  }
+  return explainFaults("Read", path, () => readText(path, offset, limit));
+}
+
+async function readImage(path: string, mimeType: string, size: number): Promise<ToolResult> {
+  if (size > mostImageBytes) {
+    throw new Error(
+      `Read: ${path} is an image of ${size} bytes; images up to ${mostImageBytes} bytes can be shown`,
+    );
+  }
+  const data = await explainFaults("Read", path, () => readFile(path, "base64"));
+  return {
+    content: [
+      { type: "text", text: `${path} (${mimeType}, ${size} bytes)` },
+      { type: "image", data, mimeType },
+    ],
+  };
+}
+
+async function readText(path: string, offset: number, limit: number): Promise<ToolResult> {
+  const shown: string[] = [];
+  let bytes = 0;
+  let seen = 0;
+  for await (const batch of lineBatches(path, mostLineChars)) {
+    for (const line of batch) {
+      const number = ++seen;
+      if (number <= offset) continue;
+      const numbered = `${number}\t${line}`;
+      bytes += jsonBytes(numbered);
+      if (shown.length === limit || bytes > mostContentBytes) {
+        return {
+          path,
+          content: shown.join("\n"),
+          lines: shown.length,
+          truncated: true,
+          nextOffset: number - 1,
+        };
+      }
+      shown.push(numbered);
+    }
+  }
+  return { path, content: shown.join("\n"), lines: shown.length, totalLines: seen };
+}

@@ -1,0 +1,66 @@
+import type { Dirent } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+
+/** Folders that are not entered unless asked for: their content is not the project's own. */
+const skippedFolders = ["node_modules", ".git"];
+/** Files and folders looked at, at most, in one walk. */
+const mostEntries = 200_000;
+
+export interface WalkedFile {
+  /** Absolute path. */
+  path: string;
+  /** The same from the folder where the walk began, with `/`. */
+  relative: string;
+}
+
+/** Folders left out of a search for `pattern`: those it does not name itself. */
+export function foldersToSkip(pattern: string): string[] {
+  return skippedFolders.filter((name) => !pattern.split("/").includes(name));
+}
+
+/**
+ * The files at most `depth` names below a folder, by name, the files of a folder before its subfolders. Links to files count as files, links
+ * to folders are not followed (they may lead in circles), folders that cannot be read are passed over.
+ * Returns true at its end, or false when it stopped after 200,000 entries.
+ */
+export async function* walkFiles(
+  base: string,
+  skip: string[],
+  depth = Number.POSITIVE_INFINITY,
+): AsyncGenerator<WalkedFile, boolean> {
+  const folders = [""];
+  let entries = 0;
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    const subfolders: string[] = [];
+    for (const entry of await entriesOf(join(base, folder))) {
+      if (++entries > mostEntries) return false;
+      const relative = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      const path = join(base, relative);
+      if (entry.isDirectory()) {
+        if (!skip.includes(entry.name) && relative.split("/").length < depth) subfolders.push(relative);
+      } else if (entry.isFile() || (entry.isSymbolicLink() && (await leadsToFile(path)))) {
+        yield { path, relative };
+      }
+    }
+    folders.push(...subfolders.reverse());
+  }
+  return true;
+}
+
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch {
+    return [];
+  }
+}
+
+async function leadsToFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
+}
