@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { access, mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { leaseMs } from "../shared/session/state.ts";
 import type { Authorize } from "./access.ts";
 import {
   type AsyncInvocationOptions,
@@ -138,6 +139,7 @@ async function start(options: CloudOptions, file: JsonFile<CloudFile>, closers: 
   late.set(host);
   await createSweep(scheduler.schedules);
   scheduler.schedules.start();
+  sweepAfterLeases(invocations.invoke, closers);
   return {
     ...urls,
     ws: `${ws.url}/${names.webSocketStage}`,
@@ -150,6 +152,15 @@ async function start(options: CloudOptions, file: JsonFile<CloudFile>, closers: 
     fire: late.invoke,
     close: () => closeAll(closers),
   };
+}
+
+/**
+ * An earlier process may have been killed while its functions held sessions. Their leases run out, but the next sweep of
+ * the schedule may be another minute away: one more comes as soon as they have.
+ */
+function sweepAfterLeases(invoke: (name: string, event: unknown) => void, closers: Closer[]): void {
+  const timer = setTimeout(() => invoke("timer", { kind: "sweep" }), leaseMs + 500);
+  closers.push(async () => clearTimeout(timer));
 }
 
 function prepare(options: CloudOptions, file: JsonFile<CloudFile>, closers: Closer[]): Ground {

@@ -242,6 +242,14 @@ describe.each(CLIENTS)("the scripted model over $api", ({ api, start, stream }) 
     expect(textOf(await ask(conversation("ping")).result())).toBe("you said ping");
   });
 
+  it("tells when the script itself fails", async () => {
+    server = await start(() => {
+      throw new Error("expected another tool");
+    });
+    const message = await ask(conversation("hello")).result();
+    expect(message.errorMessage).toContain("the script failed: expected another tool");
+  });
+
   it("refuses a request for which nothing is scripted, until more is queued", async () => {
     server = await start([]);
     expect((await ask(conversation("hello")).result()).errorMessage).toContain(

@@ -144,7 +144,7 @@ export async function serveScript(wires: Wire[], base: string, script: Script): 
 
   const nextReply = async (request: ModelRequest): Promise<Reply> => {
     const index = state.served++;
-    if (!Array.isArray(script)) return script(request, index);
+    if (!Array.isArray(script)) return runScript(script, request, index);
     const missing = `no reply is scripted for request ${index + 1}`;
     return waiting.shift() ?? { error: { status: 400, message: missing } };
   };
@@ -198,6 +198,19 @@ export async function serveScript(wires: Wire[], base: string, script: Script): 
       return server.close();
     },
   };
+}
+
+/** A script that throws is refused with its message, rather than leaving the test with a dropped connection. */
+async function runScript(
+  script: Exclude<Script, Reply[]>,
+  request: ModelRequest,
+  index: number,
+): Promise<Reply> {
+  try {
+    return await script(request, index);
+  } catch (error) {
+    return { error: { status: 400, message: `the script failed: ${(error as Error).message}` } };
+  }
 }
 
 /** Marks a response as dropped by the server itself, so that it does not count as a client that went away. */
