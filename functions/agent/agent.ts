@@ -7,9 +7,9 @@ import type { Broadcast } from "../../shared/broadcast.ts";
 import type { ChannelSender } from "../../shared/channels/channel.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
 import type { Workspace } from "../../shared/workspace/files.ts";
-import type { PromptSource } from "./context.ts";
 import type { History } from "./history.ts";
 import type { CallModel } from "./model.ts";
+import type { PromptSource } from "./prompt-source.ts";
 
 /** What the agent function works with, built once at cold start. */
 export interface Agent {

@@ -7,18 +7,11 @@ import { effectiveModel } from "../../shared/session/model-choice.ts";
 import { keyRules } from "../../shared/session/routing.ts";
 import type { Run, SessionState } from "../../shared/session/state.ts";
 import { evaluateSkills } from "../../shared/workspace/eligibility.ts";
-import type { WorkspaceLoader } from "../../shared/workspace/load.ts";
 import { type Audience, audienceOf } from "../../shared/workspace/privacy.ts";
 import { assemblePrompt } from "../../shared/workspace/prompt.ts";
-import type { Skill, SkillLister } from "../../shared/workspace/skills.ts";
+import type { Skill } from "../../shared/workspace/skills.ts";
 import type { Agent } from "./agent.ts";
 import { nativeTools } from "./tools/index.ts";
-
-/** Reads what prompts are made of; keeps what has not changed while the function is warm. */
-export interface PromptSource {
-  files: WorkspaceLoader;
-  skills: SkillLister;
-}
 
 /** What a model call sees besides the messages. */
 export interface TurnContext {
@@ -47,10 +40,9 @@ export async function loadContext(
   const kind = sessionKind(sessionKey, keyRules(configuration));
   const audience = audienceOf(kind);
   const timezone = configuration.userTimezone;
-  const [nodes, files, skills] = await Promise.all([
+  const [nodes, { files, skills }] = await Promise.all([
     nodesListed,
-    agent.prompts.files.load({ agentId, ...audience, now }),
-    agent.prompts.skills.list(agentId),
+    agent.prompts.load({ agentId, ...audience, now }),
   ]);
   const model = effectiveModel(configuration, sessionKey, state.settings, run.overrides);
   const offered = nodeTools(nodes);

@@ -9,7 +9,7 @@ import type { Hold } from "./hold.ts";
 export async function deliverReply(agent: Agent, hold: Hold, run: Run): Promise<boolean> {
   const reply = (await agent.history.load(hold.state)).at(-1);
   if (reply) {
-    const told = announce(agent, hold.sessionKey, run.runId, "final", reply);
+    const told = announce(agent, hold, run.runId, "final", reply);
     await deliverToChannel(agent, run, run.runId, textOf(reply));
     await told;
   }
@@ -20,7 +20,7 @@ export async function deliverReply(agent: Agent, hold: Hold, run: Run): Promise<
 /** Ends the run that a stop was asked for. Its unanswered calls are repaired when the transcript is next read. */
 export async function endStopped(agent: Agent, hold: Hold, run: Run): Promise<boolean> {
   log("run.stopped", { sessionKey: hold.sessionKey, runId: run.runId });
-  await announceError(agent, hold.sessionKey, run.runId, "Run cancelled by user");
+  await announceError(agent, hold, run.runId, "Run cancelled by user");
   return endRun(agent, hold);
 }
 
@@ -29,7 +29,7 @@ export async function failRun(agent: Agent, hold: Hold, error: string): Promise<
   const { run } = hold.state;
   if (!run) return;
   log("run.failed", { sessionKey: hold.sessionKey, runId: run.runId });
-  await announceError(agent, hold.sessionKey, run.runId, error);
+  await announceError(agent, hold, run.runId, error);
   await deliverToChannel(agent, run, `${run.runId}:error`, `Sorry, that failed: ${error}`);
   await hold.commit(endSteps(agent));
 }
@@ -56,12 +56,13 @@ async function deliverToChannel(agent: Agent, run: Run, id: string, text: string
 /** Tells all clients what the model said. */
 export async function announce(
   agent: Agent,
-  sessionKey: string,
+  hold: Hold,
   runId: string,
   state: "partial" | "final",
   message: Message,
 ): Promise<void> {
-  const clients = await agent.broadcast.clients();
+  const { sessionKey } = hold;
+  const [clients] = await Promise.all([agent.broadcast.clients(), hold.streamed]);
   const note = { type: "text", text: "(The answer is too long for one event: see session.preview.)" };
   const short = { role: "assistant", content: [note], timestamp: message.timestamp };
   await agent.broadcast.send(
@@ -72,11 +73,7 @@ export async function announce(
   );
 }
 
-async function announceError(agent: Agent, sessionKey: string, runId: string, error: string): Promise<void> {
-  await agent.broadcast.send(await agent.broadcast.clients(), "chat", {
-    runId,
-    sessionKey,
-    state: "error",
-    error,
-  });
+async function announceError(agent: Agent, hold: Hold, runId: string, error: string): Promise<void> {
+  const [clients] = await Promise.all([agent.broadcast.clients(), hold.streamed]);
+  await agent.broadcast.send(clients, "chat", { runId, sessionKey: hold.sessionKey, state: "error", error });
 }

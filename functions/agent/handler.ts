@@ -11,11 +11,10 @@ import { readEnvironment } from "../../shared/config.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { once, wrapHandler } from "../../shared/handler.ts";
 import { openWorkspace } from "../../shared/workspace/files.ts";
-import { createWorkspaceLoader } from "../../shared/workspace/load.ts";
-import { createSkillLister } from "../../shared/workspace/skills.ts";
 import type { Agent } from "./agent.ts";
 import { createHistory } from "./history.ts";
 import { createCallModel } from "./model.ts";
+import { createPromptSource } from "./prompt-source.ts";
 import { holdSession } from "./run.ts";
 
 /** What wakes the agent: there is, or may be, something to do in a session. A repeat is harmless. */
@@ -27,7 +26,8 @@ const agent = once((): Agent => {
   const environment = readEnvironment();
   const now = Date.now;
   const table = openTable(environment.tableName);
-  const bucket = openBucket(environment.bucketName);
+  const prompts = createPromptSource(openBucket(environment.bucketName));
+  const { bucket } = prompts;
   const sockets = openSockets(environment.webSocketApiEndpoint);
   const secrets = openSecrets(environment.ssmPrefix);
   const configuration = openConfiguration(table, secrets);
@@ -40,7 +40,7 @@ const agent = once((): Agent => {
     configuration,
     broadcast: createBroadcast(table, sockets, now),
     workspace: openWorkspace(bucket),
-    prompts: { files: createWorkspaceLoader(bucket), skills: createSkillLister(bucket) },
+    prompts,
     history: createHistory(table),
     callModel: createCallModel(secrets),
     channels: createChannelSender({ table, secrets, configuration, now }),

@@ -26,6 +26,8 @@ export interface Hold {
   readonly interrupted: AbortSignal;
   /** The step whose calls this invocation has sent out and run. */
   carriedOut?: string;
+  /** The text events of the last model call; done when all of them have been sent. Never rejects. */
+  streamed?: Promise<void>;
   /** Writes the state. @throws LeaseLost */
   commit(steps: readonly Step[]): Promise<SessionState>;
   /** Writes the state and takes the oldest entry out of the inbox. @throws LeaseLost */

@@ -161,7 +161,9 @@ async function modelStep(
     throw error;
   });
   const called = callModel(agent, hold, run, messages, lost.signal);
-  const [, { outcome, turn }] = await Promise.all([committed, called]);
+  const [, { outcome, turn, streamed }] = await Promise.all([committed, called]);
+  // What is streamed arrives before what follows, and is on its way while that is being committed.
+  hold.streamed = streamed;
   if (outcome.status === "aborted") return;
   if (outcome.status === "failed") return failRun(agent, hold, outcome.error);
   const reply = outcome.message;
@@ -179,7 +181,7 @@ async function callModel(
   run: Run,
   messages: readonly Message[],
   lost: AbortSignal,
-): Promise<{ outcome: ModelOutcome; turn: TurnContext }> {
+): Promise<{ outcome: ModelOutcome; turn: TurnContext; streamed: Promise<void> }> {
   const { state } = hold;
   const recipients = agent.broadcast.clients();
   recipients.catch(() => {});
@@ -201,8 +203,7 @@ async function callModel(
     onText: (text) => deltas.add(text),
   });
   clearInterval(typing);
-  await deltas.end();
-  return { outcome, turn };
+  return { outcome, turn, streamed: deltas.end() };
 }
 
 /** Platforms show "typing" for a few seconds only, so it is said again while the model works. */
@@ -234,8 +235,7 @@ async function commitCalls(
   const scheduled = waiting.pendingCount > 0 ? scheduleTimeout(agent, hold.sessionKey, waiting) : undefined;
   await commitMessage(agent, hold, reply, [set("run", waiting as unknown as ItemValue)]);
   await scheduled;
-  const announced =
-    textOf(reply) === "" ? undefined : announce(agent, hold.sessionKey, run.runId, "partial", reply);
+  const announced = textOf(reply) === "" ? undefined : announce(agent, hold, run.runId, "partial", reply);
   await carryOut(agent, hold, turn, waiting, planned);
   hold.carriedOut = stepName(waiting);
   await announced;
