@@ -1,10 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { code } from "../shared/protocol/errors.ts";
 import type { Frame } from "../shared/protocol/frames.ts";
-import { protocolVersion } from "../shared/protocol/frames.ts";
+import {
+  maxFrameBytes,
+  maxPayloadBytes,
+  payloadCapability,
+  protocolVersion,
+} from "../shared/protocol/frames.ts";
 import type { ToolDefinition } from "../shared/protocol/messages.ts";
 import type { NodeRuntime } from "../shared/protocol/schemas.ts";
 import { backoffDelay } from "./connection/backoff.ts";
+import { FrameResolver, type TransferLimits, uploadParams } from "./connection/payloads.ts";
 import { PendingRequests } from "./connection/pending.ts";
 import { finalEnd, isFinalRefusal } from "./connection/refusal.ts";
 import { localCode, RequestError } from "./connection/request-error.ts";
@@ -19,6 +25,8 @@ export interface ConnectionTiming {
   pongTimeoutMs: number;
   /** Upgrade and `connect` together. Above API Gateway's 29 s, so that no `connect` is carried out after it was given up. */
   connectTimeoutMs: number;
+  /** One try to upload or fetch what is too large for a frame. */
+  transferTimeoutMs: number;
   /** A connection that lasted this long starts the backoff afresh. */
   stableMs: number;
   backoffMinMs: number;
@@ -29,6 +37,7 @@ const defaultTiming: ConnectionTiming = {
   pingIntervalMs: 240_000,
   pongTimeoutMs: 10_000,
   connectTimeoutMs: 35_000,
+  transferTimeoutMs: 120_000,
   stableMs: 30_000,
   backoffMinMs: 500,
   backoffMaxMs: 30_000,
@@ -51,6 +60,7 @@ export interface ConnectionOptions {
   client: ClientIdentity;
   tools?: ToolDefinition[];
   nodeRuntime?: NodeRuntime;
+  /** Besides that of large payloads, which every connection has. */
   capabilities?: string[];
   /** Failed attempts after which `open` gives up when it has never been connected. Default: never. */
   firstAttempts?: number;
@@ -92,6 +102,10 @@ export class Connection {
   #everConnected = false;
   #timer: NodeJS.Timeout | undefined;
   #opening: Promise<HelloOk> | undefined;
+  /** Whether the gateway takes large params by reference, as it said last. */
+  #takesReferences = false;
+  /** Ends what is being uploaded and fetched for the socket, with the socket. */
+  #transfers = new AbortController();
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -100,6 +114,11 @@ export class Connection {
 
   get state(): ConnectionState {
     return this.#state;
+  }
+
+  /** Bytes of JSON that a request may have: those of a frame until a gateway is known that takes more. */
+  get maxRequestBytes(): number {
+    return this.#takesReferences ? maxPayloadBytes : maxFrameBytes;
   }
 
   /** Starts connecting. Resolves at the first success; rejects with a RequestError when the connection ends before it. */
@@ -117,9 +136,11 @@ export class Connection {
   }
 
   /**
-   * Sends a request and returns the payload of its answer.
+   * Sends a request and returns the payload of its answer. Params and answers up to 10 MB go by way of the gateway's
+   * storage where they are too large for a frame, if the gateway knows how.
    * @throws RequestError the gateway's refusal; 101 (retryable) when not connected or when the connection is lost
-   *   before the answer; 408 (retryable) after `timeoutMs` (default 30,000); 413 when the frame would exceed 128 KB.
+   *   before the answer; 408 (retryable) after `timeoutMs` (default 30,000; transfers are not counted); 413 for params
+   *   that are too large or cannot be uploaded; 503 (retryable) for an answer that cannot be fetched.
    */
   request(method: string, params?: unknown, options: { timeoutMs?: number } = {}): Promise<unknown> {
     if (this.#state.status !== "connected" || this.#socket === undefined) {
@@ -153,13 +174,23 @@ export class Connection {
   #attempt(): void {
     this.#enter({ status: "connecting", attempt: this.#failures + 1 });
     try {
+      this.#transfers = new AbortController();
+      const frames = new FrameResolver({
+        ...this.#transferLimits(),
+        onFrame: (frame) => {
+          if (socket === this.#socket) this.#receive(frame);
+        },
+        onAnswerComing: (id) => this.#pending.keep(id),
+        // Events are not repeated: with the connection those start over who follow them.
+        onEventLost: (reason) => socket.end({ reason }),
+      });
       const socket: GatewaySocket = new GatewaySocket({
         url: this.#options.url,
         token: this.#options.token,
         pingIntervalMs: this.#timing.pingIntervalMs,
         pongTimeoutMs: this.#timing.pongTimeoutMs,
         onOpen: () => void this.#introduce(socket),
-        onFrame: (frame) => this.#receive(frame),
+        onFrame: (frame) => frames.take(frame),
         onEnd: (end) => this.#socketEnded(end),
       });
       this.#socket = socket;
@@ -177,7 +208,8 @@ export class Connection {
     const { client, tools, nodeRuntime, capabilities, token } = this.#options;
     const auth = token === undefined ? undefined : { token };
     const versions = { minProtocol: protocolVersion, maxProtocol: protocolVersion };
-    const params = { ...versions, client, tools, nodeRuntime, capabilities, auth };
+    const announced = [payloadCapability, ...(capabilities ?? [])];
+    const params = { ...versions, client, tools, nodeRuntime, capabilities: announced, auth };
     try {
       const hello = await this.#call(socket, "connect", params, this.#timing.connectTimeoutMs);
       if (socket !== this.#socket) return;
@@ -195,6 +227,7 @@ export class Connection {
 
   #connected(hello: HelloOk): void {
     this.#everConnected = true;
+    this.#takesReferences = hello.features.methods.includes("payload.upload");
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#failures = 0;
@@ -204,9 +237,25 @@ export class Connection {
 
   async #call(socket: GatewaySocket, method: string, params: unknown, timeoutMs: number): Promise<unknown> {
     const id = randomUUID();
-    socket.send(JSON.stringify({ type: "req", id, method, params }));
+    const text = JSON.stringify({ type: "req", id, method, params });
+    const byReference =
+      this.#takesReferences && this.#state.status === "connected" && Buffer.byteLength(text) > maxFrameBytes;
+    if (byReference) {
+      const paramsRef = await this.#upload(socket, params, timeoutMs);
+      socket.send(JSON.stringify({ type: "req", id, method, paramsRef }));
+    } else socket.send(text);
     // Silence may mean that the peer is gone.
     return this.#pending.answerTo(id, method, timeoutMs, () => socket.probe());
+  }
+
+  async #upload(socket: GatewaySocket, params: unknown, timeoutMs: number): Promise<string> {
+    const reserve = (bytes: number) => this.#call(socket, "payload.upload", { bytes }, timeoutMs);
+    const upload = uploadParams(params, reserve, this.#transferLimits());
+    return upload.finally(() => {
+      // Whatever came of it, the ref belongs to the connection that is lost.
+      if (socket !== this.#socket)
+        throw new RequestError(localCode.notConnected, "the connection was lost", { retryable: true });
+    });
   }
 
   #receive(frame: Frame): void {
@@ -224,8 +273,7 @@ export class Connection {
 
   #socketEnded(end: SocketEnd): void {
     const final = finalEnd(end, this.#state.status === "connected", this.#options.client.id);
-    this.#socket = undefined;
-    clearTimeout(this.#timer);
+    this.#leaveSocket();
     this.#pending.rejectAll(new RequestError(localCode.notConnected, end.reason, { retryable: true }));
     if (final !== undefined) {
       this.#finish(final);
@@ -251,10 +299,19 @@ export class Connection {
 
   #finish(error: RequestError | undefined): void {
     if (this.#state.status === "closed") return;
-    clearTimeout(this.#timer);
-    this.#socket = undefined;
+    this.#leaveSocket();
     this.#pending.rejectAll(error ?? new RequestError(localCode.notConnected, "the connection was closed"));
     this.#enter({ status: "closed", error });
+  }
+
+  #leaveSocket(): void {
+    clearTimeout(this.#timer);
+    this.#socket = undefined;
+    this.#transfers.abort();
+  }
+
+  #transferLimits(): TransferLimits {
+    return { timeoutMs: this.#timing.transferTimeoutMs, signal: this.#transfers.signal };
   }
 
   #enter(state: ConnectionState): void {

@@ -41,6 +41,8 @@ export const resources = {
   dueIndex: { arn: ({ table }) => `${table}/index/due` },
   bucket: { arn: ({ bucket }) => bucket },
   agentObjects: { arn: ({ bucket }) => `${bucket}/agents/*`, wildcard: madeAtRunTime },
+  mediaObjects: { arn: ({ bucket }) => `${bucket}/media/*`, wildcard: madeAtRunTime },
+  payloadObjects: { arn: ({ bucket }) => `${bucket}/payloads/*`, wildcard: madeAtRunTime },
   skillObjects: { arn: ({ bucket }) => `${bucket}/skills/*`, wildcard: madeAtRunTime },
   postToConnection: {
     arn: ({ webSocketStage }) => `${webSocketStage}/POST/@connections/*`,
@@ -114,6 +116,9 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     },
     { resource: "listIndex", actions: ["dynamodb:Query"] },
     { resource: "agentObjects", actions: readWriteDelete },
+    { resource: "mediaObjects", actions: ["s3:PutObject"] },
+    // Peers read and write there too, by URLs that are signed with this role.
+    { resource: "payloadObjects", actions: readWriteDelete },
     { resource: "skillObjects", actions: ["s3:GetObject"] },
     listBucket,
     { resource: "postToConnection", actions: manageConnections },
@@ -149,6 +154,8 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
       ],
     },
     { resource: "agentObjects", actions: readWriteDelete },
+    { resource: "mediaObjects", actions: ["s3:GetObject", "s3:DeleteObject"] },
+    { resource: "payloadObjects", actions: ["s3:GetObject", "s3:PutObject"] },
     { resource: "skillObjects", actions: ["s3:GetObject"] },
     listBucket,
     { resource: "postToConnection", actions: manageConnections },

@@ -31,7 +31,8 @@ export async function readGatewayFile(dir: string): Promise<GatewayFile | undefi
     const value: unknown = JSON.parse(await readFile(join(dir, "gateway.json"), "utf8"));
     return isGatewayFile(value) ? value : undefined;
   } catch (error) {
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    const isAbsent = ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
+    if (isAbsent || error instanceof SyntaxError) return undefined;
     throw error;
   }
 }

@@ -67,8 +67,9 @@ export async function startDev({ dir, port, passive = false }: DevOptions): Prom
   });
   if (passive) cloud.schedules.stop();
   const token = await tokenFor(cloud, before?.token);
-  const file: GatewayFile = { ...before, url: cloud.ws, token, pid: process.pid };
-  const save = () => (passive ? undefined : writeGatewayFile(dir, file));
+  // Without a pid nobody connects to a gateway that ends with its command.
+  const file: GatewayFile = { ...before, url: cloud.ws, token, pid: passive ? undefined : process.pid };
+  const save = () => writeGatewayFile(dir, file);
   await save();
   return {
     cloud,
@@ -82,10 +83,10 @@ export async function startDev({ dir, port, passive = false }: DevOptions): Prom
       await save();
     },
     async close() {
-      await cloud.close();
-      await offline.close();
       delete file.pid;
       await save();
+      await cloud.close();
+      await offline.close();
     },
   };
 }

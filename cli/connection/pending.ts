@@ -25,6 +25,11 @@ export class PendingRequests {
     });
   }
 
+  /** Waits on for the answer to request `id`, however long it takes: it has come, and is being fetched. */
+  keep(id: string): void {
+    clearTimeout(this.#requests.get(id)?.timer);
+  }
+
   /** Settles the request that `frame` answers. Returns the refusal when it is one; late and unknown answers are ignored. */
   settle(frame: ResponseFrame): RequestError | undefined {
     const request = this.#requests.get(frame.id);

@@ -1,3 +1,4 @@
+import { maxFrameBytes } from "../../shared/protocol/frames.ts";
 import type { Outcome } from "./call-log.ts";
 import { CallLog } from "./call-log.ts";
 import { endOrDelay } from "./delay.ts";
@@ -7,21 +8,29 @@ import { fieldsOf } from "./payload.ts";
 import type { NodeTool, ToolContext } from "./tool.ts";
 import { nodeTools } from "./tools.ts";
 
-/** Bytes of JSON that a result may take; the rest of the 128 KB of a frame is for what surrounds it. */
-const mostResultBytes = 120 * 1024;
+/** Bytes of a request that are for what surrounds a result. */
+const frameMargin = 8 * 1024;
 
 /** Runs the calls of a node, at the same time where they come at the same time, and hands their results to the outbox. */
 export class NodeCalls {
   readonly #context: Omit<ToolContext, "callId">;
   readonly #outbox: Outbox;
   readonly #log: (line: string) => void;
+  readonly #mostRequestBytes: () => number;
   readonly #calls = new CallLog();
   readonly #running = new Set<Promise<void>>();
 
-  constructor(context: Omit<ToolContext, "callId">, outbox: Outbox, log: (line: string) => void) {
+  /** `mostRequestBytes`: the largest request that the gateway takes, as of now. */
+  constructor(
+    context: Omit<ToolContext, "callId">,
+    outbox: Outbox,
+    log: (line: string) => void,
+    mostRequestBytes: () => number,
+  ) {
     this.#context = context;
     this.#outbox = outbox;
     this.#log = log;
+    this.#mostRequestBytes = mostRequestBytes;
   }
 
   /**
@@ -66,16 +75,25 @@ export class NodeCalls {
     try {
       const tool = toolNamed(name);
       const result = await tool.run(args, { ...this.#context, callId });
-      return { result: fitResult(result, mostResultBytes) };
+      return fitOutcome({ result }, this.#mostRequestBytes());
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      return { error: String(fitResult(message, mostResultBytes)) };
+      return fitOutcome({ error: message }, maxFrameBytes);
     }
   }
 
   #deliver(callId: string, outcome: Outcome): void {
-    this.#outbox.add(`result of ${callId}`, "tool.result", { callId, ...outcome });
+    const inOneFrame = () => ({ callId, ...fitOutcome(outcome, maxFrameBytes) });
+    this.#outbox.add(`result of ${callId}`, "tool.result", { callId, ...outcome }, inOneFrame);
   }
+}
+
+/** An outcome, cut where it must be for a request of at most `maxBytes`. */
+function fitOutcome(outcome: Outcome, maxBytes: number): Outcome {
+  const most = maxBytes - frameMargin;
+  return "error" in outcome
+    ? { error: String(fitResult(outcome.error, most)) }
+    : { result: fitResult(outcome.result, most) };
 }
 
 function toolNamed(name: string): NodeTool {

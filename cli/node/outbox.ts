@@ -1,3 +1,4 @@
+import { code } from "../../shared/protocol/errors.ts";
 import { backoffDelay } from "../connection/backoff.ts";
 import type { Connection, RequestError } from "../connection.ts";
 import { endOrDelay } from "./delay.ts";
@@ -5,6 +6,7 @@ import { endOrDelay } from "./delay.ts";
 interface Entry {
   method: string;
   params: unknown;
+  smaller: (() => unknown) | undefined;
   failures: number;
   sending: boolean;
 }
@@ -33,10 +35,13 @@ export class Outbox {
     });
   }
 
-  /** Adds a request and sends it, now or when there is a connection. A key that is still on its way is left alone. */
-  add(key: string, method: string, params: unknown): void {
+  /**
+   * Adds a request and sends it, now or when there is a connection. A key that is still on its way is left alone.
+   * `smaller` makes the params that are sent instead when these turn out to be too large.
+   */
+  add(key: string, method: string, params: unknown, smaller?: () => unknown): void {
     if (this.#entries.has(key)) return;
-    this.#entries.set(key, { method, params, failures: 0, sending: false });
+    this.#entries.set(key, { method, params, smaller, failures: 0, sending: false });
     void this.#deliver(key);
   }
 
@@ -56,9 +61,16 @@ export class Outbox {
     } catch (error) {
       const refusal = error as RequestError;
       entry.sending = false;
-      if (!refusal.retryable) this.#settle(key, refusal);
+      if (refusal.code === code.tooLarge && entry.smaller) this.#sendSmaller(key, entry, entry.smaller);
+      else if (!refusal.retryable) this.#settle(key, refusal);
       else setTimeout(() => void this.#deliver(key), backoffDelay(entry.failures++, 1000, 60_000)).unref();
     }
+  }
+
+  #sendSmaller(key: string, entry: Entry, smaller: () => unknown): void {
+    entry.params = smaller();
+    entry.smaller = undefined;
+    void this.#deliver(key);
   }
 
   #settle(key: string, refusal: RequestError | undefined): void {

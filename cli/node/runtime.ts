@@ -75,7 +75,12 @@ export function startNode(options: NodeOptions): RunningNode {
     log(`session ${session.sessionId} ${event.event}`);
     outbox.add(`event ${event.eventId}`, "node.exec.event", event);
   });
-  const calls = new NodeCalls({ workspace, sessions, files: new FileQueues() }, outbox, log);
+  const calls = new NodeCalls(
+    { workspace, sessions, files: new FileQueues() },
+    outbox,
+    log,
+    () => connection.maxRequestBytes,
+  );
 
   connection.onState((state) => log(describeState(state)));
   connection.onEvent("tool.invoke", (payload) => calls.invoke(payload));

@@ -1,6 +1,7 @@
 import { remove, type Step, set } from "../../shared/aws/expression.ts";
 import { log } from "../../shared/log.ts";
 import { type Message, textOf } from "../../shared/protocol/messages.ts";
+import { resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
 import type { Run } from "../../shared/session/state.ts";
 import type { Agent } from "./agent.ts";
 import type { Hold } from "./hold.ts";
@@ -31,19 +32,21 @@ export async function failRun(agent: Agent, hold: Hold, error: string): Promise<
   log("run.failed", { sessionKey: hold.sessionKey, runId: run.runId });
   await announceError(agent, hold, run.runId, error);
   await deliverToChannel(agent, run, `${run.runId}:error`, `Sorry, that failed: ${error}`);
-  await hold.commit(endSteps(agent));
+  await hold.commit(await endSteps(agent, hold));
 }
 
 /** @returns true when the session was let go, false when there is more to do */
 async function endRun(agent: Agent, hold: Hold): Promise<boolean> {
-  const steps = endSteps(agent);
+  const steps = await endSteps(agent, hold);
   if (await hold.releaseIdle(steps)) return true;
   await hold.commit(steps);
   return false;
 }
 
-function endSteps(agent: Agent): Step[] {
-  return [remove("run"), remove("stop"), set("updatedAt", agent.now())];
+async function endSteps(agent: Agent, hold: Hold): Promise<Step[]> {
+  const now = agent.now();
+  const scheduled = await resetScheduleSteps(agent, { ...hold.state, updatedAt: now }, now);
+  return [remove("run"), remove("stop"), set("updatedAt", now), ...scheduled];
 }
 
 async function deliverToChannel(agent: Agent, run: Run, id: string, text: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Context } from "aws-lambda";
 import { openBucket } from "../../shared/aws/bucket.ts";
 import { openAgent } from "../../shared/aws/invoke.ts";
+import { openPresigner } from "../../shared/aws/presign.ts";
 import { openSchedules } from "../../shared/aws/schedules.ts";
 import { openSecrets } from "../../shared/aws/secrets.ts";
 import { openSockets } from "../../shared/aws/sockets.ts";
@@ -10,9 +11,11 @@ import { createChannelSender } from "../../shared/channels/sender.ts";
 import { readEnvironment } from "../../shared/config.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { once, wrapHandler } from "../../shared/handler.ts";
+import { openPayloads, sendByReference } from "../../shared/payloads.ts";
 import { openWorkspace } from "../../shared/workspace/files.ts";
 import type { Agent } from "./agent.ts";
 import { createHistory } from "./history.ts";
+import { createMediaCache } from "./media-cache.ts";
 import { createCallModel } from "./model.ts";
 import { createPromptSource } from "./prompt-source.ts";
 import { holdSession } from "./run.ts";
@@ -28,7 +31,8 @@ const agent = once((): Agent => {
   const table = openTable(environment.tableName);
   const prompts = createPromptSource(openBucket(environment.bucketName));
   const { bucket } = prompts;
-  const sockets = openSockets(environment.webSocketApiEndpoint);
+  const payloads = openPayloads(bucket, openPresigner(environment.bucketName));
+  const sockets = sendByReference(openSockets(environment.webSocketApiEndpoint), { table, payloads, now });
   const secrets = openSecrets(environment.ssmPrefix);
   const configuration = openConfiguration(table, secrets);
   return {
@@ -41,8 +45,8 @@ const agent = once((): Agent => {
     broadcast: createBroadcast(table, sockets, now),
     workspace: openWorkspace(bucket),
     prompts,
-    history: createHistory(table),
-    callModel: createCallModel(secrets),
+    history: createHistory({ table, bucket }),
+    callModel: createCallModel(secrets, createMediaCache(bucket)),
     channels: createChannelSender({ table, secrets, configuration, now }),
     now,
   };

@@ -1,16 +1,20 @@
-import type { Table } from "../../shared/aws/table.ts";
 import { type Message, type ToolResultMessage, toolCallsOf } from "../../shared/protocol/messages.ts";
+import type { SessionStore } from "../../shared/session/bodies.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import { readMessages } from "../../shared/session/transcript.ts";
+import { totalCharacters } from "./context-size.ts";
 
-/** Sessions whose messages a warm function keeps. */
+/** What a warm function keeps at most: the messages of so many sessions, so many characters in all. */
 const maxSessions = 16;
+const maxCharacters = 50_000_000;
 
 interface Kept {
   sessionId: string;
   first: number;
   head: number;
   messages: Message[];
+  /** Size of the messages; of those too that were compacted away since they were read. */
+  characters: number;
 }
 
 /** Reads committed messages, and keeps them while the function is warm: what is committed never changes. */
@@ -21,13 +25,18 @@ export interface History {
   extend(state: SessionState, messages: readonly Message[]): void;
 }
 
-export function createHistory(table: Table): History {
+export function createHistory(store: SessionStore): History {
   const kept = new Map<string, Kept>();
   const keep = (sessionKey: string, entry: Kept) => {
     kept.delete(sessionKey);
     kept.set(sessionKey, entry);
-    const oldest = kept.keys().next();
-    if (kept.size > maxSessions && !oldest.done) kept.delete(oldest.value);
+    let characters = 0;
+    for (const one of kept.values()) characters += one.characters;
+    for (const [oldest, one] of kept) {
+      if (kept.size <= maxSessions && characters <= maxCharacters) break;
+      kept.delete(oldest);
+      characters -= one.characters;
+    }
   };
   const usable = (state: SessionState) => {
     const entry = kept.get(state.sessionKey);
@@ -41,15 +50,20 @@ export function createHistory(table: Table): History {
       const entry = usable(state);
       const known = entry ? entry.messages.slice(state.first - entry.first) : [];
       const from = entry ? entry.head + 1 : state.first;
-      const messages = [...known, ...(await readMessages(table, state, from))];
-      keep(state.sessionKey, { sessionId: state.sessionId, first: state.first, head: state.head, messages });
+      const read = await readMessages(store, state, from);
+      const messages = [...known, ...read];
+      const characters = (entry?.characters ?? 0) + totalCharacters(read);
+      const { sessionKey, sessionId, first, head } = state;
+      keep(sessionKey, { sessionId, first, head, messages, characters });
       return messages;
     },
     extend(state, messages) {
       const entry = usable(state);
       const start = state.head - messages.length;
       if (!entry || entry.head !== start) return;
-      keep(state.sessionKey, { ...entry, head: state.head, messages: [...entry.messages, ...messages] });
+      const characters = entry.characters + totalCharacters(messages);
+      const all = [...entry.messages, ...messages];
+      keep(state.sessionKey, { ...entry, head: state.head, messages: all, characters });
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Secrets } from "../../shared/aws/secrets.ts";
 import type { ModelConfiguration } from "../../shared/configuration/schema.ts";
 import type { AssistantMessage, Message, ToolDefinition } from "../../shared/protocol/messages.ts";
 import type { ThinkingLevel } from "../../shared/protocol/schemas.ts";
+import type { MediaCache } from "./media-cache.ts";
 import {
   bedrockProvider,
   compatibleProvider,
@@ -10,6 +11,7 @@ import {
   loadCompatible,
   loadProvider,
 } from "./providers.ts";
+import { showImages } from "./shown-images.ts";
 
 /** Limits of a model that no catalogue knows: small enough for most servers. Tokens. */
 const unknownModel = { contextWindow: 128_000, maxTokens: 8192 };
@@ -23,7 +25,7 @@ export interface ModelCall {
   /** Most tokens of the answer; absent: the model's own limit. */
   maxTokens?: number;
   systemPrompt: string;
-  /** A whole transcript: every tool call is answered. */
+  /** A whole transcript: every tool call is answered. Images are references. */
   messages: readonly Message[];
   tools: readonly ToolDefinition[];
   /** Lets providers keep a conversation's prompt cache together. */
@@ -43,21 +45,23 @@ export type ModelOutcome =
 /** Calls a model, streaming its text. Does not throw for what the provider or the configuration gets wrong. */
 export type CallModel = (call: ModelCall) => Promise<ModelOutcome>;
 
-export function createCallModel(secrets: Secrets): CallModel {
+export function createCallModel(secrets: Secrets, media: MediaCache): CallModel {
   return async (call) => {
     const resolved = await resolveModel(secrets, call.model);
     if ("error" in resolved) return { status: "failed", error: resolved.error, overflow: false };
     const { normalizeContext } = await import("@earendil-works/pi-ai/utils/transcript");
     const { isContextOverflow } = await import("@earendil-works/pi-ai/utils/overflow");
-    const timeout = AbortSignal.timeout(call.timeoutMs);
     const { model, provider, apiKey } = resolved;
+    // For a model without eyes pi-ai puts a note in place of each image.
+    const messages = model.input.includes("image") ? await showImages(call.messages, media) : call.messages;
+    const timeout = AbortSignal.timeout(call.timeoutMs);
     const context = normalizeContext({
       systemPrompt: call.systemPrompt,
-      messages: [...call.messages] as PiMessage[],
+      messages: [...messages] as PiMessage[],
       tools: call.tools.map(toTool),
     });
     try {
-      const stream = provider.streamSimple(model, context, {
+      const stream = provider.streamSimple(withRoomForAnswer(model), context, {
         apiKey,
         signal: AbortSignal.any([call.signal, timeout]),
         maxRetries,
@@ -75,6 +79,9 @@ export function createCallModel(secrets: Secrets): CallModel {
           overflow: isContextOverflow(message, model.contextWindow),
         };
       }
+      // Some servers cut a conversation that is too long, and have no room left for an answer then.
+      if (message.stopReason === "length" && isContextOverflow(message, model.contextWindow))
+        return { ...failed("the conversation fills the model's context window"), overflow: true };
       return { status: "answered", message: toStored(message) };
     } catch (error) {
       if (call.signal.aborted) return { status: "aborted" };
@@ -83,8 +90,25 @@ export function createCallModel(secrets: Secrets): CallModel {
   };
 }
 
+/**
+ * pi-ai keeps 4096 tokens of the window free when it limits an answer, which is most of a small window. Here they are a
+ * sixteenth of it at most.
+ */
+function withRoomForAnswer(model: Model<Api>): Model<Api> {
+  const { contextWindow } = model;
+  return { ...model, contextWindow: contextWindow + Math.max(0, 4096 - Math.floor(contextWindow / 16)) };
+}
+
 function failed(error: string) {
   return { status: "failed", error: `LLM error: ${error}`, overflow: false } as const;
+}
+
+/** How many tokens a model holds, question and answer together: from the configuration, the catalogue, or a guess. */
+export async function describeModel(chosen: ModelConfiguration): Promise<{ contextWindow: number }> {
+  const { contextWindow } = chosen;
+  if (contextWindow) return { contextWindow };
+  const listed = (await loadProvider(chosen.provider))?.models.find((model) => model.id === chosen.id);
+  return { contextWindow: listed?.contextWindow || unknownModel.contextWindow };
 }
 
 interface Resolved {

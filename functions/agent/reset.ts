@@ -1,70 +1,198 @@
 import { randomUUID } from "node:crypto";
 import { remove, set } from "../../shared/aws/expression.ts";
-import { log } from "../../shared/log.ts";
-import { okFrame } from "../../shared/protocol/frames.ts";
-import { type InboxEntry, messageCount, sessionPartition } from "../../shared/session/state.ts";
+import type { ItemValue } from "../../shared/aws/table.ts";
+import { log, logError } from "../../shared/log.ts";
+import { archiveSession } from "../../shared/session/archive.ts";
+import { agentIdOf } from "../../shared/session/key.ts";
+import { mediaOf, mediaPrefix } from "../../shared/session/media.ts";
+import { isResetDue } from "../../shared/session/reset-policy.ts";
+import { resetRules, resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
+import {
+  type InboxEntry,
+  maxPreviousIds,
+  messageCount,
+  type Resetting,
+  type SessionState,
+  sessionPartition,
+} from "../../shared/session/state.ts";
+import { clearMessages, newestMessages } from "../../shared/session/transcript.ts";
 import type { Agent } from "./agent.ts";
+import { answerEntry } from "./answer.ts";
 import type { Hold } from "./hold.ts";
+import { appendDailyMemory, extractMemories } from "./memories.ts";
 
-/** What `session.reset` answers. */
-export interface ResetResult {
-  ok: true;
-  sessionKey: string;
-  oldSessionId: string;
-  newSessionId: string;
-  archivedMessages: number;
-  archivedTo?: string;
-  tokensCleared: { input: number; output: number; total: number };
-  mediaDeleted: number;
+export type ResetEntry = Extract<InboxEntry, { kind: "reset" }>;
+
+/** A reset that crashed this often goes on without memories: extracting them may be what kills the function. */
+const maxExtractions = 2;
+
+/** Newest part of a conversation that memories are extracted from, in bytes of JSON. */
+const maxExtractedBytes = 12_000_000;
+
+/** Memories wait in the session's item, which holds 400 KB in all, until they are appended. Bytes. */
+const maxMemoryBytes = 30_000;
+
+/** Whether the session's policy asks for a reset before what arrived at `at` (epoch ms). */
+export async function isDue(agent: Agent, state: SessionState, at: number): Promise<boolean> {
+  if (messageCount(state) === 0) return false;
+  const { policy, timezone } = await resetRules(agent.configuration, state);
+  return isResetDue(state, policy, at, timezone);
 }
 
-/** Starts a session afresh under a new id and tells whoever asked for it. */
-export async function resetSession(
-  agent: Agent,
-  hold: Hold,
-  entry: Extract<InboxEntry, { kind: "reset" }>,
-): Promise<void> {
-  const { sessionId, sessionKey, tokens, previousSessionIds } = hold.state;
-  const now = agent.now();
-  const newSessionId = randomUUID();
-  const result: ResetResult = {
+/**
+ * Resets a session, as the routing seed's "Reset Behavior" says, step by step. What the reset will do is committed first
+ * and each step leaves its mark, so that it can be taken up wherever it was interrupted.
+ * @param entry what asked for it; without one, it is the message at the head of the inbox that found the session due
+ */
+export async function beginReset(agent: Agent, hold: Hold, entry?: ResetEntry): Promise<void> {
+  if (entry?.via === "policy" && !(await isDue(agent, hold.state, entry.at))) {
+    log("reset.dropped", { sessionKey: hold.sessionKey });
+    const steps = await resetScheduleSteps(agent, hold.state, Math.max(agent.now(), entry.at));
+    await hold.commitEntry(entry, steps);
+    return;
+  }
+  const resetting: Resetting = {
+    newSessionId: randomUUID(),
+    at: agent.now(),
+    ...(entry ? { entryId: entry.id } : {}),
+    attempt: 1,
+    messages: messageCount(hold.state),
+  };
+  await hold.commit([set("resetting", resetting as unknown as ItemValue)]);
+  await carryOut(agent, hold);
+}
+
+/** Takes up a reset that an earlier invocation did not finish. */
+export async function resumeReset(agent: Agent, hold: Hold): Promise<void> {
+  const attempt = resettingOf(hold).attempt + 1;
+  log("reset.resume", { sessionKey: hold.sessionKey, attempt });
+  await hold.commit([set(["resetting", "attempt"], attempt)]);
+  await carryOut(agent, hold);
+}
+
+async function carryOut(agent: Agent, hold: Hold): Promise<void> {
+  if (!resettingOf(hold).result) {
+    await archive(agent, hold);
+    await keepMemories(agent, hold);
+    await deleteMedia(agent, hold);
+    await clearMessages(agent, hold.sessionKey, hold.state.sessionId);
+    await startAfresh(hold);
+  }
+  await answer(agent, hold);
+}
+
+function resettingOf({ state, sessionKey }: Hold): Resetting {
+  if (!state.resetting) throw new Error(`session ${sessionKey} is not being reset`);
+  return state.resetting;
+}
+
+async function archive(agent: Agent, hold: Hold): Promise<void> {
+  const { archivedTo, messages, at } = resettingOf(hold);
+  if (archivedTo !== undefined || messages === 0) return;
+  const key = await archiveSession(agent, hold.state, at);
+  await hold.commit([set(["resetting", "archivedTo"], key)]);
+}
+
+/** What is extracted is committed before it is appended, so that a repeat appends the very same, which counts once. */
+async function keepMemories(agent: Agent, hold: Hold): Promise<void> {
+  const { memories, messages, mediaDeleted } = resettingOf(hold);
+  if (messages === 0 || mediaDeleted !== undefined) return;
+  const text = memories ?? (await extract(agent, hold));
+  if (memories === undefined) await hold.commit([set(["resetting", "memories"], text)]);
+  if (text === "") return;
+  await appendDailyMemory(agent, agentIdOf(hold.sessionKey), hold.state.updatedAt, text);
+}
+
+/** Empty when there is nothing to remember, and when the model cannot say: a reset does not wait for it. */
+async function extract(agent: Agent, hold: Hold): Promise<string> {
+  const { sessionKey, state } = hold;
+  if (resettingOf(hold).attempt > maxExtractions) return "";
+  try {
+    const messages = await newestMessages(agent, state, maxExtractedBytes);
+    const text = (await extractMemories(agent, state, messages, hold.interrupted)) ?? "";
+    return wholeLines(text, maxMemoryBytes);
+  } catch (error) {
+    logError("reset.memories", error, { sessionKey });
+    return "";
+  }
+}
+
+/** As many of the first lines as fit. */
+function wholeLines(text: string, maxBytes: number): string {
+  const lines: string[] = [];
+  let bytes = 0;
+  for (const line of text.split("\n")) {
+    bytes += Buffer.byteLength(line) + 1;
+    if (bytes > maxBytes) break;
+    lines.push(line);
+  }
+  return lines.join("\n");
+}
+
+/**
+ * Deletes what is listed before a commit: while the commit succeeds the session is still held, so no object of the next
+ * conversation can be among it, except those of messages that wait in the inbox, which stay.
+ */
+async function deleteMedia(agent: Agent, hold: Hold): Promise<void> {
+  const { objects } = await agent.bucket.list(mediaPrefix(hold.sessionKey));
+  const ofConversation = () => {
+    const waiting = mediaOf(hold.state.inbox);
+    return objects.filter(({ key }) => !waiting.has(key));
+  };
+  const count = resettingOf(hold).mediaDeleted ?? ofConversation().length;
+  await hold.commit([set(["resetting", "mediaDeleted"], count)]);
+  for (const { key } of ofConversation()) await agent.bucket.delete(key);
+}
+
+/** Switches to the new id. A request waits for its answer with the reset; for a message, the reset is over. */
+async function startAfresh(hold: Hold): Promise<void> {
+  const { sessionKey, sessionId, tokens, previousSessionIds } = hold.state;
+  const { newSessionId, at, messages, archivedTo, mediaDeleted = 0 } = resettingOf(hold);
+  const entry = requestOf(hold);
+  const result = {
     ok: true,
     sessionKey,
     oldSessionId: sessionId,
     newSessionId,
-    archivedMessages: messageCount(hold.state),
-    tokensCleared: tokens,
-    mediaDeleted: 0,
+    archivedMessages: messages,
+    ...(archivedTo ? { archivedTo } : {}),
+    tokensCleared: { ...tokens },
+    mediaDeleted,
   };
-  await hold.commitEntry(entry, [
+  const isActivity = entry !== undefined && entry.via !== "policy";
+  await hold.commit([
     set("sessionId", newSessionId),
-    set("previousSessionIds", [...previousSessionIds, sessionId]),
+    set("previousSessionIds", [...previousSessionIds, sessionId].slice(-maxPreviousIds)),
     set("first", 1),
     set("head", 0),
     set("tokens", { input: 0, output: 0, total: 0 }),
     remove("contextTokens"),
-    set("lastResetAt", now),
-    set("updatedAt", now),
-    set("listPk", sessionPartition),
-    set("listSk", now),
+    remove("resetScheduledFor"),
+    set("lastResetAt", at),
+    entry ? set(["resetting", "result"], result) : remove("resetting"),
+    ...(isActivity ? [set("updatedAt", at), set("listPk", sessionPartition), set("listSk", at)] : []),
   ]);
-  log("session.reset", { sessionKey, oldSessionId: sessionId, newSessionId });
-  const response = `Session reset. Archived ${result.archivedMessages} messages.`;
-  await respond(agent, entry, result, { status: "command", command: "reset", response });
+  log("session.reset", { sessionKey, oldSessionId: sessionId, newSessionId, archivedMessages: messages });
 }
 
-/** Answers the request that an entry stands for, in the shape in which it came. */
-async function respond(
-  agent: Agent,
-  entry: Extract<InboxEntry, { kind: "reset" }>,
-  asMethod: object,
-  asCommand: { status: "command"; command: string; response: string },
-): Promise<void> {
-  const { origin } = entry;
-  if (origin.kind === "channel") {
-    await agent.channels.deliver(origin, entry.id, asCommand.response);
-  } else if (origin.connectionId && origin.requestId) {
-    const payload = entry.via === "method" ? asMethod : asCommand;
-    await agent.sockets.post(origin.connectionId, okFrame(origin.requestId, payload));
+/** The entry that asked for the reset; it stays at the head of the inbox until it is answered. */
+function requestOf(hold: Hold): ResetEntry | undefined {
+  const { entryId } = resettingOf(hold);
+  const [entry] = hold.state.inbox;
+  return entry?.kind === "reset" && entry.id === entryId ? entry : undefined;
+}
+
+/** Tells whoever asked, and takes the request out of the inbox. After a crash it may be told twice, never not at all. */
+async function answer(agent: Agent, hold: Hold): Promise<void> {
+  const { result } = hold.state.resetting ?? {};
+  const entry = result && requestOf(hold);
+  if (!result || !entry) return;
+  const { via } = entry;
+  const response = `Session reset. Archived ${result.archivedMessages} messages.`;
+  try {
+    if (via !== "policy") await answerEntry(agent, { ...entry, via }, result, "reset", response);
+  } catch (error) {
+    logError("reset.unanswered", error, { sessionKey: hold.sessionKey });
   }
+  await hold.commitEntry(entry, [remove("resetting")]);
 }

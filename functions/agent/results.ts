@@ -1,15 +1,23 @@
 import type {
   ImageBlock,
+  Message,
   TextBlock,
   ToolCallBlock,
   ToolResultMessage,
 } from "../../shared/protocol/messages.ts";
 import type { CallOutcome } from "../../shared/session/calls.ts";
+import { shorten } from "./compaction-prompts.ts";
+
+/** Most text of one tool result that a model is shown, in characters: some 50,000 tokens. */
+export const maxShownResult = 200_000;
 
 /** Longest preview of a result that clients are shown, in characters. */
 const previewLength = 500;
 
-/** How a tool's outcome reaches the model: a string as it is, blocks as blocks, anything else as JSON. */
+/**
+ * How a tool's outcome reaches the model: a string as it is, blocks as blocks, anything else as JSON. Images are
+ * references by now: `recordResult` has stored them.
+ */
 export function toResultMessage(call: ToolCallBlock, outcome: CallOutcome, now: number): ToolResultMessage {
   const failed = outcome.error !== undefined;
   return {
@@ -20,6 +28,28 @@ export function toResultMessage(call: ToolCallBlock, outcome: CallOutcome, now: 
     isError: failed || isRefusal(outcome.result),
     timestamp: now,
   };
+}
+
+/**
+ * What a model is shown of messages: of a tool's result that is very long the beginning and the end, with a note of how
+ * much is left out. The transcript keeps it whole.
+ */
+export function shownMessages(messages: readonly Message[]): readonly Message[] {
+  return messages.map((message) => {
+    if (message.role !== "toolResult") return message;
+    const length = message.content.reduce((sum, block) => sum + textLength(block), 0);
+    if (length <= maxShownResult) return message;
+    const share = maxShownResult / length;
+    const shown = (block: TextBlock | ImageBlock) =>
+      block.type === "text"
+        ? { ...block, text: shorten(block.text, Math.floor(block.text.length * share)) }
+        : block;
+    return { ...message, content: message.content.map(shown) };
+  });
+}
+
+function textLength(block: TextBlock | ImageBlock): number {
+  return block.type === "text" ? block.text.length : 0;
 }
 
 /** Native tools say `{ok: false, error}` themselves. */
@@ -38,7 +68,7 @@ function isBlock(value: unknown): value is TextBlock | ImageBlock {
   if (typeof value !== "object" || value === null) return false;
   const block = value as Record<string, unknown>;
   if (block.type === "text") return typeof block.text === "string";
-  return block.type === "image" && typeof block.data === "string" && typeof block.mimeType === "string";
+  return block.type === "image" && typeof block.r2Key === "string" && typeof block.mimeType === "string";
 }
 
 /** The event that tells clients what a session's tool call returned. */

@@ -2,9 +2,10 @@ import { randomUUID } from "node:crypto";
 import { log } from "../../shared/log.ts";
 import { acquire, LeaseLost } from "../../shared/session/lease.ts";
 import type { Agent } from "./agent.ts";
+import { clearArchived, compactOnRequest, compactStep } from "./compaction.ts";
 import { deliverReply, endStopped } from "./delivery.ts";
 import { type Hold, startHold } from "./hold.ts";
-import { resetSession } from "./reset.ts";
+import { beginReset, isDue, resumeReset } from "./reset.ts";
 import { beginRun, resumeModel, toolsStep } from "./turn.ts";
 
 /** A model call is begun only if it can end before Lambda ends the function. Milliseconds, beside the call's timeout. */
@@ -40,7 +41,12 @@ export async function holdSession(agent: Agent, sessionKey: string, timeLeft: ()
 
 /** One step of the session. @returns true when the session was let go */
 async function nextStep(agent: Agent, hold: Hold, timeLeft: () => number): Promise<boolean> {
-  const { run, inbox, stop } = hold.state;
+  const { run, inbox, stop, compacting, clearFrom, resetting } = hold.state;
+  if (compacting) {
+    await compactStep(agent, hold, compacting);
+    return false;
+  }
+  if (clearFrom !== undefined) await clearArchived(agent, hold, clearFrom);
   if (run) {
     if (stop === run.runId && run.phase !== "reply") return endStopped(agent, hold, run);
     if (run.phase === "tools") return toolsStep(agent, hold, run);
@@ -51,7 +57,10 @@ async function nextStep(agent: Agent, hold: Hold, timeLeft: () => number): Promi
   const [entry] = inbox;
   if (!entry) return hold.releaseIdle([]);
   if (timeLeft() < (await stepBudget(agent))) return false;
-  if (entry.kind === "reset") await resetSession(agent, hold, entry);
+  if (resetting) await resumeReset(agent, hold);
+  else if (entry.kind === "reset") await beginReset(agent, hold, entry);
+  else if (entry.kind === "compact") await compactOnRequest(agent, hold, entry);
+  else if (await isDue(agent, hold.state, entry.at)) await beginReset(agent, hold);
   else await beginRun(agent, hold, entry);
   return false;
 }

@@ -104,14 +104,14 @@ export async function carryOut(
   const sent = planned.map(async (one) => {
     if (one.by !== "node" || !(one.call.id in run.pending)) return;
     const error = await dispatchCall(agent, addressOf(one), one.node);
-    if (error) await recordResult(agent.table, addressOf(one), one.node.nodeId, { error }, agent.now());
+    if (error) await recordResult(agent, addressOf(one), one.node.nodeId, { error }, agent.now());
   });
   const native = async () => {
     for (const one of planned) {
       if (one.by === "gateway") await runNative(agent, turn, addressOf(one), one.tool, one.args);
       // A call that waits for its node keeps waiting, whether or not the node is connected at this moment.
       else if (one.by === "nobody" && !(one.call.id in run.pending)) {
-        await putOutcome(agent.table, addressOf(one), { error: one.error }, agent.now());
+        await putOutcome(agent, addressOf(one), { error: one.error }, agent.now());
       }
     }
   };
@@ -129,8 +129,8 @@ async function runNative(
   log("tool.native", { sessionKey, runId, tool: tool.definition.name });
   if (!tool.repeatable && !(await putIntent(agent.table, address, agent.now()))) return;
   const outcome: CallOutcome = { result: await runGuarded(tool, args, { agent, turn, address }) };
-  if (tool.repeatable) await putOutcome(agent.table, address, outcome, agent.now());
-  else await settleIntent(agent.table, address, outcome);
+  if (tool.repeatable) await putOutcome(agent, address, outcome, agent.now());
+  else await settleIntent(agent, address, outcome);
 }
 
 /** A failing tool is the model's to mend, never the turn's end. */
@@ -190,7 +190,7 @@ export function collectResults(
   };
   const commit = async () => {
     const { sessionId, head } = hold.state;
-    await writeMessages(agent.table, hold.lease, sessionId, head + 1, messages);
+    await writeMessages(agent, hold.lease, sessionId, head + 1, messages);
     await hold.commit([
       set("head", head + messages.length),
       set("run", next as unknown as ItemValue),

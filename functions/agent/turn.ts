@@ -4,7 +4,7 @@ import type { ItemValue } from "../../shared/aws/table.ts";
 import { log } from "../../shared/log.ts";
 import { type AssistantMessage, type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
 import { type Outcomes, readOutcomes } from "../../shared/session/calls.ts";
-import { effectiveThinking } from "../../shared/session/model-choice.ts";
+import { userContent } from "../../shared/session/media-content.ts";
 import {
   type InboxEntry,
   type Run,
@@ -13,12 +13,13 @@ import {
 } from "../../shared/session/state.ts";
 import { writeMessages } from "../../shared/session/transcript.ts";
 import type { Agent } from "./agent.ts";
+import { askModel } from "./ask-model.ts";
+import { beginCompaction } from "./compaction.ts";
 import { loadContext, type TurnContext } from "./context.ts";
+import { planCut } from "./context-fit.ts";
+import { againAfterRefusal, againSmaller, sizeSteps } from "./context-steps.ts";
 import { announce, failRun } from "./delivery.ts";
-import { streamDeltas } from "./deltas.ts";
-import { repairTranscript } from "./history.ts";
 import type { Hold } from "./hold.ts";
-import type { ModelOutcome } from "./model.ts";
 import {
   announceResults,
   type CollectedResults,
@@ -34,8 +35,6 @@ const maxAttempts = 4;
 /** A run that calls tools this many times in a row is ended: it is going in circles. */
 const maxSteps = 200;
 
-const typingEveryMs = 4000;
-
 /** Accepted ids that are remembered, so that a repeat of one is dropped. */
 const rememberedIds = 50;
 
@@ -47,7 +46,8 @@ export async function beginRun(
 ): Promise<void> {
   const { state } = hold;
   const now = agent.now();
-  const message: Message = { role: "user", content: entry.text, timestamp: entry.at };
+  const content = userContent(entry.text, entry.media ?? []);
+  const message: Message = { role: "user", content, timestamp: entry.at };
   const run: Run = {
     runId: entry.id,
     phase: "model",
@@ -62,7 +62,7 @@ export async function beginRun(
   log("run.start", { sessionKey: hold.sessionKey, runId: run.runId });
   const before = await agent.history.load(state);
   const commit = async () => {
-    await writeMessages(agent.table, hold.lease, state.sessionId, state.head + 1, [message]);
+    await writeMessages(agent, hold.lease, state.sessionId, state.head + 1, [message]);
     await hold.commitEntry(entry, [
       set("head", state.head + 1),
       set("run", run as unknown as ItemValue),
@@ -104,7 +104,7 @@ export async function toolsStep(agent: Agent, hold: Hold, run: Run): Promise<boo
   if (run.pendingCount > 0 && (await hold.releaseWaiting(run.deadline ?? agent.now()))) return true;
   const now = hold.state.run;
   if (now?.phase === "tools" && now.pendingCount === 0 && hold.state.stop !== now.runId) {
-    const outcomes = known ?? (await readOutcomes(agent.table, hold.sessionKey, run.runId));
+    const outcomes = known ?? (await readOutcomes(agent, hold.sessionKey, run.runId, toolCallsOf(reply)));
     await continueWithResults(agent, hold, now, messages, collectResults(agent, hold, now, reply, outcomes));
   }
   return false;
@@ -120,7 +120,7 @@ async function resumeCalls(
   run: Run,
   reply: AssistantMessage,
 ): Promise<Outcomes | undefined> {
-  const outcomes = await readOutcomes(agent.table, hold.sessionKey, run.runId);
+  const outcomes = await readOutcomes(agent, hold.sessionKey, run.runId, toolCallsOf(reply));
   const timedOut = new Set(run.timedOut ?? []);
   const open = toolCallsOf(reply).filter((call) => !outcomes.has(call.id) && !timedOut.has(call.id));
   if (open.length === 0) return outcomes;
@@ -160,58 +160,28 @@ async function modelStep(
     lost.abort();
     throw error;
   });
-  const called = callModel(agent, hold, run, messages, lost.signal);
-  const [, { outcome, turn, streamed }] = await Promise.all([committed, called]);
+  const called = askModel(agent, hold, run, messages, lost.signal);
+  const [, asked] = await Promise.all([committed, called]);
+  if (asked.status === "compact") return beginCompaction(agent, hold, asked, againSmaller(run, "compacted"));
+  if (asked.status === "too long") return failRun(agent, hold, asked.error);
+  const { outcome, turn, streamed } = asked;
   // What is streamed arrives before what follows, and is on its way while that is being committed.
   hold.streamed = streamed;
   if (outcome.status === "aborted") return;
-  if (outcome.status === "failed") return failRun(agent, hold, outcome.error);
+  if (outcome.status === "failed") {
+    const steps = outcome.overflow && againAfterRefusal(run, asked.request);
+    if (!steps) return failRun(agent, hold, outcome.error);
+    const cut = planCut(asked.request, true);
+    return cut ? beginCompaction(agent, hold, cut, steps) : void (await hold.commit(steps));
+  }
   const reply = outcome.message;
   const calls = toolCallsOf(reply);
   if (calls.length === 0 && textOf(reply) === "") return failRun(agent, hold, "LLM returned empty response");
-  if (calls.length === 0) return commitReply(agent, hold, run, reply);
+  const size = sizeSteps(reply, asked.request);
+  if (calls.length === 0) return commitReply(agent, hold, run, reply, size);
   if (run.step >= maxSteps)
     return failRun(agent, hold, `LLM error: stopped after ${maxSteps} rounds of tool calls`);
-  await commitCalls(agent, hold, run, reply, turn);
-}
-
-async function callModel(
-  agent: Agent,
-  hold: Hold,
-  run: Run,
-  messages: readonly Message[],
-  lost: AbortSignal,
-): Promise<{ outcome: ModelOutcome; turn: TurnContext; streamed: Promise<void> }> {
-  const { state } = hold;
-  const recipients = agent.broadcast.clients();
-  recipients.catch(() => {});
-  const turn = await loadContext(agent, state, run);
-  const deltas = streamDeltas(agent.broadcast, hold.sessionKey, run, recipients);
-  const typing = keepTyping(agent, run);
-  const thinkingLevel = effectiveThinking(state.settings, run.overrides);
-  const { maxTokens } = state.settings;
-  const outcome = await agent.callModel({
-    model: turn.model,
-    ...(thinkingLevel ? { thinkingLevel } : {}),
-    ...(maxTokens ? { maxTokens } : {}),
-    systemPrompt: turn.systemPrompt,
-    messages: repairTranscript(messages),
-    tools: turn.tools,
-    sessionId: state.sessionId,
-    signal: AbortSignal.any([hold.interrupted, lost]),
-    timeoutMs: turn.configuration.timeouts.llmMs,
-    onText: (text) => deltas.add(text),
-  });
-  clearInterval(typing);
-  return { outcome, turn, streamed: deltas.end() };
-}
-
-/** Platforms show "typing" for a few seconds only, so it is said again while the model works. */
-function keepTyping(agent: Agent, run: Run): NodeJS.Timeout | undefined {
-  if (run.origin.kind !== "channel") return undefined;
-  const say = () => void agent.channels.typing(run.origin);
-  say();
-  return setInterval(say, typingEveryMs);
+  await commitCalls(agent, hold, run, reply, turn, size);
 }
 
 /** Commits a reply that calls tools, starts them, and tells clients what the model said on the way. */
@@ -221,6 +191,7 @@ async function commitCalls(
   run: Run,
   reply: AssistantMessage,
   turn: TurnContext,
+  size: Step[],
 ): Promise<void> {
   const planned = await planCalls(agent, hold, turn, run.runId, toolCallsOf(reply));
   const pending = pendingCalls(planned);
@@ -233,7 +204,7 @@ async function commitCalls(
     deadline: agent.now() + turn.configuration.timeouts.toolMs,
   };
   const scheduled = waiting.pendingCount > 0 ? scheduleTimeout(agent, hold.sessionKey, waiting) : undefined;
-  await commitMessage(agent, hold, reply, [set("run", waiting as unknown as ItemValue)]);
+  await commitMessage(agent, hold, reply, [...size, set("run", waiting as unknown as ItemValue)]);
   await scheduled;
   const announced = textOf(reply) === "" ? undefined : announce(agent, hold, run.runId, "partial", reply);
   await carryOut(agent, hold, turn, waiting, planned);
@@ -242,9 +213,15 @@ async function commitCalls(
 }
 
 /** Commits the answer. It is delivered as a step of its own, so that a crash in between does not lose it. */
-async function commitReply(agent: Agent, hold: Hold, run: Run, reply: AssistantMessage): Promise<void> {
+async function commitReply(
+  agent: Agent,
+  hold: Hold,
+  run: Run,
+  reply: AssistantMessage,
+  size: Step[],
+): Promise<void> {
   const answered: Run = { ...run, phase: "reply", attempt: 1 };
-  await commitMessage(agent, hold, reply, [set("run", answered as unknown as ItemValue)]);
+  await commitMessage(agent, hold, reply, [...size, set("run", answered as unknown as ItemValue)]);
 }
 
 async function commitMessage(
@@ -259,12 +236,9 @@ async function commitMessage(
   if (usage) {
     const input = tokens.input + usage.input + usage.cacheRead + usage.cacheWrite;
     const output = tokens.output + usage.output;
-    counted.push(
-      set("tokens", { input, output, total: input + output }),
-      set("contextTokens", usage.input + usage.cacheRead + usage.cacheWrite),
-    );
+    counted.push(set("tokens", { input, output, total: input + output }));
   }
-  await writeMessages(agent.table, hold.lease, sessionId, head + 1, [reply]);
+  await writeMessages(agent, hold.lease, sessionId, head + 1, [reply]);
   await hold.commit([set("head", head + 1), ...counted, ...steps]);
   agent.history.extend(hold.state, [reply]);
 }

@@ -93,7 +93,7 @@ async function handleRequest(gateway: Gateway, caller: Caller, frame: RequestFra
     }
     const entry: MethodEntry<never> = methodTable[method];
     checkAccess(entry, caller, method);
-    const params = parseParams(method, frame.params);
+    const params = parseParams(method, await paramsOf(gateway, connectionId, frame));
     const payload = await entry.handle(gateway, params as never, { id, caller });
     log("rpc", { method, connectionId, ok: true });
     if (payload !== deferred) await respond(gateway, connectionId, okFrame(id, payload));
@@ -104,6 +104,15 @@ async function handleRequest(gateway: Gateway, caller: Caller, frame: RequestFra
     else logError("rpc.failed", error, { method, connectionId });
     await respond(gateway, connectionId, errorFrame(id, shape));
   }
+}
+
+/** Large params have been uploaded before, and the frame refers to them. */
+async function paramsOf(
+  { payloads }: Gateway,
+  connectionId: string,
+  { params, paramsRef }: RequestFrame,
+): Promise<unknown> {
+  return paramsRef === undefined ? params : payloads.take(connectionId, paramsRef);
 }
 
 function checkAccess(entry: MethodEntry<never>, caller: Caller, method: Method): void {

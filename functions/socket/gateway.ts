@@ -1,9 +1,11 @@
+import type { Bucket } from "../../shared/aws/bucket.ts";
 import type { WakeAgent } from "../../shared/aws/invoke.ts";
 import type { Schedules } from "../../shared/aws/schedules.ts";
 import type { Sockets } from "../../shared/aws/sockets.ts";
 import type { Table } from "../../shared/aws/table.ts";
 import type { Broadcast } from "../../shared/broadcast.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
+import type { Payloads } from "../../shared/payloads.ts";
 import type { Method, Params, Scope } from "../../shared/protocol/methods.ts";
 import type { ConnectionRecord, Mode } from "../../shared/registry.ts";
 import type { TokenVerifier } from "../../shared/tokens.ts";
@@ -12,7 +14,9 @@ import type { Workspace } from "../../shared/workspace/files.ts";
 /** What the socket function works with, built once at cold start. */
 export interface Gateway {
   table: Table;
+  bucket: Bucket;
   sockets: Sockets;
+  payloads: Payloads;
   schedules: Schedules;
   wake: WakeAgent;
   configuration: ConfigurationStore;

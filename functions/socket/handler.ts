@@ -1,6 +1,7 @@
 import type { APIGatewayProxyWebsocketEventV2 } from "aws-lambda";
 import { openBucket } from "../../shared/aws/bucket.ts";
 import { openAgent } from "../../shared/aws/invoke.ts";
+import { openPresigner } from "../../shared/aws/presign.ts";
 import { openSchedules } from "../../shared/aws/schedules.ts";
 import { openSecrets } from "../../shared/aws/secrets.ts";
 import { openSockets } from "../../shared/aws/sockets.ts";
@@ -9,6 +10,7 @@ import { createBroadcast } from "../../shared/broadcast.ts";
 import { readEnvironment } from "../../shared/config.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { once, wrapHandler } from "../../shared/handler.ts";
+import { openPayloads, sendByReference } from "../../shared/payloads.ts";
 import { createTokenVerifier } from "../../shared/tokens.ts";
 import { openWorkspace } from "../../shared/workspace/files.ts";
 import { handleFrame } from "./frame.ts";
@@ -19,15 +21,19 @@ const gateway = once((): Gateway => {
   const environment = readEnvironment();
   const now = Date.now;
   const table = openTable(environment.tableName);
-  const sockets = openSockets(environment.webSocketApiEndpoint);
+  const bucket = openBucket(environment.bucketName);
+  const payloads = openPayloads(bucket, openPresigner(environment.bucketName));
+  const sockets = sendByReference(openSockets(environment.webSocketApiEndpoint), { table, payloads, now });
   return {
     table,
+    bucket,
     sockets,
+    payloads,
     schedules: openSchedules(environment),
     wake: openAgent(environment.agentFunction),
     configuration: openConfiguration(table, openSecrets(environment.ssmPrefix)),
     broadcast: createBroadcast(table, sockets, now),
-    workspace: openWorkspace(openBucket(environment.bucketName)),
+    workspace: openWorkspace(bucket),
     tokens: createTokenVerifier(table),
     connected: new Map(),
     now,

@@ -2,6 +2,7 @@ import type { MethodTable } from "./gateway.ts";
 import { chatMethods } from "./methods/chat.ts";
 import { configMethods } from "./methods/config.ts";
 import { logMethods } from "./methods/logs.ts";
+import { payloadMethods } from "./methods/payloads.ts";
 import { sessionMethods } from "./methods/sessions.ts";
 import { tokenMethods } from "./methods/tokens.ts";
 import { toolMethods } from "./methods/tools.ts";
@@ -15,5 +16,6 @@ export const methodTable: MethodTable = {
   ...configMethods,
   ...sessionMethods,
   ...workspaceMethods,
+  ...payloadMethods,
   ...tokenMethods,
 };

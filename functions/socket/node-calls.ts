@@ -38,7 +38,7 @@ export async function acceptResult(
 ): Promise<{ ok: true; dropped?: true }> {
   const address = decodeCallAddress(callId);
   if (address) {
-    const recorded = await recordResult(gateway.table, address, nodeId, outcome, gateway.now());
+    const recorded = await recordResult(gateway, address, nodeId, outcome, gateway.now());
     const { sessionKey, runId } = address;
     log("tool.result", { sessionKey, runId, callId: address.callId, nodeId, status: recorded.status });
     if (recorded.status === "unknown") throw new PeerError(code.notFound, "unknown call");

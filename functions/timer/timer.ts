@@ -1,10 +1,14 @@
 import type { WakeAgent } from "../../shared/aws/invoke.ts";
-import type { TimerEvent } from "../../shared/aws/schedules.ts";
+import type { Schedules, TimerEvent } from "../../shared/aws/schedules.ts";
 import type { Sockets } from "../../shared/aws/sockets.ts";
 import type { Table } from "../../shared/aws/table.ts";
+import type { ConfigurationStore } from "../../shared/configuration/store.ts";
 import { log } from "../../shared/log.ts";
 import { dropConnection, readConnection } from "../../shared/registry.ts";
 import { expireCalls } from "../../shared/session/calls.ts";
+import { submitEntry } from "../../shared/session/intake.ts";
+import { isResetDue } from "../../shared/session/reset-policy.ts";
+import { planReset, resetRules } from "../../shared/session/reset-schedule.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { duePartition, needsAgent } from "../../shared/session/state.ts";
 
@@ -12,6 +16,8 @@ import { duePartition, needsAgent } from "../../shared/session/state.ts";
 export interface Timer {
   table: Table;
   sockets: Sockets;
+  schedules: Schedules;
+  configuration: Pick<ConfigurationStore, "load">;
   wake: WakeAgent;
   now: () => number;
 }
@@ -27,6 +33,34 @@ export async function expireTools(
   const state = await expireCalls(table, sessionKey, runId, step, now());
   log("tool.timeout", { sessionKey, runId, step, due: state !== undefined });
   if (state && needsAgent(state, now())) await wake(sessionKey);
+}
+
+/**
+ * The time at which a session may be due for a reset by its policy. If it is, the agent is asked to do it, and looks once
+ * more when its turn has come: a message that came first resets the session itself, or shows that it is in use. If it is
+ * not, the next time is looked ahead to. A schedule that another one has replaced does nothing.
+ */
+export async function resetIfDue(
+  timer: Timer,
+  { sessionKey, at }: Extract<TimerEvent, { kind: "reset-due" }>,
+): Promise<void> {
+  const state = await readSession(timer.table, sessionKey);
+  if (state?.resetScheduledFor !== at) return;
+  // The time that the schedule stands for counts, should this clock be behind it.
+  const now = Math.max(timer.now(), at);
+  const { policy, timezone } = await resetRules(timer.configuration, state);
+  const isBusy = state.run !== undefined || state.inbox.length > 0;
+  const due = !isBusy && isResetDue(state, policy, now, timezone);
+  log("reset.due", { sessionKey, due });
+  if (!due) return planReset(timer, state, now, at);
+  const id = `reset-${state.sessionId}-${at}`;
+  await submitEntry(timer, sessionKey, {
+    id,
+    at: now,
+    origin: { kind: "client" },
+    kind: "reset",
+    via: "policy",
+  });
 }
 
 /** Half a minute after a socket was opened without a token: it is closed unless it has connected meanwhile. */

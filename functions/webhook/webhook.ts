@@ -1,8 +1,8 @@
 import type { LambdaFunctionURLEvent } from "aws-lambda";
 import type { Secrets } from "../../shared/aws/secrets.ts";
 import { findAccount, ownValue } from "../../shared/channels/account.ts";
-import type { ChannelAddress, Channels } from "../../shared/channels/channel.ts";
-import { type Inbound, takeInbound } from "../../shared/channels/inbound.ts";
+import type { ChannelAddress, Channels, InboundMessage, ShownAnswer } from "../../shared/channels/channel.ts";
+import { type Inbound, type InboundOutcome, takeInbound } from "../../shared/channels/inbound.ts";
 import { log } from "../../shared/log.ts";
 import { readAddress, readBody } from "./request.ts";
 
@@ -44,18 +44,38 @@ export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEv
     found.account,
   );
   if (received.status === "refused") return refuse(received.httpStatus, received.reason, address);
-  if (received.status === "answered") return answer(received.httpStatus, received.body);
-  for (const message of received.messages) {
-    const outcome = await takeInbound(webhook, address, message);
-    // The sender's id is what an operator puts into `allowFrom`.
-    log("webhook.message", {
-      ...address,
-      eventId: message.eventId,
-      senderId: message.sender.id,
-      ...outcome,
-    });
+  if (received.status === "answered") return answer(received.httpStatus, received.body, received.contentType);
+  const { messages, shown } = received;
+  let text = "{}";
+  for (const message of messages) {
+    const outcome = await takeMessage(webhook, address, message, shown !== undefined);
+    if (shown) text = bodyFor(outcome, shown);
   }
-  return answer(200, "{}");
+  return answer(200, text);
+}
+
+async function takeMessage(
+  webhook: Webhook,
+  address: ChannelAddress,
+  message: InboundMessage,
+  isShown: boolean,
+): Promise<InboundOutcome> {
+  const outcome = await takeInbound(webhook, address, message, isShown);
+  log("webhook.message", {
+    ...address,
+    eventId: message.eventId,
+    // What an operator puts into `allowFrom`.
+    senderId: message.sender.id,
+    ...outcome,
+    // Content.
+    answer: undefined,
+  });
+  return outcome;
+}
+
+function bodyFor(outcome: InboundOutcome, shown: ShownAnswer): string {
+  if (outcome.status === "blocked") return shown.refused;
+  return "answer" in outcome && outcome.answer !== undefined ? shown.text(outcome.answer) : shown.pending;
 }
 
 /** The answer after an error of ours: the platform delivers the event again. */
@@ -74,6 +94,6 @@ function refuse(
   return answer(statusCode, JSON.stringify({ error }));
 }
 
-function answer(statusCode: number, body: string): WebhookAnswer {
-  return { statusCode, headers: { "content-type": "application/json" }, body };
+function answer(statusCode: number, body: string, contentType = "application/json"): WebhookAnswer {
+  return { statusCode, headers: { "content-type": contentType }, body };
 }

@@ -49,6 +49,13 @@ export class Storage extends Construct {
       lifecycleRules: [
         { id: "old-versions", noncurrentVersionExpiration: Duration.days(oldVersionDays) },
         { id: "deleted-objects", expiredObjectDeleteMarker: true },
+        // Payloads on their way: gone a day later, and with them what was overwritten or deleted.
+        {
+          id: "payloads",
+          prefix: "payloads/",
+          expiration: Duration.days(1),
+          noncurrentVersionExpiration: Duration.days(1),
+        },
         { id: "unfinished-uploads", abortIncompleteMultipartUploadAfter: Duration.days(1) },
       ],
       removalPolicy: RemovalPolicy.RETAIN,

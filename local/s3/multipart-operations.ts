@@ -25,7 +25,9 @@ export async function createMultipartUpload({ request, store, authorize }: Call)
   const { bucket, key, headers } = request;
   await authorize("s3:PutObject", objectArn(bucket, key));
   const initiated = new Date().toISOString();
-  const uploadId = await createUpload(store, { bucket, key, initiated, ...readAttributes(headers) });
+  const checksumAlgorithm = headers.get("x-amz-checksum-algorithm")?.toLowerCase();
+  const attributes = readAttributes(headers);
+  const uploadId = await createUpload(store, { bucket, key, initiated, checksumAlgorithm, ...attributes });
   const children = [
     textElement("Bucket", bucket),
     textElement("Key", key),
@@ -41,7 +43,11 @@ export async function uploadPart({ request, store, authorize }: Call): Promise<A
   const target = { uploadId: query.get("uploadId") ?? "", bucket, key };
   const received = await receiveBody(store.root, request);
   try {
-    await withUpload(store, target, () => putPart(store, target.uploadId, number, received));
+    await withUpload(store, target, ({ checksumAlgorithm: expected }) => {
+      const actual = received.checksum?.algorithm;
+      if (expected !== undefined && actual !== expected) throw checksumMismatch(expected, actual);
+      return putPart(store, target.uploadId, number, received);
+    });
   } finally {
     await discard(received.staged.path);
   }
@@ -57,7 +63,11 @@ export async function completeMultipartUpload(call: Call): Promise<Answer> {
   const condition = writeCondition(request.headers);
   await authorizeWrite(call, condition);
   const named = await readNamedParts(call);
-  return withUpload(store, { uploadId, bucket, key }, async ({ headers, metadata }) => {
+  return withUpload(store, { uploadId, bucket, key }, async ({ headers, metadata, checksumAlgorithm }) => {
+    if (checksumAlgorithm && named.some(({ checksum }) => checksum === undefined)) {
+      const message = `The upload was created using a ${checksumAlgorithm} checksum. The complete request must include the checksum for each part.`;
+      throw new S3Error("InvalidRequest", message);
+    }
     const parts = await findParts(store, uploadId, named);
     const staged = await stage(store.root, readParts(store, uploadId, parts), []);
     const digests = Buffer.concat(parts.map(({ md5 }) => Buffer.from(md5, "hex")));
@@ -75,6 +85,11 @@ export async function abortMultipartUpload({ request, store, authorize }: Call):
   const uploadId = query.get("uploadId") ?? "";
   await withUpload(store, { uploadId, bucket, key }, () => removeUpload(store, uploadId));
   return { status: 204 };
+}
+
+function checksumMismatch(expected: string, actual: string | undefined): S3Error {
+  const types = `expected checksum Type: ${expected}, actual checksum Type: ${actual ?? "null"}`;
+  return new S3Error("InvalidRequest", `Checksum Type mismatch occurred, ${types}`);
 }
 
 async function readNamedParts({ request, store }: Call): Promise<NamedPart[]> {

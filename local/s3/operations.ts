@@ -63,7 +63,7 @@ const routes: readonly Route[] = [
     marker: "uploads",
     operation: createMultipartUpload,
     query: /^uploads$/,
-    headers: only(metadata),
+    headers: only(metadata, "x-amz-checksum-algorithm"),
   },
   {
     method: "POST",

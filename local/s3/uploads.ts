@@ -16,6 +16,8 @@ export type Upload = Attributes & {
   key: string;
   /** ISO 8601. */
   initiated: string;
+  /** The algorithm of every part's checksum, as in `x-amz-checksum-{algorithm}`, where the upload was created with one. */
+  checksumAlgorithm?: string;
 };
 
 /** A part that has arrived. `md5` is in hexadecimal, and in quotation marks it is the part's ETag. */

@@ -1,6 +1,9 @@
 import {
   DeleteObjectCommand,
   GetObjectCommand,
+  type GetObjectCommandOutput,
+  HeadObjectCommand,
+  type HeadObjectCommandOutput,
   ListObjectsV2Command,
   NoSuchKey,
   PutObjectCommand,
@@ -8,14 +11,23 @@ import {
   S3ServiceException,
 } from "@aws-sdk/client-s3";
 import { decodeMetadata, encodeMetadata, type Metadata } from "./metadata.ts";
+import { uploadStream, type WriteRequest } from "./upload.ts";
 
-export interface StoredObject {
-  body: Uint8Array;
+export interface ObjectHead {
   contentType: string | undefined;
   metadata: Metadata;
   etag: string;
   /** Epoch milliseconds. */
   lastModified: number;
+}
+
+export interface StoredObject extends ObjectHead {
+  body: Uint8Array;
+}
+
+export interface ObjectStream extends ObjectHead {
+  /** To be read once; leaving it early ends the download. */
+  body: AsyncIterable<Uint8Array>;
 }
 
 export interface PutOptions {
@@ -49,8 +61,17 @@ export interface Bucket {
   get(key: string): Promise<StoredObject | undefined>;
   /** As `get`, but answers "unchanged" without the body when the object still has this ETag. */
   getIfChanged(key: string, etag: string): Promise<StoredObject | "unchanged" | undefined>;
+  /** As `get`, without the body. */
+  head(key: string): Promise<ObjectHead | undefined>;
+  /** As `get`, for an object of any size: the body is downloaded while it is read. */
+  getStream(key: string): Promise<ObjectStream | undefined>;
   /** Returns the new ETag. @throws PreconditionFailed */
   put(key: string, body: Uint8Array | string, options?: PutOptions): Promise<string>;
+  /**
+   * As `put`, for a body of any size, of which a few megabytes are in memory at a time. The object appears when it is
+   * whole; when the body or the upload fails, nothing is left of it.
+   */
+  putStream(key: string, body: AsyncIterable<Uint8Array>, options?: PutOptions): Promise<string>;
   /** Deleting what is not there is not an error. */
   delete(key: string): Promise<void>;
   /** All objects under a prefix, in key order; with `delimiter`, deeper levels come back as prefixes. */
@@ -60,48 +81,84 @@ export interface Bucket {
 /** The bucket over S3; region, credentials and endpoint come from the environment, as the SDK reads them. */
 export function openBucket(bucketName: string): Bucket {
   const client = new S3Client({ maxAttempts: 5 });
+  const fetch = async (key: string, etag?: string) => {
+    const request = { Bucket: bucketName, Key: key, IfNoneMatch: etag };
+    return unlessAbsent(client.send(new GetObjectCommand(request)));
+  };
   const get = async (key: string, etag?: string): Promise<StoredObject | "unchanged" | undefined> => {
-    try {
-      const output = await client.send(
-        new GetObjectCommand({ Bucket: bucketName, Key: key, IfNoneMatch: etag }),
-      );
-      return {
-        body: (await output.Body?.transformToByteArray()) ?? new Uint8Array(),
-        contentType: output.ContentType,
-        metadata: decodeMetadata(output.Metadata),
-        etag: output.ETag ?? "",
-        lastModified: output.LastModified?.getTime() ?? 0,
-      };
-    } catch (error) {
-      if (error instanceof NoSuchKey || statusOf(error) === 404) return undefined;
-      if (statusOf(error) === 304) return "unchanged";
-      throw error;
-    }
+    const found = await fetch(key, etag);
+    if (typeof found !== "object") return found;
+    return { ...headOf(found), body: (await found.Body?.transformToByteArray()) ?? new Uint8Array() };
   };
   return {
     get: async (key) => (await get(key)) as StoredObject | undefined,
     getIfChanged: get,
-    async put(key, body, { contentType, metadata = {}, ifMatch, ifAbsent } = {}) {
-      const request = { Bucket: bucketName, Key: key, Body: body, ContentType: contentType };
-      const condition = { IfMatch: ifMatch, IfNoneMatch: ifAbsent ? "*" : undefined };
-      try {
-        const command = new PutObjectCommand({
-          ...request,
-          ...condition,
-          Metadata: encodeMetadata(metadata),
-        });
-        return (await client.send(command)).ETag ?? "";
-      } catch (error) {
-        // 409 is S3's answer to two conditional writes at the same moment; 404 to If-Match on a deleted object.
-        const lost = [409, 412].includes(statusOf(error) ?? 0) || (ifMatch && statusOf(error) === 404);
-        throw lost ? new PreconditionFailed(key) : error;
-      }
+    async head(key) {
+      const found = await unlessAbsent(client.send(new HeadObjectCommand({ Bucket: bucketName, Key: key })));
+      return typeof found === "object" ? headOf(found) : undefined;
+    },
+    async getStream(key) {
+      const found = await fetch(key);
+      if (typeof found !== "object") return undefined;
+      // In Node.js the SDK's body is a Readable, which is an iterable of bytes.
+      return { ...headOf(found), body: found.Body as unknown as AsyncIterable<Uint8Array> };
+    },
+    async put(key, body, options = {}) {
+      const command = new PutObjectCommand({ ...writeRequest(bucketName, key, options), Body: body });
+      return (await unlessRefused(key, options, client.send(command))).ETag ?? "";
+    },
+    putStream(key, body, options = {}) {
+      const uploaded = uploadStream(client, writeRequest(bucketName, key, options), body);
+      return unlessRefused(key, options, uploaded);
     },
     async delete(key) {
       await client.send(new DeleteObjectCommand({ Bucket: bucketName, Key: key }));
     },
     list: (prefix, delimiter) => listPages(client, bucketName, prefix, delimiter),
   };
+}
+
+function headOf(output: GetObjectCommandOutput | HeadObjectCommandOutput): ObjectHead {
+  return {
+    contentType: output.ContentType,
+    metadata: decodeMetadata(output.Metadata),
+    etag: output.ETag ?? "",
+    lastModified: output.LastModified?.getTime() ?? 0,
+  };
+}
+
+function writeRequest(Bucket: string, Key: string, options: PutOptions): WriteRequest {
+  const { contentType, metadata = {}, ifMatch, ifAbsent } = options;
+  return {
+    Bucket,
+    Key,
+    ContentType: contentType,
+    Metadata: encodeMetadata(metadata),
+    IfMatch: ifMatch,
+    IfNoneMatch: ifAbsent ? "*" : undefined,
+  };
+}
+
+/** Undefined where there is no object, "unchanged" where it still has the ETag that was named. */
+async function unlessAbsent<T>(sent: Promise<T>): Promise<T | "unchanged" | undefined> {
+  try {
+    return await sent;
+  } catch (error) {
+    if (error instanceof NoSuchKey || statusOf(error) === 404) return undefined;
+    if (statusOf(error) === 304) return "unchanged";
+    throw error;
+  }
+}
+
+/** @throws PreconditionFailed */
+async function unlessRefused<T>(key: string, { ifMatch }: PutOptions, sent: Promise<T>): Promise<T> {
+  try {
+    return await sent;
+  } catch (error) {
+    // 409 is S3's answer to two conditional writes at the same moment; 404 to If-Match on a deleted object.
+    const lost = [409, 412].includes(statusOf(error) ?? 0) || (ifMatch && statusOf(error) === 404);
+    throw lost ? new PreconditionFailed(key) : error;
+  }
 }
 
 function statusOf(error: unknown): number | undefined {

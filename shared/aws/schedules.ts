@@ -5,6 +5,8 @@ import type { Environment } from "../config.ts";
 export type TimerEvent =
   | { kind: "tool-timeout"; sessionKey: string; runId: string; step: number }
   | { kind: "auth-timeout"; connectionId: string }
+  /** `at`: the time the schedule was made for, epoch ms. */
+  | { kind: "reset-due"; sessionKey: string; at: number }
   | { kind: "sweep" };
 
 /** One-shot schedules that invoke the timer function and delete themselves after they have fired. */

@@ -17,14 +17,28 @@ export interface ChannelAccount {
   secrets: Record<string, string | undefined>;
 }
 
+/** Where a message came in. */
+export interface ChannelAddress {
+  channel: string;
+  accountId: string;
+}
+
+/** Who wrote a message, by the platform's stable id. Names are for reading only: anybody can take any. */
+export interface Sender {
+  id: string;
+  name?: string;
+  handle?: string;
+}
+
 /** A message that somebody sent, in the same terms for every platform. */
 export interface InboundMessage {
   /** The platform's id of the event; a redelivery has the same. */
   eventId: string;
+  /** The id of a thread is `{room}/{thread}`. */
   peer: Peer;
-  /** Who wrote it, by the platform's stable id. */
-  sender: { id: string; name?: string; handle?: string };
+  sender: Sender;
   messageId: string;
+  /** A command stands at its start as `/name`, without the agent's own name on the platform. */
   text: string;
   /** Epoch ms. */
   timestamp: number;
@@ -32,14 +46,32 @@ export interface InboundMessage {
   replyToText?: string;
   /** In rooms: whether the agent was addressed, by a mention or a reply. */
   wasMentioned: boolean;
+  /** What an answer needs besides the peer, for the channel alone to read. It may hold a secret, and is never logged. */
+  context?: Record<string, string>;
 }
 
 export type Received =
-  /** Refused before anything was read: 401 or 403 for the signature, 400 for the body. */
+  /** 405 for the method, 401 or 403 for the signature, 400 for a body that was verified and cannot be read. */
   | { status: "refused"; httpStatus: number; reason: string }
-  /** To be answered at once with this body; nothing for the agent. */
-  | { status: "answered"; httpStatus: number; body: string }
-  | { status: "messages"; messages: InboundMessage[] };
+  /** To be answered at once with this body; nothing for the agent. `contentType` is JSON unless given. */
+  | { status: "answered"; httpStatus: number; body: string; contentType?: string }
+  /** `shown`: the platform shows the sender what the call is answered, so there is one message at most. */
+  | { status: "messages"; messages: InboundMessage[]; shown?: ShownAnswer };
+
+/** `reason` is for the log alone: the caller may be anybody. */
+export function refused(httpStatus: number, reason: string): Received {
+  return { status: "refused", httpStatus, reason };
+}
+
+/** The JSON bodies that a call can be answered with, where the sender gets to see the answer. */
+export interface ShownAnswer {
+  /** An answer of the agent's follows. */
+  pending: string;
+  /** Nothing follows, and nothing is told of the reason. */
+  refused: string;
+  /** Shows a text, shortened to what the platform takes. */
+  text(text: string): string;
+}
 
 /** What became of one outgoing message. `retryAfterMs` where the platform named a time. */
 export type SendOutcome =
@@ -49,23 +81,50 @@ export type SendOutcome =
   /** Will not succeed: the platform refused it. */
   | { status: "failed"; reason: string };
 
+/** Where a message goes. */
+export interface Destination {
+  peer: Peer;
+  /** The message that is answered. */
+  replyToId?: string;
+  /** That of the message that is answered. */
+  context?: Readonly<Record<string, string>>;
+}
+
+/** One message to a peer. Of an answer in several parts, only the first has `replyToId`. */
+export interface OutboundMessage extends Destination {
+  text: string;
+}
+
+/** The longest that one call to a platform takes, in milliseconds. */
+export const sendTimeoutMs = 10_000;
+
 /** A messaging platform: one file each behind this interface, one line in the table of channels. */
 export interface Channel {
   name: string;
-  /** Longest text of one message, in characters; longer replies are split. */
+  /** Longest text of one message, in UTF-16 units; longer replies are split. */
   maxText: number;
   /** Secrets of the account without which nothing is read or sent. */
   requiredSecrets: readonly string[];
-  /** Verifies over the raw bytes, then parses. Does not throw for bad input. */
+  /** The same for settings. */
+  requiredSettings: readonly string[];
+  /** A text as the platform takes it, which is what `maxText` counts; as it is unless given. */
+  encode?(text: string): string;
+  /**
+   * Verifies over the raw bytes, then parses. Does not throw for bad input; throws when the platform has to be asked
+   * and cannot be, so that the event comes again.
+   */
   receive(request: WebhookRequest, account: ChannelAccount): Promise<Received>;
-  /** Sends one message of at most `maxText` characters. Does not throw for what the platform answers. */
-  send(
-    account: ChannelAccount,
-    message: { peer: Peer; text: string; replyToId?: string },
-  ): Promise<SendOutcome>;
+  /**
+   * Sends one message, encoded, of at most `maxText` characters. Ends within `sendTimeoutMs` and does not throw, whatever the
+   * platform does. No reason ever holds a secret.
+   */
+  send(account: ChannelAccount, message: OutboundMessage): Promise<SendOutcome>;
   /** Shows that an answer is being written. Best effort. */
-  typing(account: ChannelAccount, peer: Peer): Promise<void>;
+  typing(account: ChannelAccount, destination: Destination): Promise<void>;
 }
+
+/** The platforms by their names, which are those in the configuration and in webhook URLs. */
+export type Channels = Readonly<Record<string, Channel>>;
 
 export type ChannelOrigin = Extract<Origin, { kind: "channel" }>;
 

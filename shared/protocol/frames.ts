@@ -6,11 +6,29 @@ export const protocolVersion = 1;
 /** API Gateway refuses a WebSocket message above this many bytes, in both directions. */
 export const maxFrameBytes = 128 * 1024;
 
+/**
+ * A peer announces with this capability that it reads frames by reference. Whether a gateway takes params by reference
+ * is told by its methods: it then has `payload.upload`. See docs/protocol-extensions.md, "Large payloads".
+ */
+export const payloadCapability = "payload-s3";
+
+/** A payload by reference holds at most this many bytes, in both directions. */
+export const maxPayloadBytes = 10 * 1024 * 1024;
+
+/** Where the whole frame lies of which a response or event is only the head, as JSON. */
+export interface PayloadRef {
+  /** Answers one kind of request, GET, for some minutes. Whoever has it can read the frame. */
+  url: string;
+  bytes: number;
+}
+
 export interface RequestFrame {
   type: "req";
   id: string;
   method: string;
   params?: unknown;
+  /** In place of `params`: the ref under which they were uploaded. */
+  paramsRef?: string;
 }
 
 export interface ResponseFrame {
@@ -19,6 +37,7 @@ export interface ResponseFrame {
   ok: boolean;
   payload?: unknown;
   error?: ErrorShape;
+  payloadRef?: PayloadRef;
 }
 
 export interface EventFrame {
@@ -26,6 +45,7 @@ export interface EventFrame {
   event: string;
   payload?: unknown;
   seq?: number;
+  payloadRef?: PayloadRef;
 }
 
 export type Frame = RequestFrame | ResponseFrame | EventFrame;
@@ -49,7 +69,9 @@ export function parseFrame(text: string): Frame | { malformed: string; id: strin
     case "req":
       if (id === "") return { malformed: "id: expected a non-empty string", id };
       if (typeof frame.method !== "string") return { malformed: "method: expected a string", id };
-      return { type: "req", id, method: frame.method, params: frame.params };
+      if (frame.paramsRef !== undefined && typeof frame.paramsRef !== "string")
+        return { malformed: "paramsRef: expected a string", id };
+      return { type: "req", id, method: frame.method, params: frame.params, paramsRef: frame.paramsRef };
     case "res":
       if (id === "") return undefined;
       return { ...frame, type: "res", id, ok: frame.ok === true } as ResponseFrame;

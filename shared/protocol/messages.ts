@@ -15,12 +15,37 @@ export interface ThinkingBlock {
   redacted?: boolean;
 }
 
-/** An image: `data` is base64. In storage `data` is dropped and `r2Key` names the object that holds the bytes. */
+/**
+ * An image: `data` is base64. In storage there is no `data`: `r2Key` names the object that holds the bytes, `size` says
+ * how many they are.
+ */
 export interface ImageBlock {
   type: "image";
   mimeType: string;
   data?: string;
   r2Key?: string;
+  size?: number;
+}
+
+/** What a message brings besides its text; protocol, "Media attachment". `size` in bytes, `duration` in seconds. */
+export interface MediaAttachment {
+  type: "image" | "audio" | "video" | "document";
+  mimeType: string;
+  /** Base64. */
+  data?: string;
+  r2Key?: string;
+  url?: string;
+  filename?: string;
+  size?: number;
+  duration?: number;
+  /** What is said in it, as text. */
+  transcription?: string;
+}
+
+/** An attachment whose bytes lie in the bucket. */
+export interface StoredMedia extends Omit<MediaAttachment, "data" | "url"> {
+  r2Key: string;
+  size: number;
 }
 
 export interface ToolCallBlock {

@@ -11,6 +11,14 @@ import {
   sessionSettingsField,
 } from "./schemas.ts";
 
+/** An attachment as a client sends it: the frame's limit is its limit. */
+const attachment = v.object({
+  type: v.picklist(["image", "audio", "video", "document"]),
+  mimeType: v.pipe(v.string(), v.maxLength(255)),
+  data: v.string(),
+  filename: v.optional(v.pipe(v.string(), v.maxLength(1024))),
+});
+
 const nothing = v.optional(v.object({}), {});
 const ofSession = v.object({ sessionKey: sessionKeyField });
 const agentId = v.optional(idField);
@@ -25,6 +33,7 @@ export const methodParams = {
   "chat.send": v.object({
     sessionKey: sessionKeyField,
     message: v.pipe(v.string(), v.minLength(1)),
+    media: v.optional(v.pipe(v.array(attachment), v.maxLength(10)), []),
     runId: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(128))),
   }),
   "tools.list": nothing,
@@ -64,6 +73,10 @@ export const methodParams = {
     resetPolicy: v.optional(v.nullable(resetPolicyField)),
   }),
   "session.reset": ofSession,
+  "session.compact": v.object({
+    sessionKey: sessionKeyField,
+    keepMessages: v.optional(count(1, 999_999), 20),
+  }),
   "session.preview": v.object({ sessionKey: sessionKeyField, limit: v.optional(count(1, 1000)) }),
   "workspace.list": v.optional(
     v.object({ path: v.optional(v.pipe(v.string(), v.maxLength(1024)), ""), agentId }),
@@ -72,6 +85,7 @@ export const methodParams = {
   "workspace.read": v.object({ path: pathField, agentId }),
   "workspace.write": v.object({ path: pathField, content: v.string(), agentId }),
   "workspace.delete": v.object({ path: pathField, agentId }),
+  "payload.upload": v.object({ bytes: count(1, Number.MAX_SAFE_INTEGER) }),
   "token.create": v.object({
     name: v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(64)),
     scopes: v.optional(v.pipe(v.array(v.picklist(scopes)), v.minLength(1)), ["client"]),

@@ -1,5 +1,7 @@
 import { absent, add, all, equal, exists, remove, set } from "../aws/expression.ts";
 import { ConditionFailed, type Item, type ItemValue, type Table } from "../aws/table.ts";
+import { readBodies, resultBodyKey, type SessionStore, storeBody } from "./bodies.ts";
+import { storeResultImages } from "./media-content.ts";
 import { duePartition, metaKey, resultKey, type SessionState, toState } from "./state.ts";
 
 /** What a tool gave back: a result or an error text. */
@@ -53,17 +55,18 @@ export type Recorded =
   | { status: "unknown" };
 
 /**
- * Stores a node's answer to a call, then takes the call out of `pending` in one conditional write. Safe to repeat. The
- * first answer to a call is the one that counts.
+ * Stores a node's answer to a call, and its images as media, then takes the call out of `pending` in one conditional
+ * write. Safe to repeat. The first answer to a call is the one that counts.
  */
 export async function recordResult(
-  table: Table,
+  store: SessionStore,
   address: CallAddress,
   nodeId: string,
   outcome: CallOutcome,
   now: number,
 ): Promise<Recorded> {
   const { sessionKey, runId, callId } = address;
+  const { table } = store;
   const key = metaKey(sessionKey);
   const before = await table.get(key);
   if (!before) return { status: "unknown" };
@@ -71,7 +74,8 @@ export async function recordResult(
   const call = state.run?.runId === runId ? state.run.pending[callId] : undefined;
   if (!call) return { status: "dropped", state };
   if (call.nodeId !== nodeId) return { status: "unknown" };
-  await putOutcome(table, address, outcome, now);
+  const result = await storeResultImages(store.bucket, address, outcome.result, now);
+  await putOutcome(store, address, { ...outcome, result }, now);
   try {
     const item = await table.update(
       key,
@@ -85,17 +89,18 @@ export async function recordResult(
   return { status: "dropped", state: toState((await table.get(key)) ?? before) };
 }
 
-/** Stores an outcome unless the call has one. True when this one was stored. */
+/** Stores an outcome unless the call has one; above 300 KB in the bucket. True when this one was stored. */
 export async function putOutcome(
-  table: Table,
+  { table, bucket }: SessionStore,
   address: CallAddress,
   outcome: CallOutcome,
   now: number,
 ): Promise<boolean> {
   const expiresAt = Math.floor(now / 1000) + resultTtlSeconds;
   const key = resultKey(address.sessionKey, address.runId, address.callId);
+  const body = await storeBody(bucket, JSON.stringify(outcome), resultBodyKey);
   try {
-    await table.put({ ...key, expiresAt, ...outcomeItem(outcome) }, absent("pk"));
+    await table.put({ ...key, expiresAt, ...body }, absent("pk"));
     return true;
   } catch (error) {
     if (error instanceof ConditionFailed) return false;
@@ -120,26 +125,40 @@ export async function putIntent(table: Table, address: CallAddress, now: number)
 }
 
 /** Stores the outcome of a call whose intent was noted. */
-export async function settleIntent(table: Table, address: CallAddress, outcome: CallOutcome): Promise<void> {
+export async function settleIntent(
+  { table, bucket }: SessionStore,
+  address: CallAddress,
+  outcome: CallOutcome,
+): Promise<void> {
   const key = resultKey(address.sessionKey, address.runId, address.callId);
-  await table.update(key, [set("body", JSON.stringify(outcome)), remove("intent")]);
+  const body = await storeBody(bucket, JSON.stringify(outcome), resultBodyKey);
+  const steps = Object.entries(body).map(([name, value]: [string, ItemValue]) => set(name, value));
+  await table.update(key, [...steps, remove("intent")]);
 }
 
 /** What became of a run's calls so far, by call id. "interrupted": noted as begun, and no outcome is stored. */
 export type Outcomes = ReadonlyMap<string, CallOutcome | "interrupted">;
 
-export async function readOutcomes(table: Table, sessionKey: string, runId: string): Promise<Outcomes> {
+/** What became of these calls of a run. Only those are read from the bucket that lie there. */
+export async function readOutcomes(
+  { table, bucket }: SessionStore,
+  sessionKey: string,
+  runId: string,
+  calls: readonly { id: string }[],
+): Promise<Outcomes> {
   const { pk, sk } = resultKey(sessionKey, runId, "");
-  const items = await table.query({ pk, prefix: sk });
-  return new Map(items.map((item) => [String(item.sk).slice(sk.length), toOutcome(item)]));
+  const wanted = new Set(calls.map((call) => call.id));
+  const callIdOf = (item: Item) => String(item.sk).slice(sk.length);
+  const items = (await table.query({ pk, prefix: sk })).filter((item) => wanted.has(callIdOf(item)));
+  const bodies = await readBodies(bucket, items);
+  return new Map(items.map((item, i) => [callIdOf(item), toOutcome(item, bodies[i])]));
 }
 
-function outcomeItem(outcome: CallOutcome): Record<string, ItemValue> {
-  return { body: JSON.stringify(outcome) };
-}
-
-function toOutcome(item: Item): CallOutcome | "interrupted" {
-  return item.intent === true ? "interrupted" : (JSON.parse(String(item.body)) as CallOutcome);
+function toOutcome(item: Item, body: string | undefined): CallOutcome | "interrupted" {
+  if (item.intent === true) return "interrupted";
+  return body === undefined
+    ? { error: "the result was too old to be read" }
+    : (JSON.parse(body) as CallOutcome);
 }
 
 /**

@@ -13,14 +13,20 @@ export interface Command {
   argument: string;
 }
 
-export type CommandName = "reset" | "stop" | "status" | "model" | "think" | "help";
+export type CommandName = "reset" | "compact" | "stop" | "status" | "model" | "think" | "help";
 
 /** What a command answers at once; or the entry by which the agent does it, in its turn. */
-export type CommandReply = { response?: string; error?: string } | { entry: "reset" };
+export type CommandReply =
+  | { response?: string; error?: string }
+  | { entry: { kind: "reset" } | { kind: "compact"; keep: number } };
+
+/** Messages that a compaction keeps where nothing else is said. */
+export const defaultKeepMessages = 20;
 
 const names: Record<string, CommandName> = {
   new: "reset",
   reset: "reset",
+  compact: "compact",
   stop: "stop",
   status: "status",
   model: "model",
@@ -33,6 +39,7 @@ const names: Record<string, CommandName> = {
 
 const help = `Commands:
 /new, /reset – archive this conversation and start a fresh one
+/compact [N] – put a summary in place of all but the newest N messages (20)
 /stop – stop the answer in progress
 /status – show this session
 /model [provider/id or id] – show or set the model
@@ -58,7 +65,9 @@ export async function runCommand(
     case "help":
       return { response: help };
     case "reset":
-      return { entry: "reset" };
+      return { entry: { kind: "reset" } };
+    case "compact":
+      return compact(command.argument);
     case "stop":
       return stop(intake, sessionKey);
     case "status":
@@ -68,6 +77,11 @@ export async function runCommand(
     case "think":
       return think(intake, sessionKey, command.argument);
   }
+}
+
+function compact(argument: string): CommandReply {
+  const keep = argument === "" ? defaultKeepMessages : /^\d{1,6}$/.test(argument) ? Number(argument) : 0;
+  return keep > 0 ? { entry: { kind: "compact", keep } } : { error: "Invalid count. Usage: /compact [N]" };
 }
 
 async function stop(intake: Intake, sessionKey: string): Promise<CommandReply> {

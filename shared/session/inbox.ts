@@ -13,10 +13,13 @@ import {
 } from "./state.ts";
 
 /**
- * Bound of an inbox in bytes, checked before an entry is added. With one more entry of a whole 128 KB frame the item
- * stays below DynamoDB's 400 KB.
+ * Bound of an inbox in bytes, checked before an entry is added. With one more entry of the largest size the item stays
+ * below DynamoDB's 400 KB.
  */
 export const maxInboxBytes = 200_000;
+
+/** The largest entry, in bytes of JSON: about 100,000 characters of text. */
+export const maxEntryBytes = 100_000;
 
 /** The least an entry counts for, so that the bound limits their number too (about a hundred). */
 const leastEntryBytes = 2_000;
@@ -35,7 +38,7 @@ export function entryBytes(entry: InboxEntry): number {
 /**
  * Puts an entry into a session's inbox, creating the session when it is new. One conditional write: an id that was
  * accepted before is not accepted again, so every caller may retry.
- * @throws PeerError 429, retryable, when the inbox is full
+ * @throws PeerError 429, retryable, when the inbox is full; 413 for an entry above `maxEntryBytes`
  */
 export async function appendEntry(
   table: Table,
@@ -45,13 +48,18 @@ export async function appendEntry(
 ): Promise<Appended> {
   const key = metaKey(sessionKey);
   const value = entry as unknown as ItemValue;
+  const bytes = entryBytes(entry);
+  if (bytes > maxEntryBytes) {
+    const message = `the message has ${bytes} bytes, at most ${maxEntryBytes} are taken; put it into a workspace file and name that`;
+    throw new PeerError(code.tooLarge, message);
+  }
   for (let tries = 0; tries < 5; tries++) {
     try {
       const item = await table.update(
         key,
         [
           append("inbox", value),
-          add("inboxBytes", entryBytes(entry)),
+          add("inboxBytes", bytes),
           set(["recent", entry.id], now),
           setIfAbsent("duePk", duePartition),
           setIfAbsent("dueAt", now),

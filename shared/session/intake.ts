@@ -2,6 +2,7 @@ import type { WakeAgent } from "../aws/invoke.ts";
 import type { Table } from "../aws/table.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
 import { log } from "../log.ts";
+import type { StoredMedia } from "../protocol/messages.ts";
 import { parseCommand, runCommand, statusText } from "./commands.ts";
 import { type Directives, parseDirectives } from "./directives.ts";
 import { appendEntry } from "./inbox.ts";
@@ -24,6 +25,8 @@ export interface Incoming {
   text: string;
   /** A line that the model sees ahead of the text. */
   envelope?: string;
+  /** What came with the message, stored already (`storeMedia`). A command does nothing with it. */
+  media?: readonly StoredMedia[];
   origin: Origin;
 }
 
@@ -51,7 +54,7 @@ export async function takeMessage(
     if (!("entry" in reply)) return { status: "command", command: command.name, ...reply };
     await submitEntry(intake, sessionKey, {
       ...entryBase(intake, incoming),
-      kind: reply.entry,
+      ...reply.entry,
       via: "command",
     });
     return { status: "deferred" };
@@ -59,7 +62,8 @@ export async function takeMessage(
   const found = await directivesOf(intake, sessionKey, incoming.text);
   const directives = found && describeDirectives(found);
   const response = found?.status ? await statusText(intake, sessionKey) : undefined;
-  if (found && found.text === "") {
+  const media = incoming.media ?? [];
+  if (found && found.text === "" && media.length === 0) {
     return {
       status: "directive-only",
       response: response ?? "Directives hold for the message they stand in.",
@@ -71,6 +75,7 @@ export async function takeMessage(
     ...entryBase(intake, incoming),
     kind: "message",
     text: incoming.envelope === undefined ? text : `${incoming.envelope}\n${text}`,
+    ...(media.length > 0 ? { media: [...media] } : {}),
     ...(found ? { overrides: found.overrides } : {}),
   };
   const { queued } = await submitEntry(intake, sessionKey, entry);

@@ -1,4 +1,5 @@
 import type { Item, Key } from "../aws/table.ts";
+import type { StoredMedia } from "../protocol/messages.ts";
 import type { ModelRef, ResetPolicy, ThinkingLevel } from "../protocol/schemas.ts";
 
 /** A person or room on a messaging platform. `kind` is dm, group, channel or thread. */
@@ -16,7 +17,15 @@ export type Origin =
       connectionId?: string;
       requestId?: string;
     }
-  | { kind: "channel"; channel: string; accountId: string; peer: Peer; replyToId?: string };
+  | {
+      kind: "channel";
+      channel: string;
+      accountId: string;
+      peer: Peer;
+      replyToId?: string;
+      /** What the channel needs, besides, to answer. It may hold a secret, and is never logged nor shown. */
+      context?: Record<string, string>;
+    };
 
 /** What a message's directives change, for that message alone. */
 export interface Overrides {
@@ -26,9 +35,11 @@ export interface Overrides {
 
 /** One thing for the agent to do. Its id makes a repeat the same entry; for a message it is the run's id too. */
 export type InboxEntry = { id: string; at: number; origin: Origin } & (
-  | { kind: "message"; text: string; overrides?: Overrides }
+  | { kind: "message"; text: string; media?: StoredMedia[]; overrides?: Overrides }
   /** `via`: how the request came, and so in which shape it is answered. */
-  | { kind: "reset"; via: "command" | "method" }
+  | { kind: "reset"; via: "command" | "method" | "policy" }
+  /** `keep`: messages that stay as they are. */
+  | { kind: "compact"; keep: number; via: "command" | "method" }
 );
 
 /** A call that a node has been asked to do and has not answered. */
@@ -57,6 +68,71 @@ export interface Run {
   deadline?: number;
   /** Calls that were pending at the deadline. A result that comes later is not used. */
   timedOut?: string[];
+  /**
+   * How the model call of this step was made smaller: by a compaction, or because the provider refused it as too long.
+   */
+  shrunk?: "compacted" | "refused";
+}
+
+/** A compaction that has begun, and is finished before anything else is done in the session. */
+export interface Compaction {
+  /** When it began, epoch ms: the suffix of its archive, and what makes a repeat after a crash the same. */
+  at: number;
+  /** The last message that is archived; those behind it stay. */
+  upTo: number;
+  /** Most characters of the message that stands for what is archived. */
+  mostCharacters: number;
+  /** Times it was taken up. */
+  attempt: number;
+  /** It is done, and the request that asked for it is to be answered with this. */
+  result?: CompactResult;
+}
+
+/** What `session.compact` answers. */
+export interface CompactResult {
+  ok: true;
+  trimmedMessages: number;
+  /** Messages that stayed as they were. */
+  keptMessages: number;
+  /** Key of the archive; absent when nothing was archived. */
+  archivedTo?: string;
+}
+
+/**
+ * A reset that has begun, committed before anything is done, so that whoever takes it up after a crash does the same.
+ * Each step that is done leaves its mark.
+ */
+export interface Resetting {
+  newSessionId: string;
+  /** When it began; epoch ms. */
+  at: number;
+  /** The entry that asked for it; absent when a message found the session due. */
+  entryId?: string;
+  /** Times it was taken up. */
+  attempt: number;
+  /** Messages that were live when it began. */
+  messages: number;
+  /** The archive is written, at this key. */
+  archivedTo?: string;
+  /** What was extracted for the daily memory file; empty when there was nothing, or no way to find out. */
+  memories?: string;
+  /** Media objects that there were to delete. */
+  mediaDeleted?: number;
+  /** The session has its new id, and the request is to be answered with this. */
+  result?: ResetResult;
+}
+
+/** What `session.reset` answers. */
+export interface ResetResult {
+  ok: true;
+  sessionKey: string;
+  oldSessionId: string;
+  newSessionId: string;
+  archivedMessages: number;
+  /** Key of the archive; absent when there was nothing to archive. */
+  archivedTo?: string;
+  tokensCleared: TokenCount;
+  mediaDeleted: number;
 }
 
 export interface TokenCount {
@@ -101,12 +177,26 @@ export interface SessionState {
   tokens: TokenCount;
   /** Input tokens of the last model call, as reported: the size of the context. */
   contextTokens?: number;
+  /** Tokens that a character of the context came to at that call. */
+  tokensPerCharacter?: number;
+  compacting?: Compaction;
+  /** When the last compaction began: the next one begins later, so that its archive has a name of its own. */
+  compactedAt?: number;
+  /** Messages from here to before `first` are archived, and still to be deleted. */
+  clearFrom?: number;
   settings: SessionSettings;
   label?: string;
   resetPolicy?: ResetPolicy;
   lastResetAt?: number;
+  resetting?: Resetting;
+  /** When the schedule that looks whether a reset is due fires; one at a time counts. */
+  resetScheduledFor?: number;
+  /** Oldest first; the newest of them, see `maxPreviousIds`. */
   previousSessionIds: string[];
 }
+
+/** Ids of earlier conversations that a session remembers; the bucket keeps the archives of all. */
+export const maxPreviousIds = 500;
 
 /** Length of a lease. The holder renews it well before it ends. */
 export const leaseMs = 30_000;
@@ -153,7 +243,7 @@ export function newSession(sessionKey: string, sessionId: string, now: number): 
 }
 
 /** Messages that are live: written, committed and not archived. */
-export function messageCount(state: SessionState): number {
+export function messageCount(state: Pick<SessionState, "first" | "head">): number {
   return state.head - state.first + 1;
 }
 

@@ -1,24 +1,32 @@
+import type { Bucket } from "../aws/bucket.ts";
 import { absent, any, atMost } from "../aws/expression.ts";
-import { ConditionFailed, type Table } from "../aws/table.ts";
+import { ConditionFailed } from "../aws/table.ts";
+import { code, PeerError } from "../protocol/errors.ts";
 import type { Message } from "../protocol/messages.ts";
+import { bodySize, deleteBody, readBodies, type SessionStore, storeBody } from "./bodies.ts";
+import { agentIdOf } from "./key.ts";
 import { type Lease, LeaseLost } from "./lease.ts";
 import { messageKey, type SessionState } from "./state.ts";
 
 /**
  * Writes messages at `seq`, `seq + 1`, … They count only once a commit has moved `head` over them; until then the next
- * owner overwrites them. @throws LeaseLost when a newer owner has written there
+ * owner overwrites them. A message above 300 KB goes to the bucket, and its item refers to it.
+ * @throws LeaseLost when a newer owner has written there
  */
 export async function writeMessages(
-  table: Table,
+  { table, bucket }: SessionStore,
   lease: Lease,
   sessionId: string,
   seq: number,
   messages: readonly Message[],
 ): Promise<void> {
   const unless = any(absent("pk"), atMost("epoch", lease.epoch));
-  const writes = messages.map((message, i) => {
+  const writes = messages.map(async (message, i) => {
     const key = messageKey(lease.sessionKey, sessionId, seq + i);
-    return table.put({ ...key, epoch: lease.epoch, body: JSON.stringify(message) }, unless);
+    const body = await storeBody(bucket, JSON.stringify(message), () =>
+      messageBodyKey(lease, sessionId, seq + i),
+    );
+    await table.put({ ...key, epoch: lease.epoch, ...body }, unless);
   });
   try {
     await Promise.all(writes);
@@ -28,12 +36,27 @@ export async function writeMessages(
   }
 }
 
-/** The live messages `from … to` (both inclusive) in order; by default all of them. */
+/** The epoch is part of it, so that an owner who lost the session cannot change what the next one has committed. */
+function messageBodyKey({ sessionKey, epoch }: Lease, sessionId: string, seq: number): string {
+  const name = `${String(seq).padStart(10, "0")}-${epoch}`;
+  return `${messageBodiesPrefix(sessionKey, sessionId)}${name}.json`;
+}
+
+function messageBodiesPrefix(sessionKey: string, sessionId: string): string {
+  return `agents/${agentIdOf(sessionKey)}/sessions/${sessionId}/messages/`;
+}
+
+/**
+ * The live messages `from … to` (both inclusive) in order; by default all of them.
+ * @param maxBytes most that they may be together, as JSON
+ * @throws PeerError 413 when they are more
+ */
 export async function readMessages(
-  table: Table,
+  { table, bucket }: SessionStore,
   state: Pick<SessionState, "sessionKey" | "sessionId" | "first" | "head">,
   from = state.first,
   to = state.head,
+  maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<Message[]> {
   if (to < from) return [];
   const items = await table.query({
@@ -41,12 +64,50 @@ export async function readMessages(
     from: messageKey(state.sessionKey, state.sessionId, from).sk,
     to: messageKey(state.sessionKey, state.sessionId, to).sk,
   });
-  return items.map((item) => JSON.parse(String(item.body)) as Message);
+  const bytes = items.reduce((sum, item) => sum + bodySize(item), 0);
+  if (bytes > maxBytes) {
+    const message = `these messages have ${bytes} bytes, at most ${maxBytes} can be read at a time; ask for fewer`;
+    throw new PeerError(code.tooLarge, message);
+  }
+  const bodies = await readBodies(bucket, items);
+  return bodies.map((body, i) => {
+    if (body === undefined) throw new Error(`the body of message ${items[i]?.sk} is missing`);
+    return JSON.parse(body) as Message;
+  });
+}
+
+/** Messages that `streamMessages` has in memory at a time. */
+const streamedAtOnce = 16;
+
+/** All live messages in order, read while they are used. */
+export async function* streamMessages(
+  store: SessionStore,
+  state: Pick<SessionState, "sessionKey" | "sessionId" | "first" | "head">,
+): AsyncGenerator<Message> {
+  for (let from = state.first; from <= state.head; from += streamedAtOnce) {
+    yield* await readMessages(store, state, from, Math.min(state.head, from + streamedAtOnce - 1));
+  }
+}
+
+/** The newest live messages in order: as many as hold `maxBytes` of JSON together, and some more. */
+export async function newestMessages(
+  store: SessionStore,
+  state: Pick<SessionState, "sessionKey" | "sessionId" | "first" | "head">,
+  maxBytes: number,
+): Promise<Message[]> {
+  let messages: Message[] = [];
+  let bytes = 0;
+  for (let to = state.head; to >= state.first && bytes < maxBytes; to -= streamedAtOnce) {
+    const some = await readMessages(store, state, Math.max(state.first, to - streamedAtOnce + 1), to);
+    bytes += Buffer.byteLength(JSON.stringify(some));
+    messages = [...some, ...messages];
+  }
+  return messages;
 }
 
 /** Deletes messages `from … to` (both inclusive), some at a time. Deleting what is gone already is not an error. */
 export async function deleteMessages(
-  table: Table,
+  { table, bucket }: SessionStore,
   sessionKey: string,
   sessionId: string,
   from: number,
@@ -56,6 +117,31 @@ export async function deleteMessages(
   for (let start = from; start <= to; start += atOnce) {
     const end = Math.min(to, start + atOnce - 1);
     const seqs = Array.from({ length: end - start + 1 }, (_, i) => start + i);
-    await Promise.all(seqs.map((seq) => table.delete(messageKey(sessionKey, sessionId, seq))));
+    await Promise.all(
+      seqs.map(async (seq) => {
+        await deleteBody(bucket, await table.delete(messageKey(sessionKey, sessionId, seq)));
+      }),
+    );
   }
+}
+
+/**
+ * Deletes everything that was ever written of a conversation, committed or not: its items, then its large bodies. Not to
+ * be called while the conversation is live. Safe to repeat.
+ */
+export async function clearMessages(
+  { table, bucket }: SessionStore & { bucket: Pick<Bucket, "list"> },
+  sessionKey: string,
+  sessionId: string,
+): Promise<void> {
+  const { pk, sk } = messageKey(sessionKey, sessionId, 0);
+  const prefix = sk.slice(0, sk.lastIndexOf("#") + 1);
+  const atOnce = 20;
+  for (;;) {
+    const items = await table.query({ pk, prefix, limit: atOnce });
+    await Promise.all(items.map((item) => table.delete({ pk, sk: String(item.sk) })));
+    if (items.length < atOnce) break;
+  }
+  const { objects } = await bucket.list(messageBodiesPrefix(sessionKey, sessionId));
+  for (const { key } of objects) await bucket.delete(key);
 }

@@ -60,6 +60,11 @@ export interface Workspace {
    * only the very same text twice at the same moment counts once.
    */
   append(agentId: string, path: string, text: string): Promise<{ path: string; size: number }>;
+  /**
+   * Adds a section at the end, after a blank line, unless the file holds this very section already. Sections that come
+   * at the same moment all land, and one that comes twice lands once.
+   */
+  appendSection(agentId: string, path: string, section: string): Promise<{ path: string; size: number }>;
   delete(agentId: string, path: string): Promise<{ path: string; deleted: true }>;
 }
 
@@ -91,6 +96,11 @@ export function openWorkspace(bucket: Bucket): Workspace {
       const content = await changeFile(bucket, writableKey(agentId, path), path, (current = "") =>
         current === "" || current.endsWith("\n") ? current + text : `${current}\n${text}`,
       );
+      return { path, size: Buffer.byteLength(content) };
+    },
+    async appendSection(agentId, path, section) {
+      const key = writableKey(agentId, path);
+      const content = await changeFile(bucket, key, path, (current) => withSection(current ?? "", section));
       return { path, size: Buffer.byteLength(content) };
     },
     async delete(agentId, path) {
@@ -153,6 +163,7 @@ async function changeFile(
     const current = base && decodeText(base, path);
     if (own && wanted !== undefined && current === wanted) return wanted;
     wanted = change(current);
+    if (own && wanted === current) return wanted;
     checkedSize(wanted, path);
     const condition = own ? { ifMatch: own.etag } : { ifAbsent: true };
     try {
@@ -164,6 +175,12 @@ async function changeFile(
     }
   }
   throw new PeerError(code.conflict, `${path} is being changed by others; try again`, { retryable: true });
+}
+
+function withSection(current: string, section: string): string {
+  const text = section.endsWith("\n") ? section : `${section}\n`;
+  if (current === "" || `\n${current}`.includes(`\n${text}`)) return current || text;
+  return current + (current.endsWith("\n\n") ? "" : current.endsWith("\n") ? "\n" : "\n\n") + text;
 }
 
 function applyEdit(content: string, edit: TextEdit): { content: string; replacements: number } {

@@ -84,12 +84,19 @@ describe("storage", () => {
     });
   });
 
-  test("old versions, delete markers and unfinished uploads are cleared away", () => {
+  test("old versions, delete markers, payloads and unfinished uploads are cleared away", () => {
     template.hasResourceProperties("AWS::S3::Bucket", {
       LifecycleConfiguration: {
         Rules: [
           { Id: "old-versions", Status: "Enabled", NoncurrentVersionExpiration: { NoncurrentDays: 30 } },
           { Id: "deleted-objects", Status: "Enabled", ExpiredObjectDeleteMarker: true },
+          {
+            Id: "payloads",
+            Status: "Enabled",
+            Prefix: "payloads/",
+            ExpirationInDays: 1,
+            NoncurrentVersionExpiration: { NoncurrentDays: 1 },
+          },
           {
             Id: "unfinished-uploads",
             Status: "Enabled",

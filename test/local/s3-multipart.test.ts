@@ -186,6 +186,24 @@ describe("a part", () => {
     await abort("part.bin", uploadId);
   });
 
+  it("with a checksum algorithm takes parts with that checksum alone, and wants them named with it", async () => {
+    const Key = "checked.bin";
+    const UploadId = await begin(Key, { ChecksumAlgorithm: "CRC32" });
+    const send = (ChecksumAlgorithm: "CRC32" | "SHA256") =>
+      s3.client.send(
+        new UploadPartCommand({ Bucket, Key, UploadId, PartNumber: 1, Body: "x", ChecksumAlgorithm }),
+      );
+    expect(await failure(send("SHA256"))).toEqual({ name: "InvalidRequest", status: 400 });
+    const { ETag, ChecksumCRC32 } = await send("CRC32");
+    const complete = (part: CompletedPart) =>
+      s3.client.send(
+        new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload: { Parts: [part] } }),
+      );
+    expect(await failure(complete({ PartNumber: 1, ETag }))).toEqual({ name: "InvalidRequest", status: 400 });
+    await complete({ PartNumber: 1, ETag, ChecksumCRC32 });
+    expect(await s3.get(Key)).toBe("x");
+  });
+
   it("cannot be copied, nor listed, nor be checked over the whole object here, and this is said", async () => {
     const Key = "part.bin";
     const UploadId = await begin(Key);
@@ -195,7 +213,7 @@ describe("a part", () => {
           new UploadPartCopyCommand({ Bucket, Key, UploadId, PartNumber: 1, CopySource: "a/b" }),
         ),
       () => s3.client.send(new ListPartsCommand({ Bucket, Key, UploadId })),
-      () => begin(Key, { ChecksumAlgorithm: "CRC32" }),
+      () => begin(Key, { ChecksumAlgorithm: "CRC32", ChecksumType: "FULL_OBJECT" }),
     ]) {
       expect(await failure(send())).toEqual({ name: "NotImplemented", status: 501 });
     }

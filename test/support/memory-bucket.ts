@@ -9,7 +9,7 @@ import {
 } from "../../shared/aws/bucket.ts";
 import { decodeMetadata, encodeMetadata } from "../../shared/aws/metadata.ts";
 
-type Operation = "get" | "getIfChanged" | "put" | "delete" | "list";
+type Operation = "get" | "getIfChanged" | "head" | "getStream" | "put" | "putStream" | "delete" | "list";
 
 /** A `Bucket` in memory, with S3's conditions, and a record of what was asked of it. */
 export interface MemoryBucket extends Bucket {
@@ -30,7 +30,16 @@ export interface MemoryBucket extends Bucket {
 /** ETags are those of S3 (the MD5 of the body, quoted); each operation takes a turn of the event loop before it acts. */
 export function createMemoryBucket(initial: Record<string, string | Uint8Array> = {}): MemoryBucket {
   const objects = new Map<string, StoredObject>();
-  const calls: Record<Operation, number> = { get: 0, getIfChanged: 0, put: 0, delete: 0, list: 0 };
+  const calls: Record<Operation, number> = {
+    get: 0,
+    getIfChanged: 0,
+    head: 0,
+    getStream: 0,
+    put: 0,
+    putStream: 0,
+    delete: 0,
+    list: 0,
+  };
   const downloads: string[] = [];
   const requests: { operation: Operation; key: string }[] = [];
 
@@ -41,6 +50,14 @@ export function createMemoryBucket(initial: Record<string, string | Uint8Array> 
     const lastModified = Math.floor(Date.now() / 1000) * 1000; // S3 keeps whole seconds.
     objects.set(key, { body: bytes, contentType: options.contentType, metadata, etag, lastModified });
     return etag;
+  };
+  const storeIf = (key: string, body: Uint8Array | string, options: PutOptions): string => {
+    const current = objects.get(key);
+    const refused = options.ifAbsent
+      ? current !== undefined
+      : options.ifMatch !== undefined && current?.etag !== options.ifMatch;
+    if (refused) throw new PreconditionFailed(key);
+    return store(key, body, options);
   };
   const request = async (operation: Operation, key: string) => {
     calls[operation]++;
@@ -75,14 +92,25 @@ export function createMemoryBucket(initial: Record<string, string | Uint8Array> 
       await request("getIfChanged", key);
       return objects.get(key)?.etag === etag ? "unchanged" : download(key);
     },
+    async head(key) {
+      await request("head", key);
+      const { body: _, ...head } = objects.get(key) ?? { body: undefined };
+      return "etag" in head ? { ...head, metadata: { ...head.metadata } } : undefined;
+    },
+    async getStream(key) {
+      await request("getStream", key);
+      const object = download(key);
+      return object && { ...object, body: inPieces(object.body) };
+    },
     async put(key, body, options = {}) {
       await request("put", key);
-      const current = objects.get(key);
-      const refused = options.ifAbsent
-        ? current !== undefined
-        : options.ifMatch !== undefined && current?.etag !== options.ifMatch;
-      if (refused) throw new PreconditionFailed(key);
-      return store(key, body, options);
+      return storeIf(key, body, options);
+    },
+    async putStream(key, body, options = {}) {
+      await request("putStream", key);
+      const pieces: Uint8Array[] = [];
+      for await (const piece of body) pieces.push(piece);
+      return storeIf(key, Buffer.concat(pieces), options);
     },
     async delete(key) {
       await request("delete", key);
@@ -102,4 +130,8 @@ export function createMemoryBucket(initial: Record<string, string | Uint8Array> 
       return { objects: found, prefixes: [...prefixes] };
     },
   };
+}
+
+async function* inPieces(body: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < body.byteLength; start += 1000) yield body.subarray(start, start + 1000);
 }

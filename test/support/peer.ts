@@ -54,8 +54,10 @@ export class Peer {
 
   private readonly listeners = new Set<(event: EventFrame) => void>();
 
-  onEvent(listener: (event: EventFrame) => void): void {
+  /** Returns what ends the listening. */
+  onEvent(listener: (event: EventFrame) => void): () => void {
     this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
   }
 
   /** Sends a request and waits for its response. */

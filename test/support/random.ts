@@ -1,3 +1,5 @@
+import { createCipheriv } from "node:crypto";
+
 /** Choices that repeat for the same seed, for tests over many inputs (mulberry32). */
 export interface Random {
   /** An integer from 0 up to, not including, `below`. */
@@ -19,4 +21,11 @@ export function seededRandom(seed: number): Random {
   const text = (pieces: readonly string[], most: number) =>
     Array.from({ length: integer(most + 1) }, () => pick(pieces)).join("");
   return { integer, pick, text };
+}
+
+/** Bytes that do not compress and repeat for the same seed. */
+export function randomBytesFrom(size: number, seed: number): Uint8Array {
+  const key = Buffer.alloc(16);
+  key.writeUInt32BE(seed);
+  return createCipheriv("aes-128-ctr", key, Buffer.alloc(16)).update(Buffer.alloc(size));
 }

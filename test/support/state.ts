@@ -2,34 +2,53 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startDynamoDB } from "../../local/dynamodb.ts";
+import { startS3 } from "../../local/s3/server.ts";
 import { startSsm } from "../../local/ssm.ts";
+import { type Bucket, openBucket } from "../../shared/aws/bucket.ts";
 import { openSecrets, type Secrets } from "../../shared/aws/secrets.ts";
 import { openTable, type Table } from "../../shared/aws/table.ts";
 
 export interface State {
   table: Table;
+  bucket: Bucket;
+  /** Where this machine's DynamoDB and S3 are, as environment variables. */
+  env: Record<string, string>;
   /** The secrets under a parameter prefix. */
   openSecrets(prefix: string): Secrets;
   close(): Promise<void>;
 }
 
-/** The table and the parameter store of this machine, with the SDK of this process pointed at them. */
-export async function startState(): Promise<State> {
+/**
+ * The table, the bucket and the parameter store of this machine, with the SDK of this process pointed at them.
+ * @param allow asked before each call to DynamoDB and S3, by its IAM action; what it refuses fails with AccessDenied
+ */
+export async function startState(allow: (action: string) => boolean = () => true): Promise<State> {
   const dir = await mkdtemp(join(tmpdir(), "gsv-state-"));
-  const dynamodb = await startDynamoDB({ dir: join(dir, "dynamodb"), table: "gsv-test" });
+  const authorize = ({ action }: { action: string }) => allow(action);
+  const dynamodb = await startDynamoDB({ dir: join(dir, "dynamodb"), table: "gsv-test", authorize });
+  const s3 = await startS3({
+    dir: join(dir, "s3"),
+    buckets: ["gsv-test"],
+    authorize: (call) => (authorize(call) ? undefined : "the test refuses it"),
+  });
   const ssm = await startSsm({ dir });
-  Object.assign(process.env, {
+  const env = {
     AWS_REGION: "us-east-1",
     AWS_ACCESS_KEY_ID: "LOCALTEST",
     AWS_SECRET_ACCESS_KEY: "local",
     AWS_ENDPOINT_URL_DYNAMODB: dynamodb.url,
+    AWS_ENDPOINT_URL_S3: s3.url,
     AWS_ENDPOINT_URL_SSM: ssm.url,
-  });
+  };
+  Object.assign(process.env, env);
   return {
     table: openTable("gsv-test"),
+    bucket: openBucket("gsv-test"),
+    env,
     openSecrets: (prefix) => openSecrets(prefix),
     async close() {
       await dynamodb.close();
+      await s3.close();
       await ssm.close();
       await rm(dir, { recursive: true, force: true });
     },

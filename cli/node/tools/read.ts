@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
+import { imageTypeOf } from "../../../shared/image-type.ts";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
 import { ToolArguments } from "../arguments.ts";
 import { explainFaults, inspectFile, isBinary, lineBatches } from "../files.ts";
-import { imageType } from "../images.ts";
 import { resolvePath } from "../paths.ts";
 import { jsonBytes } from "../text.ts";
 import type { ToolContext, ToolResult } from "../tool.ts";
@@ -47,7 +47,7 @@ export async function run(args: unknown, context: ToolContext): Promise<ToolResu
   const offset = given.optionalInteger("offset", 0, Number.MAX_SAFE_INTEGER) ?? 0;
   const limit = given.optionalInteger("limit", 1, mostLines) ?? defaultLines;
   const { size, sample } = await inspectFile("Read", path);
-  const mimeType = imageType(sample);
+  const mimeType = imageTypeOf(sample);
   if (mimeType !== undefined) return readImage(path, mimeType, size);
   if (isBinary(sample)) {
     throw new Error(`Read: ${path} is a binary file (${size} bytes) and cannot be shown as text`);

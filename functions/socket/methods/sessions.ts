@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { maxPayloadBytes } from "../../../shared/protocol/frames.ts";
 import { submitEntry } from "../../../shared/session/intake.ts";
 import { listSessions, patchSession, readSession } from "../../../shared/session/sessions.ts";
 import { messageCount, newSession, type SessionState } from "../../../shared/session/state.ts";
@@ -17,7 +18,13 @@ async function load(gateway: Gateway, sessionKey: string): Promise<SessionState>
 
 export const sessionMethods: Pick<
   MethodTable,
-  "sessions.list" | "session.get" | "session.stats" | "session.patch" | "session.reset" | "session.preview"
+  | "sessions.list"
+  | "session.get"
+  | "session.stats"
+  | "session.patch"
+  | "session.reset"
+  | "session.compact"
+  | "session.preview"
 > = {
   "sessions.list": {
     modes: ["client"],
@@ -83,6 +90,16 @@ export const sessionMethods: Pick<
       return deferred;
     },
   },
+  "session.compact": {
+    modes: ["client"],
+    async handle(gateway, { sessionKey, keepMessages }, { id, caller }) {
+      const origin = { kind: "client", connectionId: caller.connectionId, requestId: id } as const;
+      const how = { kind: "compact", keep: keepMessages, via: "method" } as const;
+      const entry = { id: randomUUID(), at: gateway.now(), origin, ...how };
+      await submitEntry(gateway, await canonicalKey(gateway, sessionKey), entry);
+      return deferred;
+    },
+  },
   "session.preview": {
     modes: ["client"],
     async handle(gateway, { sessionKey, limit = previewLimit }) {
@@ -92,7 +109,7 @@ export const sessionMethods: Pick<
         sessionKey: state.sessionKey,
         sessionId: state.sessionId,
         messageCount: messageCount(state),
-        messages: await readMessages(gateway.table, state, from),
+        messages: await readMessages(gateway, state, from, state.head, maxPayloadBytes),
       };
     },
   },

@@ -1,0 +1,205 @@
+import { createInterface, emitKeypressEvents, type Interface } from "node:readline";
+import { textOf } from "../../shared/protocol/messages.ts";
+import type { ConnectionState, RequestError } from "../connection.ts";
+import type { ChatEvent } from "../results.ts";
+import { type Style, styleOf, type Terminal } from "../terminal.ts";
+import type { Conversation, TurnOutcome } from "./conversation.ts";
+import { addToHistory, readHistory } from "./history.ts";
+import type { RunStep } from "./run-view.ts";
+import { Screen } from "./screen.ts";
+import { printable } from "./text-width.ts";
+import { toolLine } from "./tool-line.ts";
+
+export interface ChatOptions {
+  conversation: Conversation;
+  terminal: Terminal;
+  historyFile: string;
+  /** Printed first. */
+  greeting: string;
+  /** The chat ends when this resolves. */
+  leave?: Promise<unknown>;
+  onState(handler: (state: ConnectionState) => void): () => void;
+}
+
+const pasteOn = "\u001b[?2004h";
+const pasteOff = "\u001b[?2004l";
+
+/**
+ * A chat at a terminal, until the user leaves with Ctrl-D, /quit, or Ctrl-C when nothing runs (or a second one).
+ * A pasted text, and lines that end in a backslash, are one message. Throws the RequestError with which the gateway
+ * ends the connection for good.
+ */
+export async function chatInteractively(options: ChatOptions): Promise<void> {
+  const { terminal, historyFile } = options;
+  const lines = createInterface({
+    input: terminal.stdin,
+    output: terminal.stdout,
+    terminal: true,
+    history: await readHistory(historyFile),
+    historySize: 1000,
+    prompt: "> ",
+  });
+  terminal.stdout.write(`${options.greeting}\n${pasteOn}`);
+  const chat = new Chat(options, lines);
+  const undo = options.onState((state) => chat.connection(state));
+  options.conversation.onOtherRun((event) => chat.otherRun(event));
+  void options.leave?.then(() => lines.close());
+  try {
+    await chat.run();
+  } finally {
+    undo();
+    lines.close();
+    terminal.stdout.write(`${pasteOff}\n`);
+  }
+}
+
+class Chat {
+  readonly #options: ChatOptions;
+  readonly #lines: Interface;
+  readonly #screen: Screen;
+  readonly #style: Style;
+  #typed: string[] = [];
+  #pasting = false;
+  #lost = false;
+  #leaving = false;
+  /** Why the gateway ended the connection for good. */
+  #refusal: RequestError | undefined;
+
+  constructor(options: ChatOptions, lines: Interface) {
+    this.#options = options;
+    this.#lines = lines;
+    this.#style = styleOf(options.terminal, options.terminal.stdout);
+    this.#screen = new Screen(lines, options.terminal.stdout, this.#style.dim);
+  }
+
+  async run(): Promise<void> {
+    const { stdin } = this.#options.terminal;
+    emitKeypressEvents(stdin);
+    stdin.on("keypress", (_text: string | undefined, key: { name?: string; ctrl?: boolean } | undefined) => {
+      if (key?.name === "paste-start" || key?.name === "paste-end")
+        this.#pasting = key.name === "paste-start";
+      else if (!(key?.ctrl && key.name === "c")) this.#leaving = false;
+    });
+    const left = new Promise<void>((resolve) => this.#lines.once("close", resolve));
+    this.#lines.on("line", (line) => this.#line(line));
+    this.#lines.on("SIGINT", () => this.#interrupt());
+    this.#lines.prompt();
+    await left;
+    if (this.#refusal !== undefined) throw this.#refusal;
+    if (this.#options.conversation.active > 0)
+      this.#options.terminal.stderr.write("\nthe run goes on; its answer will be in the session\n");
+  }
+
+  connection(state: ConnectionState): void {
+    if (state.status === "waiting" && !this.#lost)
+      this.#note(`connection lost (${state.reason}); reconnecting …`);
+    if (state.status === "connected" && this.#lost) this.#note("connected again");
+    if (state.status === "waiting") this.#lost = true;
+    if (state.status === "connected") this.#lost = false;
+    if (state.status === "closed" && state.error) {
+      this.#refusal = state.error;
+      this.#lines.close();
+    }
+  }
+
+  /** Shows the answer to a message that was not sent from here. */
+  otherRun({ message, error }: ChatEvent): void {
+    this.#screen.endLine();
+    this.#note("the answer to another message in this session");
+    this.#screen.stream(message ? textOf(message) : `error: ${error}`);
+    this.#screen.endLine();
+    this.#screen.print("");
+  }
+
+  #line(line: string): void {
+    const continued = line.endsWith("\\");
+    this.#typed.push(continued ? line.slice(0, -1) : line);
+    const more = continued || this.#pasting;
+    this.#lines.setPrompt(more ? "… " : "> ");
+    this.#screen.entered(line);
+    if (more) return;
+    const message = this.#typed.join("\n").trim();
+    this.#typed = [];
+    if (message === "") return;
+    if (message === "/quit" || message === "/exit") {
+      this.#lines.close();
+      return;
+    }
+    if (!message.includes("\n")) void addToHistory(this.#options.historyFile, message);
+    void this.#say(message);
+  }
+
+  async #say(message: string): Promise<void> {
+    const turn = this.#options.conversation.send(message, (step) => this.#step(step));
+    this.#working();
+    this.#outcome(await turn);
+  }
+
+  #step(step: RunStep): void {
+    switch (step.kind) {
+      case "text":
+        this.#screen.status("");
+        this.#screen.stream(step.text);
+        break;
+      case "restart":
+        this.#screen.endLine();
+        this.#note("the reply starts over");
+        break;
+      case "reply":
+        this.#screen.endLine();
+        this.#working();
+        break;
+      case "calling":
+        this.#screen.status(toolLine(step));
+        break;
+      case "silence":
+        this.#screen.status(`… no news for ${step.seconds} s (Ctrl-C stops)`);
+        break;
+      case "tool": {
+        const line = toolLine(step);
+        this.#screen.print(step.isError ? this.#style.red(line) : this.#style.dim(line));
+        this.#working();
+      }
+    }
+  }
+
+  #outcome({ status, text, error }: TurnOutcome): void {
+    if (this.#refusal !== undefined) return;
+    this.#screen.endLine();
+    if (status === "command") {
+      this.#screen.stream(text);
+      this.#screen.endLine();
+    }
+    if (status === "failed") this.#screen.print(this.#style.red(printable(`error: ${error}`)));
+    if (status === "stopped") this.#note("stopped");
+    this.#screen.print("");
+    this.#working();
+  }
+
+  #working(): void {
+    this.#screen.status(this.#options.conversation.active > 0 ? "… (Ctrl-C stops)" : "");
+  }
+
+  #note(text: string): void {
+    this.#screen.print(this.#style.dim(printable(`(${text})`)));
+  }
+
+  #interrupt(): void {
+    if (this.#leaving) {
+      this.#lines.close();
+      return;
+    }
+    this.#leaving = true;
+    if (this.#options.conversation.active > 0) {
+      this.#note("stopping; Ctrl-C again leaves");
+      this.#options.conversation.stop().catch((error: Error) => this.#note(error.message));
+    } else if (this.#lines.line !== "" || this.#typed.length > 0) {
+      this.#typed = [];
+      this.#lines.setPrompt("> ");
+      this.#lines.write(null, { ctrl: true, name: "e" });
+      this.#lines.write(null, { ctrl: true, name: "u" });
+    } else {
+      this.#note("Ctrl-C again or Ctrl-D leaves");
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import { clearScreenDown, cursorTo, type Interface, moveCursor } from "node:readline";
+import type { Writable } from "node:stream";
+import { prefixWithin, printable, textWidth, wrapLine } from "./text-width.ts";
+
+/**
+ * A terminal whose last line is the prompt while text streams in above it. Between the text that stays and the prompt
+ * stand up to two rows that are drawn anew with each change: the row of text that is not full yet, and a status.
+ */
+export class Screen {
+  readonly #lines: Interface;
+  readonly #output: Writable & { columns?: number };
+  readonly #dim: (text: string) => string;
+  #live = "";
+  #status = "";
+  #drawnRows = 0;
+
+  /** `dim` styles the status. */
+  constructor(
+    lines: Interface,
+    output: Writable & { columns?: number },
+    dim: (text: string) => string = (text) => text,
+  ) {
+    this.#lines = lines;
+    this.#output = output;
+    this.#dim = dim;
+  }
+
+  /** Adds text to the end of what streams in. */
+  stream(text: string): void {
+    const { committed, live } = this.#wrap(this.#live + printable(text));
+    this.#redraw(committed, () => {
+      this.#live = live;
+    });
+  }
+
+  /** Prints whole lines. They may carry styles, so their text must be printable already. */
+  print(text: string): void {
+    const unfinished = this.#live === "" ? [] : [this.#live];
+    this.#redraw([...unfinished, ...text.split("\n")], () => {
+      this.#live = "";
+    });
+  }
+
+  /** Ends the streamed line, if one is begun. */
+  endLine(): void {
+    if (this.#live === "") return;
+    this.#redraw([this.#live], () => {
+      this.#live = "";
+    });
+  }
+
+  /** Shows what is going on, just above the prompt; empty shows nothing. */
+  status(text: string): void {
+    if (text === this.#status) return;
+    this.#redraw([], () => {
+      this.#status = text;
+    });
+  }
+
+  /** To be called with each entered line: keeps it above what is still streaming. */
+  entered(line: string): void {
+    const prompt = this.#lines.getPrompt();
+    if (this.#drawnRows > 0) {
+      const inputRows = Math.floor(textWidth(prompt + line) / this.#columns) + 1;
+      moveCursor(this.#output, 0, -(inputRows + this.#drawnRows));
+      cursorTo(this.#output, 0);
+      clearScreenDown(this.#output);
+      this.#output.write(`${prompt}${line}\n`);
+    }
+    this.#draw();
+  }
+
+  get #columns(): number {
+    return Math.max(20, this.#output.columns ?? 80);
+  }
+
+  #wrap(text: string): { committed: string[]; live: string } {
+    const lines = text.split("\n");
+    const last = wrapLine(lines.pop() ?? "", this.#columns);
+    const full = lines.flatMap((line) => {
+      const { rows, rest } = wrapLine(line, this.#columns);
+      return [...rows, rest];
+    });
+    return { committed: [...full, ...last.rows], live: last.rest };
+  }
+
+  #redraw(committed: string[], change: () => void): void {
+    const { rows } = this.#lines.getCursorPos();
+    moveCursor(this.#output, 0, -(rows + this.#drawnRows));
+    cursorTo(this.#output, 0);
+    clearScreenDown(this.#output);
+    for (const line of committed) this.#output.write(`${line}\n`);
+    change();
+    this.#draw();
+  }
+
+  #draw(): void {
+    this.#drawnRows = 0;
+    for (const [row, style] of [
+      [this.#live, String],
+      [this.#status, this.#dim],
+    ] as const) {
+      if (row === "") continue;
+      this.#output.write(`${style(prefixWithin(row, this.#columns - 1))}\n`);
+      this.#drawnRows += 1;
+    }
+    this.#drawInput();
+  }
+
+  /** The prompt and what is typed, with the cursor where readline believes it to be. */
+  #drawInput(): void {
+    const input = this.#lines.getPrompt() + this.#lines.line;
+    const width = textWidth(input);
+    const cursor = this.#lines.getCursorPos();
+    this.#output.write(input);
+    // A terminal goes to the next row only with the next character.
+    if (width > 0 && width % this.#columns === 0) this.#output.write(" ");
+    moveCursor(this.#output, 0, cursor.rows - Math.floor(width / this.#columns));
+    cursorTo(this.#output, cursor.cols);
+  }
+}

@@ -1,0 +1,95 @@
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Conversation } from "../chat/conversation.ts";
+import { chatInteractively } from "../chat/interactive.ts";
+import { converse, converseByLine, type TurnSinks } from "../chat/lines.ts";
+import { configFolder } from "../config-file.ts";
+import { type Context, text } from "../context.ts";
+import { exitCode, Failure } from "../failure.ts";
+import type { Gateway } from "../gateway.ts";
+import type { Action } from "../program.ts";
+import { isInteractive, styleOf } from "../terminal.ts";
+import { version } from "../version.ts";
+
+export const client: Action = async (context, { args, options }) => {
+  const sessionKey = text(options.session) ?? (await context.settings()).sessionKey;
+  const gateway = await context.gateway(false);
+  const message = args[0];
+  if (message !== undefined && message !== "-") return sayOnce(context, gateway, sessionKey, message);
+  if (message === "-" || !isInteractive(context.terminal)) return chatByLine(context, gateway, sessionKey);
+  const greeting = `gsv ${version}, session ${sessionKey}\n/help lists commands; Ctrl-C stops a run, Ctrl-D leaves.\n`;
+  return chatAtTerminal(context, gateway, sessionKey, greeting);
+};
+
+/** A chat at the terminal, until the user leaves or `leave` resolves; what `gsv dev` offers too. */
+export async function chatAtTerminal(
+  context: Context,
+  gateway: Gateway,
+  sessionKey: string,
+  greeting: string,
+  leave?: Promise<unknown>,
+): Promise<void> {
+  const { terminal } = context;
+  const session = await gateway.request("session.get", { sessionKey });
+  const conversation = new Conversation(gateway, session.sessionKey);
+  try {
+    const historyFile = join(configFolder(terminal.env), "history");
+    const { onState } = gateway;
+    await chatInteractively({ conversation, terminal, historyFile, greeting, leave, onState });
+  } finally {
+    conversation.close();
+  }
+}
+
+/** Each line of standard input is a message. Throws a Failure when one of them failed. */
+export async function chatByLine(context: Context, gateway: Gateway, sessionKey: string): Promise<void> {
+  const lines = createInterface({ input: context.terminal.stdin, crlfDelay: Number.POSITIVE_INFINITY });
+  const outcomes = await withConversation(context, gateway, sessionKey, (conversation) =>
+    converseByLine(conversation, lines, sinksOf(context)),
+  );
+  if (outcomes.some(({ status }) => status === "failed")) throw reported();
+}
+
+async function sayOnce(
+  context: Context,
+  gateway: Gateway,
+  sessionKey: string,
+  message: string,
+): Promise<void> {
+  const outcome = await withConversation(context, gateway, sessionKey, (conversation) =>
+    converse(conversation, message, sinksOf(context)),
+  );
+  if (outcome.status === "failed") throw reported();
+}
+
+async function withConversation<T>(
+  context: Context,
+  gateway: Gateway,
+  sessionKey: string,
+  use: (conversation: Conversation) => Promise<T>,
+): Promise<T> {
+  const conversation = new Conversation(gateway, sessionKey);
+  const undo = gateway.onState((state) => {
+    if (state.status === "waiting") context.note(`gsv: connection lost (${state.reason}); reconnecting …`);
+  });
+  try {
+    return await use(conversation);
+  } finally {
+    undo();
+    conversation.close();
+  }
+}
+
+function sinksOf({ terminal, json }: Context): TurnSinks {
+  return {
+    answer: terminal.stdout,
+    activity: terminal.stderr,
+    json,
+    style: styleOf(terminal, terminal.stderr),
+  };
+}
+
+/** The failed turn has been printed where it happened; what is left is the exit code. */
+function reported(): Failure {
+  return new Failure("turn", "", exitCode.failed);
+}

@@ -1,0 +1,49 @@
+import { parsePath } from "../../shared/configuration/paths.ts";
+import { isSecretPath } from "../../shared/configuration/secret-paths.ts";
+import { usage } from "../failure.ts";
+import type { Action } from "../program.ts";
+import { askHidden, readAll } from "../questions.ts";
+import type { Terminal } from "../terminal.ts";
+
+export const getConfig: Action = async (context, { args }) => {
+  const gateway = await context.gateway();
+  const answer = await gateway.request("config.get", { path: args[0] });
+  const value = "config" in answer ? answer.config : answer.value;
+  context.print(answer, valueText(value));
+};
+
+export const setConfig: Action = async (context, { args }) => {
+  const [path = "", given] = args;
+  const text = await valueFor(path, given, context.terminal);
+  // A secret that happens to be JSON, such as a number, is still text.
+  const isSecret = isSecretPath(parsePath(path)) && text !== "null";
+  const value = isSecret ? text : parseValue(text);
+  if (isSecret && given === text)
+    context.note("gsv: a secret on the command line stays in the shell's history; `-` asks for it instead");
+  const gateway = await context.gateway();
+  const result = await gateway.request("config.set", { path, value });
+  context.print(result, value === null ? `${path} is back to its default` : `${path} is set`);
+};
+
+/** A value that was not typed on the command line: read from a pipe, or asked for without showing it. */
+async function valueFor(path: string, given: string | undefined, terminal: Terminal): Promise<string> {
+  if (given !== undefined && given !== "-") return given;
+  if (terminal.stdin.isTTY) return askHidden(terminal, path);
+  const text = await readAll(terminal.stdin);
+  if (text === "") throw usage(`no value for ${path}: give one, or send it on standard input`);
+  return text;
+}
+
+/** JSON where it is JSON, else the text itself. */
+function parseValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function valueText(value: unknown): string {
+  if (value === undefined || value === null) return "(not set)";
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}

@@ -1,0 +1,115 @@
+import { hostname } from "node:os";
+import { join, relative } from "node:path";
+import type { Dev } from "../../local/dev.ts";
+import { openLogs } from "../../local/dev-logs.ts";
+import type { ModelChoice } from "../../local/dev-model.ts";
+import { type Context, wholeNumber } from "../context.ts";
+import { type Gateway, machineId, openGateway } from "../gateway.ts";
+import { chosenModel, configureModel, type ModelInUse, startLocal } from "../local-gateway.ts";
+import { type RunningNode, startNode } from "../node/runtime.ts";
+import type { Action } from "../program.ts";
+import { untilSignal } from "../signals.ts";
+import { isInteractive } from "../terminal.ts";
+import { version } from "../version.ts";
+import { chatAtTerminal, chatByLine } from "./client.ts";
+
+export const dev: Action = async (context, { options }) => {
+  const port = wholeNumber("--port", options.port, 1, 65_535);
+  const choice = chosenModel(context.terminal.env);
+  const signal = untilSignal();
+  let running: Dev | undefined;
+  try {
+    running = await startLocal(context.dataFolder, { port });
+    const serve = options.serve === true ? serveOnly : serveAndChat;
+    await serve(context, running, choice, signal.received);
+  } finally {
+    await running?.close();
+    signal.dispose();
+  }
+};
+
+type Choice = ModelChoice | undefined;
+type Received = Promise<NodeJS.Signals>;
+
+async function serveOnly(context: Context, running: Dev, choice: Choice, ended: Received): Promise<void> {
+  const gateway = await openGateway(running.url, running.token);
+  const model = await configureModel(gateway, running, choice);
+  await gateway.close();
+  const { ws, webhook, dynamodb, s3, scheduler, table, bucket } = running.cloud;
+  const ready = {
+    ws,
+    webhook,
+    dynamodb,
+    s3,
+    scheduler,
+    table,
+    bucket,
+    token: running.token,
+    pid: process.pid,
+  };
+  introduce(context, running, model);
+  const { url: configured } = await context.settings();
+  // What is configured goes before the local gateway, unless its folder is named.
+  const client = configured ? `gsv client --data ${folderOf(context)}` : "gsv client";
+  context.print(
+    ready,
+    `serving at ${ws}\n  webhook  ${webhook}\n  pid      ${process.pid}\n\`${client}\` in this folder connects to it; Ctrl-C ends it.`,
+  );
+  await ended;
+}
+
+async function serveAndChat(context: Context, running: Dev, choice: Choice, ended: Received): Promise<void> {
+  const gateway = await openGateway(running.url, running.token);
+  let node: RunningNode | undefined;
+  try {
+    const model = await configureModel(gateway, running, choice);
+    introduce(context, running, model);
+    node = lendFolder(context, running);
+    await node.connection.open();
+    await chat(context, gateway, ended);
+  } finally {
+    await node?.stop();
+    await gateway.close();
+  }
+}
+
+async function chat(context: Context, gateway: Gateway, ended: Received): Promise<void> {
+  const { sessionKey } = await context.settings();
+  if (!isInteractive(context.terminal)) {
+    await Promise.race([chatByLine(context, gateway, sessionKey), ended]);
+    return;
+  }
+  const greeting = `session: ${sessionKey}\n/help lists commands; Ctrl-C stops a run, Ctrl-D leaves.\n`;
+  await chatAtTerminal(context, gateway, sessionKey, greeting, ended);
+}
+
+/** The node of the current folder; what it does is in the data folder's logs, not in the chat. */
+function lendFolder(context: Context, running: Dev): RunningNode {
+  const log = openLogs(join(context.dataFolder, "logs"));
+  return startNode({
+    url: running.url,
+    token: running.token,
+    nodeId: machineId(hostname()),
+    workspace: context.terminal.cwd,
+    version,
+    onLog: (line) => log("node", line),
+  });
+}
+
+function folderOf(context: Context): string {
+  return relative(context.terminal.cwd, context.dataFolder) || context.dataFolder;
+}
+
+function introduce(context: Context, running: Dev, { settings, because }: ModelInUse): void {
+  const folder = folderOf(context);
+  context.note(
+    running.isNew
+      ? `gsv ${version}: everything is kept in ${folder}; delete that folder to start over`
+      : `gsv ${version}: going on with what is in ${folder}`,
+  );
+  context.note(`model: ${settings.provider}/${settings.id} (${because})`);
+  if (settings.id === "offline")
+    context.note(
+      "       for a real one set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY,\n       or GSV_MODEL_BASE_URL and GSV_MODEL for any OpenAI-compatible server",
+    );
+}

@@ -1,0 +1,98 @@
+import { Command, Option } from "commander";
+import type { Context } from "./context.ts";
+
+/** What the user typed for one command: its arguments in order, and its own options. */
+export interface Invocation {
+  args: string[];
+  options: Record<string, string | boolean | undefined>;
+}
+
+export type Action = (context: Context, invocation: Invocation) => Promise<void>;
+
+/** One command: how it is called, what its help says, and where its action is loaded from when it is used. */
+export interface CommandEntry {
+  /** As commander writes it: `get <sessionKey>`, `call <tool> [args...]`. */
+  name: string;
+  summary: string;
+  /** Pairs of flags and description. */
+  options?: readonly (readonly [flags: string, description: string])[];
+  /** Lines of examples, without `gsv`. */
+  examples: readonly string[];
+  load?: () => Promise<Action>;
+  commands?: readonly CommandEntry[];
+}
+
+/** Options that every command takes, before or after its name. */
+export interface GlobalOptions {
+  json?: boolean;
+  url?: string;
+  token?: string;
+  config?: string;
+  data?: string;
+}
+
+const globalOptions = [
+  ["--json", "results and errors as JSON on standard output"],
+  ["--url <url>", "gateway to use (else GSV_URL, else the config file)"],
+  ["--token <token>", "its access token (else GSV_TOKEN, else the config file)"],
+  ["--data <folder>", "use the local gateway kept in this folder (.gsv when nothing else is configured)"],
+  ["--config <file>", "config file instead of ~/.config/gsv/config.toml"],
+] as const;
+
+/** What was chosen on the command line, ready to run. */
+export interface Chosen {
+  action: Action;
+  invocation: Invocation;
+}
+
+/**
+ * Builds the command tree. Parsing ends in `choose`, or in a CommanderError for help, version and wrong usage.
+ */
+export function buildProgram(
+  entries: readonly CommandEntry[],
+  version: string,
+  write: (text: string) => void,
+  choose: (chosen: () => Promise<Chosen>) => void,
+): Command {
+  const program = new Command("gsv")
+    .description("A personal AI agent on AWS: chat with it, lend it this machine, manage it.")
+    .version(version)
+    .helpCommand("help [command...]", "explain a command")
+    .exitOverride()
+    .configureOutput({ writeOut: write, writeErr: () => undefined, outputError: () => undefined })
+    .addHelpText(
+      "after",
+      "\nStart here:\n  gsv dev           try it on this machine\n  gsv init          use a gateway you have\n  gsv deploy        put your own on AWS",
+    );
+  for (const [flags, description] of globalOptions) program.addOption(new Option(flags, description));
+  for (const entry of entries) program.addCommand(commandOf(entry, program, choose));
+  return program;
+}
+
+function commandOf(
+  entry: CommandEntry,
+  program: Command,
+  choose: (chosen: () => Promise<Chosen>) => void,
+): Command {
+  const [name = "", ...parameters] = entry.name.split(" ");
+  const command = new Command(name).description(entry.summary).copyInheritedSettings(program);
+  for (const parameter of parameters) command.argument(parameter);
+  for (const [flags, description] of entry.options ?? []) command.option(flags, description);
+  const examples = entry.examples.map((example) => `  gsv ${example}`).join("\n");
+  command.addHelpText("after", `\nExample:\n${examples}\n\nOptions of every command: gsv --help`);
+  for (const child of entry.commands ?? []) command.addCommand(commandOf(child, program, choose));
+  const { load } = entry;
+  if (load)
+    command.action((..._received: unknown[]) => {
+      const args = command.processedArgs.flat().filter((arg): arg is string => typeof arg === "string");
+      choose(async () => ({ action: await load(), invocation: { args, options: command.opts() } }));
+    });
+  return command;
+}
+
+/** The words of a command line that name a command, as far as there is one: `session set` of `session set x y`. */
+export function commandPath(argv: readonly string[], entries: readonly CommandEntry[]): string[] {
+  const [word, ...rest] = argv.filter((arg) => !arg.startsWith("-"));
+  const entry = entries.find(({ name }) => word !== undefined && name.split(" ")[0] === word);
+  return word === undefined || entry === undefined ? [] : [word, ...commandPath(rest, entry.commands ?? [])];
+}

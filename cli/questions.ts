@@ -1,0 +1,48 @@
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { Failure } from "./failure.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Asks one question on standard error, so that standard output stays the command's result. */
+export async function ask(terminal: Terminal, question: string, preset = ""): Promise<string> {
+  const shown = preset === "" ? question : `${question} [${preset}]`;
+  return (await answerTo(terminal, `${shown}: `, terminal.stderr)) || preset;
+}
+
+/** Asks without showing what is typed. */
+export async function askHidden(terminal: Terminal, question: string): Promise<string> {
+  terminal.stderr.write(`${question} (not shown): `);
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const answer = await answerTo(terminal, "", nowhere);
+  terminal.stderr.write("\n");
+  return answer;
+}
+
+/** Asks for a yes; anything else is a no. */
+export async function confirm(terminal: Terminal, question: string): Promise<boolean> {
+  return /^y(es)?$/i.test(await answerTo(terminal, `${question} [y/N] `, terminal.stderr));
+}
+
+async function answerTo(terminal: Terminal, question: string, output: Writable): Promise<string> {
+  const lines = createInterface({ input: terminal.stdin, output, terminal: terminal.stdin.isTTY === true });
+  const left = new Promise<never>((_resolve, reject) => {
+    const leave = () => reject(new Failure("cancelled", "cancelled; nothing was changed"));
+    lines.once("SIGINT", leave);
+    lines.once("close", leave);
+  });
+  left.catch(() => undefined);
+  try {
+    return (await Promise.race([lines.question(question), left])).trim();
+  } finally {
+    lines.close();
+  }
+}
+
+/** All of standard input, without the line break at its end. */
+export async function readAll(stdin: AsyncIterable<string | Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stdin) chunks.push(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
+  return Buffer.concat(chunks)
+    .toString("utf8")
+    .replace(/\r?\n$/, "");
+}

@@ -1,0 +1,34 @@
+import type { Readable, Writable } from "node:stream";
+
+/** What a command reads from, writes to and knows of its surroundings: the process's own, or a test's. */
+export interface Terminal {
+  stdin: Readable & { isTTY?: boolean; setRawMode?(raw: boolean): unknown };
+  stdout: Writable & { isTTY?: boolean; columns?: number };
+  stderr: Writable & { isTTY?: boolean };
+  env: Record<string, string | undefined>;
+  cwd: string;
+}
+
+export function processTerminal(): Terminal {
+  const { stdin, stdout, stderr, env } = process;
+  return { stdin, stdout, stderr, env, cwd: process.cwd() };
+}
+
+/** True when a person sits at both ends, so that questions can be asked. */
+export function isInteractive(terminal: Terminal): boolean {
+  return terminal.stdin.isTTY === true && terminal.stdout.isTTY === true;
+}
+
+/** Terminal styles; without a terminal, or with NO_COLOR set, they leave text as it is. */
+export interface Style {
+  dim(text: string): string;
+  bold(text: string): string;
+  red(text: string): string;
+}
+
+export function styleOf(terminal: Terminal, stream: { isTTY?: boolean }): Style {
+  const on = stream.isTTY === true && !terminal.env.NO_COLOR && terminal.env.TERM !== "dumb";
+  const style = (open: number, close: number) => (text: string) =>
+    on && text !== "" ? `\u001b[${open}m${text}\u001b[${close}m` : text;
+  return { dim: style(2, 22), bold: style(1, 22), red: style(31, 39) };
+}

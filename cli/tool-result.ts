@@ -1,0 +1,27 @@
+/**
+ * What a tool returned, for a person: text as it is, text blocks joined, an image named, a command's output with its
+ * exit code when that is not 0, anything else as indented JSON.
+ */
+export function toolResultText(result: unknown): string {
+  if (typeof result === "string") return result;
+  if (!isObject(result)) return JSON.stringify(result, null, 2) ?? "";
+  if (Array.isArray(result.content)) return result.content.map(blockText).join("\n");
+  if (typeof result.output === "string" && typeof result.status === "string") {
+    const { exitCode } = result;
+    const ending =
+      result.status === "completed" && exitCode === 0 ? "" : `(${result.status}, exit code ${exitCode})`;
+    return [result.output.replace(/\n$/, ""), ending].filter((part) => part !== "").join("\n");
+  }
+  if (typeof result.content === "string") return result.content;
+  return JSON.stringify(result, null, 2);
+}
+
+function blockText(block: unknown): string {
+  if (!isObject(block)) return String(block);
+  if (typeof block.text === "string") return block.text;
+  return block.type === "image" ? `(image, ${block.mimeType})` : JSON.stringify(block);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

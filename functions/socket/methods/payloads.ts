@@ -1,0 +1,8 @@
+import type { MethodTable } from "../gateway.ts";
+
+export const payloadMethods: Pick<MethodTable, "payload.upload"> = {
+  "payload.upload": {
+    modes: ["client", "node", "channel"],
+    handle: async ({ payloads }, { bytes }, { caller }) => payloads.reserve(caller.connectionId, bytes),
+  },
+};

@@ -1,0 +1,13 @@
+import type { Channels } from "./channel.ts";
+import { createDiscord } from "./discord.ts";
+import { createSlack } from "./slack.ts";
+import { createTelegram } from "./telegram.ts";
+import { createWhatsapp } from "./whatsapp.ts";
+
+/** Every platform there is: one line each. */
+export const channels: Channels = {
+  telegram: createTelegram(),
+  whatsapp: createWhatsapp(),
+  slack: createSlack(),
+  discord: createDiscord(),
+};

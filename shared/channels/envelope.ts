@@ -1,0 +1,27 @@
+import { localTime } from "../workspace/clock.ts";
+import type { InboundMessage } from "./channel.ts";
+
+/** Longest name that is shown, in characters. */
+const maxName = 64;
+
+/**
+ * The line that the model sees ahead of a message (protocol: "Messages from channels"):
+ * `[telegram · 2026-03-04 17:05]`, and who wrote it where others may write too: `[telegram · 2026-03-04 17:05 · Ann]`.
+ * @param timezone the user's, an IANA name
+ */
+export function envelope(
+  channel: string,
+  { timestamp, peer, sender }: Pick<InboundMessage, "timestamp" | "peer" | "sender">,
+  timezone: string,
+): string {
+  const { date, time } = localTime(timestamp, timezone);
+  const parts = [channel, `${date} ${time}`];
+  if (peer.kind !== "dm") parts.push(plainName(sender.name) || plainName(sender.handle) || sender.id);
+  return `[${parts.join(" · ")}]`;
+}
+
+/** People choose their names: none may look like a part of the envelope or of the text behind it. */
+function plainName(name = ""): string {
+  const plain = name.replace(/[[\]·\p{Cc}\p{Bidi_Control}\s]+/gu, " ").trim();
+  return [...plain].slice(0, maxName).join("").trimEnd();
+}

@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Configuration } from "../configuration/schema.ts";
+import { log } from "../log.ts";
+import { type Intake, type IntakeReply, takeMessage } from "../session/intake.ts";
+import { routeInbound } from "../session/routing.ts";
+import { type Access, checkAccess } from "./access.ts";
+import { ownValue } from "./account.ts";
+import type { ChannelAddress, ChannelOrigin, ChannelSender, InboundMessage } from "./channel.ts";
+import { envelope } from "./envelope.ts";
+import { closeReceipt, openReceipt } from "./inbound-receipt.ts";
+
+/** The longest that showing "typing" holds up the answer to the platform, in milliseconds. */
+const typingMs = 300;
+
+/** What taking in messages of channels needs. */
+export interface Inbound extends Intake {
+  sender: ChannelSender;
+}
+
+/** What became of a message. */
+export type InboundOutcome =
+  /** `answer`: what the sender is to be told, where it was left to the caller. */
+  | { status: IntakeReply["status"]; sessionKey: string; answer?: string }
+  /** Dealt with before. */
+  | { status: "duplicate" }
+  /** Not for the agent: nothing was stored, and nobody is told. */
+  | { status: "blocked"; reason: Extract<Access, { allowed: false }>["reason"] | "not mentioned" };
+
+/**
+ * Takes a message of a channel to its session, once, however often and at whatever moment it is repeated. What a
+ * command answers is sent back at once; everything else the agent answers.
+ * @param message from a request that was verified
+ * @param isShown the sender is shown what the platform's call is answered: the answer to a command is left for that
+ * @throws when it is to be delivered again: an intake that failed half way is then made whole
+ */
+export async function takeInbound(
+  inbound: Inbound,
+  address: ChannelAddress,
+  message: InboundMessage,
+  isShown = false,
+): Promise<InboundOutcome> {
+  const configuration = await inbound.configuration.load();
+  const refusal = findRefusal(configuration, address, message);
+  if (refusal) return { status: "blocked", reason: refusal };
+  const event = { ...address, eventId: message.eventId };
+  if (!(await openReceipt(inbound.table, event, inbound.now()))) return { status: "duplicate" };
+  const { sessionKey } = routeInbound({ ...address, ...message }, configuration);
+  const id = `${address.channel}:${address.accountId}:${message.eventId}`;
+  const { peer, messageId: replyToId, context } = message;
+  const origin: ChannelOrigin = {
+    kind: "channel",
+    ...address,
+    peer,
+    replyToId,
+    ...(context ? { context } : {}),
+  };
+  const reply = await takeMessage(inbound, sessionKey, {
+    id,
+    text: message.text,
+    envelope: envelope(address.channel, message, configuration.userTimezone),
+    origin,
+  });
+  const answer = answerOf(reply);
+  if (answer !== undefined && !isShown) await send(inbound.sender, origin, `${id}:reply`, answer);
+  await closeReceipt(inbound.table, event);
+  if (reply.status === "started") await Promise.race([inbound.sender.typing(origin), sleep(typingMs)]);
+  return { status: reply.status, sessionKey, ...(answer !== undefined && isShown ? { answer } : {}) };
+}
+
+type Refusal = Extract<InboundOutcome, { status: "blocked" }>["reason"];
+
+function findRefusal(
+  { channels }: Configuration,
+  { channel }: ChannelAddress,
+  message: InboundMessage,
+): Refusal | undefined {
+  if (message.peer.kind !== "dm" && !message.wasMentioned) return "not mentioned";
+  const access = checkAccess(ownValue(channels, channel), message);
+  return access.allowed ? undefined : access.reason;
+}
+
+/** What the sender is told besides the agent's answer. */
+function answerOf(reply: IntakeReply): string | undefined {
+  const response = "response" in reply ? reply.response : undefined;
+  const error = "error" in reply ? reply.error : undefined;
+  return response ?? error;
+}
+
+/** An answer that cannot be delivered is not tried for ever. */
+async function send(sender: ChannelSender, origin: ChannelOrigin, id: string, text: string): Promise<void> {
+  const delivered = await sender.deliver(origin, id, text);
+  if (!delivered.ok)
+    log("channel.undelivered", { deliveryId: id, channel: origin.channel, reason: delivered.reason });
+}

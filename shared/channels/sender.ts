@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Secrets } from "../aws/secrets.ts";
+import type { Table } from "../aws/table.ts";
+import type { ConfigurationStore } from "../configuration/store.ts";
+import { log, logError } from "../log.ts";
+import { findAccount, ownValue } from "./account.ts";
+import {
+  type Channel,
+  type ChannelAccount,
+  type ChannelOrigin,
+  type ChannelSender,
+  type Channels,
+  type OutboundMessage,
+  type SendOutcome,
+  sendTimeoutMs,
+} from "./channel.ts";
+import { channels as allChannels } from "./channels.ts";
+import { claimPart, extendClaim, type PartId, recordFailed, recordSent } from "./outbound-receipt.ts";
+import { splitText } from "./split.ts";
+
+/** How often one part is tried before the delivery is given up. */
+const maxTries = 3;
+
+/** The longest wait between two tries, in milliseconds: a platform that asks for more gets none. */
+const maxWaitMs = 15_000;
+
+/** The wait before the second try where the platform named none; doubled for the next. */
+const firstWaitMs = 1000;
+
+/** A claim outlives one call to the platform by this much. */
+const claimMs = sendTimeoutMs + 5000;
+
+/** How often a part that somebody else is sending is looked at. */
+const lookEveryMs = 250;
+
+export interface SenderOptions {
+  table: Table;
+  secrets: Pick<Secrets, "get">;
+  configuration: Pick<ConfigurationStore, "load">;
+  /** Epoch ms. */
+  now: () => number;
+  channels?: Channels;
+  /** Waits that many milliseconds. */
+  wait?: (ms: number) => Promise<unknown>;
+}
+
+type Tools = Required<SenderOptions>;
+type Delivered = { ok: true } | { ok: false; reason: string };
+type Target = { ok: true; channel: Channel; account: ChannelAccount } | { ok: false; reason: string };
+
+/**
+ * Delivers to channels with a receipt for every part, so that a repeat sends only what was not sent. One case cannot be
+ * known: a crash, or a lost connection, between the platform's taking a part and our hearing of it. Such a part is
+ * sent again (`channel.resend`, `channel.retry` in the log), rather than lost.
+ */
+export function createChannelSender(options: SenderOptions): ChannelSender {
+  const tools: Tools = { channels: allChannels, wait: sleep, ...options };
+  return {
+    async deliver(origin, id, text) {
+      const target = await findTarget(tools, origin);
+      if (!target.ok) return target;
+      const { channel } = target;
+      const { peer, replyToId, context } = origin;
+      const encoded = channel.encode?.(text) ?? text;
+      for (const [part, partText] of splitText(encoded, channel.maxText).entries()) {
+        const message: OutboundMessage = { peer, text: partText, ...(context ? { context } : {}) };
+        if (part === 0 && replyToId !== undefined) message.replyToId = replyToId;
+        const delivered = await deliverPart(tools, target, { deliveryId: id, part }, message);
+        if (!delivered.ok) return delivered;
+      }
+      return { ok: true };
+    },
+    async typing(origin) {
+      if (origin.kind !== "channel") return;
+      try {
+        const target = await findTarget(tools, origin);
+        if (target.ok) await target.channel.typing(target.account, origin);
+      } catch (error) {
+        logError("channel.typing.failed", error, { channel: origin.channel, accountId: origin.accountId });
+      }
+    },
+  };
+}
+
+async function findTarget(
+  tools: Tools,
+  { channel: name, accountId }: Pick<ChannelOrigin, "channel" | "accountId">,
+): Promise<Target> {
+  const channel = ownValue(tools.channels, name);
+  if (!channel) return { ok: false, reason: `there is no channel ${name}` };
+  const found = await findAccount(channel, accountId, await tools.configuration.load(), tools.secrets);
+  if (!found.ok) return { ok: false, reason: `${name}/${accountId}: ${found.reason}` };
+  return { ok: true, channel, account: found.account };
+}
+
+async function deliverPart(
+  tools: Tools,
+  target: Extract<Target, { ok: true }>,
+  id: PartId,
+  message: OutboundMessage,
+): Promise<Delivered> {
+  for (;;) {
+    const now = tools.now();
+    const claimed = await claimPart(tools.table, id, now + claimMs, now);
+    if (claimed.state === "sent") return { ok: true };
+    if (claimed.state === "failed") return { ok: false, reason: claimed.reason };
+    if (claimed.state === "busy") {
+      await tools.wait(lookEveryMs);
+      continue;
+    }
+    if (claimed.again) log("channel.resend", logFields(target, id));
+    const delivered = await sendClaimed(tools, target, id, claimed.claim, message);
+    if (delivered !== "claim lost") return delivered;
+  }
+}
+
+/** Sends a part, again where that may help, and writes down what became of it. */
+async function sendClaimed(
+  tools: Tools,
+  target: Extract<Target, { ok: true }>,
+  id: PartId,
+  claim: string,
+  message: OutboundMessage,
+): Promise<Delivered | "claim lost"> {
+  const { table, now, wait } = tools;
+  for (let tries = 1; ; tries++) {
+    const outcome = await target.channel.send(target.account, message);
+    if (outcome.status === "sent") {
+      await recordSent(table, id, outcome.messageId);
+      log("channel.sent", { ...logFields(target, id), tries });
+      return { ok: true };
+    }
+    const { reason } = outcome;
+    const waitMs = waitBefore(outcome, tries);
+    if (waitMs === undefined) {
+      await recordFailed(table, id, claim, reason);
+      log("channel.failed", { ...logFields(target, id), tries, reason });
+      return { ok: false, reason };
+    }
+    log("channel.retry", { ...logFields(target, id), tries, waitMs, reason });
+    const until = now() + waitMs + claimMs;
+    if (!(await extendClaim(table, id, claim, until))) return "claim lost";
+    await wait(waitMs);
+    // A function that was frozen meanwhile may wake up when the part is somebody else's.
+    if (now() + sendTimeoutMs > until) return "claim lost";
+  }
+}
+
+/** How long to wait for the next try; undefined where there is to be none. */
+function waitBefore(outcome: Exclude<SendOutcome, { status: "sent" }>, tries: number): number | undefined {
+  if (outcome.status === "failed" || tries >= maxTries) return undefined;
+  const waitMs = outcome.retryAfterMs ?? firstWaitMs * 2 ** (tries - 1);
+  return waitMs > maxWaitMs ? undefined : waitMs;
+}
+
+function logFields({ channel, account }: Extract<Target, { ok: true }>, { deliveryId, part }: PartId) {
+  return { channel: channel.name, accountId: account.accountId, deliveryId, part };
+}

@@ -1,0 +1,41 @@
+import * as v from "valibot";
+import type { ChannelAccount } from "./channel.ts";
+import { baseUrlOf, callPlatform, isPassing, plainReason } from "./platform-call.ts";
+
+/** What the Bot API answers (https://core.telegram.org/bots/api#making-requests), classified. */
+export type BotApiAnswer =
+  | { ok: true; result: unknown }
+  | { ok: false; retryable: boolean; reason: string; retryAfterMs?: number };
+
+const answerSchema = v.object({
+  ok: v.boolean(),
+  result: v.optional(v.unknown()),
+  description: v.optional(v.string()),
+  parameters: v.optional(v.object({ retry_after: v.optional(v.number()) })),
+});
+
+/**
+ * Calls a method of the Bot API as the account's bot. Does not throw: what keeps the call from an answer is a
+ * retryable failure. The token, which is a part of the address, stays out of every reason.
+ */
+export async function callBotApi(
+  account: ChannelAccount,
+  method: string,
+  params: object,
+): Promise<BotApiAnswer> {
+  const token = account.secrets.botToken ?? "";
+  const baseUrl = baseUrlOf(account, "https://api.telegram.org");
+  const called = await callPlatform(`${baseUrl}/bot${token}/${method}`, { body: params });
+  if (!called.answered) return { ok: false, retryable: true, reason: called.reason };
+  const { status, body } = called;
+  const parsed = v.safeParse(answerSchema, body);
+  const answer = parsed.success ? parsed.output : undefined;
+  if (status === 200 && answer?.ok) return { ok: true, result: answer.result };
+  const seconds = answer?.parameters?.retry_after;
+  return {
+    ok: false,
+    retryable: isPassing(status),
+    reason: plainReason(`${status} ${answer?.description ?? "without a description"}`, token),
+    ...(status === 429 && seconds !== undefined ? { retryAfterMs: seconds * 1000 } : {}),
+  };
+}

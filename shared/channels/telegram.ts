@@ -1,0 +1,81 @@
+import * as v from "valibot";
+import type { Peer } from "../session/state.ts";
+import {
+  type Channel,
+  type ChannelAccount,
+  type OutboundMessage,
+  refused,
+  type SendOutcome,
+} from "./channel.ts";
+import { failedSend } from "./platform-call.ts";
+import { isSameSecret } from "./signature.ts";
+import { callBotApi } from "./telegram-api.ts";
+import { parseUpdate, readMessage } from "./telegram-update.ts";
+
+/** The secret that setWebhook was given (https://core.telegram.org/bots/api#setwebhook). */
+const secretHeader = "x-telegram-bot-api-secret-token";
+
+/** Telegram, by a bot's webhook and the Bot API (https://core.telegram.org/bots/api). */
+export function createTelegram(): Channel {
+  // A bot's username is asked for once by a warm function, and only when a room makes it matter.
+  const usernames = new Map<string, string>();
+  return {
+    name: "telegram",
+    maxText: 4096,
+    requiredSecrets: ["botToken", "webhookSecret"],
+    requiredSettings: [],
+    async receive({ method, headers, body }, account) {
+      if (method !== "POST") return refused(405, "only POST");
+      if (!isSameSecret(headers[secretHeader], account.secrets.webhookSecret))
+        return refused(401, "wrong secret");
+      const update = parseUpdate(body);
+      if (!update) return refused(400, "not an update of the Bot API");
+      const message = await readMessage(update, {
+        id: Number(account.secrets.botToken?.split(":")[0]),
+        username: () => findUsername(usernames, account),
+      });
+      return { status: "messages", messages: message ? [message] : [] };
+    },
+    send,
+    async typing(account, { peer }) {
+      await callBotApi(account, "sendChatAction", { ...chatOf(peer), action: "typing" });
+    },
+  };
+}
+
+async function send(
+  account: ChannelAccount,
+  { peer, text, replyToId }: OutboundMessage,
+): Promise<SendOutcome> {
+  const answer = await callBotApi(account, "sendMessage", {
+    ...chatOf(peer),
+    text,
+    ...(peer.kind !== "dm" && replyToId !== undefined ? replyTo(replyToId) : {}),
+  });
+  if (answer.ok) {
+    const sent = v.safeParse(v.object({ message_id: v.number() }), answer.result);
+    return { status: "sent", ...(sent.success ? { messageId: String(sent.output.message_id) } : {}) };
+  }
+  return failedSend(answer.retryable, answer.reason, answer.retryAfterMs);
+}
+
+/** A message that was deleted meanwhile is still answered. */
+function replyTo(messageId: string) {
+  return { reply_parameters: { message_id: Number(messageId), allow_sending_without_reply: true } };
+}
+
+function chatOf({ id }: Peer) {
+  const [chat, thread] = id.split("/");
+  return { chat_id: chat, ...(thread === undefined ? {} : { message_thread_id: Number(thread) }) };
+}
+
+async function findUsername(usernames: Map<string, string>, account: ChannelAccount): Promise<string> {
+  const key = JSON.stringify([account.settings.apiBaseUrl, account.secrets.botToken]);
+  const known = usernames.get(key);
+  if (known !== undefined) return known;
+  const answer = await callBotApi(account, "getMe", {});
+  if (!answer.ok) throw new Error(`the bot's username is not known: ${answer.reason}`);
+  const { username } = v.parse(v.object({ username: v.string() }), answer.result);
+  usernames.set(key, username);
+  return username;
+}

@@ -1,0 +1,84 @@
+import { log } from "../log.ts";
+import {
+  type Channel,
+  type ChannelAccount,
+  type Destination,
+  type OutboundMessage,
+  type Received,
+  refused,
+  type SendOutcome,
+  type WebhookRequest,
+} from "./channel.ts";
+import { plainReason } from "./platform-call.ts";
+import { hmacSha256, isSameSecret } from "./signature.ts";
+import { callMessages, describeFailure } from "./whatsapp-api.ts";
+import { type MessageStatus, readNotification } from "./whatsapp-notification.ts";
+
+/** WhatsApp, by a business's webhook and the Cloud API (https://developers.facebook.com/documentation/business-messaging/whatsapp). */
+export function createWhatsapp(): Channel {
+  return {
+    name: "whatsapp",
+    maxText: 4096,
+    requiredSecrets: ["accessToken", "appSecret", "verifyToken"],
+    requiredSettings: ["phoneNumberId"],
+    async receive(request, account) {
+      if (request.method === "GET") return answerChallenge(request, account);
+      if (request.method !== "POST") return refused(405, "only GET and POST");
+      if (!isMetaSigned(request, account.secrets.appSecret)) return refused(401, "wrong signature");
+      const notification = readNotification(request.body, account.settings.phoneNumberId);
+      if (!notification) return refused(400, "not a notification of WhatsApp");
+      const { messages, statuses, skipped } = notification;
+      for (const status of statuses) logStatus(account, status);
+      if (skipped > 0) log("whatsapp.skipped", { accountId: account.accountId, messages: skipped });
+      return { status: "messages", messages };
+    },
+    send,
+    async typing(account, { replyToId }) {
+      if (replyToId === undefined) return;
+      const typing_indicator = { type: "text" };
+      await callMessages(account, { status: "read", message_id: replyToId, typing_indicator });
+    },
+  };
+}
+
+/** How Meta checks a webhook (https://developers.facebook.com/docs/graph-api/webhooks/getting-started#verification-requests). */
+function answerChallenge({ query }: WebhookRequest, { secrets }: ChannelAccount): Received {
+  const challenge = query["hub.challenge"];
+  const isAsked = query["hub.mode"] === "subscribe" && challenge !== undefined && challenge !== "";
+  const isKnown = isSameSecret(query["hub.verify_token"], secrets.verifyToken);
+  if (!isAsked || !isKnown) return refused(403, "wrong verify token");
+  return { status: "answered", httpStatus: 200, body: challenge, contentType: "text/plain" };
+}
+
+/** Whether Meta signed a request (https://developers.facebook.com/docs/graph-api/webhooks/getting-started#event-notifications). */
+export function isMetaSigned(
+  { headers, body }: Pick<WebhookRequest, "headers" | "body">,
+  appSecret: string | undefined,
+): boolean {
+  if (!appSecret) return false;
+  return isSameSecret(headers["x-hub-signature-256"], `sha256=${hmacSha256(appSecret, body)}`);
+}
+
+/** A message that was taken may still fail: WhatsApp tells so here, and nowhere else. */
+function logStatus({ accountId }: ChannelAccount, { messageId, status, error }: MessageStatus): void {
+  const reason = error && plainReason(describeFailure(error.code, error.title ?? "without a reason"));
+  log("whatsapp.status", { accountId, messageId, status, reason });
+}
+
+async function send(
+  account: ChannelAccount,
+  { peer, text, replyToId }: OutboundMessage,
+): Promise<SendOutcome> {
+  return callMessages(account, {
+    recipient_type: "individual",
+    ...recipientOf(peer),
+    ...(replyToId === undefined ? {} : { context: { message_id: replyToId } }),
+    type: "text",
+    text: { preview_url: false, body: text },
+  });
+}
+
+/** Who has a username in place of a number is written to by the id that the business knows them by. */
+function recipientOf({ id }: Destination["peer"]): { to: string } | { recipient: string } {
+  return /^\+?\d+$/.test(id) ? { to: id } : { recipient: id };
+}

@@ -1,0 +1,167 @@
+import { pipeline, Readable } from "node:stream";
+import { createGunzip, createGzip } from "node:zlib";
+import { type Bucket, PreconditionFailed } from "../aws/bucket.ts";
+import type { Metadata } from "../aws/metadata.ts";
+import type { Table } from "../aws/table.ts";
+import type { Message } from "../protocol/messages.ts";
+import { agentIdOf } from "./key.ts";
+import { messageCount, type SessionState } from "./state.ts";
+import { streamMessages } from "./transcript.ts";
+
+/**
+ * Archives of conversations (storage layout, "Session Archives"): JSON lines, one message a line, gzip-compressed. Each is
+ * written once and never changed. The content type is that of a gzip file, without a content encoding: what is stored
+ * is what every client downloads, and `gzip -dc` reads it.
+ */
+const contentType = "application/gzip";
+
+/** Text is compressed in pieces of about this many characters. */
+const pieceLength = 64 * 1024;
+
+/** The archive of a whole conversation, written when its session is reset. */
+export function archiveKey(agentId: string, sessionId: string): string {
+  return `${sessionsPrefix(agentId)}${sessionId}.jsonl.gz`;
+}
+
+/** A part of a conversation, written when it is compacted. `at`: epoch ms. */
+export function partKey(agentId: string, sessionId: string, at: number): string {
+  return `${sessionsPrefix(agentId)}${sessionId}-part${at}.jsonl.gz`;
+}
+
+function sessionsPrefix(agentId: string): string {
+  return `agents/${agentId}/sessions/`;
+}
+
+/**
+ * Archives the live messages of a session that is being reset. Safe to repeat: an archive that is there stays as it is.
+ * @param at the archive's `archivedAt`, epoch ms; the same for each repeat
+ * @returns its key
+ */
+export async function archiveSession(
+  store: { table: Table; bucket: Bucket },
+  state: SessionState,
+  at: number,
+): Promise<string> {
+  const { sessionKey, sessionId, tokens } = state;
+  const agentId = agentIdOf(sessionKey);
+  const key = archiveKey(agentId, sessionId);
+  const metadata: Metadata = {
+    sessionKey,
+    sessionId,
+    agentId,
+    messageCount: String(messageCount(state)),
+    archivedAt: String(at),
+    inputTokens: String(tokens.input),
+    outputTokens: String(tokens.output),
+    totalTokens: String(tokens.total),
+  };
+  await writeArchive(store.bucket, key, metadata, streamMessages(store, state));
+  return key;
+}
+
+/**
+ * Archives messages that a compaction takes out of a session. Safe to repeat: an archive that is there stays as it is.
+ * @param at when the session was compacted, which names the part; epoch ms, the same for each repeat
+ * @returns its key
+ */
+export async function archivePart(
+  bucket: Bucket,
+  { sessionKey, sessionId }: Pick<SessionState, "sessionKey" | "sessionId">,
+  at: number,
+  messages: { count: number; stream: AsyncIterable<Message> | Iterable<Message> },
+): Promise<string> {
+  const agentId = agentIdOf(sessionKey);
+  const key = partKey(agentId, sessionId, at);
+  const metadata: Metadata = {
+    sessionKey,
+    sessionId,
+    agentId,
+    partNumber: String(at),
+    messageCount: String(messages.count),
+    archivedAt: String(at),
+  };
+  await writeArchive(bucket, key, metadata, messages.stream);
+  return key;
+}
+
+/**
+ * Compresses and uploads while messages are read. Only if there is no such archive yet: whoever writes it again, after a
+ * crash or because its session was taken over, has the same messages or, if they are being cleared, fewer.
+ */
+async function writeArchive(
+  bucket: Bucket,
+  key: string,
+  metadata: Metadata,
+  messages: AsyncIterable<Message> | Iterable<Message>,
+): Promise<void> {
+  // No file name and no time stand in the header, so that the same messages are the same bytes.
+  const gzip = createGzip();
+  // A failure of the messages ends the stream with their error, which the upload then throws.
+  pipeline(Readable.from(toLines(messages)), gzip, () => {});
+  try {
+    await bucket.putStream(key, gzip, { contentType, metadata, ifAbsent: true });
+  } catch (error) {
+    if (!(error instanceof PreconditionFailed && (await bucket.head(key)))) throw error;
+  } finally {
+    gzip.destroy();
+  }
+}
+
+async function* toLines(messages: AsyncIterable<Message> | Iterable<Message>): AsyncGenerator<string> {
+  let piece = "";
+  for await (const message of messages) {
+    piece += `${JSON.stringify(message)}\n`;
+    if (piece.length < pieceLength) continue;
+    yield piece;
+    piece = "";
+  }
+  if (piece !== "") yield piece;
+}
+
+/** The messages of an archive, in order, downloaded while they are read. @throws when there is none, or it is damaged */
+export async function* readArchive(bucket: Bucket, key: string): AsyncGenerator<Message> {
+  for await (const line of readArchiveLines(bucket, key)) yield JSON.parse(line) as Message;
+}
+
+/** As `readArchive`, as the lines of JSON that stand in the archive. */
+export async function* readArchiveLines(bucket: Bucket, key: string): AsyncGenerator<string> {
+  const object = await bucket.getStream(key);
+  if (!object) throw new Error(`there is no archive ${key}`);
+  const text = createGunzip();
+  pipeline(Readable.from(object.body), text, () => {});
+  // Cut at line feeds alone: JSON may hold the other characters that end lines in some readers.
+  let begun: Buffer[] = [];
+  for await (const chunk of text as AsyncIterable<Buffer>) {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      yield Buffer.concat([...begun, chunk.subarray(start, end)]).toString("utf8");
+      begun = [];
+      start = end + 1;
+    }
+    begun.push(chunk.subarray(start));
+  }
+  const last = Buffer.concat(begun).toString("utf8");
+  if (last !== "") yield last;
+}
+
+/** The archives of one conversation: its parts in order, and the whole once its session was reset. */
+export interface Archives {
+  parts: string[];
+  final?: string;
+}
+
+/** @param sessionId any text; one that cannot be a session's id has no archives */
+export async function findArchives(bucket: Bucket, agentId: string, sessionId: string): Promise<Archives> {
+  if (!/^[\w-]{1,64}$/.test(sessionId)) return { parts: [] };
+  const final = archiveKey(agentId, sessionId);
+  const partPrefix = `${sessionsPrefix(agentId)}${sessionId}-part`;
+  const { objects } = await bucket.list(`${sessionsPrefix(agentId)}${sessionId}`, "/");
+  const numbered = objects.flatMap(({ key }) => {
+    const [, number] = key.startsWith(partPrefix)
+      ? (/^(\d+)\.jsonl\.gz$/.exec(key.slice(partPrefix.length)) ?? [])
+      : [];
+    return number === undefined ? [] : [{ key, number: Number(number) }];
+  });
+  const parts = numbered.sort((a, b) => a.number - b.number).map(({ key }) => key);
+  return { parts, ...(objects.some(({ key }) => key === final) ? { final } : {}) };
+}

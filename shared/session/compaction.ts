@@ -1,0 +1,65 @@
+import { absent, any, atMost, below } from "../aws/expression.ts";
+import { ConditionFailed, type Key, type Table } from "../aws/table.ts";
+import { LeaseLost } from "./lease.ts";
+import type { TokenCount } from "./state.ts";
+
+/** What a model has made of the messages that a compaction takes out. */
+export interface CompactionText {
+  /** The message that stands for them. */
+  summary: string;
+  /** What goes into the daily memory file. */
+  memories?: string;
+  /** What the model calls took. */
+  tokens: TokenCount;
+}
+
+/** Leftovers of a compaction whose session was deleted go by themselves. Seconds. */
+const ttlSeconds = 7 * 24 * 3600;
+
+function textKey(sessionKey: string): Key {
+  return { pk: `S#${sessionKey}`, sk: "COMPACTION" };
+}
+
+/** The text of the compaction that began at `at`, if it is written already. */
+export async function readCompactionText(
+  table: Table,
+  sessionKey: string,
+  at: number,
+): Promise<CompactionText | undefined> {
+  const item = await table.get(textKey(sessionKey));
+  return item?.at === at ? (JSON.parse(String(item.body)) as CompactionText) : undefined;
+}
+
+/**
+ * Writes the text down before anything is done with it. The first text counts, so that whoever repeats a compaction after
+ * a crash archives and remembers the same.
+ * @returns the text that counts
+ * @throws LeaseLost when a later compaction has begun
+ */
+export async function putCompactionText(
+  table: Table,
+  sessionKey: string,
+  at: number,
+  text: CompactionText,
+): Promise<CompactionText> {
+  const expiresAt = Math.floor(at / 1000) + ttlSeconds;
+  const item = { ...textKey(sessionKey), at, expiresAt, body: JSON.stringify(text) };
+  try {
+    await table.put(item, any(absent("pk"), below("at", at)));
+    return text;
+  } catch (error) {
+    if (!(error instanceof ConditionFailed)) throw error;
+  }
+  const first = await readCompactionText(table, sessionKey, at);
+  if (!first) throw new LeaseLost(sessionKey);
+  return first;
+}
+
+/** Deletes the text of a compaction that is done: of the one that began at `at`, or an earlier one. */
+export async function deleteCompactionText(table: Table, sessionKey: string, at: number): Promise<void> {
+  try {
+    await table.delete(textKey(sessionKey), any(absent("pk"), atMost("at", at)));
+  } catch (error) {
+    if (!(error instanceof ConditionFailed)) throw error;
+  }
+}

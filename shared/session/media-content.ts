@@ -1,0 +1,82 @@
+import type { Bucket } from "../aws/bucket.ts";
+import { shownImageTypes } from "../image-type.ts";
+import { code, PeerError } from "../protocol/errors.ts";
+import type { ImageBlock, StoredMedia, TextBlock, UserMessage } from "../protocol/messages.ts";
+import { decodeMedia, type MediaTarget, storeMedia } from "./media.ts";
+import { essenceOf } from "./media-types.ts";
+
+/** The largest image that a model is shown, in bytes: 5 MB as base64, the least that a provider takes. */
+export const maxShownImageBytes = (5 * 1024 * 1024 * 3) / 4;
+
+/** What a user's message is made of: its text, then what came with it. Text alone stays a string. */
+export function userContent(text: string, media: readonly StoredMedia[]): UserMessage["content"] {
+  if (media.length === 0) return text;
+  return [...(text === "" ? [] : [{ type: "text", text } as const]), ...media.map(mediaBlock)];
+}
+
+/** An image that models take as an image; everything else as a note that says what it is. */
+export function mediaBlock(media: StoredMedia): ImageBlock | TextBlock {
+  const { type, mimeType, r2Key, size } = media;
+  const isShown = shownImageTypes.some((shown) => shown === mimeType) && size <= maxShownImageBytes;
+  if (type === "image" && isShown) return { type, mimeType, r2Key, size };
+  return { type: "text", text: noteOf(media) };
+}
+
+/**
+ * Stores the images of a tool's result (`{content: [text|image…]}`) and puts references in place of their base64. An
+ * image that cannot be stored becomes a note; a reference that the result brings along is not believed. Any other result
+ * is given back as it is. Safe to repeat.
+ */
+export async function storeResultImages(
+  bucket: Pick<Bucket, "put">,
+  { sessionKey, runId, callId }: { sessionKey: string; runId: string; callId: string },
+  result: unknown,
+  now: number,
+): Promise<unknown> {
+  const content = (result as { content?: unknown } | null | undefined)?.content;
+  if (!Array.isArray(content) || !content.some(isImage)) return result;
+  const stored = content.map(async (block: unknown, index) => {
+    if (!isImage(block)) return block;
+    const id = JSON.stringify([runId, callId, index]);
+    return storeImage(bucket, { sessionKey, id, now }, block);
+  });
+  return { ...(result as object), content: await Promise.all(stored) };
+}
+
+function isImage(block: unknown): block is { data?: unknown; mimeType?: unknown } {
+  return typeof block === "object" && block !== null && "type" in block && block.type === "image";
+}
+
+async function storeImage(
+  bucket: Pick<Bucket, "put">,
+  target: MediaTarget,
+  { data, mimeType }: { data?: unknown; mimeType?: unknown },
+): Promise<ImageBlock | TextBlock> {
+  try {
+    if (typeof data !== "string") throw new PeerError(code.badRequest, "data: missing");
+    const body = decodeMedia(data);
+    return mediaBlock(await storeMedia(bucket, target, { type: "image", mimeType: String(mimeType), body }));
+  } catch (error) {
+    if (!(error instanceof PeerError)) throw error;
+    return { type: "text", text: `[image left out: ${error.message}]` };
+  }
+}
+
+/** `[document: plan.pdf, application/pdf, 12.3 KB]`: a model knows that it is there, and does not see what is in it. */
+function noteOf({ type, filename, mimeType, size, duration, transcription }: StoredMedia): string {
+  const facts = [
+    filename?.replace(/[[\]]/g, "_"),
+    essenceOf(mimeType),
+    bytesText(size),
+    ...(duration === undefined ? [] : [`${Math.round(duration)} s`]),
+    ...(type === "image" ? [size > maxShownImageBytes ? "too large to be shown" : "cannot be shown"] : []),
+  ];
+  const note = `[${type}: ${facts.filter((fact) => fact).join(", ")}]`;
+  return transcription ? `${note}\nTranscription: ${transcription}` : note;
+}
+
+function bytesText(bytes: number): string {
+  if (bytes < 1024) return `${bytes} bytes`;
+  const kilobytes = bytes / 1024;
+  return kilobytes < 1024 ? `${kilobytes.toFixed(1)} KB` : `${(kilobytes / 1024).toFixed(1)} MB`;
+}

@@ -1,0 +1,55 @@
+import { code, PeerError } from "../protocol/errors.ts";
+import type { MediaAttachment } from "../protocol/messages.ts";
+
+/** The storage layout's table of extensions, by MIME type without its parameters. */
+const extensions = new Map([
+  ["image/jpeg", "jpg"],
+  ["image/png", "png"],
+  ["image/gif", "gif"],
+  ["image/webp", "webp"],
+  ["image/svg+xml", "svg"],
+  ["audio/ogg", "ogg"],
+  ["audio/opus", "opus"],
+  ["audio/mpeg", "mp3"],
+  ["audio/mp3", "mp3"],
+  ["audio/mp4", "m4a"],
+  ["audio/m4a", "m4a"],
+  ["audio/wav", "wav"],
+  ["audio/webm", "webm"],
+  ["audio/flac", "flac"],
+  ["video/mp4", "mp4"],
+  ["video/webm", "webm"],
+  ["video/quicktime", "mov"],
+  ["application/pdf", "pdf"],
+  ["application/msword", "doc"],
+  ["application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"],
+]);
+
+/** Longest MIME type with its parameters, in characters. */
+const maxLength = 255;
+
+/** `type/subtype` in the characters of RFC 6838, then parameters, which must be printable ASCII: it becomes a header. */
+const pattern = /^([a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*)\s*(;[\x20-\x7e]*)?$/i;
+
+/** The extension under which media of a type is stored; `bin` for types outside the table. */
+export function extensionOf(mimeType: string): string {
+  return extensions.get(essenceOf(mimeType)) ?? "bin";
+}
+
+/** A MIME type without its parameters, in lower case: `audio/ogg` of `audio/ogg; codecs=opus`. */
+export function essenceOf(mimeType: string): string {
+  return (mimeType.split(";")[0] ?? "").trim().toLowerCase();
+}
+
+/**
+ * A MIME type that can stand in a header, as it was given but for white space around it.
+ * @throws PeerError 400 for what is no MIME type, or does not belong to the kind of attachment
+ */
+export function checkMimeType(mimeType: string, kind: MediaAttachment["type"]): string {
+  const trimmed = mimeType.trim();
+  if (trimmed.length > maxLength || !pattern.test(trimmed))
+    throw new PeerError(code.badRequest, "mimeType: not a MIME type");
+  if (kind !== "document" && !essenceOf(trimmed).startsWith(`${kind}/`))
+    throw new PeerError(code.badRequest, `mimeType: ${essenceOf(trimmed)} is not of the type ${kind}`);
+  return trimmed;
+}

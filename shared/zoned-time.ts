@@ -1,0 +1,71 @@
+/** The calendar day (`YYYY-MM-DD`) that a clock in a timezone shows at an instant, in epoch milliseconds. */
+export function dayAt(epochMs: number, timezone: string): string {
+  return new Date(wallTimeAt(epochMs, timezone)).toISOString().slice(0, 10);
+}
+
+/** The calendar day `count` days after one, or before it. */
+export function addDays(day: string, count: number): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) + count * dayMs).toISOString().slice(0, 10);
+}
+
+/**
+ * The instant, in epoch milliseconds, at which a clock in a timezone first shows an hour of a day. Where clocks are set
+ * back over the hour, it is the first of the two; where they are set forward over it, the moment of the change.
+ * @param hour 0 to 23
+ */
+export function hourOfDay(day: string, hour: number, timezone: string): number {
+  const wall = Date.parse(`${day}T${String(hour).padStart(2, "0")}:00:00Z`);
+  // The offsets a day before and a day after bracket any change of clocks around the hour.
+  const offsets = [wall - dayMs, wall + dayMs].map((nearby) => wallTimeAt(nearby, timezone) - nearby);
+  const candidates = offsets.map((offset) => wall - offset).sort((a, b) => a - b);
+  const shown = candidates.find((candidate) => wallTimeAt(candidate, timezone) === wall);
+  if (shown !== undefined) return shown;
+  const [before = wall, after = wall] = candidates;
+  return changeBetween(before, after, (instant) => wallTimeAt(instant, timezone) >= wall);
+}
+
+const dayMs = 86_400_000;
+
+/** The first instant after `before`, and up to `after`, for which `holds` is true: it is false at the one, true at the other. */
+function changeBetween(before: number, after: number, holds: (instant: number) => boolean): number {
+  let [low, high] = [before, after];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (holds(middle)) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
+/** What a clock in a timezone shows, as if it were UTC: epoch milliseconds, to the second. */
+function wallTimeAt(epochMs: number, timezone: string): number {
+  const parts: Record<string, number> = {};
+  for (const { type, value } of formatIn(timezone).formatToParts(epochMs)) parts[type] = Number(value);
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** A timezone that is unknown is read as UTC, so that a session goes on. */
+function formatIn(timezone: string): Intl.DateTimeFormat {
+  const known = formats.get(timezone);
+  if (known) return known;
+  const fields = {
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  } as const;
+  let format: Intl.DateTimeFormat;
+  try {
+    format = new Intl.DateTimeFormat("en-US", { ...fields, timeZone: timezone });
+  } catch {
+    format = new Intl.DateTimeFormat("en-US", { ...fields, timeZone: "UTC" });
+  }
+  formats.set(timezone, format);
+  return format;
+}

@@ -1,0 +1,157 @@
+import { createHistory } from "../../functions/agent/history.ts";
+import { createMediaCache } from "../../functions/agent/media-cache.ts";
+import { createCallModel } from "../../functions/agent/model.ts";
+import { createPromptSource } from "../../functions/agent/prompt-source.ts";
+import type { Agent } from "../../functions/agent/agent.ts";
+import { holdSession } from "../../functions/agent/run.ts";
+import { set } from "../../shared/aws/expression.ts";
+import type { Item } from "../../shared/aws/table.ts";
+import { createBroadcast } from "../../shared/broadcast.ts";
+import { defaults } from "../../shared/configuration/defaults.ts";
+import type { Configuration } from "../../shared/configuration/schema.ts";
+import type { Message } from "../../shared/protocol/messages.ts";
+import { findArchives, readArchive } from "../../shared/session/archive.ts";
+import { appendEntry } from "../../shared/session/inbox.ts";
+import { agentIdOf } from "../../shared/session/key.ts";
+import { acquire, releaseIdle } from "../../shared/session/lease.ts";
+import { readSession } from "../../shared/session/sessions.ts";
+import { type InboxEntry, metaKey, type SessionState } from "../../shared/session/state.ts";
+import { readMessages, writeMessages } from "../../shared/session/transcript.ts";
+import { openWorkspace } from "../../shared/workspace/files.ts";
+import type { State } from "../support/state.ts";
+
+/** The process has died: no call of it gets through any more. */
+export class Killed extends Error {}
+
+/** A place where a process dies: after so many of its AWS calls. */
+export interface Life {
+  /** Calls that are still carried out. */
+  left: number;
+  /** Calls that were carried out. */
+  calls: string[];
+}
+
+export const immortal = (): Life => ({ left: Number.POSITIVE_INFINITY, calls: [] });
+
+/** Lets `life.left` calls through; the one after them and all later ones fail, whoever makes them. */
+function mortal<T extends object>(of: T, name: string, life: Life): T {
+  const wrap = ([method, call]: [string, unknown]) => {
+    if (typeof call !== "function") return [method, call];
+    return [
+      method,
+      async (...args: unknown[]) => {
+        if (life.left <= 0) throw new Killed();
+        life.left--;
+        life.calls.push(`${name}.${method}`);
+        const answer = await call.apply(of, args);
+        if (life.left <= 0) throw new Killed();
+        return answer;
+      },
+    ];
+  };
+  return Object.fromEntries(Object.entries(of).map(wrap)) as T;
+}
+
+export interface Bench {
+  configuration: Configuration;
+  /** Frames that were posted to connections. */
+  posted: { connectionId: string; frame: unknown }[];
+  /** Milliseconds that the clock has been set forward. */
+  later: number;
+  /** An agent as a cold start builds it. */
+  agent(life?: Life): Agent;
+  /** Writes a session with these messages, and nothing to do. */
+  seed(sessionKey: string, messages: readonly Message[], changes?: Partial<SessionState>): Promise<void>;
+  submit(sessionKey: string, entry: InboxEntry): Promise<void>;
+  /** Invokes the agent once. False when it was killed. The next one comes after the lease has run out. */
+  invoke(sessionKey: string, life?: Life): Promise<boolean>;
+  state(sessionKey: string): Promise<SessionState>;
+  live(sessionKey: string): Promise<Message[]>;
+  /** The messages of each part archive, oldest first. */
+  parts(sessionKey: string): Promise<Message[][]>;
+  /** Everything that the table holds of a session but META. */
+  items(sessionKey: string): Promise<Item[]>;
+}
+
+/** The agent's code over the DynamoDB and S3 of this machine, and a model server; the other services are silent. */
+export function openBench({ table, bucket }: State, model: Configuration["model"]): Bench {
+  const secrets = { get: async () => undefined, put: async () => {}, delete: async () => {} };
+  const bench: Bench = {
+    configuration: { ...structuredClone(defaults), model },
+    posted: [],
+    later: 0,
+    agent(life = immortal()) {
+      const now = () => Date.now() + bench.later;
+      const prompts = createPromptSource(mortal(bucket, "bucket", life));
+      const mortalTable = mortal(table, "table", life);
+      const sockets: Agent["sockets"] = {
+        async post(connectionId, frame) {
+          if (life.left <= 0) throw new Killed();
+          bench.posted.push({ connectionId, frame });
+          return "sent";
+        },
+        async close() {},
+      };
+      return {
+        table: mortalTable,
+        bucket: prompts.bucket,
+        sockets,
+        schedules: { once: async () => {} },
+        wake: async () => {},
+        configuration: { load: async () => bench.configuration } as Agent["configuration"],
+        broadcast: createBroadcast(mortalTable, sockets, now),
+        workspace: openWorkspace(prompts.bucket),
+        prompts,
+        history: createHistory({ table: mortalTable, bucket: prompts.bucket }),
+        callModel: createCallModel(secrets, createMediaCache(prompts.bucket)),
+        channels: { deliver: async () => ({ ok: true }), typing: async () => {} } as Agent["channels"],
+        now,
+      };
+    },
+    async seed(sessionKey, messages, changes = {}) {
+      await appendEntry(table, sessionKey, resetEntry, Date.now() + bench.later);
+      await table.update(metaKey(sessionKey), [set("inbox", []), set("inboxBytes", 0)]);
+      const held = (await acquire(table, sessionKey, "seed", Date.now() + bench.later))!;
+      for (let start = 0; start < messages.length; start += 25)
+        await writeMessages({ table, bucket }, held.lease, held.state.sessionId, start + 1, messages.slice(start, start + 25));
+      const steps = Object.entries({ head: messages.length, ...changes }).map(([name, value]) =>
+        set(name, value as never),
+      );
+      await releaseIdle(table, held.lease, steps);
+    },
+    async submit(sessionKey, entry) {
+      await appendEntry(table, sessionKey, entry, Date.now() + bench.later);
+    },
+    async invoke(sessionKey, life) {
+      try {
+        await holdSession(bench.agent(life), sessionKey, () => 900_000);
+        return true;
+      } catch (error) {
+        if (!(error instanceof Killed)) throw error;
+        return false;
+      } finally {
+        bench.later += 31_000;
+      }
+    },
+    state: async (sessionKey) => (await readSession(table, sessionKey))!,
+    live: async (sessionKey) => readMessages({ table, bucket }, await bench.state(sessionKey)),
+    async parts(sessionKey) {
+      const { sessionId } = await bench.state(sessionKey);
+      const { parts } = await findArchives(bucket, agentIdOf(sessionKey), sessionId);
+      return Promise.all(parts.map((key) => messagesOf(readArchive(bucket, key))));
+    },
+    async items(sessionKey) {
+      const items = await table.query({ pk: metaKey(sessionKey).pk });
+      return items.filter((item) => item.sk !== "META");
+    },
+  };
+  return bench;
+}
+
+async function messagesOf(archive: AsyncIterable<Message>): Promise<Message[]> {
+  const messages: Message[] = [];
+  for await (const message of archive) messages.push(message);
+  return messages;
+}
+
+const resetEntry: InboxEntry = { id: "seed", at: 0, origin: { kind: "client" }, kind: "reset", via: "method" };

@@ -1,0 +1,20 @@
+/** Prices in us-east-1, in US dollars, from the services' public price pages as of 2026-11. Free tiers are left out. */
+export const prices = {
+  /** API Gateway WebSocket: a message of up to 32 KB, either way. */
+  webSocketMessage: 1.0 / 1e6,
+  webSocketMinute: 0.25 / 1e6,
+  /** Lambda on arm64. */
+  lambdaGbSecond: 0.0000133334,
+  lambdaInvocation: 0.2 / 1e6,
+  /** DynamoDB on demand: a write unit (1 KB), a read unit (4 KB strongly consistent). */
+  dynamodbWrite: 0.625 / 1e6,
+  dynamodbRead: 0.125 / 1e6,
+  /** S3 standard: put, copy, post and list; get and the rest. */
+  s3Put: 0.005 / 1000,
+  s3Get: 0.0004 / 1000,
+  /** EventBridge Scheduler, without its 14 million free invocations a month. */
+  schedulerInvocation: 1.0 / 1e6,
+} as const;
+
+/** Memory of the functions, in GB: as the stack sets it. */
+export const memoryGb: Record<string, number> = { socket: 0.25, webhook: 0.25, timer: 0.25, agent: 0.5 };

@@ -1,0 +1,57 @@
+import type { Secrets } from "../../shared/aws/secrets.ts";
+import type { Table } from "../../shared/aws/table.ts";
+import type { ChannelOrigin } from "../../shared/channels/channel.ts";
+import { type ConfigurationStore, openConfiguration } from "../../shared/configuration/store.ts";
+import { type State, startState } from "../support/state.ts";
+import { startTelegramServer, type TelegramServer } from "../support/telegram-server.ts";
+
+export const webhookSecret = "the-secret_that-setWebhook-was-given";
+
+export interface ChannelState {
+  state: State;
+  table: Table;
+  secrets: Secrets;
+  configuration: ConfigurationStore;
+  telegram: TelegramServer;
+  close(): Promise<void>;
+}
+
+/** The table, the parameter store and a Bot API server, with one open Telegram account that is configured. */
+export async function startChannels(): Promise<ChannelState> {
+  const [state, telegram] = await Promise.all([startState(), startTelegramServer({ local: true })]);
+  const secrets = state.openSecrets("/gsv/test");
+  const configuration = openConfiguration(state.table, secrets);
+  const account = { botToken: telegram.token, webhookSecret, apiBaseUrl: telegram.url };
+  await configuration.set("channels.telegram", { dmPolicy: "open", accounts: { default: account } });
+  return {
+    state,
+    table: state.table,
+    secrets,
+    configuration,
+    telegram,
+    async close() {
+      await telegram.close();
+      await state.close();
+    },
+  };
+}
+
+export function originOf(kind: string, id: string, replyToId?: string): ChannelOrigin {
+  return { kind: "channel", channel: "telegram", accountId: "default", peer: { kind, id }, replyToId };
+}
+
+/** What stands around every step of a run that others can see: a write, a send. */
+export type Around = <T>(step: string, go: () => Promise<T>) => Promise<T>;
+
+/** A process that dies before or after its n-th step, and does nothing from then on. */
+export function deathAt(index: number, moment: "before" | "after"): Around {
+  let count = 0;
+  return async (_step, go) => {
+    const isHere = count === index;
+    if (count > index || (isHere && moment === "before")) throw new Error("the process died");
+    count++;
+    const result = await go();
+    if (isHere) throw new Error("the process died");
+    return result;
+  };
+}

@@ -1,0 +1,177 @@
+import { FunctionInstance } from "../../local/function-instance.ts";
+import {
+  FunctionError,
+  type FunctionHost,
+  type FunctionLog,
+  settingsOf,
+  stackFunctions,
+} from "../../local/host.ts";
+import { type ClockSettings, clockVariable } from "./clock.mjs";
+import type { Task } from "./task.ts";
+
+export interface ChaosHostOptions {
+  /** Environment of the processes, beside their access keys and clocks. */
+  env: Record<string, string>;
+  /** Path of a function's bundle. */
+  entry(functionName: string): string;
+  clock: ClockSettings;
+  /** How far the clock of the process with this number is ahead, in milliseconds. */
+  skewMs(worker: number): number;
+  /** Most processes of one function at a time; further events wait. */
+  maxInstances: number;
+  /** Every event gets a process of its own, which ends with it: each invocation is a cold start. */
+  fresh: boolean;
+  readTask(functionName: string, event: unknown): Task;
+  log: FunctionLog;
+}
+
+/** A function's process. */
+export interface Worker {
+  /** Counts from 0 over all functions. */
+  readonly number: number;
+  readonly functionName: string;
+  /** What it works on now, or worked on last. */
+  task: Task;
+  readonly killed: boolean;
+  /** Ends the process with SIGKILL. */
+  kill(): void;
+}
+
+/** Runs the bundles, each instance in a process that is known by an access key of its own. */
+export interface ChaosHost extends FunctionHost {
+  /** The process that signs with this key. */
+  workerOf(accessKeyId: string): Worker | undefined;
+  /** Processes of a function that work for a session at this moment. */
+  working(functionName: string, sessionKey: string): Worker[];
+}
+
+interface Pool {
+  living: Set<Process>;
+  idle: Process[];
+  waiting: { take(process: Process): void; fail(error: Error): void }[];
+}
+
+interface Process extends Worker {
+  instance: FunctionInstance;
+  busy: boolean;
+  killed: boolean;
+}
+
+const accessKeyOf = (functionName: string, number: number) => `CHAOS-${functionName}-${number}`;
+
+export function startChaosHost(options: ChaosHostOptions): ChaosHost {
+  const pools = new Map<string, Pool>();
+  const processes = new Map<string, Process>();
+  let started = 0;
+  let closed = false;
+
+  function poolOf(name: string): Pool {
+    const pool = pools.get(name) ?? { living: new Set(), idle: [], waiting: [] };
+    pools.set(name, pool);
+    return pool;
+  }
+
+  function start(name: string, pool: Pool, task: Task): Process {
+    const number = started++;
+    const accessKeyId = accessKeyOf(name, number);
+    const process = startProcess(options, name, number, accessKeyId, task);
+    processes.set(accessKeyId, process);
+    pool.living.add(process);
+    void process.instance.ended.then(() => {
+      processes.delete(accessKeyId);
+      pool.living.delete(process);
+      pool.idle = pool.idle.filter((other) => other !== process);
+      if (!closed) pool.waiting.shift()?.take(start(name, pool, task));
+    });
+    return process;
+  }
+
+  async function acquire(name: string, task: Task): Promise<Process> {
+    if (closed) throw hostClosed();
+    const pool = poolOf(name);
+    const idle = pool.idle.pop();
+    if (idle !== undefined) return idle;
+    if (pool.living.size < options.maxInstances) return start(name, pool, task);
+    return new Promise((take, fail) => pool.waiting.push({ take, fail }));
+  }
+
+  function release(name: string, process: Process): void {
+    const pool = poolOf(name);
+    process.busy = false;
+    if (!pool.living.has(process) || process.killed) return;
+    if (options.fresh) return process.instance.stop();
+    const next = pool.waiting.shift();
+    if (next) next.take(process);
+    else pool.idle.push(process);
+  }
+
+  return {
+    functions: Object.keys(stackFunctions),
+    async invoke(name, event) {
+      const settings = settingsOf(stackFunctions, name);
+      const task = options.readTask(name, event);
+      const process = await acquire(name, task);
+      process.task = task;
+      process.busy = true;
+      try {
+        return await process.instance.run(event, settings);
+      } finally {
+        release(name, process);
+      }
+    },
+    workerOf: (accessKeyId) => processes.get(accessKeyId),
+    working: (name, sessionKey) =>
+      [...poolOf(name).living].filter(({ busy, task }) => busy && task.sessionKey === sessionKey),
+    async close() {
+      closed = true;
+      for (const { waiting } of pools.values()) for (const { fail } of waiting.splice(0)) fail(hostClosed());
+      const left = [...processes.values()];
+      for (const { instance } of left) instance.stop();
+      await Promise.all(left.map(({ instance }) => instance.ended));
+    },
+  };
+}
+
+const preload = new URL("./clock.mjs", import.meta.url).href;
+
+function startProcess(
+  options: ChaosHostOptions,
+  functionName: string,
+  number: number,
+  accessKeyId: string,
+  task: Task,
+): Process {
+  const clock = { ...options.clock, skewMs: options.skewMs(number) };
+  const env = {
+    PATH: String(process.env.PATH),
+    ...options.env,
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    [clockVariable]: JSON.stringify(clock),
+  };
+  const { log } = options;
+  const entry = options.entry(functionName);
+  const instance = new FunctionInstance({
+    name: functionName,
+    entry,
+    env,
+    execArgv: ["--import", preload],
+    log,
+  });
+  const made: Process = {
+    number,
+    functionName,
+    task,
+    killed: false,
+    busy: true,
+    instance,
+    kill() {
+      made.killed = true;
+      instance.kill();
+    },
+  };
+  return made;
+}
+
+function hostClosed(): FunctionError {
+  return new FunctionError("Runtime.ExitError", "the host has been closed");
+}

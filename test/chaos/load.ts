@@ -1,0 +1,119 @@
+import { drawFor } from "./draw.ts";
+import { type FaultCounts, openFaults } from "./faults.ts";
+import { drawPlan, type MessagePlan } from "./plan.ts";
+import { sweepOften, untilQuiet } from "./settle.ts";
+import type { Setting } from "./setting.ts";
+import { judge, type Verdict } from "./verdict.ts";
+import { startWorld, type World } from "./world.ts";
+
+export interface LoadResult {
+  verdict: Verdict;
+  counts: FaultCounts & { cuts: number };
+  /** Where the functions' logs are kept; set when they are kept. */
+  logFile?: string;
+}
+
+/** Sessions at work at the same time, and messages of one. */
+const concurrentSessions = 8;
+const messagesPerSession = [3, 4, 5, 6] as const;
+
+const processesPerFunction = 5;
+/** How far clocks of processes are off, either way. Milliseconds. */
+const mostSkewMs = 10_000;
+/** When the last fault is over, everything has this long to come to rest. Milliseconds. */
+const settleMs = 600_000;
+
+/**
+ * Sessions under load, with faults of every kind at random, until so many processes have been killed.
+ * @param setting.deadline when it gives up, by the clock of the run
+ */
+export async function runLoad(setting: Setting, kills: number): Promise<LoadResult> {
+  const { seed, say } = setting;
+  const plans = new Map<string, MessagePlan>();
+  const planOf = (tag: string) => {
+    const plan = plans.get(tag) ?? drawPlan(seed, tag, 1);
+    plans.set(tag, plan);
+    return plan;
+  };
+  const faults = openFaults(seed, kills);
+  const world = await startWorld({
+    ...setting,
+    interceptor: faults.interceptor,
+    invocations: { duplicate: faults.duplicate, delayMs: faults.delayMs },
+    skewMs: (worker) => Math.round(drawFor(seed, "skew", worker).between(-mostSkewMs, mostSkewMs)),
+    restless: true,
+    fresh: false,
+    maxInstances: processesPerFunction,
+    clients: 3,
+    planOf,
+    repeats: (tag) => {
+      const draw = drawFor(seed, "repeat", tag);
+      return draw.chance(0.15) ? draw : undefined;
+    },
+    onKillInCall(sessionKey, host) {
+      for (const worker of host.working("agent", sessionKey)) faults.killAgent(worker);
+    },
+    onProgress: faults.progress,
+  });
+  const endSweeps = sweepOften(world);
+  const cuts = () => world.wires.reduce((sum, wire) => sum + wire.cuts(), 0);
+  const progress = setInterval(() => {
+    const { kills: killed } = faults.counts;
+    say(`${killed} of ${kills} kills, ${world.records.size} messages, ${world.model.count()} model calls, ${cuts()} cuts`);
+  }, 60_000);
+  let kept = true;
+  try {
+    await sendUntil(world, setting, () => faults.counts.kills >= kills);
+    faults.stop();
+    for (const wire of world.wires) wire.calm();
+    await untilQuiet(world, settleMs);
+    const verdict = await judgeWorld(world, planOf);
+    kept = setting.keep || Object.values(verdict.findings).some((found) => found.length > 0);
+    return { verdict, counts: { ...faults.counts, cuts: cuts() }, ...(kept ? { logFile: world.logFile } : {}) };
+  } finally {
+    clearInterval(progress);
+    endSweeps();
+    await world.close(kept);
+  }
+}
+
+/** What the table, the model, the nodes and the clients have to say. */
+export async function judgeWorld(world: World, planOf: (tag: string) => MessagePlan): Promise<Verdict> {
+  const { table, journal, records } = world;
+  const carriedOut = world.nodes.flatMap((node) => node.carriedOut);
+  const verdict = await judge({ table, journal, records, planOf, carriedOut });
+  verdict.findings.invalidTranscripts.push(...world.model.faults());
+  verdict.findings.stuck.push(...[...world.clients, ...world.nodes].flatMap((peer) => peer.ends));
+  return verdict;
+}
+
+async function sendUntil(world: World, { seed, deadline }: Setting, enough: () => boolean): Promise<void> {
+  let next = 0;
+  const slot = async () => {
+    while (!enough()) await sendSession(world, seed, next++);
+  };
+  const work = Promise.all(Array.from({ length: concurrentSessions }, slot));
+  await within(work, deadline, () => `gave up: ${world.records.size} messages were sent and some have no end`);
+}
+
+/** One session: a few messages, some while the ones before are still at work, from any of the clients. */
+async function sendSession({ clients }: World, seed: number, number: number): Promise<void> {
+  const name = `s${String(number).padStart(4, "0")}`;
+  const draw = drawFor(seed, "session", name);
+  const ends: Promise<void>[] = [];
+  for (let i = 0; i < draw.pick(messagesPerSession); i++) {
+    ends.push(draw.pick(clients).send(`agent:main:${name}`, `${name}-m${i}`));
+    if (draw.chance(0.5)) await Promise.all(ends);
+    else await new Promise((resolve) => setTimeout(resolve, draw.between(0, 15_000)));
+  }
+  await Promise.all(ends);
+}
+
+/** @throws Error with `what` when the deadline comes first */
+export async function within<T>(work: Promise<T>, deadline: number, what: () => string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(what())), deadline - Date.now());
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,55 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { bundleFunction, bundleTarget } from "../../infra/bundle.ts";
+import { functionNames } from "../../infra/permissions.ts";
+import { installClock } from "./clock.mjs";
+import { type ChaosOptions, readOptions, usage } from "./options.ts";
+import { report } from "./report.ts";
+
+const startedAt = Date.now();
+
+function say(line: string): void {
+  process.stderr.write(`[${Math.round(performance.now() / 1000)} s] ${line}\n`);
+}
+
+async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2));
+  const bundles = await mkdtemp(join(tmpdir(), "gsv-chaos-bundles-"));
+  try {
+    await build(bundles);
+    const clock = { speed: options.speed, base: startedAt };
+    installClock(clock);
+    const deadline = Date.now() + options.minutes * 60_000 * options.speed;
+    process.exitCode = await run(options, { seed: options.seed, clock, bundles, deadline, keep: options.keep, say });
+  } finally {
+    await rm(bundles, { recursive: true, force: true });
+  }
+}
+
+/** Loaded only now, with the clock in place. */
+async function run(options: ChaosOptions, setting: Parameters<typeof report>[1]): Promise<number> {
+  const { enumerate, every, kills } = options;
+  if (enumerate) {
+    const { runEnumeration } = await import("./enumerate.ts");
+    return report(options, setting, await runEnumeration(setting, every));
+  }
+  const { runLoad } = await import("./load.ts");
+  return report(options, setting, await runLoad(setting, kills));
+}
+
+async function build(folder: string): Promise<void> {
+  const root = resolve(import.meta.dirname, "../..");
+  const make = (name: (typeof functionNames)[number]) =>
+    bundleFunction({
+      entry: bundleTarget(root, name).entry,
+      outDir: join(folder, name),
+      metaFile: join(folder, "meta", `${name}.json`),
+    });
+  await Promise.all(functionNames.map(make));
+}
+
+await main().catch((error: Error) => {
+  process.stderr.write(`${error.message}\n\n${usage}\n`);
+  process.exitCode = 2;
+});

@@ -1,0 +1,30 @@
+import type { ChaosOptions } from "./options.ts";
+import type { Setting } from "./setting.ts";
+import type { Findings, Verdict } from "./verdict.ts";
+
+/** What a mode has to report. */
+export interface ChaosResult {
+  verdict: Verdict;
+  counts: { kills: number; [kind: string]: number };
+  logFile?: string;
+}
+
+const mostShown = 40;
+
+/** Prints the result. @returns the exit code: 0 when nothing was found */
+export function report(
+  { json, speed }: ChaosOptions,
+  { seed, say }: Setting,
+  { verdict, counts, logFile }: ChaosResult,
+): number {
+  const { findings, sessions, sent, answered } = verdict;
+  const kinds = Object.keys(findings) as (keyof Findings)[];
+  for (const kind of kinds) for (const found of findings[kind].slice(0, mostShown)) say(`${kind}: ${found}`);
+  const bad = Object.fromEntries(kinds.map((kind) => [kind, findings[kind].length]));
+  const { kills, ...faults } = counts;
+  const result = { kills, sessions, sent, answered, ...bad, seed, speed, faults };
+  if (logFile) say(`what the functions logged: ${logFile}`);
+  const lines = Object.entries(result).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  process.stdout.write(json ? `${JSON.stringify(result)}\n` : `${lines.join("\n")}\n`);
+  return kinds.some((kind) => findings[kind].length > 0) ? 1 : 0;
+}

@@ -1,0 +1,122 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { commands } from "../../cli/commands.ts";
+import type { CommandEntry } from "../../cli/program.ts";
+import { gsv } from "./run-gsv.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+function withPaths(entries: readonly CommandEntry[], before: string[] = []): [string, CommandEntry][] {
+  return entries.flatMap((entry): [string, CommandEntry][] => {
+    const path = [...before, entry.name.split(" ")[0] ?? ""];
+    return [[path.join(" "), entry], ...withPaths(entry.commands ?? [], path)];
+  });
+}
+
+describe("the command line", () => {
+  it("shows its commands when called without arguments", async () => {
+    const run = await gsv([]);
+    expect(run.code).toBe(0);
+    for (const { name } of commands) expect(run.stdout).toContain(name.split(" ")[0]);
+  });
+
+  it.each(withPaths(commands))("explains `%s` with an example", async (path, entry) => {
+    const run = await gsv([...path.split(" "), "--help"]);
+    expect(run.code).toBe(0);
+    expect(run.stdout).toContain(`Usage: gsv ${path}`);
+    for (const example of entry.examples) expect(run.stdout).toContain(`gsv ${example}`);
+  });
+
+  it.each(withPaths(commands).filter(([, entry]) => entry.load))("can load `%s`", async (_path, entry) => {
+    expect(await entry.load?.()).toBeTypeOf("function");
+  });
+
+  it("prints its version", async () => {
+    const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    expect(await gsv(["--version"])).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });
+  });
+
+  it("answers a command it does not know in one line, with exit code 2", async () => {
+    const run = await gsv(["sesion"]);
+    expect(run.code).toBe(2);
+    expect(run.stdout).toBe("");
+    expect(run.stderr).toMatch(/^gsv: unknown command 'sesion'.*session.*gsv --help`\n$/);
+  });
+
+  it("answers an option it does not know with exit code 2", async () => {
+    const run = await gsv(["session", "list", "--colour"]);
+    expect(run.code).toBe(2);
+    expect(run.stderr).toBe("gsv: unknown option '--colour'; see `gsv session list --help`\n");
+  });
+
+  it.each([
+    [["workspace"], "gsv workspace what?; see `gsv workspace --help`"],
+    [["session", "lst"], "unknown command 'lst' (Did you mean list?); see `gsv session --help`"],
+    [["tools", "call"], "missing required argument 'tool'; see `gsv tools call --help`"],
+    [["help", "session", "lst"], "there is no command session lst; see `gsv --help`"],
+    [["help", "nothing"], "there is no command nothing; see `gsv --help`"],
+  ])("answers %j with what is missing, and where that is explained", async (args, message) => {
+    expect(await gsv(args)).toMatchObject({ code: 2, stdout: "", stderr: `gsv: ${message}\n` });
+  });
+
+  it("explains a command after `help`, too", async () => {
+    const run = await gsv(["help", "session", "set"]);
+    expect(run).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: expect.stringContaining("Usage: gsv session set"),
+    });
+  });
+
+  it("prints errors as JSON on standard output when asked for JSON", async () => {
+    const run = await gsv(["session", "list", "--json"]);
+    expect(run.code).toBe(1);
+    expect(JSON.parse(run.stdout)).toEqual({
+      error: { code: "config", message: expect.stringContaining("no gateway is configured") },
+    });
+    expect(run.stderr).toBe("");
+  });
+
+  it("prints wrong usage as JSON, too", async () => {
+    const run = await gsv(["session", "list", "--limit", "none", "--json"]);
+    expect(run.code).toBe(2);
+    expect(JSON.parse(run.stdout)).toEqual({
+      error: { code: "usage", message: "--limit must be a whole number from 1 to 1000, not none" },
+    });
+  });
+
+  it("tells a new user what to do when nothing is configured", async () => {
+    const run = await gsv(["session", "list"]);
+    expect(run.code).toBe(1);
+    expect(run.stderr).toMatch(/^gsv: no gateway is configured; run `gsv init`.*\n$/);
+  });
+
+  it("starts as a program of its own", () => {
+    const run = spawnSync(process.execPath, [join(root, "cli/bin.mjs"), "--version"], { encoding: "utf8" });
+    expect(run).toMatchObject({ status: 0, stderr: "" });
+    expect(run.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it("ends without a complaint when the reader of its output leaves early", () => {
+    const script = `${process.execPath} ${join(root, "cli/bin.mjs")} --help | true`;
+    const run = spawnSync("sh", ["-c", script], { encoding: "utf8" });
+    expect(run).toMatchObject({ status: 0, stderr: "" });
+  });
+
+  it("says in one line that an old Node is too old", () => {
+    const source = readFileSync(join(root, "cli/bin.mjs"), "utf8")
+      .replace(/^#!.*\n/, "")
+      .replaceAll("process.versions.node", '"20.18.3"');
+    const run = spawnSync(process.execPath, ["--input-type=module", "-e", source], {
+      encoding: "utf8",
+      cwd: root,
+    });
+    expect(run).toMatchObject({
+      status: 1,
+      stdout: "",
+      stderr: "gsv: Node 20.18.3 is too old; install Node 20.19 or newer\n",
+    });
+  });
+});

@@ -1,0 +1,46 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { main } from "../../cli/main.ts";
+
+export interface GsvRun {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export interface GsvOptions {
+  env?: Record<string, string>;
+  /** Standard input, which is then at its end. */
+  input?: string;
+  /** Folder to run in; a new empty one by default. */
+  cwd?: string;
+}
+
+/** A new empty folder. */
+export function newFolder(): string {
+  return mkdtempSync(join(tmpdir(), "gsv-test-"));
+}
+
+/** Runs one `gsv` command line in this process, with streams that are not terminals and a home of its own. */
+export async function gsv(args: string[], options: GsvOptions = {}): Promise<GsvRun> {
+  const cwd = options.cwd ?? newFolder();
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  stdin.end(options.input ?? "");
+  const [out, err] = [collect(stdout), collect(stderr)];
+  const env = { HOME: cwd, PATH: process.env.PATH, ...options.env };
+  const code = await main(args, { stdin, stdout, stderr, env, cwd });
+  return { code, stdout: out(), stderr: err() };
+}
+
+function collect(stream: PassThrough): () => string {
+  let text = "";
+  stream.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  return () => {
+    text += stream.read() ?? "";
+    return text;
+  };
+}

@@ -1,0 +1,121 @@
+import { type AssistantMessage, type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
+import { messageKey, needsAgent, type SessionState } from "../../shared/session/state.ts";
+import { itemName } from "../support/memory-table.ts";
+import { transcriptFault } from "./programs.ts";
+import { type Snapshot, sessionKey } from "./snapshot.ts";
+
+/** What a change of the table did that nothing may do. */
+export function changeFaults(before: Snapshot, after: Snapshot): string[] {
+  const faults: string[] = [];
+  const old = before.session;
+  const now = after.session;
+  if (old && !now) return ["the session was deleted"];
+  if (!now) return [];
+  if (old) {
+    if (now.epoch < old.epoch) faults.push("the epoch went back");
+    if (now.head < old.head) faults.push("the head went back");
+    for (let seq = old.first; seq <= old.head; seq++) {
+      if (bodyAt(before, old, seq) !== bodyAt(after, old, seq)) faults.push(`committed message ${seq} changed`);
+    }
+    for (let seq = old.head + 1; seq <= now.head; seq++) {
+      const written = after.items.get(itemName(messageKey(sessionKey, now.sessionId, seq)));
+      if (!written) faults.push(`the head was moved over message ${seq}, which is not there`);
+      else if (written.epoch !== now.epoch) faults.push(`message ${seq} was committed by another than its writer`);
+    }
+  }
+  return [...faults, ...entryFaults(after, now)];
+}
+
+function bodyAt({ items }: Snapshot, { sessionId }: SessionState, seq: number): unknown {
+  return items.get(itemName(messageKey(sessionKey, sessionId, seq)))?.body;
+}
+
+/** The committed messages. */
+export function transcriptOf(table: Snapshot): Message[] {
+  const { session } = table;
+  if (!session) return [];
+  const seqs = Array.from({ length: session.head - session.first + 1 }, (_, i) => session.first + i);
+  return seqs.flatMap((seq) => {
+    const body = bodyAt(table, session, seq);
+    return typeof body === "string" ? [JSON.parse(body) as Message] : [];
+  });
+}
+
+interface Turn {
+  id: string;
+  messages: Message[];
+}
+
+function turnsOf(messages: readonly Message[]): Turn[] {
+  const turns: Turn[] = [];
+  for (const message of messages) {
+    if (message.role === "user") turns.push({ id: textOf(message), messages: [message] });
+    else turns.at(-1)?.messages.push(message);
+  }
+  return turns;
+}
+
+/** Every accepted entry waits or has been taken up, once; and what was said so far is in order. */
+function entryFaults(table: Snapshot, session: SessionState): string[] {
+  const faults: string[] = [];
+  const messages = transcriptOf(table);
+  const turns = turnsOf(messages);
+  const seen = [...turns.map(({ id }) => id), ...session.inbox.map(({ id }) => id)];
+  for (const id of new Set(seen)) {
+    if (seen.filter((one) => one === id).length > 1) faults.push(`${id} is there more than once`);
+  }
+  for (const id of Object.keys(session.recent)) if (!seen.includes(id)) faults.push(`${id} is lost`);
+  for (const turn of turns.slice(0, -1)) {
+    const answers = answersOf(turn);
+    if (answers.length > 1) faults.push(`${turn.id} was answered ${answers.length} times`);
+    if (answers.some((text) => text !== `answer to ${turn.id}`)) faults.push(`${turn.id} has another's answer`);
+  }
+  return faults;
+}
+
+/** The replies without a call. */
+function answersOf({ messages }: Turn): string[] {
+  const replies = messages.filter((message): message is AssistantMessage => message.role === "assistant");
+  return replies.filter((reply) => toolCallsOf(reply).length === 0).map(textOf);
+}
+
+/** What is wrong with a session at which nobody is at work and nobody will be, as things stand. */
+export function restFaults(table: Snapshot, clock: number, isScheduled: (runId: string, step: number) => boolean) {
+  const { session } = table;
+  if (!session) return [];
+  const faults: string[] = [];
+  const { run, inbox, owner } = session;
+  if (owner !== undefined) faults.push("a lease is held and nobody is at work");
+  if (needsAgent({ ...session, leaseUntil: undefined }, clock)) {
+    faults.push(`nobody comes for ${inbox.length} waiting and the run ${run?.runId ?? "none"}`);
+  } else if (run && !isScheduled(run.runId, run.step)) {
+    faults.push(`nothing ends the waiting of run ${run.runId}`);
+  }
+  const { duePk, dueAt } = session as unknown as { duePk?: string; dueAt?: number };
+  if (duePk !== undefined && Number(dueAt) <= clock) faults.push("a sweep would find something");
+  return faults;
+}
+
+/** Whether everything that was accepted is answered. */
+export function isDone({ session }: Snapshot): boolean {
+  return !session || (session.inbox.length === 0 && session.run === undefined);
+}
+
+/** What is wrong with a conversation in which everything is done. A stopped run need not have an answer. */
+export function doneFaults(table: Snapshot, stopped: ReadonlySet<string>): string[] {
+  const messages = transcriptOf(table);
+  const turns = turnsOf(messages);
+  const faults: string[] = [];
+  const fault = stopped.size === 0 ? transcriptFault(messages) : undefined;
+  if (fault) faults.push(`the transcript is broken: ${fault}`);
+  for (const turn of turns) {
+    const [answer, ...more] = answersOf(turn);
+    if (answer === undefined && stopped.has(turn.id)) continue;
+    if (answer !== `answer to ${turn.id}` || more.length > 0) faults.push(`${turn.id} is not answered once`);
+  }
+  const ids = turns.map(({ id }) => id);
+  for (const id of Object.keys(table.session?.recent ?? {})) {
+    if (!ids.includes(id)) faults.push(`${id} is lost`);
+  }
+  return faults;
+}

@@ -1,0 +1,34 @@
+import type { Condition } from "../../shared/aws/expression.ts";
+import type { TableCall } from "../support/memory-table.ts";
+
+/** A part of a condition, by what it says of which place. */
+export type Part = Exclude<Condition, { of: Condition[] }>;
+
+/** Leaves parts out of every condition, wherever they stand; a condition of nothing else always holds. */
+export function without(isDropped: (part: Part) => boolean): (call: TableCall) => TableCall {
+  const kept = (condition: Condition): Condition | undefined => {
+    if (!("of" in condition)) return isDropped(condition) ? undefined : condition;
+    const of = condition.of.map(kept).filter((one) => one !== undefined);
+    return of.length > 0 ? { ...condition, of } : undefined;
+  };
+  return (call) => {
+    if (!("condition" in call) || !call.condition) return call;
+    return { ...call, condition: kept(call.condition) };
+  };
+}
+
+const isAt = (part: Part, ...path: (string | number)[]) => [part.path].flat().join("/") === path.join("/");
+
+/** Conditions that the protocol stands on, each left out. */
+export const mutations = {
+  "the epoch of a commit": without((part) => part.is === "=" && isAt(part, "epoch")),
+  "an empty inbox at the idle release": without((part) => part.is === "absent" && isAt(part, "inbox", 0)),
+  "a pending call at the waiting release": without((part) => isAt(part, "run", "pendingCount") && part.is === ">"),
+  "the ids accepted before": without((part) => part.is === "absent" && [part.path].flat()[0] === "recent"),
+  "no stop at the waiting release": without((part) => part.is === "absent" && isAt(part, "stop")),
+  "the lease of another": without((part) => isAt(part, "leaseUntil")),
+  "a holder to renew": without((part) => part.is === "exists" && isAt(part, "owner")),
+  "the epoch of a message": without((part) => part.is === "<=" && isAt(part, "epoch")),
+  "the entry that is taken out": without((part) => part.is === "=" && isAt(part, "inbox", 0, "id")),
+  "the call that is answered": without((part) => part.is === "exists" && [part.path].flat()[1] === "pending"),
+} satisfies Record<string, (call: TableCall) => TableCall>;

@@ -1,0 +1,176 @@
+import type { Agent } from "../../functions/agent/agent.ts";
+import { createHistory } from "../../functions/agent/history.ts";
+import type { CallModel } from "../../functions/agent/model.ts";
+import { holdSession } from "../../functions/agent/run.ts";
+import type { Gateway } from "../../functions/socket/gateway.ts";
+import { acceptResult } from "../../functions/socket/node-calls.ts";
+import { expireTools, sweep, type Timer } from "../../functions/timer/timer.ts";
+import type { TimerEvent } from "../../shared/aws/schedules.ts";
+import type { Item, Table } from "../../shared/aws/table.ts";
+import { defaults } from "../../shared/configuration/defaults.ts";
+import type { Configuration } from "../../shared/configuration/schema.ts";
+import type { ConfigurationStore } from "../../shared/configuration/store.ts";
+import { nodeToolName } from "../../shared/node-tools.ts";
+import type { EventFrame } from "../../shared/protocol/frames.ts";
+import { type AssistantMessage, type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
+import { takeMessage } from "../../shared/session/intake.ts";
+import { createMemoryTable } from "../support/memory-table.ts";
+import type { Program, Surroundings } from "./process.ts";
+import { sessionKey } from "./snapshot.ts";
+
+/** The node that all tool calls go to; it is connected all the time. */
+const node: Item = {
+  id: "n",
+  mode: "node",
+  connectionId: "n-1",
+  connectedAt: 0,
+  version: "1",
+  platform: "test",
+  tools: [{ name: "probe", description: "", inputSchema: { type: "object" } }],
+};
+const peers = createMemoryTable(
+  new Map([["node", { ...node, pk: "PEER#node", sk: "n", expiresAt: Number.MAX_SAFE_INTEGER }]]),
+);
+
+/** Tools time out at once, so that a timeout can come at every moment from the dispatch on. */
+const settings: Configuration = {
+  ...defaults,
+  timeouts: { ...defaults.timeouts, toolMs: 0 },
+  session: { ...defaults.session, defaultResetPolicy: { mode: "manual" } },
+};
+
+/** The table as a function sees it; who is connected does not change, so reading it is no step of the check. */
+function tableOf({ table }: Surroundings): Table {
+  const of = (pk: string) => (pk.startsWith("PEER#") ? peers : table);
+  return {
+    ...table,
+    get: (key) => of(key.pk).get(key),
+    query: (query) => of(query.pk).query(query),
+  };
+}
+
+function intakeOf(surroundings: Surroundings) {
+  const wake = async () => void (await surroundings.ask({ to: "agent" }));
+  const configuration = only<ConfigurationStore>("configuration", { load: async () => settings });
+  return { table: tableOf(surroundings), wake, configuration, now: surroundings.now };
+}
+
+/** Sends messages one after the other; the text of each is its id. */
+export function sender(...ids: string[]): Program {
+  return {
+    name: `sender of ${ids.join(", ")}`,
+    async run(surroundings) {
+      for (const id of ids) {
+        await takeMessage(intakeOf(surroundings), sessionKey, { id, text: id, origin: { kind: "client" } });
+      }
+    },
+  };
+}
+
+/** The node's answer to a call, as the socket function takes it in. */
+export function toolResult(callId: string): Program {
+  return {
+    name: `result of ${callId}`,
+    run: (surroundings) =>
+      acceptResult(only<Gateway>("gateway", intakeOf(surroundings)), "n", callId, { result: "found" }),
+  };
+}
+
+/** The timer function, invoked by a schedule. */
+export function toolTimeout(event: Extract<TimerEvent, { kind: "tool-timeout" }>): Program {
+  return {
+    name: `timeout of ${event.runId}/${event.step}`,
+    run: (surroundings) => expireTools(only<Timer>("timer", intakeOf(surroundings)), event),
+  };
+}
+
+export const sweeper: Program = {
+  name: "sweep",
+  run: (surroundings) => sweep(only<Timer>("timer", intakeOf(surroundings))),
+};
+
+/**
+ * The agent function.
+ * @param steps of the session after which its time is up, and it hands over
+ * @param asks whether the model's answer takes time, in which others may act
+ */
+export function agent(steps = Number.POSITIVE_INFINITY, asks = false): Program {
+  return {
+    name: `agent${steps === Number.POSITIVE_INFINITY ? "" : ` with time for ${steps}`}`,
+    async run(surroundings) {
+      let left = steps;
+      const timeLeft = () => (left-- > 0 ? Number.POSITIVE_INFINITY : 0);
+      await holdSession(agentIn(surroundings, asks), sessionKey, timeLeft);
+    },
+  };
+}
+
+function agentIn(surroundings: Surroundings, asks: boolean): Agent {
+  const { ask, report } = surroundings;
+  const table = tableOf(surroundings);
+  const post = async (_: string, { payload }: EventFrame) => {
+    await ask({ to: "node", callId: String((payload as { callId: string }).callId) });
+    return "sent" as const;
+  };
+  const told = (event: string, payload: unknown) => {
+    const { state, runId } = payload as { state?: string; runId: string };
+    if (event === "chat" && state !== "partial") report(`${state} ${runId}`);
+  };
+  return only<Agent>("agent", {
+    ...intakeOf(surroundings),
+    table,
+    sockets: { post: post as Agent["sockets"]["post"], close: async () => {} },
+    schedules: { once: async (name, _, event) => void (await ask({ to: "scheduler", name, event })) },
+    broadcast: { clients: async () => [], send: async (_, event, payload) => told(event, payload) },
+    prompts: only<Agent["prompts"]>("prompts", { load: async () => ({ files: {}, skills: [] }) }),
+    history: createHistory({ table, bucket: only<Agent["bucket"]>("bucket", {}) }),
+    callModel: modelIn(surroundings, asks),
+  });
+}
+
+/** A model that calls the node's tool once for a message that begins with "tool", and answers each message. */
+function modelIn({ ask, report }: Surroundings, asks: boolean): CallModel {
+  return async ({ messages, signal }) => {
+    const fault = transcriptFault(messages);
+    if (fault) report(`fault: the model is shown a transcript in which ${fault}`);
+    if (asks) await ask({ to: "model" });
+    if (signal.aborted) return { status: "aborted" };
+    return { status: "answered", message: answerTo(messages) };
+  };
+}
+
+function answerTo(messages: readonly Message[]): AssistantMessage {
+  const at = messages.findLastIndex(({ role }) => role === "user");
+  const question = messages[at];
+  const text = question ? textOf(question) : "";
+  const isAnswered = messages.slice(at).some(({ role }) => role === "toolResult");
+  const content: AssistantMessage["content"] =
+    text.startsWith("tool") && !isAnswered
+      ? [{ type: "toolCall", id: `call-${text}`, name: nodeToolName("n", "probe"), arguments: {} }]
+      : [{ type: "text", text: `answer to ${text}` }];
+  return { role: "assistant", content, timestamp: 0 };
+}
+
+/** What a provider would refuse: a call without its results directly after it, or a result without its call. */
+export function transcriptFault(messages: readonly Message[]): string | undefined {
+  let open: string[] = [];
+  for (const message of messages) {
+    if (message.role === "toolResult") {
+      if (!open.includes(message.toolCallId)) return "a result has no call";
+      open = open.filter((id) => id !== message.toolCallId);
+      continue;
+    }
+    if (open.length > 0) return "a call has no result";
+    open = toolCallsOf(message).map(({ id }) => id);
+  }
+  return open.length > 0 ? "a call has no result" : undefined;
+}
+
+/** What a program is given of its dependencies; reaching for another one is an error, not `undefined`. */
+function only<T extends object>(name: string, parts: Partial<T>): T {
+  const get = (target: object, property: string | symbol) => {
+    if (!(property in target)) throw new Error(`the check has no ${name}.${String(property)}`);
+    return Reflect.get(target, property);
+  };
+  return new Proxy(parts, { get }) as T;
+}

@@ -1,0 +1,322 @@
+import { DynamoDBClient, ScanCommand } from "@aws-sdk/client-dynamodb";
+import { DeleteObjectCommand, HeadObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { set } from "../../shared/aws/expression.ts";
+import { metaKey } from "../../shared/session/state.ts";
+import { startAnthropicServer } from "../support/anthropic-server.ts";
+import { imageBytes } from "../support/images.ts";
+import { startOpenAiServer } from "../support/openai-server.ts";
+import type { Peer } from "../support/peer.ts";
+import type { ModelServer } from "../support/scripted-model.ts";
+import { until } from "../support/until.ts";
+import { type Stack, startStack } from "./stack.ts";
+
+let stack: Stack;
+let model: ModelServer;
+let client: Peer;
+let s3: S3Client;
+
+const startModel = { anthropic: startAnthropicServer, openai: startOpenAiServer } as const;
+
+async function start(provider: string, id: string, server: keyof typeof startModel): Promise<void> {
+  stack = await startStack();
+  model = await startModel[server]();
+  s3 = new S3Client({});
+  await stack.configure({
+    model: { provider, id, baseUrl: model.url },
+    ...(provider === "openai-compatible" ? {} : { [`apiKeys.${provider}`]: "sk-test" }),
+  });
+}
+
+async function end(): Promise<void> {
+  s3?.destroy();
+  await stack?.close();
+  await model?.close();
+}
+
+beforeEach(async () => {
+  client = await stack.client();
+});
+afterEach(async () => {
+  await client?.close();
+  expect(stack.roles.refusals()).toEqual([]);
+});
+
+/** Keys of a session's media, as any S3 client lists them. */
+async function mediaKeys(sessionKey: string): Promise<string[]> {
+  const Prefix = `media/agent:main:${sessionKey}/`;
+  const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: stack.cloud.bucket, Prefix }));
+  return Contents.map(({ Key = "" }) => Key);
+}
+
+/** Everything that the table holds. */
+async function tableText(): Promise<string> {
+  const client = new DynamoDBClient({});
+  const { Items = [], LastEvaluatedKey } = await client.send(
+    new ScanCommand({ TableName: stack.cloud.table, ConsistentRead: true }),
+  );
+  expect(LastEvaluatedKey).toBeUndefined();
+  client.destroy();
+  return JSON.stringify(Items);
+}
+
+const lastBody = () => JSON.stringify(model.requests.at(-1)?.body);
+
+/** A node whose Read shows this image, as `gsv node` does. */
+const imageNode = (image: Buffer, type = "image/png") =>
+  stack.node("laptop", {
+    Read: ({ path }) => ({
+      content: [
+        { type: "text", text: `image file ${path}` },
+        { type: "image", mimeType: type, data: image.toString("base64") },
+      ],
+    }),
+  });
+
+const callRead = { toolCalls: [{ id: "call_1", name: "laptop__Read", arguments: { path: "a.png" } }] };
+
+/** Once the agent has let go of a session, makes the next turn start cold: nothing that the agent kept is there. */
+async function restartAgent(sessionKey: string): Promise<void> {
+  const owner = async () => (await stack.table.get(metaKey(`agent:main:${sessionKey}`)))?.owner;
+  await expect.poll(owner, { timeout: 10_000 }).toBeUndefined();
+  await killAgent();
+}
+
+async function killAgent(): Promise<void> {
+  stack.host.kill("agent");
+  await until(() => stack.host.instances("agent") === 0, "no agent runs");
+}
+
+async function send(sessionKey: string, message: string, runId: string, more: object = {}) {
+  await client.call("chat.send", { sessionKey, message, runId, ...more });
+  return client.ended(runId);
+}
+
+const providers = [
+  { provider: "anthropic", id: "claude-opus-4-8", server: "anthropic" },
+  { provider: "openai", id: "gpt-5.2", server: "openai" },
+  { provider: "openai-compatible", id: "some-model", server: "openai" },
+] as const;
+
+describe.each(providers)(
+  "an image that a node's tool returns, with $provider",
+  ({ provider, id, server }) => {
+    beforeAll(() => start(provider, id, server));
+    afterAll(end);
+
+    it("lies in the bucket, not in the table, and is shown to the model in every later call", async () => {
+      const image = imageBytes("image/png", 20_000);
+      const data = image.toString("base64");
+      const node = await imageNode(image);
+      model.queue(callRead, { text: "A cat." }, { text: "Still a cat." });
+      const before = Date.now();
+      expect(await send("picture", "what is in a.png?", "picture")).toMatchObject({ state: "final" });
+      expect(lastBody()).toContain(data);
+
+      const keys = await mediaKeys("picture");
+      expect(keys).toHaveLength(1);
+      expect(keys[0]).toMatch(/\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.png$/);
+      const head = await s3.send(new HeadObjectCommand({ Bucket: stack.cloud.bucket, Key: keys[0] }));
+      expect(head).toMatchObject({ ContentType: "image/png", ContentLength: 20_000 });
+      expect(head.Metadata).toMatchObject({ sessionkey: "agent%3Amain%3Apicture" });
+      expect(Number(head.Metadata?.uploadedat)).toBeGreaterThanOrEqual(before);
+
+      const table = await tableText();
+      expect(table).not.toContain(data.slice(0, 50));
+      expect(table).toContain(String(keys[0]));
+      const event = client.events.find((one) => one.event === "tool.result")?.payload;
+      expect(event).toMatchObject({ preview: "image file a.png\n[image/png]" });
+      const { messages } = await client.call<{ messages: { content: unknown[] }[] }>("session.preview", {
+        sessionKey: "picture",
+      });
+      const reference = { type: "image", mimeType: "image/png", r2Key: keys[0], size: 20_000 };
+      expect(messages[2]?.content[1]).toEqual(reference);
+
+      await restartAgent();
+      await send("picture", "are you sure?", "sure");
+      expect(lastBody()).toContain(data);
+      await node.close();
+    });
+
+    it("becomes a note when its object is gone", async () => {
+      const image = imageBytes("image/jpeg");
+      const node = await imageNode(image, "image/jpeg");
+      model.queue(callRead, { text: "A dog." }, { text: "I cannot see it any more." });
+      await send("gone", "what is in a.png?", "gone-1");
+      const [Key = ""] = await mediaKeys("gone");
+      await s3.send(new DeleteObjectCommand({ Bucket: stack.cloud.bucket, Key }));
+      await restartAgent();
+      expect(await send("gone", "and now?", "gone-2")).toMatchObject({ state: "final" });
+      expect(lastBody()).toContain("[image no longer available: image/jpeg]");
+      expect(lastBody()).not.toContain(image.toString("base64"));
+      await node.close();
+    });
+  },
+);
+
+describe("media in a session", () => {
+  beforeAll(() => start("openai-compatible", "m", "openai"));
+  afterAll(end);
+
+  it("is stored once although the agent crashed after it", async () => {
+    const image = imageBytes();
+    const node = await imageNode(image);
+    model.queue(callRead, { text: "A b", hang: true }, { text: "A bird." });
+    await client.call("chat.send", { sessionKey: "crash", message: "look", runId: "crash" });
+    await until(() => model.requests.length > 1 && model.active() === 1, "the model sees the image");
+    const [key] = await mediaKeys("crash");
+    await killAgent();
+    // The lease of the dead would run out in half a minute.
+    await stack.table.update(metaKey("agent:main:crash"), [set("leaseUntil", 1)]);
+    await stack.cloud.fire("agent", { sessionKey: "agent:main:crash" });
+    expect(await client.ended("crash")).toMatchObject({ state: "final" });
+    expect(await mediaKeys("crash")).toEqual([key]);
+    expect(lastBody()).toContain(image.toString("base64"));
+    await node.close();
+  });
+
+  it("is stored once although the node repeats its answer", async () => {
+    const data = imageBytes().toString("base64");
+    const result = { content: [{ type: "image", mimeType: "image/png", data }] };
+    let callId = "";
+    const node = await stack.node("laptop", {
+      Read: (_args, id) => {
+        callId = id;
+        return undefined;
+      },
+    });
+    model.queue(callRead, { text: "A fish." });
+    await client.call("chat.send", { sessionKey: "repeat", message: "look", runId: "repeat" });
+    await until(() => callId !== "", "the node has the call");
+    const answers = [1, 2, 3].map(() => node.call("tool.result", { callId, result }));
+    expect((await Promise.all(answers)).filter((answer) => !answer.dropped)).toHaveLength(1);
+    await client.ended("repeat");
+    const other = {
+      content: [{ type: "image", mimeType: "image/png", data: imageBytes().toString("base64") }],
+    };
+    expect(await node.call("tool.result", { callId, result: other })).toEqual({ ok: true, dropped: true });
+    expect(await mediaKeys("repeat")).toHaveLength(1);
+    await node.close();
+  });
+
+  it("may be too large for a frame, and then comes by way of the bucket", async () => {
+    const image = imageBytes("image/jpeg", 2_000_000);
+    const content = [{ type: "image", mimeType: "image/jpeg", data: image.toString("base64") }];
+    let callId = "";
+    const node = await stack.node("laptop", {
+      Read: (_args, id) => {
+        callId = id;
+        return undefined;
+      },
+    });
+    model.queue(callRead, { text: "A whale." });
+    await client.call("chat.send", { sessionKey: "large", message: "look", runId: "large" });
+    await until(() => callId !== "", "the node has the call");
+    const body = JSON.stringify({ callId, result: { content } });
+    const upload = await node.call("payload.upload", { bytes: body.length });
+    expect((await fetch(String(upload.url), { method: "PUT", body })).status).toBe(200);
+    node.send({ type: "req", id: "by-reference", method: "tool.result", paramsRef: upload.ref });
+    expect((await node.response("by-reference")).payload).toEqual({ ok: true });
+    expect(await client.ended("large")).toMatchObject({ state: "final" });
+    expect(lastBody()).toContain(image.toString("base64"));
+    expect(await mediaKeys("large")).toHaveLength(1);
+    expect(await tableText()).not.toContain(image.toString("base64", 0, 60));
+    await node.close();
+  });
+
+  it("is a note to the model when a node's image is not valid", async () => {
+    const node = await stack.node("laptop", {
+      Read: () => ({
+        content: [
+          { type: "image", mimeType: "image/png", data: "this is no base64" },
+          { type: "image", mimeType: "image/png", r2Key: "media/agent:main:picture/x.png", size: 3 },
+        ],
+      }),
+    });
+    model.queue(callRead, { text: "I cannot see it." });
+    await send("invalid", "look", "invalid");
+    const [note] = model.requests.at(-1)?.turns.filter((turn) => turn.role === "tool") ?? [];
+    expect(note?.text).toBe("[image left out: data: not base64]\n[image left out: data: missing]");
+    expect(await mediaKeys("invalid")).toEqual([]);
+    await node.close();
+  });
+
+  it("comes with a client's message: the image is shown, the document is named", async () => {
+    const image = imageBytes("image/webp");
+    const pdf = Buffer.from("%PDF-1.7");
+    const filename = "Überweisung 🧾.pdf";
+    const media = [
+      { type: "image", mimeType: "image/webp", data: image.toString("base64") },
+      { type: "document", mimeType: "application/pdf", data: pdf.toString("base64"), filename },
+    ];
+    model.queue({ text: "Paid." });
+    await send("attached", "/think:low is this paid?", "attached", { media });
+    expect(lastBody()).toContain(`data:image/webp;base64,${image.toString("base64")}`);
+    const asked = model.requests.at(-1)?.turns.findLast((turn) => turn.role === "user")?.text;
+    expect(asked).toBe(`is this paid?\n[document: ${filename}, application/pdf, 8 bytes]`);
+    expect(await tableText()).not.toContain(image.toString("base64"));
+
+    // The same request once more: a client that lost its connection.
+    await client.call("chat.send", {
+      sessionKey: "attached",
+      message: "is this paid?",
+      runId: "attached",
+      media,
+    });
+    const keys = await mediaKeys("attached");
+    expect(keys.map((key) => key.split(".").at(-1)).sort()).toEqual(["pdf", "webp"]);
+    const { Metadata, ContentType } = await s3.send(
+      new HeadObjectCommand({ Bucket: stack.cloud.bucket, Key: keys.find((key) => key.endsWith("pdf")) }),
+    );
+    expect(ContentType).toBe("application/pdf");
+    expect(decodeURIComponent(String(Metadata?.originalfilename))).toBe(filename);
+  });
+
+  it("is seen although the message holds nothing besides it but a directive", async () => {
+    const image = imageBytes();
+    const media = [{ type: "image", mimeType: "image/png", data: image.toString("base64") }];
+    model.queue({ text: "A square." });
+    expect(await send("directive", "/think:low", "directive", { media })).toMatchObject({ state: "final" });
+    expect(lastBody()).toContain(image.toString("base64"));
+  });
+
+  it.each([
+    ["is not base64", { type: "image", mimeType: "image/png", data: "no!" }, /^data: not base64/],
+    ["is empty", { type: "image", mimeType: "image/png", data: "" }, /^data: /],
+    [
+      "has a MIME type of another kind",
+      { type: "audio", mimeType: "image/png", data: "AAAA" },
+      /^mimeType: /,
+    ],
+    ["has no MIME type", { type: "image", mimeType: "png", data: "AAAA" }, /^mimeType: /],
+    [
+      "is of a kind that there is not",
+      { type: "file", mimeType: "image/png", data: "AAAA" },
+      /^media\.0\.type: /,
+    ],
+  ])("is refused with 400 when it %s", async (_what, attachment, message) => {
+    const answer = await client.request("chat.send", {
+      sessionKey: "refused",
+      message: "look",
+      media: [attachment],
+    });
+    expect(answer.error).toMatchObject({ code: 400, message: expect.stringMatching(message) });
+    expect(await mediaKeys("refused")).toEqual([]);
+    expect((await client.call("session.stats", { sessionKey: "refused" })).messageCount).toBe(0);
+  });
+});
+
+describe("an image for a model without eyes", () => {
+  beforeAll(() => start("openai", "gpt-4", "openai"));
+  afterAll(end);
+
+  it("is a note, and is kept for a model that sees", async () => {
+    const image = imageBytes();
+    const node = await imageNode(image);
+    model.queue(callRead, { text: "I cannot see." });
+    expect(await send("blind", "look", "blind")).toMatchObject({ state: "final" });
+    expect(lastBody()).toContain("image omitted: model does not support images");
+    expect(await mediaKeys("blind")).toHaveLength(1);
+    await node.close();
+  });
+});

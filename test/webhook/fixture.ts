@@ -1,0 +1,66 @@
+import { answerWebhook, failure, type Webhook, type WebhookAnswer } from "../../functions/webhook/webhook.ts";
+import { startFunctionUrl } from "../../local/function-url.ts";
+import { channels } from "../../shared/channels/channels.ts";
+import { createChannelSender } from "../../shared/channels/sender.ts";
+import { openConfiguration } from "../../shared/configuration/store.ts";
+import { readSession } from "../../shared/session/sessions.ts";
+import type { InboxEntry, SessionState } from "../../shared/session/state.ts";
+import { type ChannelState, startChannels, webhookSecret } from "../channels/fixture.ts";
+import type { TelegramUpdate } from "../support/telegram-updates.ts";
+
+export interface WebhookState extends ChannelState {
+  url: string;
+  /** Session keys for which the agent was woken. */
+  woken: string[];
+  /** What the function works with: tests put something in between here. */
+  webhook: Webhook;
+  /** The function as a new process has it. */
+  build(over?: Partial<Pick<Webhook, "table" | "channels" | "now">>): Webhook;
+  /** Delivers as Telegram does, with the secret. @returns the HTTP status */
+  deliver(update: TelegramUpdate, secret?: string, account?: string): Promise<number>;
+  /** Configures the Telegram channel besides its account, in force at once. */
+  configure(settings: object): Promise<void>;
+  session(sessionKey: string): Promise<SessionState | undefined>;
+  inbox(sessionKey: string): Promise<InboxEntry[]>;
+}
+
+/** The webhook function behind a function URL, with a Bot API server that posts to it. */
+export async function startWebhook(): Promise<WebhookState> {
+  const on = await startChannels();
+  const woken: string[] = [];
+  const { secrets } = on;
+  const build: WebhookState["build"] = (over) => {
+    const { table, now } = { table: on.table, now: Date.now, ...over };
+    const configuration = openConfiguration(table, secrets);
+    const sender = createChannelSender({ table, secrets, configuration, now, channels, ...over });
+    const wake = async (sessionKey: string) => void woken.push(sessionKey);
+    return { table, secrets, configuration, channels, sender, wake, now, ...over };
+  };
+  const invoke = (event: object): Promise<WebhookAnswer> =>
+    answerWebhook(state.webhook, event as Parameters<typeof answerWebhook>[1]).catch(failure);
+  const endpoint = await startFunctionUrl({ invoke });
+  const inbox = async (sessionKey: string) => (await readSession(on.table, sessionKey))?.inbox ?? [];
+  const state: WebhookState = {
+    ...on,
+    url: endpoint.url,
+    woken,
+    webhook: build(),
+    build,
+    async deliver(update, secret = webhookSecret, account = "default") {
+      const url = `${endpoint.url}/telegram/${account}`;
+      return (await on.telegram.deliver(update, { url, secret })).status;
+    },
+    async configure(settings) {
+      const account = { botToken: "***", webhookSecret: "***", apiBaseUrl: on.telegram.url };
+      await on.configuration.set("channels.telegram", { ...settings, accounts: { default: account } });
+      state.webhook = build();
+    },
+    session: (sessionKey) => readSession(on.table, sessionKey),
+    inbox,
+    async close() {
+      await endpoint.close();
+      await on.close();
+    },
+  };
+  return state;
+}

@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Webhook } from "../../functions/webhook/webhook.ts";
+import type { Table } from "../../shared/aws/table.ts";
+import { channels } from "../../shared/channels/channels.ts";
+import { type Around, deathAt } from "../channels/fixture.ts";
+import { type TelegramUpdate, textUpdate } from "../support/telegram-updates.ts";
+import { startWebhook, type WebhookState } from "./fixture.ts";
+
+const main = "agent:main:main";
+let on: WebhookState;
+let clock: number;
+
+beforeEach(async () => {
+  on = await startWebhook();
+  clock = Date.now();
+});
+afterEach(() => on.close());
+
+const receipt = ({ update_id }: TelegramUpdate) =>
+  on.table.get({ pk: `RX#telegram#default#${update_id}`, sk: "RECEIPT" });
+const five = (update: TelegramUpdate) => Promise.all(Array.from({ length: 5 }, () => on.deliver(update)));
+
+describe("the same update, delivered again and again", () => {
+  it("at once and later is one message", async () => {
+    const update = textUpdate("hello");
+    expect(await five(update)).toEqual(Array(5).fill(200));
+    expect(await on.inbox(main)).toHaveLength(1);
+    expect(await receipt(update)).toMatchObject({ state: "done", expiresAt: expect.any(Number) });
+    const woken = on.woken.length;
+    on.telegram.calls.length = 0;
+    for (let time = 0; time < 5; time++) expect(await on.deliver(update)).toBe(200);
+    expect(await on.inbox(main)).toHaveLength(1);
+    expect(on.woken).toHaveLength(woken);
+    expect(on.telegram.calls).toEqual([]);
+  });
+
+  it("is one reply, where it is a command", async () => {
+    const update = textUpdate("/status");
+    expect(await five(update)).toEqual(Array(5).fill(200));
+    expect(await five(update)).toEqual(Array(5).fill(200));
+    expect(on.telegram.sent).toHaveLength(1);
+  });
+
+  it("is known for two days, counted from the first", async () => {
+    const update = textUpdate("hello");
+    await on.deliver(update);
+    const expiresAt = Number((await receipt(update))?.expiresAt);
+    expect(Math.abs(expiresAt - (clock / 1000 + 2 * 86_400))).toBeLessThan(60);
+  });
+
+  it("with another number is another message, and so is that number on another account", async () => {
+    await on.configuration.set("channels.telegram.accounts.second", {
+      botToken: on.telegram.token,
+      webhookSecret: "of-the-second",
+      apiBaseUrl: on.telegram.url,
+    });
+    on.webhook = on.build({ now: () => clock });
+    await on.deliver(textUpdate("hello", { updateId: 1 }));
+    await on.deliver(textUpdate("hello", { updateId: 2 }));
+    await on.deliver(textUpdate("hello", { updateId: 1 }), "of-the-second", "second");
+    expect((await on.inbox(main)).map(({ id }) => id)).toEqual([
+      "telegram:default:1",
+      "telegram:default:2",
+      "telegram:second:1",
+    ]);
+  });
+});
+
+describe("a fault during an intake", () => {
+  it("is answered with 500, and the next delivery takes the message", async () => {
+    const update = textUpdate("hello");
+    on.webhook = { ...on.build(), wake: () => Promise.reject(new Error("no Lambda today")) };
+    expect(await on.deliver(update)).toBe(500);
+    expect(await receipt(update)).toMatchObject({ state: "pending" });
+    on.webhook = on.build({ now: () => clock });
+    expect(await on.deliver(update)).toBe(200);
+    expect(await on.inbox(main)).toHaveLength(1);
+    expect(on.woken).toEqual([main]);
+    expect(await receipt(update)).toMatchObject({ state: "done" });
+  });
+
+  it("at any step, before or after it, loses nothing and doubles nothing", async () => {
+    // Each case has a session of its own, by its sender.
+    await on.configuration.set("session.dmScope", "per-peer");
+    for (const [text, steps, inbox, replies] of [
+      ["hello", ["put RX", "put S", "update RX"], 1, 0],
+      ["/status", ["put RX", "put TX", "send", "update TX", "update RX"], 0, 1],
+    ] as const) {
+      const seen: string[] = [];
+      on.webhook = watched(async (step, go) => {
+        seen.push(step);
+        return go();
+      });
+      // The first message of a session creates it, which takes a write that fails first.
+      await on.deliver(textUpdate(text, { from: { id: 1000 } }));
+      expect(seen.filter((step) => step !== "update S")).toEqual(steps);
+      for (const [index, step] of seen.entries()) {
+        for (const moment of ["before", "after"] as const) {
+          await survives(text, { index, step, moment }, inbox, replies);
+        }
+      }
+    }
+  });
+});
+
+let lastSender = 2000;
+
+async function survives(
+  text: string,
+  fault: { index: number; step: string; moment: "before" | "after" },
+  inbox: number,
+  replies: number,
+): Promise<void> {
+  const from = { id: ++lastSender };
+  const name = `${text}: ${fault.moment} ${fault.step}`;
+  const update = textUpdate(text, { from });
+  on.telegram.sent.length = 0;
+  on.webhook = watched(deathAt(fault.index, fault.moment));
+  expect(await on.deliver(update), name).toBe(500);
+  clock += 20_000;
+  on.webhook = on.build({ now: () => clock });
+  expect(await on.deliver(update), name).toBe(200);
+  expect(await on.deliver(update), name).toBe(200);
+  const isUnknowable =
+    (fault.step === "send" && fault.moment === "after") ||
+    (fault.step === "update TX" && fault.moment === "before");
+  expect(on.telegram.sent.length, name).toBe(replies + (isUnknowable ? 1 : 0));
+  expect(await on.inbox(`agent:main:dm:${from.id}`), name).toHaveLength(inbox);
+}
+
+/** The function as a new process has it, with something around every write and send. */
+function watched(around: Around): Webhook {
+  const telegram = channels.telegram!;
+  const send: typeof telegram.send = (...args) => around("send", () => telegram.send(...args));
+  const name = (key: { pk: string }) => key.pk.split("#")[0];
+  const { table } = on;
+  const watchedTable: Table = {
+    ...table,
+    put: (...args) => around(`put ${name(args[0])}`, () => table.put(...args)),
+    update: (...args) => around(`update ${name(args[0])}`, () => table.update(...args)),
+  };
+  return on.build({ table: watchedTable, channels: { telegram: { ...telegram, send } }, now: () => clock });
+}

@@ -1,0 +1,306 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Table } from "../../shared/aws/table.ts";
+import { webhookSecret } from "../channels/fixture.ts";
+import { groupUpdate, textUpdate } from "../support/telegram-updates.ts";
+import { startWebhook, type WebhookState } from "./fixture.ts";
+
+const main = "agent:main:main";
+const group = "agent:main:telegram:group:-1001234567890";
+let on: WebhookState;
+
+beforeEach(async () => {
+  on = await startWebhook();
+});
+afterEach(() => on.close());
+
+const request = (path: string, init: RequestInit = {}) =>
+  fetch(`${on.url}${path}`, {
+    method: "POST",
+    body: JSON.stringify(textUpdate("hello")),
+    ...init,
+    headers: {
+      "content-type": "application/json",
+      "x-telegram-bot-api-secret-token": webhookSecret,
+      ...init.headers,
+    },
+  });
+const methods = () => on.telegram.calls.map(({ method }) => method);
+const sent = () => on.telegram.sent.map(({ text }) => text);
+
+/** Every write to the table. */
+function countWrites(): { writes: number } {
+  const counted = { writes: 0 };
+  const { table } = on;
+  const write = <A extends unknown[], T>(call: (...args: A) => Promise<T>) => {
+    return (...args: A) => {
+      counted.writes++;
+      return call(...args);
+    };
+  };
+  const watched: Table = {
+    ...table,
+    put: write(table.put),
+    update: write(table.update),
+    delete: write(table.delete),
+  };
+  on.webhook = { ...on.webhook, table: watched };
+  return counted;
+}
+
+describe("a call of the webhook that is not a platform's", () => {
+  it("with a wrong secret or none is refused, and nothing is stored or sent", async () => {
+    const counted = countWrites();
+    expect(await on.deliver(textUpdate("hello"), "wrong")).toBe(401);
+    expect(await on.deliver(textUpdate("/status"), "")).toBe(401);
+    expect(counted.writes).toBe(0);
+    expect(await on.session(main)).toBeUndefined();
+    expect(on.woken).toEqual([]);
+    expect(on.telegram.calls).toEqual([]);
+  });
+
+  it("to an account that is not configured, disabled or without its secret answers 503, whatever it brings", async () => {
+    await on.configure({ dmPolicy: "open" });
+    await on.configuration.set("channels.telegram.accounts.off", {
+      enabled: false,
+      botToken: "1:a",
+      webhookSecret,
+    });
+    await on.configuration.set("channels.telegram.accounts.half", { botToken: "1:a" });
+    const counted = countWrites();
+    for (const account of ["off", "half", "nobody", "constructor"]) {
+      const answer = await request(`/telegram/${account}`);
+      expect([answer.status, await answer.json()]).toEqual([503, { error: "not configured" }]);
+      expect((await request(`/telegram/${account}`, { body: "{" })).status).toBe(503);
+    }
+    expect(counted.writes).toBe(0);
+  });
+
+  it("to any other path answers 404", async () => {
+    const paths = [
+      "",
+      "/",
+      "/pigeon/default",
+      "/toString/default",
+      "/__proto__",
+      "/telegram/default/x",
+      "/TELEGRAM",
+    ];
+    for (const path of [...paths, "/telegram/%2e%2e", "/telegram/a%00", "//telegram"]) {
+      expect((await request(path)).status, path).toBe(404);
+    }
+  });
+
+  it("with another method answers 405", async () => {
+    expect((await request("/telegram/default", { method: "GET", body: undefined })).status).toBe(405);
+    expect((await request("/telegram/default", { method: "PUT" })).status).toBe(405);
+  });
+
+  it("with more than a megabyte answers 413, in text and in base64, without a look at the rest", async () => {
+    const just = Buffer.alloc(1024 * 1024, "x");
+    const over = Buffer.alloc(1024 * 1024 + 1, "x");
+    for (const type of ["application/json", "application/octet-stream"]) {
+      const post = async (body: Buffer) =>
+        (
+          await request("/telegram/default", {
+            body: new Uint8Array(body),
+            headers: { "content-type": type },
+          })
+        ).status;
+      expect(await post(over), type).toBe(413);
+      expect(await post(just), type).toBe(400);
+    }
+    const unknown = await request("/pigeon", { body: new Uint8Array(over) });
+    expect(unknown.status).toBe(413);
+  });
+
+  it("with the secret but a body that is no update answers 400", async () => {
+    expect((await request("/telegram/default", { body: "{" })).status).toBe(400);
+    expect((await request("/telegram/default", { body: "" })).status).toBe(400);
+  });
+});
+
+describe("a message of Telegram", () => {
+  it("goes to its session's inbox, behind its envelope, and wakes the agent", async () => {
+    const update = textUpdate("hello\nthere", { date: 1_780_000_000, messageId: 77 });
+    expect(await on.deliver(update)).toBe(200);
+    expect(await on.inbox(main)).toEqual([
+      {
+        id: `telegram:default:${update.update_id}`,
+        at: expect.any(Number),
+        kind: "message",
+        text: "[telegram · 2026-05-28 20:26]\nhello\nthere",
+        origin: {
+          kind: "channel",
+          channel: "telegram",
+          accountId: "default",
+          peer: { kind: "dm", id: "5001002003", name: "Ann" },
+          replyToId: "77",
+        },
+      },
+    ]);
+    expect(on.woken).toEqual([main]);
+    expect(sent()).toEqual([]);
+  });
+
+  it("is answered with 'typing' in its chat, which nothing depends on", async () => {
+    on.telegram.fail("sendChatAction", { status: 500, description: "Internal" });
+    expect(await on.deliver(textUpdate("hello"))).toBe(200);
+    expect(methods()).toEqual(["sendChatAction"]);
+  });
+
+  it("is answered without waiting long for 'typing'", async () => {
+    on.webhook = { ...on.webhook, sender: { ...on.webhook.sender, typing: () => new Promise(() => {}) } };
+    expect(await on.deliver(textUpdate("hello"))).toBe(200);
+    expect(await on.inbox(main)).toHaveLength(1);
+  });
+
+  it("comes on the user's clock", async () => {
+    await on.configuration.set("userTimezone", "Asia/Tokyo");
+    await on.configure({ dmPolicy: "open" });
+    await on.deliver(textUpdate("hello", { date: 1_780_000_000 }));
+    expect((await on.inbox(main))[0]).toMatchObject({ text: "[telegram · 2026-05-29 05:26]\nhello" });
+  });
+
+  it("is routed by the configuration: agent, account, scope and linked names", async () => {
+    await on.configuration.set("session", {
+      dmScope: "per-peer",
+      identityLinks: { ann: ["telegram:5001002003"] },
+    });
+    await on.configuration.set("agents.list", [{ id: "home" }, { id: "work" }]);
+    await on.configuration.set("agents.bindings", [
+      { agentId: "work", match: { channel: "telegram", peer: { kind: "group" } } },
+    ]);
+    await on.configure({ dmPolicy: "open" });
+    await on.deliver(textUpdate("hello"));
+    await on.deliver(textUpdate("hello", { from: { id: 42 } }));
+    await on.deliver(groupUpdate("@gsv_test_bot hello"));
+    expect(on.woken).toEqual([
+      "agent:home:dm:ann",
+      "agent:home:dm:42",
+      "agent:work:telegram:group:-1001234567890",
+    ]);
+  });
+
+  it("of a kind that is none of the agent's is answered and dropped", async () => {
+    const counted = countWrites();
+    expect(await on.deliver({ update_id: 5, poll_answer: {} })).toBe(200);
+    expect(counted.writes).toBe(0);
+  });
+});
+
+describe("a message in a group", () => {
+  it("that does not mention the bot is dropped without a trace", async () => {
+    const counted = countWrites();
+    expect(await on.deliver(groupUpdate("what a day"))).toBe(200);
+    expect(await on.deliver(groupUpdate("/status"))).toBe(200);
+    expect(counted.writes).toBe(0);
+    expect(on.telegram.calls).toEqual([]);
+  });
+
+  it("that mentions the bot goes to the group's session, with its writer's name", async () => {
+    expect(await on.deliver(groupUpdate("@gsv_test_bot hello", { date: 1_780_000_000 }))).toBe(200);
+    expect((await on.inbox(group))[0]).toMatchObject({
+      text: "[telegram · 2026-05-28 20:26 · Ann Example]\n@gsv_test_bot hello",
+      origin: { peer: { kind: "group", id: "-1001234567890", name: "Family" } },
+    });
+  });
+
+  it("that answers the bot goes there too", async () => {
+    const replyTo = textUpdate("shall I?", { from: on.telegram.bot }).message;
+    expect(await on.deliver(groupUpdate("yes", { replyTo }))).toBe(200);
+    expect(await on.inbox(group)).toHaveLength(1);
+  });
+
+  it("that gives the bot a command is answered in the group", async () => {
+    const update = groupUpdate("/status@gsv_test_bot");
+    expect(await on.deliver(update)).toBe(200);
+    expect(on.telegram.calls.at(-1)?.params).toMatchObject({
+      chat_id: "-1001234567890",
+      text: expect.stringContaining(`Session: ${group}`),
+      reply_parameters: { message_id: update.message?.message_id },
+    });
+  });
+});
+
+describe("somebody who was not let in", () => {
+  it("gets nothing stored, no command run and no reply, in a direct message or a group", async () => {
+    for (const settings of [{}, { dmPolicy: "allowlist", allowFrom: ["42"] }, { dmPolicy: "pairing" }]) {
+      await on.configure(settings);
+      const counted = countWrites();
+      for (const text of ["hello", "/status", "/model openai/gpt-5", "/new", "/stop"]) {
+        expect(await on.deliver(textUpdate(text))).toBe(200);
+        expect(await on.deliver(groupUpdate(`@gsv_test_bot ${text}`))).toBe(200);
+      }
+      expect(counted.writes).toBe(0);
+    }
+    expect(new Set(methods())).toEqual(new Set(["getMe"]));
+    expect(on.woken).toEqual([]);
+  });
+
+  it("is heard once they are on the list, and the same message may then come again", async () => {
+    await on.configure({ dmPolicy: "allowlist", allowFrom: ["42"] });
+    const update = textUpdate("hello");
+    await on.deliver(update);
+    await on.configure({ dmPolicy: "allowlist", allowFrom: ["42", "5001002003"] });
+    await on.deliver(update);
+    expect(await on.inbox(main)).toHaveLength(1);
+  });
+});
+
+describe("a command on a channel", () => {
+  it("is answered at once, once, and never reaches the model", async () => {
+    const update = textUpdate("/model openai/gpt-5");
+    for (let time = 0; time < 3; time++) expect(await on.deliver(update)).toBe(200);
+    expect(sent()).toEqual(["Model set to openai/gpt-5"]);
+    expect((await on.session(main))?.settings.model).toEqual({ provider: "openai", id: "gpt-5" });
+    expect(await on.inbox(main)).toEqual([]);
+    expect(on.woken).toEqual([]);
+  });
+
+  it("that is wrong is answered with what is wrong", async () => {
+    await on.deliver(textUpdate("/think hard"));
+    expect(sent()[0]).toMatch(/^Invalid level: hard/);
+  });
+
+  it("that the agent carries out is left for it to answer", async () => {
+    await on.deliver(textUpdate("/new"));
+    expect(await on.inbox(main)).toMatchObject([
+      { kind: "reset", via: "command", origin: { kind: "channel" } },
+    ]);
+    expect(on.telegram.calls).toEqual([]);
+  });
+
+  it("that is not known is ordinary text", async () => {
+    await on.deliver(textUpdate("/start"));
+    expect(await on.inbox(main)).toMatchObject([
+      { kind: "message", text: expect.stringMatching(/\]\n\/start$/) },
+    ]);
+  });
+
+  it("is not held up by an answer that Telegram refuses", async () => {
+    on.telegram.fail("sendMessage", { status: 403, description: "Forbidden: bot was blocked by the user" });
+    expect(await on.deliver(textUpdate("/status"))).toBe(200);
+    expect(sent()).toEqual([]);
+  });
+});
+
+describe("a directive on a channel", () => {
+  it("is read from what was written, ahead of the envelope", async () => {
+    await on.deliver(textUpdate("/think:high why?", { date: 1_780_000_000 }));
+    expect(await on.inbox(main)).toMatchObject([
+      { text: "[telegram · 2026-05-28 20:26]\nwhy?", overrides: { thinkingLevel: "high" } },
+    ]);
+  });
+
+  it("alone is acknowledged without the model", async () => {
+    await on.deliver(textUpdate("/think:high"));
+    expect(sent()).toEqual(["Directives hold for the message they stand in."]);
+    expect(on.woken).toEqual([]);
+  });
+
+  it("/status beside a message is answered besides the agent's answer", async () => {
+    await on.deliver(textUpdate("why? /status"));
+    expect(sent()[0]).toContain(`Session: ${main}`);
+    expect(await on.inbox(main)).toHaveLength(1);
+  });
+});
