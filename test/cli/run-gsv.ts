@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -18,9 +18,16 @@ export interface GsvOptions {
   cwd?: string;
 }
 
-/** A new empty folder. */
+const folders: string[] = [];
+process.once("exit", () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A new empty folder, which is removed when this process ends. */
 export function newFolder(): string {
-  return mkdtempSync(join(tmpdir(), "gsv-test-"));
+  const folder = mkdtempSync(join(tmpdir(), "gsv-test-"));
+  folders.push(folder);
+  return folder;
 }
 
 /** Runs one `gsv` command line in this process, with streams that are not terminals and a home of its own. */
