@@ -14,6 +14,7 @@ import {
 import { writeMessages } from "../../shared/session/transcript.ts";
 import type { Agent } from "./agent.ts";
 import { askModel } from "./ask-model.ts";
+import { withUniqueCallIds } from "./call-ids.ts";
 import { beginCompaction } from "./compaction.ts";
 import { loadContext, type TurnContext } from "./context.ts";
 import { planCut } from "./context-fit.ts";
@@ -174,7 +175,7 @@ async function modelStep(
     const cut = planCut(asked.request, true);
     return cut ? beginCompaction(agent, hold, cut, steps) : void (await hold.commit(steps));
   }
-  const reply = outcome.message;
+  const reply = withUniqueCallIds(outcome.message, messages);
   const calls = toolCallsOf(reply);
   if (calls.length === 0 && textOf(reply) === "") return failRun(agent, hold, "LLM returned empty response");
   const size = sizeSteps(reply, asked.request);
