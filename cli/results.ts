@@ -78,6 +78,17 @@ export interface Results {
     messageCount: number;
     messages: Message[];
   };
+  "session.history": { sessionKey: string; currentSessionId: string; previousSessionIds: string[] };
+  "session.transcript": {
+    sessionId: string;
+    agentId: string;
+    parts: string[];
+    archivedTo?: string;
+    metadata?: Record<string, string>;
+    messages: Message[];
+    piece?: { text: string; isLast: boolean };
+    next?: string;
+  };
   "workspace.list": { path: string; files: string[]; directories: string[] };
   "workspace.read": { path: string; content: string; size: number; lastModified?: number | string };
   "workspace.write": { path: string; size: number; written: boolean };
@@ -91,7 +102,7 @@ export interface Results {
 export interface ChatEvent {
   runId: string;
   sessionKey: string;
-  state: "delta" | "partial" | "final" | "error";
+  state: "delta" | "partial" | "calls" | "final" | "error";
   /** delta: the text added. */
   text?: string;
   /** delta: its number; starts at 0 again with each attempt. */

@@ -49,7 +49,7 @@ function limitsOf({ contextWindow, settings, promptCharacters, measured }: Reque
   const threshold = contextWindow - Math.min(settings.reserveTokens, contextWindow / 4);
   const rate = tokenRate(measured.tokensPerCharacter);
   const room = threshold - promptCharacters * rate;
-  const keep = Math.min(settings.keepRecentTokens, contextWindow / 4, room / 2);
+  const keep = Math.min(settings.keepRecentTokens, contextWindow / 4, room / 3);
   return { threshold, rate, room, keep };
 }
 
@@ -70,8 +70,8 @@ export function fitRequest(request: Request, shrunk: Run["shrunk"]): Fit {
   const room = charactersIn(threshold, measured) - promptCharacters;
   const short = shortenTexts(messages, shrunk === "refused" ? room / 2 : room);
   const size = requestTokens(promptCharacters + totalCharacters(short), measured);
-  // The reserve may be used up, as long as something is left for an answer.
-  if (size <= (contextWindow * 15) / 16) return { status: "fits", messages: short };
+  // The reserve may be used up, as long as something is left for an answer; and who refused may be asked once more.
+  if (size <= (contextWindow * 15) / 16 || shrunk === "refused") return { status: "fits", messages: short };
   const error = `LLM error: the conversation cannot be made to fit: about ${size} tokens with the system prompt and tools, in a context window of ${contextWindow}`;
   return { status: "too long", error };
 }

@@ -56,12 +56,12 @@ async function deliverToChannel(agent: Agent, run: Run, id: string, text: string
     log("channel.undelivered", { runId: run.runId, channel: run.origin.channel, reason: outcome.reason });
 }
 
-/** Tells all clients what the model said. */
+/** Tells all clients what the model said. `calls`, a reply of tool calls alone, is an extension of the protocol. */
 export async function announce(
   agent: Agent,
   hold: Hold,
   runId: string,
-  state: "partial" | "final",
+  state: "partial" | "calls" | "final",
   message: Message,
 ): Promise<void> {
   const { sessionKey } = hold;

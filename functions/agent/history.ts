@@ -25,7 +25,8 @@ export interface History {
   extend(state: SessionState, messages: readonly Message[]): void;
 }
 
-export function createHistory(store: SessionStore): History {
+/** @param mostCharacters of all messages that are kept */
+export function createHistory(store: SessionStore, mostCharacters = maxCharacters): History {
   const kept = new Map<string, Kept>();
   const keep = (sessionKey: string, entry: Kept) => {
     kept.delete(sessionKey);
@@ -33,7 +34,7 @@ export function createHistory(store: SessionStore): History {
     let characters = 0;
     for (const one of kept.values()) characters += one.characters;
     for (const [oldest, one] of kept) {
-      if (kept.size <= maxSessions && characters <= maxCharacters) break;
+      if (kept.size <= maxSessions && characters <= mostCharacters) break;
       kept.delete(oldest);
       characters -= one.characters;
     }

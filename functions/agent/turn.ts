@@ -207,7 +207,7 @@ async function commitCalls(
   const scheduled = waiting.pendingCount > 0 ? scheduleTimeout(agent, hold.sessionKey, waiting) : undefined;
   await commitMessage(agent, hold, reply, [...size, set("run", waiting as unknown as ItemValue)]);
   await scheduled;
-  const announced = textOf(reply) === "" ? undefined : announce(agent, hold, run.runId, "partial", reply);
+  const announced = announce(agent, hold, run.runId, textOf(reply) === "" ? "calls" : "partial", reply);
   await carryOut(agent, hold, turn, waiting, planned);
   hold.carriedOut = stepName(waiting);
   await announced;

@@ -1,6 +1,7 @@
 import type { MethodTable } from "./gateway.ts";
 import { chatMethods } from "./methods/chat.ts";
 import { configMethods } from "./methods/config.ts";
+import { historyMethods } from "./methods/history.ts";
 import { logMethods } from "./methods/logs.ts";
 import { payloadMethods } from "./methods/payloads.ts";
 import { sessionMethods } from "./methods/sessions.ts";
@@ -15,6 +16,7 @@ export const methodTable: MethodTable = {
   ...logMethods,
   ...configMethods,
   ...sessionMethods,
+  ...historyMethods,
   ...workspaceMethods,
   ...payloadMethods,
   ...tokenMethods,

@@ -1,10 +1,15 @@
 import { log } from "../../shared/log.ts";
 import { code } from "../../shared/protocol/errors.ts";
-import { errorFrame, maxFrameBytes, type ResponseFrame } from "../../shared/protocol/frames.ts";
+import {
+  errorFrame,
+  maxFrameBytes,
+  maxPayloadBytes,
+  type ResponseFrame,
+} from "../../shared/protocol/frames.ts";
 import { dropConnection } from "../../shared/registry.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** Posts a response. One that is too large for a frame becomes a 413; a peer that has gone is forgotten. */
+/** Posts a response. One that is too large for the peer becomes a 413; a peer that has gone is forgotten. */
 export async function respond(
   gateway: Pick<Gateway, "sockets" | "table">,
   connectionId: string,
@@ -12,7 +17,7 @@ export async function respond(
 ): Promise<void> {
   let outcome = await gateway.sockets.post(connectionId, frame);
   if (outcome === "too large") {
-    const message = `the response is larger than a frame can be (${maxFrameBytes} bytes); ask for less at a time`;
+    const message = `the response is too large: a frame holds ${maxFrameBytes} bytes, and ${maxPayloadBytes} by reference for a peer that announced it; ask for less at a time`;
     outcome = await gateway.sockets.post(
       connectionId,
       errorFrame(frame.id, { code: code.tooLarge, message }),

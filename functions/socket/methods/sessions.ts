@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { logError } from "../../../shared/log.ts";
 import { maxPayloadBytes } from "../../../shared/protocol/frames.ts";
 import { submitEntry } from "../../../shared/session/intake.ts";
+import { planReset } from "../../../shared/session/reset-schedule.ts";
 import { listSessions, patchSession, readSession } from "../../../shared/session/sessions.ts";
 import { messageCount, newSession, type SessionState } from "../../../shared/session/state.ts";
 import { readMessages } from "../../../shared/session/transcript.ts";
@@ -77,7 +79,11 @@ export const sessionMethods: Pick<
     modes: ["client"],
     async handle(gateway, { sessionKey, settings, label, resetPolicy }) {
       const key = await canonicalKey(gateway, sessionKey);
-      await patchSession(gateway.table, key, { settings, label, resetPolicy }, gateway.now());
+      const state = await patchSession(gateway.table, key, { settings, label, resetPolicy }, gateway.now());
+      if (resetPolicy !== undefined) {
+        const unscheduled = (error: unknown) => logError("reset.unscheduled", error, { sessionKey: key });
+        await planReset(gateway, state, gateway.now()).catch(unscheduled);
+      }
       return { ok: true };
     },
   },

@@ -2,7 +2,11 @@ import { normalizeAgentId } from "../../../shared/session/key.ts";
 import { defaultAgentId } from "../../../shared/session/routing.ts";
 import type { Gateway, MethodTable } from "../gateway.ts";
 
-async function agentOf({ configuration }: Gateway, agentId: string | undefined): Promise<string> {
+/** The agent that params name, else the default one. */
+export async function agentOf(
+  { configuration }: Pick<Gateway, "configuration">,
+  agentId: string | undefined,
+): Promise<string> {
   if (agentId !== undefined) return normalizeAgentId(agentId);
   return defaultAgentId((await configuration.load()).agents.list);
 }
