@@ -132,7 +132,7 @@ describe.each(providers)(
       const reference = { type: "image", mimeType: "image/png", r2Key: keys[0], size: 20_000 };
       expect(messages[2]?.content[1]).toEqual(reference);
 
-      await restartAgent();
+      await restartAgent("picture");
       await send("picture", "are you sure?", "sure");
       expect(lastBody()).toContain(data);
       await node.close();
@@ -145,7 +145,7 @@ describe.each(providers)(
       await send("gone", "what is in a.png?", "gone-1");
       const [Key = ""] = await mediaKeys("gone");
       await s3.send(new DeleteObjectCommand({ Bucket: stack.cloud.bucket, Key }));
-      await restartAgent();
+      await restartAgent("gone");
       expect(await send("gone", "and now?", "gone-2")).toMatchObject({ state: "final" });
       expect(lastBody()).toContain("[image no longer available: image/jpeg]");
       expect(lastBody()).not.toContain(image.toString("base64"));

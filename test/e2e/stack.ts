@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "../../local/cloud.ts";
+import { stackFunctions } from "../../local/host.ts";
 import { type ProcessHost, startProcessHost } from "../../local/process-host.ts";
 import { openSecrets } from "../../shared/aws/secrets.ts";
 import { openTable, type Table } from "../../shared/aws/table.ts";
@@ -33,7 +34,10 @@ export interface Stack {
 }
 
 /** Starts the stack in a folder of its own, which is removed at the end. */
-export async function startStack(options: Partial<Omit<CloudOptions, "host" | "dir">> = {}): Promise<Stack> {
+export async function startStack(
+  options: Partial<Omit<CloudOptions, "host" | "dir">> = {},
+  functions = stackFunctions,
+): Promise<Stack> {
   const bundles = inject("bundles");
   const roles = authorizer(synthesizeTemplate());
   const dir = await mkdtemp(join(tmpdir(), "gsv-stack-"));
@@ -43,7 +47,7 @@ export async function startStack(options: Partial<Omit<CloudOptions, "host" | "d
     ...options,
     dir,
     host: (env, log) => {
-      host = startProcessHost({ env, log, entry: (name) => join(bundles, name, "handler.mjs") });
+      host = startProcessHost({ env, log, functions, entry: (name) => join(bundles, name, "handler.mjs") });
       return host;
     },
     authorize: (request) => roles.authorize(request),

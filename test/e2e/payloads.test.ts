@@ -1,0 +1,333 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { Connection, type ConnectionOptions } from "../../cli/connection.ts";
+import { maxShownResult } from "../../functions/agent/results.ts";
+import type { AccessRequest } from "../../local/access.ts";
+import { type Bucket, openBucket } from "../../shared/aws/bucket.ts";
+import { maxPayloadBytes, payloadCapability } from "../../shared/protocol/frames.ts";
+import { refusalOf } from "../cli/connection-bench.ts";
+import { startOpenAiServer } from "../support/openai-server.ts";
+import { clientParams, nodeParams, Peer } from "../support/peer.ts";
+import type { ModelServer } from "../support/scripted-model.ts";
+import { type Stack, startStack } from "./stack.ts";
+
+let stack: Stack;
+let model: ModelServer;
+let bucket: Bucket;
+let awsCalls: AccessRequest[];
+const opened: { close(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  model = await startOpenAiServer();
+  stack = await startStack();
+  await stack.configure({ model: { provider: "openai-compatible", id: "m", baseUrl: model.url } });
+  bucket = openBucket(stack.cloud.bucket);
+  const { authorize } = stack.roles;
+  stack.roles.authorize = (request) => {
+    awsCalls.push(request);
+    return authorize(request);
+  };
+});
+beforeEach(() => {
+  awsCalls = [];
+});
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close();
+  expect(stack.roles.refusals()).toEqual([]);
+});
+afterAll(async () => {
+  await stack?.close();
+  await model?.close();
+});
+
+const lettersOf = (length: number) => "0123456789abcdef".repeat(Math.ceil(length / 16)).slice(0, length);
+const callsTo = (service: string) => awsCalls.filter(({ action }) => action.startsWith(`${service}:`));
+const keysUnder = async (prefix: string) => (await bucket.list(prefix)).objects.map(({ key }) => key);
+
+function keep<T extends { close(): Promise<void> }>(one: T): T {
+  opened.push(one);
+  return one;
+}
+
+/** A connection of the command line: it announces large payloads. */
+async function connect(id: string, options: Partial<ConnectionOptions> = {}): Promise<Connection> {
+  const connection = keep(
+    new Connection({
+      url: stack.cloud.ws,
+      token: stack.token,
+      client: { id, version: "0", platform: "test", mode: "client" },
+      ...options,
+    }),
+  );
+  await connection.open();
+  return connection;
+}
+
+/** A node of the command line whose only tool answers with `result`. */
+async function connectNode(id: string, result: (args: unknown) => unknown): Promise<Connection> {
+  const { client, tools, nodeRuntime } = nodeParams(id, ["Dump"]);
+  const node = await connect(id, { client, tools, nodeRuntime } as Partial<ConnectionOptions>);
+  node.onEvent("tool.invoke", async (payload) => {
+    const { callId, args } = payload as { callId: string; args: unknown };
+    await node.request("tool.result", { callId, result: result(args) });
+  });
+  return node;
+}
+
+/** Sends a message and waits for the event that ends its run. */
+async function turn(client: Connection, sessionKey: string, message: string) {
+  const ended = new Promise<Record<string, unknown>>((resolve) => {
+    client.onEvent("chat", (payload) => {
+      const event = payload as Record<string, unknown>;
+      if (event.sessionKey === `agent:main:${sessionKey}` && /final|error/.test(String(event.state)))
+        resolve(event);
+    });
+  });
+  await client.request("chat.send", { sessionKey, message });
+  return ended;
+}
+
+/** A raw peer: announces large payloads, and resolves nothing by itself. */
+async function rawPeer(id: string, capabilities?: string[]): Promise<Peer> {
+  const peer = keep(await Peer.open(stack.cloud.ws, stack.token));
+  await peer.call("connect", { ...clientParams(id), capabilities });
+  return peer;
+}
+
+async function upload(peer: Peer, params: unknown): Promise<string> {
+  const body = JSON.stringify(params);
+  const { ref, url } = await peer.call<{ ref: string; url: string }>("payload.upload", {
+    bytes: Buffer.byteLength(body),
+  });
+  expect((await fetch(url, { method: "PUT", body })).status).toBe(200);
+  return ref;
+}
+
+let nextId = 1;
+async function sendByRef(peer: Peer, method: string, paramsRef: unknown) {
+  const id = `ref-${nextId++}`;
+  peer.send({ type: "req", id, method, paramsRef });
+  return peer.response(id);
+}
+
+describe("for a peer that announced large payloads", () => {
+  it("a tool result of 5 MB is in the transcript whole, and the model is shown its two ends", async () => {
+    const client = await connect("cli");
+    const output = `BEGIN ${lettersOf(5_000_000)} END`;
+    await connectNode("big", () => output);
+    model.queue({ toolCalls: [{ name: "big__Dump", arguments: {} }] }, { text: "That was long." });
+    expect(await turn(client, "large-result", "dump it")).toMatchObject({ state: "final" });
+
+    const shown = model.requests.at(-1)?.turns.find(({ role }) => role === "tool")?.text ?? "";
+    expect(shown.length).toBeLessThanOrEqual(maxShownResult);
+    expect(shown.length).toBeGreaterThan(maxShownResult - 100);
+    expect(shown).toMatch(/^BEGIN [\s\S]*characters left out[\s\S]* END$/);
+
+    const preview = await client.request("session.preview", { sessionKey: "large-result" });
+    const { messages } = preview as { messages: { role: string; content: { text: string }[] }[] };
+    expect(messages.find(({ role }) => role === "toolResult")?.content[0]?.text).toBe(output);
+    expect(await keysUnder("agents/main/sessions/")).toHaveLength(1);
+
+    await client.request("session.reset", { sessionKey: "large-result" });
+    expect((await keysUnder("agents/main/sessions/")).filter((key) => key.includes("/messages/"))).toEqual(
+      [],
+    );
+  });
+
+  it("a workspace file of 2 MB is written and read", async () => {
+    const client = await connect("cli");
+    const content = `${"é".repeat(1_048_000)}end`;
+    const written = await client.request("workspace.write", { path: "large.txt", content });
+    expect(written).toMatchObject({ path: "large.txt", size: Buffer.byteLength(content) });
+    const read = await client.request("workspace.read", { path: "large.txt" });
+    expect((read as { content: string }).content).toBe(content);
+    expect(await keysUnder("payloads/in/")).toEqual([]);
+  });
+
+  it("a long preview and a long answer arrive whole", async () => {
+    const client = await connect("cli");
+    const texts = ["a", "b", "c"].map((letter) => `${letter} ${lettersOf(100_000)}`);
+    for (const text of texts) {
+      model.queue({ text: [text] });
+      await turn(client, "long", "tell me more");
+    }
+    const answer = lettersOf(400_000);
+    model.queue({ text: [answer] });
+    const final = await turn(client, "long", "tell me everything");
+    expect(final.message).toMatchObject({ content: [{ type: "text", text: answer }] });
+    expect(final.truncated).toBeUndefined();
+    const preview = await client.request("session.preview", { sessionKey: "long" });
+    const { messages } = preview as { messages: { content: { text: string }[] }[] };
+    expect(messages).toHaveLength(8);
+    expect(messages.slice(1).map(({ content }) => content[0]?.text)).toEqual(
+      expect.arrayContaining([...texts, answer]),
+    );
+  });
+
+  it("a call of a tool with large arguments and a large result goes to its node and back", async () => {
+    const client = await connect("cli");
+    await connectNode("echo", (args) => args);
+    const args = { text: lettersOf(1_500_000) };
+    expect(await client.request("tool.invoke", { tool: "echo__Dump", args })).toEqual({ result: args });
+  });
+
+  it("several such calls at the same time each get their own answer", async () => {
+    const client = await connect("cli");
+    await connectNode("echo", (args) => args);
+    const calls = [1, 2, 3, 4].map(async (n) => {
+      const args = { n, text: lettersOf(200_000 * n) };
+      expect(await client.request("tool.invoke", { tool: "echo__Dump", args })).toEqual({ result: args });
+    });
+    await Promise.all(calls);
+  });
+
+  it("more than a payload holds is refused with 413 before anything is uploaded", async () => {
+    const client = await connect("cli");
+    const content = lettersOf(maxPayloadBytes);
+    const refusal = await refusalOf(client.request("workspace.write", { path: "x", content }));
+    expect(refusal).toMatchObject({ code: 413, message: expect.stringContaining(String(maxPayloadBytes)) });
+    expect(callsTo("s3").filter(({ resource }) => resource.includes("/payloads/"))).toEqual([]);
+  });
+
+  it("a chat message that is too large for an inbox is refused with 413 and what to do instead", async () => {
+    const client = await connect("cli");
+    const message = lettersOf(1_000_000);
+    const refusal = await refusalOf(client.request("chat.send", { sessionKey: "main", message }));
+    expect(refusal).toMatchObject({ code: 413, message: expect.stringContaining("workspace file") });
+  });
+});
+
+describe("for a peer that did not announce them", () => {
+  it("an answer that is too large is a 413, and the connection goes on", async () => {
+    const client = await connect("cli");
+    await client.request("workspace.write", { path: "large.txt", content: lettersOf(300_000) });
+    const peer = await rawPeer("old-client");
+    const { ok, error } = await peer.request("workspace.read", { path: "large.txt" });
+    expect({ ok, code: error.code }).toEqual({ ok: false, code: 413 });
+    expect(await peer.call("workspace.read", { path: "missing" }).catch(String)).toContain("404");
+    expect(callsTo("s3").filter(({ resource }) => resource.includes("/payloads/out/"))).toEqual([]);
+  });
+
+  it("an event that is too large is cut, and says so, while others get it whole", async () => {
+    const client = await connect("cli");
+    const peer = await rawPeer("old-client");
+    const answer = lettersOf(300_000);
+    model.queue({ text: [answer] });
+    const final = await turn(client, "cut", "tell me everything");
+    expect(final.message).toMatchObject({ content: [{ text: answer }] });
+    const cut = await peer.event((payload) => payload.state === "final", "the run ends");
+    expect(cut.truncated).toBe(true);
+    expect(JSON.stringify(cut.message)).toContain("too long for one event");
+  });
+
+  it("large arguments for its tool are an error that the caller is told", async () => {
+    const client = await connect("cli");
+    const node = keep(await Peer.open(stack.cloud.ws, stack.token));
+    await node.call("connect", nodeParams("old-node", ["Dump"]));
+    const args = { text: lettersOf(200_000) };
+    const refusal = await refusalOf(client.request("tool.invoke", { tool: "old-node__Dump", args }));
+    expect(refusal.code).toBe(413);
+  });
+});
+
+describe("a ref to uploaded params", () => {
+  const params = { path: "by-ref.txt", content: "written by reference" };
+
+  it("works once", async () => {
+    const peer = await rawPeer("raw", [payloadCapability]);
+    const ref = await upload(peer, params);
+    expect(await sendByRef(peer, "workspace.write", ref)).toMatchObject({ ok: true });
+    expect(await peer.call("workspace.read", { path: params.path })).toMatchObject({
+      content: params.content,
+    });
+    expect(await sendByRef(peer, "workspace.write", ref)).toMatchObject({ ok: false, error: { code: 404 } });
+  });
+
+  it("means nothing on another connection, and the params stay where they are", async () => {
+    const peer = await rawPeer("raw", [payloadCapability]);
+    const other = await rawPeer("other", [payloadCapability]);
+    const ref = await upload(peer, params);
+    expect(await sendByRef(other, "workspace.write", ref)).toMatchObject({ ok: false, error: { code: 404 } });
+    expect(await sendByRef(peer, "workspace.write", ref)).toMatchObject({ ok: true });
+  });
+
+  it("that nothing was uploaded to is a 404", async () => {
+    const peer = await rawPeer("raw", [payloadCapability]);
+    const { ref } = await peer.call("payload.upload", { bytes: 200_000 });
+    expect(await sendByRef(peer, "workspace.write", ref)).toMatchObject({ ok: false, error: { code: 404 } });
+  });
+
+  it.each(["../../agents/main/SOUL", "", "a", `${"0".repeat(8)}-0000-0000-0000-${"0".repeat(12)}/..`, 7])(
+    "that is %j leads nowhere",
+    async (ref) => {
+      const peer = await rawPeer("raw", [payloadCapability]);
+      awsCalls = [];
+      expect(await sendByRef(peer, "workspace.write", ref)).toMatchObject({
+        ok: false,
+        error: { code: 400 },
+      });
+      expect(callsTo("s3").filter(({ resource }) => resource.includes("/payloads/"))).toEqual([]);
+    },
+  );
+
+  it("leads to params that are checked like any others", async () => {
+    const peer = await rawPeer("raw", [payloadCapability]);
+    const wrong = await upload(peer, { path: 7 });
+    expect(await sendByRef(peer, "workspace.write", wrong)).toMatchObject({ error: { code: 400 } });
+    const forbidden = await upload(peer, { callId: "x", result: 1 });
+    expect(await sendByRef(peer, "tool.result", forbidden)).toMatchObject({ error: { code: 403 } });
+  });
+});
+
+describe("a url", () => {
+  const expiry = (url: string) => Number(new URL(url).searchParams.get("X-Amz-Expires"));
+  /** As the url would be had it been made that many seconds ago. */
+  const madeBefore = (url: string, seconds: number) => {
+    const old = new URL(url);
+    const at = new Date(Date.now() - seconds * 1000).toISOString().replace(/[-:]|\.\d+/g, "");
+    old.searchParams.set("X-Amz-Date", at);
+    return old;
+  };
+
+  it("to upload to works for five minutes, for the announced length, under the peer's own prefix", async () => {
+    const peer = await rawPeer("raw", [payloadCapability]);
+    const { ref, url } = await peer.call<{ ref: string; url: string }>("payload.upload", { bytes: 5 });
+    expect(expiry(url)).toBe(300);
+    expect(new URL(url).searchParams.get("X-Amz-SignedHeaders")).toBe("content-length;host");
+    expect(new URL(url).pathname).toMatch(new RegExp(`/payloads/in/[^/]+/${ref}\\.json$`));
+    const late = await fetch(madeBefore(url, 301), { method: "PUT", body: "false" });
+    expect(late.status).toBe(403);
+  });
+
+  it("to read from works for five minutes", async () => {
+    const client = await connect("cli");
+    await client.request("workspace.write", { path: "large.txt", content: lettersOf(300_000) });
+    const peer = await rawPeer("raw", [payloadCapability]);
+    peer.send({ type: "req", id: "big", method: "workspace.read", params: { path: "large.txt" } });
+    const head = await peer.response("big");
+    const { url, bytes } = (head as unknown as { payloadRef: { url: string; bytes: number } }).payloadRef;
+    expect(head).toEqual({ type: "res", id: "big", ok: true, payloadRef: { url, bytes } });
+    expect(expiry(url)).toBe(300);
+    const whole = await (await fetch(url)).text();
+    expect(Buffer.byteLength(whole)).toBe(bytes);
+    expect(JSON.parse(whole)).toMatchObject({ type: "res", id: "big", ok: true });
+    expect((await fetch(madeBefore(url, 301))).status).toBe(403);
+  });
+});
+
+describe("a turn whose frames fit", () => {
+  it("takes nothing by way of the storage, whatever its peers announced", async () => {
+    const peer = await rawPeer("small", [payloadCapability]);
+    const node = keep(await Peer.open(stack.cloud.ws, stack.token));
+    await node.call("connect", { ...nodeParams("small", ["Dump"]), capabilities: [payloadCapability] });
+    node.onEvent(({ payload }) => {
+      const { callId } = payload as { callId: string };
+      void node.request("tool.result", { callId, result: "small" });
+    });
+    model.queue({ toolCalls: [{ name: "small__Dump", arguments: {} }] }, { text: ["done"] });
+    const { runId } = await peer.call("chat.send", { sessionKey: "small", message: "hello" });
+    expect(await peer.ended(String(runId))).toMatchObject({ state: "final" });
+    expect(callsTo("dynamodb")).not.toEqual([]);
+    expect(callsTo("s3").filter(({ action }) => action === "s3:PutObject")).toEqual([]);
+    expect(callsTo("s3").filter(({ resource }) => resource.includes("/payloads/"))).toEqual([]);
+  });
+});

@@ -1,0 +1,170 @@
+import { gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Bucket, openBucket } from "../../shared/aws/bucket.ts";
+import type { Message } from "../../shared/protocol/messages.ts";
+import type { ResetPolicy } from "../../shared/protocol/schemas.ts";
+import { nextBoundary } from "../../shared/session/reset-policy.ts";
+import { dayAt } from "../../shared/zoned-time.ts";
+import { gsv } from "../cli/run-gsv.ts";
+import { isReading } from "../support/model-window.ts";
+import { startOpenAiServer } from "../support/openai-server.ts";
+import type { Peer } from "../support/peer.ts";
+import type { ModelServer } from "../support/scripted-model.ts";
+import { type Stack, startStack } from "./stack.ts";
+
+/** Schedules come due so many times faster: a quarter of an hour is some two seconds. */
+const acceleration = 400;
+const minute = 60_000;
+
+interface History {
+  currentSessionId: string;
+  previousSessionIds: string[];
+}
+
+let stack: Stack;
+let model: ModelServer;
+let client: Peer;
+let bucket: Bucket;
+let key: string;
+let sessions = 0;
+
+beforeAll(async () => {
+  model = await startOpenAiServer((request) =>
+    isReading(request) ? { text: "<memories>- they said hello</memories>" } : { text: "hello to you" },
+  );
+  stack = await startStack({ acceleration });
+  await stack.configure({
+    model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
+    session: { defaultResetPolicy: { mode: "manual" } },
+  });
+  bucket = openBucket(stack.cloud.bucket);
+  client = await stack.client();
+});
+beforeEach(() => {
+  key = `agent:reset${++sessions}:main`;
+});
+afterAll(async () => {
+  await client?.close();
+  expect(stack.roles.refusals()).toEqual([]);
+  await stack?.close();
+  await model?.close();
+});
+
+async function say(message: string): Promise<void> {
+  const { runId } = await client.call("chat.send", { sessionKey: key, message });
+  expect(await client.ended(String(runId))).toMatchObject({ state: "final" });
+}
+const history = () => client.call<History>("session.history", { sessionKey: key });
+const setPolicy = (resetPolicy: ResetPolicy) =>
+  client.call("session.patch", { sessionKey: key, resetPolicy });
+
+/** Waits until the session was reset, without saying anything in it. */
+async function untilReset(times: number): Promise<History> {
+  const deadline = Date.now() + 40_000;
+  for (;;) {
+    const found = await history();
+    if (found.previousSessionIds.length >= times) return found;
+    if (Date.now() > deadline) throw new Error("the session was not reset");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function archive(sessionId: string): Promise<Message[]> {
+  const object = await bucket.get(`agents/${key.split(":")[1]}/sessions/${sessionId}.jsonl.gz`);
+  const lines = gunzipSync(object!.body).toString().trimEnd().split("\n");
+  return lines.map((line) => JSON.parse(line) as Message);
+}
+
+describe("a session that nothing is said in", () => {
+  /** Policies that come due soon, and ones that do not while this test runs. */
+  const policies = {
+    daily: () => ({
+      soon: { mode: "daily", atHour: soonHour() },
+      late: { mode: "daily", atHour: (soonHour() + 12) % 24 },
+    }),
+    idle: () => ({ soon: { mode: "idle", idleMinutes: 15 }, late: { mode: "idle", idleMinutes: 720 } }),
+  } as Record<string, () => { soon: ResetPolicy; late: ResetPolicy }>;
+
+  it.each(["daily", "idle"])(
+    "is reset by the Scheduler (%s), and not again by a message after it",
+    async (mode) => {
+      await stack.configure({ userTimezone: soonTimezone() });
+      const { soon, late } = policies[mode]!();
+      // Functions keep the configuration for up to five seconds; a session's own policy holds at once.
+      await new Promise((resolve) => setTimeout(resolve, 5_100));
+      await setPolicy(soon);
+      await say("hello");
+      const { currentSessionId: first } = await history();
+      const { previousSessionIds, currentSessionId } = await untilReset(1);
+      expect(previousSessionIds).toEqual([first]);
+      expect((await archive(first)).map(({ role }) => role)).toEqual(["user", "assistant"]);
+      const memories = await bucket.get(`agents/${key.split(":")[1]}/memory/${dayAt(Date.now(), "UTC")}.md`);
+      expect(Buffer.from(memories!.body).toString()).toContain("- they said hello");
+
+      await setPolicy(late);
+      await say("hello again");
+      await say("and once more");
+      expect(await history()).toMatchObject({ previousSessionIds: [first], currentSessionId });
+      const { messageCount } = await client.call("session.get", { sessionKey: key });
+      expect(messageCount).toBe(4);
+      expect(stack.cloud.schedules.list().filter((one) => one.name.startsWith("reset-"))).toHaveLength(
+        mode === "daily" ? 1 : 2,
+      );
+    },
+    120_000,
+  );
+});
+
+/** Boundaries are at full hours of UTC, or half an hour later in India: one of them is 15 to 45 minutes away. */
+function soonTimezone(): string {
+  const untilHour = nextBoundary(Date.now(), (new Date().getUTCHours() + 1) % 24, "UTC") - Date.now();
+  return untilHour >= 15 * minute && untilHour <= 45 * minute ? "UTC" : "Asia/Kolkata";
+}
+
+function soonHour(): number {
+  const timezone = soonTimezone();
+  const hours = Array.from({ length: 24 }, (_, hour) => hour);
+  const away = (hour: number) => nextBoundary(Date.now(), hour, timezone) - Date.now();
+  return hours.reduce((soonest, hour) => (away(hour) < away(soonest) ? hour : soonest));
+}
+
+describe("a conversation that is over", () => {
+  it("is read again with the command line, page by page, whatever its size", async () => {
+    const long = "0123456789 ".repeat(9_000);
+    await say(`remember this: ${long}`);
+    await say(`and this: ${long}`);
+    const { currentSessionId } = await history();
+    const live = await run("session", "transcript", currentSessionId, "--session", key, "--json");
+    const reset = await client.call("session.reset", { sessionKey: key });
+    expect(reset).toMatchObject({ oldSessionId: currentSessionId, archivedMessages: 4 });
+    const archived = await run("session", "transcript", currentSessionId, "--session", key, "--json");
+    expect(archived).toBe(live);
+    const messages = archived
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Message);
+    expect(messages).toEqual(await archive(currentSessionId));
+    expect(await run("session", "history", key)).toBe(
+      `${currentSessionId}\n${reset.newSessionId}  (current)\n`,
+    );
+
+    // A peer that takes frames alone gets as much as fits one.
+    const page = await client.call<{ messages: Message[]; piece?: object; next: string }>(
+      "session.transcript",
+      {
+        sessionId: currentSessionId,
+        sessionKey: key,
+      },
+    );
+    expect([page.messages.length, page.next]).toEqual([0, expect.any(String)]);
+    expect(page.piece).toMatchObject({ isLast: false });
+  });
+});
+
+async function run(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await gsv(args, {
+    env: { GSV_URL: stack.cloud.ws, GSV_TOKEN: stack.token },
+  });
+  expect([code, stderr]).toEqual([0, ""]);
+  return stdout;
+}

@@ -1,0 +1,159 @@
+import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Connection } from "../../cli/connection.ts";
+import { stackFunctions } from "../../local/host.ts";
+import { imageBytes } from "../support/images.ts";
+import { startOpenAiServer } from "../support/openai-server.ts";
+import { Peer } from "../support/peer.ts";
+import type { ModelServer } from "../support/scripted-model.ts";
+import { startTelegramServer } from "../support/telegram-server.ts";
+import { textUpdate } from "../support/telegram-updates.ts";
+import { until } from "../support/until.ts";
+import { type Stack, startStack } from "./stack.ts";
+
+/** Granted, and used only where something fails that does not fail here. */
+const unreached = ["agent: s3:AbortMultipartUpload on arn:aws:s3:::gsv-storage/agents/*"];
+
+let stack: Stack;
+let model: ModelServer;
+let client: Peer;
+beforeAll(async () => {
+  model = await startOpenAiServer();
+  // Little time is left beside the longest model call, so that the agent hands a session over to itself.
+  const functions = { ...stackFunctions, agent: { timeoutMs: 871_000, memoryMb: 512 } };
+  stack = await startStack({ acceleration: 60 }, functions);
+  await stack.configure({
+    model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
+    // Two seconds, by a clock that runs sixty times faster.
+    "timeouts.toolMs": 120_000,
+    "timeouts.llmMs": 840_000,
+  });
+  client = await stack.client();
+});
+afterAll(async () => {
+  await stack?.close();
+  await model?.close();
+});
+
+async function ask(sessionKey: string, message: string) {
+  const { runId } = await client.call("chat.send", { sessionKey, message });
+  return client.ended(String(runId), 40_000);
+}
+
+const call = (name: string, args: object) => ({ name, arguments: args as Record<string, unknown> });
+
+async function useFilesAndSkills(): Promise<void> {
+  const skill = "---\nname: greet\ndescription: how to greet\n---\nSay hello.\n";
+  const s3 = new S3Client({});
+  await s3.send(
+    new PutObjectCommand({ Bucket: stack.cloud.bucket, Key: "skills/greet/SKILL.md", Body: skill }),
+  );
+  s3.destroy();
+  await client.call("workspace.read", { path: "skills/greet/SKILL.md" });
+  await client.call("workspace.write", { path: "a.md", content: "a" });
+  await client.call("workspace.delete", { path: "a.md" });
+  model.queue(
+    {
+      toolCalls: [
+        call("gsv__WriteFile", { path: "b.md", content: "one" }),
+        call("gsv__EditFile", { path: "b.md", oldString: "one", newString: "two" }),
+        call("gsv__ReadFile", { path: "skills/greet/SKILL.md" }),
+        call("gsv__DeleteFile", { path: "b.md" }),
+        call("gsv__ConfigGet", {}),
+      ],
+    },
+    { text: "done", delayMs: 1500 },
+  );
+  expect(await ask("main", "use your files")).toMatchObject({ state: "final" });
+}
+
+async function useNodes(): Promise<void> {
+  const image = {
+    type: "image",
+    mimeType: "image/png",
+    data: Buffer.from(imageBytes("image/png")).toString("base64"),
+  };
+  const node = await stack.node("laptop", { Read: () => ({ content: [image] }), Bash: () => undefined });
+  model.queue({ toolCalls: [call("laptop__Read", {})] }, { text: "I see" }, { text: "still" });
+  await ask("main", "look at the picture");
+  expect(JSON.stringify(model.requests.at(-1)?.body)).toContain(image.data);
+  await ask("main", "again");
+  model.queue({ toolCalls: [call("laptop__Bash", {})] }, { text: "no answer" });
+  await ask("main", "wait for nothing");
+  await node.close();
+}
+
+async function useLargePayloads(): Promise<void> {
+  const identity = { id: "large", version: "0", platform: "test", mode: "client" } as const;
+  const large = new Connection({
+    url: stack.cloud.ws,
+    token: stack.token,
+    client: identity,
+    capabilities: ["payload-s3"],
+  });
+  await large.open();
+  const content = "x".repeat(200_000);
+  await large.request("workspace.write", { path: "large.md", content });
+  expect(await large.request("workspace.read", { path: "large.md" })).toMatchObject({ content });
+  model.queue({ text: content });
+  let final = "";
+  large.onEvent("chat", (payload) => {
+    const event = payload as { state: string };
+    if (event.state === "final") final = JSON.stringify(payload);
+  });
+  await large.request("chat.send", { sessionKey: "large", message: "say much" });
+  await until(() => final.length > 200_000, "the whole answer arrives", 20_000);
+  large.close();
+}
+
+async function useTelegram(): Promise<void> {
+  const telegram = await startTelegramServer();
+  await stack.configure({
+    "channels.telegram": {
+      dmPolicy: "open",
+      accounts: {
+        default: { botToken: telegram.token, webhookSecret: "s".repeat(20), apiBaseUrl: telegram.url },
+      },
+    },
+  });
+  await new Promise((resolve) => setTimeout(resolve, 5100));
+  model.queue({ text: "hello from the agent" });
+  const url = `${stack.cloud.webhook}/telegram/default`;
+  const answer = await telegram.deliver(textUpdate("hello"), { url, secret: "s".repeat(20) });
+  expect(answer.status).toBe(200);
+  await until(() => telegram.sent.length > 0, "the answer is sent", 20_000);
+  await telegram.close();
+}
+
+it("uses every permission that the roles grant, and needs no other", async () => {
+  const stranger = await Peer.open(stack.cloud.ws);
+  await stack.client("twice");
+  await stack.client("twice");
+  await useFilesAndSkills();
+  await useNodes();
+  await useLargePayloads();
+  await useTelegram();
+  await client.call("config.set", { path: "apiKeys.anthropic", value: "sk-test" });
+  await client.call("config.set", { path: "apiKeys.anthropic", value: null });
+  const { id } = await client.call("token.create", { name: "short" });
+  await client.call("token.revoke", { id });
+  await client.call("sessions.list", {});
+  await client.call("session.patch", { sessionKey: "idle", resetPolicy: { mode: "idle", idleMinutes: 1 } });
+  // The schedule of the first message finds that another came after it, and looks further.
+  model.queue({ text: "soon idle" }, { text: "now" });
+  await ask("idle", "something");
+  await ask("idle", "and then nothing");
+  await client.call("chat.send", {
+    sessionKey: "main",
+    message: "look",
+    media: [{ type: "document", mimeType: "text/plain", data: "aGk=", filename: "a.txt" }],
+    runId: "with-media",
+  });
+  model.queue({ text: "a file" });
+  await client.ended("with-media");
+  await client.call("session.reset", { sessionKey: "main" }, 20_000);
+  await stack.cloud.fire("timer", { kind: "sweep" });
+  await until(() => stranger.closed !== undefined, "the stranger is closed", 20_000);
+  expect(stack.roles.refusals()).toEqual([]);
+  await expect.poll(() => stack.roles.unusedGrants(), { timeout: 20_000 }).toEqual(unreached);
+}, 120_000);
