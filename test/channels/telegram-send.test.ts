@@ -144,8 +144,8 @@ describe("sending on Telegram", () => {
 describe("typing on Telegram", () => {
   it("is shown in the chat and its topic, and its failure is nobody's", async () => {
     server.fail("sendChatAction", { status: 500, description: "Internal" });
-    await telegram.typing(account, ann);
-    await telegram.typing(account, { kind: "thread", id: "-5/8" });
+    await telegram.typing(account, { peer: ann });
+    await telegram.typing(account, { peer: { kind: "thread", id: "-5/8" } });
     expect(server.calls).toEqual([
       { method: "sendChatAction", params: { chat_id: "5001002003", action: "typing" }, status: 500 },
       {

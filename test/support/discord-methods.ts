@@ -1,0 +1,169 @@
+import type { PlatformCall, PlatformReply, WebhookReply } from "./platform-server.ts";
+
+/** A message that the application has sent, in a channel or to an interaction. */
+export interface DiscordMessage {
+  id: string;
+  channel_id: string;
+  content: string;
+  flags: number;
+}
+
+/** An interaction that was answered, by its token. */
+export interface AnsweredInteraction {
+  /** What `@original` is; a deferred one has no content yet. */
+  original: DiscordMessage;
+  followups: DiscordMessage[];
+  /** Its 15 minutes are over. */
+  isExpired: boolean;
+}
+
+/** What Discord knows. */
+export interface DiscordState {
+  botToken: string;
+  applicationId: string;
+  interactions: Map<string, AnsweredInteraction>;
+  /** What the bot has sent to channels. */
+  messages: DiscordMessage[];
+  /** Channels in which it was shown as typing. */
+  typing: string[];
+  /** Channels that the bot cannot see. */
+  closed: Set<string>;
+}
+
+/** "The application is thinking". */
+const loading = 128;
+
+const ephemeral = 64;
+
+let lastMessage = 0;
+
+/** Takes the webhook's answer to an interaction. Throws where Discord would say that the application did not respond. */
+export function endCall(
+  state: DiscordState,
+  interaction: object,
+  { status, text, contentType }: WebhookReply,
+) {
+  const { type, token, channel_id } = interaction as { type: number; token: string; channel_id: string };
+  if (status !== 200) return;
+  if (!contentType.startsWith("application/json")) throw new Error(`an answer of the type ${contentType}`);
+  const answer = JSON.parse(text) as { type?: number; data?: { content?: string; flags?: number } };
+  if (type === 1) {
+    if (answer.type !== 1) throw new Error("a ping without a pong");
+    return;
+  }
+  const { content = "", flags = 0 } = answer.data ?? {};
+  if (answer.type !== 4 && answer.type !== 5) throw new Error(`an answer that is none: ${text}`);
+  if (answer.type === 4 && (content === "" || [...content].length > maxContent))
+    throw new Error("an answer with no content, or too much");
+  if ((flags & ~ephemeral) !== 0) throw new Error("an answer with flags that it cannot have");
+  const original = newMessage(channel_id, content, flags | (answer.type === 5 ? loading : 0));
+  state.interactions.set(token, { original, followups: [], isExpired: false });
+}
+
+const routes: [RegExp, (call: PlatformCall, state: DiscordState, ...ids: string[]) => PlatformReply][] = [
+  [/^GET \/webhooks\/(\d+)\/([^/]+)\/messages\/@original$/, getOriginal],
+  [/^PATCH \/webhooks\/(\d+)\/([^/]+)\/messages\/@original$/, editOriginal],
+  [/^POST \/webhooks\/(\d+)\/([^/]+)$/, createFollowup],
+  [/^POST \/channels\/(\d+)\/messages$/, createMessage],
+  [/^POST \/channels\/(\d+)\/typing$/, showTyping],
+];
+
+export function answerDiscord(call: PlatformCall, state: DiscordState): PlatformReply {
+  if (!/^DiscordBot \(.+, .+\)/.test(call.headers["user-agent"] ?? ""))
+    return { status: 403, body: { message: "Forbidden: no valid User-Agent" } };
+  const [, path] = /^\/api\/v10(\/.*)$/.exec(call.path) ?? [];
+  for (const [pattern, answer] of routes) {
+    const match = pattern.exec(`${call.method} ${path}`);
+    if (match) return answer(call, state, ...match.slice(1));
+  }
+  return fault(404, 0, "404: Not Found");
+}
+
+function getOriginal(_call: PlatformCall, state: DiscordState, application = "", token = ""): PlatformReply {
+  const found = findInteraction(state, application, token);
+  return found ? { status: 200, body: found.original } : fault(404, 10015, "Unknown Webhook");
+}
+
+function editOriginal(call: PlatformCall, state: DiscordState, application = "", token = ""): PlatformReply {
+  const found = findInteraction(state, application, token);
+  if (!found) return fault(404, 10015, "Unknown Webhook");
+  const content = contentOf(call);
+  if (typeof content !== "string") return content;
+  Object.assign(found.original, { content, flags: found.original.flags & ~loading });
+  return { status: 200, body: found.original };
+}
+
+function createFollowup(
+  call: PlatformCall,
+  state: DiscordState,
+  application = "",
+  token = "",
+): PlatformReply {
+  const found = findInteraction(state, application, token);
+  if (!found) return fault(404, 10015, "Unknown Webhook");
+  const content = contentOf(call);
+  if (typeof content !== "string") return content;
+  // As documented, for backwards compatibility.
+  if ((found.original.flags & loading) !== 0) return editOriginal(call, state, application, token);
+  const message = newMessage(found.original.channel_id, content, 0);
+  found.followups.push(message);
+  return { status: 200, body: message };
+}
+
+function createMessage(call: PlatformCall, state: DiscordState, channel = ""): PlatformReply {
+  const refusal = refuseBot(call, state, channel);
+  if (refusal) return refusal;
+  const content = contentOf(call);
+  if (typeof content !== "string") return content;
+  const message = newMessage(channel, content, 0);
+  state.messages.push(message);
+  return { status: 200, body: message };
+}
+
+function showTyping(call: PlatformCall, state: DiscordState, channel = ""): PlatformReply {
+  const refusal = refuseBot(call, state, channel);
+  if (refusal) return refusal;
+  state.typing.push(channel);
+  return { status: 204 };
+}
+
+function refuseBot(
+  { headers }: PlatformCall,
+  state: DiscordState,
+  channel: string,
+): PlatformReply | undefined {
+  if (headers.authorization !== `Bot ${state.botToken}`) return fault(401, 0, "401: Unauthorized");
+  return state.closed.has(channel) ? fault(403, 50001, "Missing Access") : undefined;
+}
+
+/** A webhook is known by application and token; until the call is answered, and when it is too late, it is not. */
+function findInteraction(state: DiscordState, application: string, token: string) {
+  const found = state.interactions.get(decodeURIComponent(token));
+  return found && !found.isExpired && application === state.applicationId ? found : undefined;
+}
+
+const maxContent = 2000;
+
+function contentOf({ body }: PlatformCall): string | PlatformReply {
+  const content = body?.content;
+  if (typeof content !== "string" || content.trim() === "")
+    return fault(400, 50006, "Cannot send an empty message");
+  if ([...content].length > maxContent) return fault(400, 50035, "Invalid Form Body");
+  const mentions = body?.allowed_mentions as { parse?: unknown } | undefined;
+  if (mentions !== undefined && !Array.isArray(mentions.parse)) return fault(400, 50035, "Invalid Form Body");
+  return content;
+}
+
+function newMessage(channel_id: string, content: string, flags: number): DiscordMessage {
+  return { id: String(1_300_000_000_000_000_000n + BigInt(++lastMessage)), channel_id, content, flags };
+}
+
+function fault(status: number, code: number, message: string): PlatformReply {
+  return { status, body: { message, code } };
+}
+
+/** 429, as Discord says it. @param seconds with a fraction */
+export function tooManyRequests(seconds: number): PlatformReply {
+  const body = { message: "You are being rate limited.", retry_after: seconds, global: false };
+  return { status: 429, body, headers: { "retry-after": String(Math.ceil(seconds)) } };
+}

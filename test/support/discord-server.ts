@@ -1,0 +1,77 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject, sign as signBytes } from "node:crypto";
+import { answerDiscord, type DiscordState, endCall } from "./discord-methods.ts";
+import {
+  callWebhook,
+  type PlatformServer,
+  type SignedRequest,
+  startPlatformServer,
+  type WebhookReply,
+} from "./platform-server.ts";
+
+export interface DiscordServer extends PlatformServer, DiscordState {
+  /** 32 bytes in hexadecimal. */
+  publicKey: string;
+  /** An interaction, signed as Discord does. */
+  sign(interaction: object): SignedRequest;
+  /**
+   * Posts it to a webhook, `/discord/default` unless another path is given, and does with the answer what Discord
+   * does: from then on the interaction's token is good.
+   */
+  deliver(webhookUrl: string, interaction: object, path?: string): Promise<WebhookReply>;
+}
+
+/** Discord's interactions and its REST API on 127.0.0.1 (reference: https://docs.discord.com/developers). */
+export async function startDiscordServer(): Promise<DiscordServer> {
+  const state: DiscordState = {
+    botToken: "MTk4NjIyNDgzNDcxOTI1MjQ4.testTokenOfABot",
+    applicationId: "198622483471925248",
+    interactions: new Map(),
+    messages: [],
+    typing: [],
+    closed: new Set(),
+  };
+  const keys = newKeys();
+  const server = await startPlatformServer((call) => answerDiscord(call, state));
+  const sign: DiscordServer["sign"] = (interaction) =>
+    signDiscord(keys.privateKey, JSON.stringify(interaction), String(Math.floor(Date.now() / 1000)));
+  return {
+    ...server,
+    ...state,
+    publicKey: keys.publicKey,
+    sign,
+    async deliver(webhookUrl, interaction, path = "/discord/default") {
+      const reply = await callWebhook(webhookUrl, { ...sign(interaction), path });
+      endCall(state, interaction, reply);
+      return reply;
+    },
+  };
+}
+
+function newKeys(): { publicKey: string; privateKey: KeyObject } {
+  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+  const { x = "" } = publicKey.export({ format: "jwk" });
+  return { publicKey: Buffer.from(x, "base64url").toString("hex"), privateKey };
+}
+
+/** A private key of 32 bytes in hexadecimal, as RFC 8032 has them. */
+export function ed25519Key(seed: string): KeyObject {
+  const prefix = Buffer.from("302e020100300506032b657004220420", "hex");
+  return createPrivateKey({
+    key: Buffer.concat([prefix, Buffer.from(seed, "hex")]),
+    format: "der",
+    type: "pkcs8",
+  });
+}
+
+export function signDiscord(key: KeyObject, body: string, timestamp: string): SignedRequest {
+  return {
+    method: "POST",
+    path: "/discord/default",
+    headers: {
+      "content-type": "application/json",
+      "x-signature-ed25519": signBytes(null, Buffer.from(timestamp + body), key).toString("hex"),
+      "x-signature-timestamp": timestamp,
+    },
+    body,
+  };
+}

@@ -1,0 +1,112 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { readBody, sendJson, serveLoopback } from "../../local/offline-model/loopback.ts";
+
+/** A call of the platform's API. */
+export interface PlatformCall {
+  method: string;
+  /** Without the query. */
+  path: string;
+  headers: Record<string, string | undefined>;
+  /** The JSON that came; undefined for none. */
+  body: Record<string, unknown> | undefined;
+  /** The HTTP status answered; 0 when the connection was dropped. */
+  status: number;
+}
+
+export interface PlatformReply {
+  status: number;
+  /** JSON, or a page that is none. */
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/** A refusal put in front of the next call. */
+export type PlatformFailure =
+  | PlatformReply
+  /** The connection is closed without an answer; with `after` the call has taken effect. */
+  | { drop: true; after?: boolean };
+
+export interface PlatformServer {
+  /** What a client has in place of the platform's own origin. */
+  url: string;
+  calls: PlatformCall[];
+  /** Lets the next calls fail whose `{method} {path}` contains this, one for each failure. */
+  fail(part: string, ...failures: PlatformFailure[]): void;
+  close(): Promise<void>;
+}
+
+const maxBody = 10 * 1024 * 1024;
+
+/** An API over JSON on 127.0.0.1, which `answer` speaks. */
+export async function startPlatformServer(
+  answer: (call: PlatformCall) => PlatformReply,
+): Promise<PlatformServer> {
+  const calls: PlatformCall[] = [];
+  const failures: { part: string; failure: PlatformFailure }[] = [];
+  const take = (call: PlatformCall): PlatformReply | undefined => {
+    const index = failures.findIndex(({ part }) => `${call.method} ${call.path}`.includes(part));
+    const failure = index < 0 ? undefined : failures.splice(index, 1)[0]?.failure;
+    if (!failure) return answer(call);
+    if (!("drop" in failure)) return failure;
+    if (failure.after) answer(call);
+    return undefined;
+  };
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const bytes = await readBody(request, maxBody);
+    const call = { ...readCall(request), body: bytes && parse(bytes), status: 0 };
+    calls.push(call);
+    const reply = take(call);
+    if (!reply) return void request.socket.destroy();
+    call.status = reply.status;
+    if (reply.status === 204) response.writeHead(204, reply.headers).end();
+    else sendJson(response, reply.status, reply.body ?? {}, reply.headers);
+  };
+  const server = await serveLoopback((request, response) => {
+    serve(request, response).catch((error: Error) => response.destroy(error));
+  });
+  return {
+    url: server.origin,
+    calls,
+    fail: (part, ...more) => void failures.push(...more.map((failure) => ({ part, failure }))),
+    close: server.close,
+  };
+}
+
+function readCall({ method = "", url = "/", headers }: IncomingMessage) {
+  const joined = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(",")]);
+  return { method, path: new URL(url, "http://localhost").pathname, headers: Object.fromEntries(joined) };
+}
+
+function parse(bytes: Buffer): Record<string, unknown> | undefined {
+  try {
+    const json: unknown = JSON.parse(bytes.toString("utf8"));
+    return typeof json === "object" && json !== null ? (json as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A call of a webhook, as a platform makes it. */
+export interface SignedRequest {
+  method: string;
+  /** Behind the webhook's address, with its slash. */
+  path: string;
+  headers: Record<string, string>;
+  body?: string;
+}
+
+export interface WebhookReply {
+  status: number;
+  text: string;
+  contentType: string;
+}
+
+/** Makes a call of a webhook. */
+export async function callWebhook(
+  webhookUrl: string,
+  { method, path, headers, body }: SignedRequest,
+): Promise<WebhookReply> {
+  const response = await fetch(`${webhookUrl}${path}`, { method, headers, body });
+  const contentType = response.headers.get("content-type") ?? "";
+  return { status: response.status, text: await response.text(), contentType };
+}

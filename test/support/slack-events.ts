@@ -1,0 +1,70 @@
+/** Builders of what the Events API posts (reference: https://docs.slack.dev/apis/events-api). */
+
+let lastEvent = 0;
+let lastMessage = 0;
+
+export interface SlackEnvelope {
+  type: "event_callback";
+  event_id: string;
+  event: Record<string, unknown>;
+  [field: string]: unknown;
+}
+
+const botUser = "U0LAN0Z89";
+
+/** An event in its envelope, with an id of its own. */
+export function envelopeOf(event: Record<string, unknown>): SlackEnvelope {
+  return {
+    token: "Jhj5dZrVaK7ZwHHjRyZWjbDl",
+    team_id: "T061EG9R6",
+    api_app_id: "A0MDYCDME",
+    event,
+    type: "event_callback",
+    event_id: `Ev${String(++lastEvent).padStart(8, "0")}`,
+    event_time: 1_780_000_000,
+    authorizations: [
+      {
+        enterprise_id: null,
+        team_id: "T061EG9R6",
+        user_id: botUser,
+        is_bot: true,
+        is_enterprise_install: false,
+      },
+    ],
+    is_ext_shared_channel: false,
+    event_context: "4-eyJldCI6Im1lc3NhZ2UifQ",
+  };
+}
+
+/** Somebody wrote to the bot. */
+export function directMessage(text: string, more: Record<string, unknown> = {}): SlackEnvelope {
+  return envelopeOf({ ...message("message", text), channel: "D024BE91L", channel_type: "im", ...more });
+}
+
+/** Somebody wrote in a channel and named the bot. */
+export function appMention(text: string, more: Record<string, unknown> = {}): SlackEnvelope {
+  return envelopeOf({ ...message("app_mention", text), channel: "C0LAN2Q65", ...more });
+}
+
+/** Somebody wrote in a channel that the bot is in. */
+export function channelMessage(text: string, more: Record<string, unknown> = {}): SlackEnvelope {
+  return envelopeOf({
+    ...message("message", text),
+    channel: "C0LAN2Q65",
+    channel_type: "channel",
+    ...more,
+  });
+}
+
+function message(type: string, text: string) {
+  const ts = `1780000000.${String(++lastMessage).padStart(6, "0")}`;
+  return {
+    type,
+    user: "U061F7AUR",
+    client_msg_id: "54360322-36c9-4cd8-a7ab-13b5322362a6",
+    text,
+    team: "T061EG9R6",
+    ts,
+    event_ts: ts,
+  };
+}

@@ -1,0 +1,106 @@
+import { createHmac } from "node:crypto";
+import {
+  callWebhook,
+  type PlatformCall,
+  type PlatformReply,
+  type PlatformServer,
+  type SignedRequest,
+  startPlatformServer,
+  type WebhookReply,
+} from "./platform-server.ts";
+
+/** A message that the bot has posted. */
+export interface SlackPost {
+  channel: string;
+  text: string;
+  ts: string;
+  thread_ts?: string;
+}
+
+export interface SlackServer extends PlatformServer {
+  botToken: string;
+  signingSecret: string;
+  botUser: string;
+  posted: SlackPost[];
+  /** Channels that the bot is not in. */
+  closed: Set<string>;
+  /** A call of the Events API, signed as Slack does. @param at epoch seconds; now unless given */
+  sign(body: object, at?: number): SignedRequest;
+  /** Posts it to a webhook, `/slack/default` unless another path is given. */
+  deliver(webhookUrl: string, body: object, path?: string): Promise<WebhookReply>;
+}
+
+/** Slack's Web API and Events API on 127.0.0.1 (reference: https://docs.slack.dev). */
+export async function startSlackServer(): Promise<SlackServer> {
+  const botToken = "xoxb-1234567890-0987654321-testTokenOfABot";
+  const signingSecret = "5f2d0c7a9be84b1fa3c6d8e7f0a1b2c3";
+  const posted: SlackPost[] = [];
+  const closed = new Set<string>();
+  const server = await startPlatformServer((call) => answer(call, { botToken, posted, closed }));
+  const sign: SlackServer["sign"] = (body, at = Math.floor(Date.now() / 1000)) =>
+    signSlack(signingSecret, JSON.stringify(body), at);
+  return {
+    ...server,
+    botToken,
+    signingSecret,
+    botUser: "U0LAN0Z89",
+    posted,
+    closed,
+    sign,
+    deliver: (webhookUrl, body, path = "/slack/default") => callWebhook(webhookUrl, { ...sign(body), path }),
+  };
+}
+
+export function signSlack(secret: string, body: string, at: number): SignedRequest {
+  const signature = createHmac("sha256", secret).update(`v0:${at}:${body}`).digest("hex");
+  return {
+    method: "POST",
+    path: "/slack/default",
+    headers: {
+      "content-type": "application/json",
+      "x-slack-request-timestamp": String(at),
+      "x-slack-signature": `v0=${signature}`,
+    },
+    body,
+  };
+}
+
+interface State {
+  botToken: string;
+  posted: SlackPost[];
+  closed: Set<string>;
+}
+
+/** Every answer has the status 200; what went wrong stands in the body. */
+function answer(call: PlatformCall, state: State): PlatformReply {
+  if (call.path !== "/api/chat.postMessage") return fault("unknown_method");
+  if (call.method !== "POST" || !call.headers["content-type"]?.startsWith("application/json"))
+    return fault("invalid_form_data");
+  const { authorization } = call.headers;
+  if (!authorization) return fault("not_authed");
+  if (authorization !== `Bearer ${state.botToken}`) return fault("invalid_auth");
+  return postMessage(call.body ?? {}, state);
+}
+
+const maxText = 40_000;
+
+function postMessage(body: Record<string, unknown>, { posted, closed }: State): PlatformReply {
+  const { channel, text, thread_ts } = body;
+  if (typeof channel !== "string" || !/^[CDG][A-Z0-9]{6,}$/.test(channel)) return fault("channel_not_found");
+  if (closed.has(channel)) return fault("not_in_channel");
+  if (typeof text !== "string" || text === "") return fault("no_text");
+  if (text.length > maxText) return fault("msg_too_long");
+  if (thread_ts !== undefined && !/^\d{10}\.\d{6}$/.test(String(thread_ts)))
+    return fault("invalid_thread_ts");
+  for (const flag of ["unfurl_links", "unfurl_media"])
+    if (body[flag] !== undefined && typeof body[flag] !== "boolean") return fault("invalid_arguments");
+  const ts = `1700000000.${String(posted.length + 1).padStart(6, "0")}`;
+  const thread = thread_ts === undefined ? {} : { thread_ts: String(thread_ts) };
+  posted.push({ channel, text, ts, ...thread });
+  const message = { type: "message", user: "U0LAN0Z89", bot_id: "B0LAN0Z89", text, ts, ...thread };
+  return { status: 200, body: { ok: true, channel, ts, message } };
+}
+
+function fault(error: string): PlatformReply {
+  return { status: 200, body: { ok: false, error } };
+}

@@ -1,0 +1,41 @@
+/** Builders of notifications (reference: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks). */
+
+const phoneNumberId = "106540352242922";
+let lastMessage = 0;
+
+export type WhatsappMessage = { id: string; from?: string; [field: string]: unknown };
+
+/** A message of Ann's, with an id of its own; a text unless said otherwise. */
+export function whatsappMessage(content: string | Record<string, unknown>): WhatsappMessage {
+  const text = typeof content === "string" ? { type: "text", text: { body: content } } : content;
+  return {
+    from: "16505551234",
+    id: `wamid.HBgLMTY1MDU1NTEyMzQVAgASGBQ${String(++lastMessage).padStart(8, "0")}=`,
+    timestamp: "1780000000",
+    ...text,
+  };
+}
+
+/** What a phone number has to tell. */
+export function changeOf(value: Record<string, unknown>, number = phoneNumberId): object {
+  const metadata = { display_phone_number: "15550783881", phone_number_id: number };
+  return { field: "messages", value: { messaging_product: "whatsapp", metadata, ...value } };
+}
+
+/** Changes, all of one business account. */
+export function notificationOf(...changes: object[]): object {
+  return { object: "whatsapp_business_account", entry: [{ id: "102290129340398", changes }] };
+}
+
+/** One message, as most notifications have it. */
+export function notify(...messages: WhatsappMessage[]): object {
+  const contacts = [{ profile: { name: "Ann Example" }, wa_id: "16505551234" }];
+  return notificationOf(changeOf({ contacts, messages }));
+}
+
+/** What became of a message that was sent. */
+export function statusOf(status: string, error?: { code: number; title: string }): object {
+  const id = "wamid.HBgLTEST00000001=";
+  const errors = error ? { errors: [{ ...error, message: error.title, error_data: { details: "…" } }] } : {};
+  return { id, status, timestamp: "1780000001", recipient_id: "16505551234", ...errors };
+}

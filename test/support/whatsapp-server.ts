@@ -1,0 +1,144 @@
+import { createHmac } from "node:crypto";
+import {
+  callWebhook,
+  type PlatformCall,
+  type PlatformReply,
+  type PlatformServer,
+  type SignedRequest,
+  startPlatformServer,
+  type WebhookReply,
+} from "./platform-server.ts";
+
+/** A text that the business has sent. */
+export interface WhatsappSent {
+  to: string;
+  text: string;
+  replyTo?: string;
+  id: string;
+}
+
+export interface WhatsappServer extends PlatformServer {
+  accessToken: string;
+  appSecret: string;
+  phoneNumberId: string;
+  sent: WhatsappSent[];
+  /** Messages that were marked as read, with "typing" shown. */
+  typing: string[];
+  /** Who has not written for a day. */
+  away: Set<string>;
+  /** A notification, signed as Meta does. */
+  sign(body: object): SignedRequest;
+  /** Posts it to a webhook, `/whatsapp/default` unless another path is given. */
+  deliver(webhookUrl: string, body: object, path?: string): Promise<WebhookReply>;
+  /** Asks a webhook to confirm itself, as Meta does when it is set. */
+  challenge(webhookUrl: string, verifyToken: string, challenge?: string): Promise<WebhookReply>;
+}
+
+/** WhatsApp's Cloud API on 127.0.0.1 (reference: https://developers.facebook.com/documentation/business-messaging/whatsapp). */
+export async function startWhatsappServer(): Promise<WhatsappServer> {
+  const state: State = {
+    accessToken: "EAAJBtestTokenOfASystemUser",
+    phoneNumberId: "106540352242922",
+    sent: [],
+    typing: [],
+    away: new Set(),
+  };
+  const appSecret = "0c1d2e3f4a5b6c7d8e9f00112233445566";
+  const server = await startPlatformServer((call) => answer(call, state));
+  const sign: WhatsappServer["sign"] = (body) => signMeta(appSecret, JSON.stringify(body));
+  return {
+    ...server,
+    ...state,
+    appSecret,
+    sign,
+    deliver: (webhookUrl, body, path = "/whatsapp/default") =>
+      callWebhook(webhookUrl, { ...sign(body), path }),
+    challenge: (webhookUrl, verifyToken, challenge = "1158201444") =>
+      callWebhook(webhookUrl, challengeRequest(verifyToken, challenge)),
+  };
+}
+
+export function signMeta(secret: string, body: string): SignedRequest {
+  const signature = createHmac("sha256", secret).update(body).digest("hex");
+  return {
+    method: "POST",
+    path: "/whatsapp/default",
+    headers: { "content-type": "application/json", "x-hub-signature-256": `sha256=${signature}` },
+    body,
+  };
+}
+
+export function challengeRequest(verifyToken: string, challenge: string): SignedRequest {
+  const query = new URLSearchParams({
+    "hub.mode": "subscribe",
+    "hub.challenge": challenge,
+    "hub.verify_token": verifyToken,
+  });
+  return { method: "GET", path: `/whatsapp/default?${query}`, headers: {} };
+}
+
+interface State {
+  accessToken: string;
+  phoneNumberId: string;
+  sent: WhatsappSent[];
+  typing: string[];
+  away: Set<string>;
+}
+
+function answer(call: PlatformCall, state: State): PlatformReply {
+  const [, phoneNumberId] = /^\/v\d+\.\d+\/(\d+)\/messages$/.exec(call.path) ?? [];
+  if (call.method !== "POST" || !phoneNumberId) return graphError(400, 2500, "Unknown path components");
+  if (call.headers.authorization !== `Bearer ${state.accessToken}`)
+    return graphError(401, 190, "Invalid OAuth access token - Cannot parse access token");
+  if (phoneNumberId !== state.phoneNumberId)
+    return graphError(400, 100, `Unsupported post request. Object with ID '${phoneNumberId}' does not exist`);
+  const body = call.body ?? {};
+  if (body.messaging_product !== "whatsapp")
+    return graphError(400, 100, "(#100) The parameter messaging_product is required.");
+  return body.status === undefined ? sendMessage(body, state) : markRead(body, state);
+}
+
+const maxText = 4096;
+
+function sendMessage(body: Record<string, unknown>, { sent, away }: State): PlatformReply {
+  const to = body.to ?? body.recipient;
+  if (body.recipient_type !== undefined && body.recipient_type !== "individual")
+    return graphError(400, 100, "(#100) Param recipient_type must be one of {individual}");
+  if (typeof to !== "string" || (body.to !== undefined && !/^\+?\d{5,15}$/.test(to)))
+    return graphError(400, 131009, "Parameter value is not valid");
+  const text = body.text as { body?: unknown; preview_url?: unknown } | undefined;
+  if (body.type !== "text" || typeof text?.body !== "string" || text.body === "")
+    return graphError(400, 131008, "Required parameter is missing");
+  if (text.body.length > maxText)
+    return graphError(400, 131009, "Parameter value is not valid", "Param text['body'] must be at most 4096");
+  const context = body.context as { message_id?: unknown } | undefined;
+  if (context !== undefined && !String(context.message_id).startsWith("wamid."))
+    return graphError(400, 131009, "Parameter value is not valid", "Invalid message_id in context");
+  if (away.has(to)) return graphError(400, 131047, "(#131047) Re-engagement message", "More than 24 hours");
+  const id = `wamid.HBgLTEST${String(sent.length + 1).padStart(8, "0")}=`;
+  sent.push({ to, text: text.body, ...(context ? { replyTo: String(context.message_id) } : {}), id });
+  const contacts = [{ input: to, wa_id: to.replace(/^\+/, "") }];
+  return { status: 200, body: { messaging_product: "whatsapp", contacts, messages: [{ id }] } };
+}
+
+function markRead(body: Record<string, unknown>, { typing }: State): PlatformReply {
+  const indicator = body.typing_indicator as { type?: unknown } | undefined;
+  const isRight = body.status === "read" && String(body.message_id).startsWith("wamid.");
+  if (!isRight || (indicator !== undefined && indicator.type !== "text"))
+    return graphError(400, 131009, "Parameter value is not valid");
+  if (indicator) typing.push(String(body.message_id));
+  return { status: 200, body: { success: true } };
+}
+
+/** The Graph API's error object. */
+export function graphError(status: number, code: number, message: string, details?: string): PlatformReply {
+  const error_data = details === undefined ? {} : { error_data: { messaging_product: "whatsapp", details } };
+  const error = {
+    message,
+    type: "OAuthException",
+    code,
+    ...error_data,
+    fbtrace_id: "Az8or2yhqkZfEZ-_4Qn_Bam",
+  };
+  return { status, body: { error } };
+}

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { ownValue } from "../../shared/channels/account.ts";
+import type { Channel } from "../../shared/channels/channel.ts";
+import { directCommand } from "../support/discord-interactions.ts";
+import { ed25519Key, signDiscord } from "../support/discord-server.ts";
+import { type MutationName, mutated } from "../support/mutations.ts";
+import { callWebhook, type SignedRequest } from "../support/platform-server.ts";
+import { seededRandom } from "../support/random.ts";
+import { directMessage } from "../support/slack-events.ts";
+import { signSlack } from "../support/slack-server.ts";
+import { textUpdate } from "../support/telegram-updates.ts";
+import { notify, whatsappMessage } from "../support/whatsapp-notifications.ts";
+import { challengeRequest, signMeta } from "../support/whatsapp-server.ts";
+import { type Bench, startBench } from "./bench.ts";
+
+const mutationsEach = 1000;
+
+/** Keys of RFC 8032, section 7.1: tests 1 and 2. */
+const discordSeed = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
+const discordKeys = [
+  "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+  "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+];
+
+interface Case {
+  /** What the account needs, with these secrets. */
+  settings(secret: string, index: number): Record<string, string>;
+  /** A request that is taken, for the account with the secret `first`. */
+  valid(): SignedRequest;
+  /** What a signature, or the secret, stands for. */
+  parts: MutationName[];
+  required: string[];
+}
+
+const first = "the-first_secret-0123456789abcdef";
+const second = "the-second_secret-0123456789abcdef";
+const seconds = () => Math.floor(Date.now() / 1000);
+const signed: MutationName[] = ["body", "header", "path", "account", "method"];
+
+const cases: Record<string, Case> = {
+  telegram: {
+    settings: (webhookSecret) => ({ botToken: "1:token", webhookSecret }),
+    valid: () => ({
+      method: "POST",
+      path: "/telegram/default",
+      headers: { "content-type": "application/json", "x-telegram-bot-api-secret-token": first },
+      body: JSON.stringify(textUpdate("hello")),
+    }),
+    // Telegram does not sign, it knows a secret: whoever has it may send what they like.
+    parts: ["header", "path", "account", "method"],
+    required: ["botToken", "webhookSecret"],
+  },
+  slack: {
+    settings: (signingSecret) => ({ botToken: "xoxb-token", signingSecret }),
+    valid: () => signSlack(first, JSON.stringify(directMessage("hello")), seconds()),
+    parts: [...signed, "timestamp"],
+    required: ["botToken", "signingSecret"],
+  },
+  whatsapp: {
+    settings: (appSecret) => ({
+      appSecret,
+      accessToken: "EAAJB",
+      verifyToken: appSecret,
+      phoneNumberId: "106540352242922",
+    }),
+    valid: () => signMeta(first, JSON.stringify(notify(whatsappMessage("hello")))),
+    parts: signed,
+    required: ["accessToken", "appSecret", "verifyToken", "phoneNumberId"],
+  },
+  discord: {
+    settings: (_secret, index) => ({
+      botToken: "token",
+      applicationId: "198622483471925248",
+      publicKey: discordKeys[index] ?? "",
+    }),
+    valid: () =>
+      signDiscord(ed25519Key(discordSeed), JSON.stringify(directCommand("hello")), String(seconds())),
+    parts: [...signed, "timestamp"],
+    required: ["applicationId", "botToken", "publicKey"],
+  },
+};
+
+let on: Bench;
+
+beforeAll(async () => {
+  vi.spyOn(process.stdout, "write").mockImplementation(() => true);
+  on = await startBench();
+  for (const [name, { settings }] of Object.entries(cases)) {
+    // Nothing is there: a call of the platform's API would fail, not leave the machine.
+    const apiBaseUrl = "http://127.0.0.1:1";
+    await on.configure(`channels.${name}`, {
+      dmPolicy: "open",
+      accounts: {
+        default: { ...settings(first, 0), apiBaseUrl },
+        second: { ...settings(second, 1), apiBaseUrl },
+        off: { ...settings(first, 0), apiBaseUrl, enabled: false },
+      },
+    });
+  }
+});
+afterAll(async () => {
+  vi.restoreAllMocks();
+  await on.close();
+});
+
+describe.each(Object.entries(cases))("a request of %s", (name, { valid, parts, settings, required }) => {
+  it("is refused however it was changed, and nothing of it is stored", { timeout: 120_000 }, async () => {
+    const random = seededRandom(20_260_928);
+    const request = valid();
+    on.writes = 0;
+    on.woken.length = 0;
+    for (let count = 0; count < mutationsEach; count++) {
+      const changed = mutated(request, parts, random);
+      const { status } = await callWebhook(on.url, changed);
+      expect([401, 404, 405, 503], JSON.stringify(changed)).toContain(status);
+    }
+    expect([on.writes, on.woken]).toEqual([0, []]);
+    expect(await on.session("agent:main:main")).toBeUndefined();
+    // The one that they were made of is taken.
+    expect(await callWebhook(on.url, request)).toMatchObject({ status: 200 });
+    expect(on.woken).toEqual(["agent:main:main"]);
+    await on.table.delete({ pk: "S#agent:main:main", sk: "META" });
+  });
+
+  it("is not even read where something that the channel needs is missing", async () => {
+    const channel = ownValue(on.webhook.channels, name) as Channel;
+    const unread: Channel = { ...channel, receive: () => Promise.reject(new Error("it was read")) };
+    for (const missing of required) {
+      const { [missing]: _left, ...rest } = settings(first, 0);
+      await on.configure(`channels.${name}.accounts.half`, rest);
+      on.webhook = { ...on.webhook, channels: { [name]: unread } };
+      on.writes = 0;
+      const answer = await callWebhook(on.url, { ...valid(), path: `/${name}/half` });
+      expect([answer.status, answer.text], missing).toEqual([503, '{"error":"not configured"}']);
+      expect(on.writes).toBe(0);
+    }
+    await on.configure(`channels.${name}.accounts.half`, null);
+  });
+});
+
+describe("Meta's question whether a webhook is ours", () => {
+  it("is refused however it was changed", { timeout: 120_000 }, async () => {
+    const random = seededRandom(20_260_929);
+    const request = challengeRequest(first, "1158201444");
+    for (let count = 0; count < mutationsEach; count++) {
+      const changed = mutated(request, ["query", "path", "account", "method"], random);
+      const { status, text } = await callWebhook(on.url, changed);
+      expect([401, 403, 404, 405, 503], JSON.stringify(changed)).toContain(status);
+      expect(text).not.toContain("1158201444");
+    }
+    expect(await callWebhook(on.url, request)).toMatchObject({ status: 200, text: "1158201444" });
+  });
+});
+
+describe("a request of Slack's that was taken down and comes again later", () => {
+  it("is refused from five minutes on, and before its time as well", async () => {
+    const body = JSON.stringify(directMessage("hello"));
+    for (const [age, status] of [
+      [400, 401],
+      [86_400, 401],
+      [-400, 401],
+      [200, 200],
+      [-200, 200],
+    ] as const)
+      expect((await callWebhook(on.url, signSlack(first, body, seconds() - age))).status, `${age}`).toBe(
+        status,
+      );
+  });
+});
