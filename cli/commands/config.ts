@@ -1,4 +1,6 @@
-import { parsePath } from "../../shared/configuration/paths.ts";
+import { defaults } from "../../shared/configuration/defaults.ts";
+import { parsePath, withValue } from "../../shared/configuration/paths.ts";
+import { findFault } from "../../shared/configuration/schema.ts";
 import { isSecretPath } from "../../shared/configuration/secret-paths.ts";
 import { usage } from "../failure.ts";
 import type { Action } from "../program.ts";
@@ -17,7 +19,7 @@ export const setConfig: Action = async (context, { args }) => {
   const text = await valueFor(path, given, context.terminal);
   // A secret that happens to be JSON, such as a number, is still text.
   const isSecret = isSecretPath(parsePath(path)) && text !== "null";
-  const value = isSecret ? text : parseValue(text);
+  const value = isSecret ? text : parseValue(parsePath(path), text);
   if (isSecret && given === text)
     context.note("gsv: a secret on the command line stays in the shell's history; `-` asks for it instead");
   const gateway = await context.gateway();
@@ -34,13 +36,17 @@ async function valueFor(path: string, given: string | undefined, terminal: Termi
   return text;
 }
 
-/** JSON where it is JSON, else the text itself. */
-function parseValue(text: string): unknown {
+/** JSON where it is JSON, else the text itself; ids that are made of digits stay text where the setting is a text. */
+function parseValue(path: string[], text: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     return text;
   }
+  if (typeof value !== "number" && typeof value !== "boolean") return value;
+  const fault = findFault(withValue({ ...defaults }, path, value));
+  return fault && findFault(withValue({ ...defaults }, path, text)) === undefined ? text : value;
 }
 
 function valueText(value: unknown): string {

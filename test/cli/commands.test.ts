@@ -21,6 +21,15 @@ afterEach(() => gateway.close());
 const day = Date.UTC(2026, 0, 2, 12);
 
 describe("gsv config", () => {
+  it("keeps an id made of digits a text where the setting is a text, and a number where it is a number", async () => {
+    answers({ "config.set": ({ params }) => ({ ok: true, path: params.path }) });
+    const id = "channels.whatsapp.accounts.default.phoneNumberId";
+    await run(["config", "set", id, "123456789012345678901"]);
+    expect(lastParams()).toEqual({ path: id, value: "123456789012345678901" });
+    await run(["config", "set", "timeouts.toolMs", "90000"]);
+    expect(lastParams()).toEqual({ path: "timeouts.toolMs", value: 90_000 });
+  });
+
   it("shows a value", async () => {
     answers({ "config.get": () => ({ path: "timeouts", value: { toolMs: 5 } }) });
     expect((await run(["config", "get", "timeouts"])).stdout).toBe('{\n  "toolMs": 5\n}\n');
