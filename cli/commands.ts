@@ -55,6 +55,26 @@ const sessionCommands: readonly CommandEntry[] = [
     examples: ["session reset agent:main:main --yes"],
     load: async () => (await import("./commands/session.ts")).resetSession,
   },
+  {
+    name: "history [sessionKey]",
+    summary: "the ids of a session's conversations, oldest first; each can be read with `transcript`",
+    examples: ["session history", "session history agent:main:main --json"],
+    load: async () => (await import("./commands/history.ts")).showHistory,
+  },
+  {
+    name: "transcript <sessionId>",
+    summary: "everything that was said in one conversation, archived or live; with --json a message a line",
+    options: [
+      ["--session <key>", "session it belongs to (default: the config file's, else agent:main:main)"],
+      ["--agent <id>", "agent it belongs to, instead of a session"],
+    ],
+    examples: [
+      "session transcript 0b9e2c3a-6f1d-4c55-9f2e-7a3d5f0c1e11",
+      "session transcript 0b9e2c3a-6f1d-4c55-9f2e-7a3d5f0c1e11 --json > conversation.jsonl",
+      "session transcript 4d1f… --agent work",
+    ],
+    load: async () => (await import("./commands/history.ts")).printTranscript,
+  },
 ];
 
 const workspaceCommands: readonly CommandEntry[] = [
@@ -145,7 +165,7 @@ export const commands: readonly CommandEntry[] = [
     summary: "the whole system on this machine: local AWS, a node, and a chat",
     options: [
       ["--serve", "only serve: no chat and no node, until Ctrl-C"],
-      ["--port <n>", "port of the WebSocket API (default: any free one)"],
+      ["--port <n>", "port of the WebSocket API (default: the last one, or any that is free)"],
     ],
     examples: ["dev", "dev --serve --json --port 8787", "printf 'which files are here?\\n' | gsv dev"],
     load: async () => (await import("./commands/dev.ts")).dev,

@@ -46,8 +46,8 @@ export interface ModelInUse {
 }
 
 /**
- * Makes the configured model the one that the environment asks for (`choice`): always when it names a model, and else as long as
- * the user has not configured another one. Without any, the built-in offline model answers.
+ * Makes the configured model the one that the environment asks for (`choice`): always when it names a model, and else
+ * as long as the user has not configured another one. Without any, the built-in offline model answers.
  */
 export async function configureModel(
   gateway: Gateway,

@@ -139,6 +139,7 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     { resource: "dueIndex", actions: ["dynamodb:Query"] },
     { resource: "closeConnection", actions: manageConnections },
     wakeAgent,
+    ...createSchedule,
     failedInvocations,
     ownLog,
   ],
@@ -153,7 +154,8 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
         "dynamodb:Query",
       ],
     },
-    { resource: "agentObjects", actions: readWriteDelete },
+    // A large archive is uploaded in parts, and aborted when it fails.
+    { resource: "agentObjects", actions: [...readWriteDelete, "s3:AbortMultipartUpload"] },
     { resource: "mediaObjects", actions: ["s3:GetObject", "s3:DeleteObject"] },
     { resource: "payloadObjects", actions: ["s3:GetObject", "s3:PutObject"] },
     { resource: "skillObjects", actions: ["s3:GetObject"] },

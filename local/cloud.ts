@@ -206,7 +206,13 @@ async function openServices({ options, late, invocations, open, onError }: Groun
   const buckets = [names.bucketName];
   return {
     s3: await open("s3", (port) =>
-      startS3({ dir: join(dir, "s3"), buckets, port, authorize: authorizeS3(authorize) }),
+      startS3({
+        dir: join(dir, "s3"),
+        buckets,
+        port,
+        authorize: authorizeS3(authorize),
+        expirations: names.expirations,
+      }),
     ),
     ssm: await open("ssm", (port) => startSsm({ dir, port, authorize, onError })),
     lambda: await open("lambda", (port) =>

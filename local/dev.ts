@@ -35,7 +35,7 @@ export interface DevOptions {
 export interface Dev {
   cloud: Cloud;
   url: string;
-  /** Has every scope; another one after `renewToken`. */
+  /** Has every scope. The one of the start before, unless it was revoked. */
   token: string;
   /** True when the folder held no gateway before. */
   isNew: boolean;

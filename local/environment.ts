@@ -3,6 +3,8 @@ import { functionArn } from "./host.ts";
 
 export const tableName = "gsv-local";
 export const bucketName = "gsv-storage";
+/** The lifecycle of the bucket, as far as it removes objects. */
+export const expirations = [{ prefix: "payloads/", days: 1 }];
 export const stageName = "local";
 export const scheduleGroup = "gsv-local";
 export const scheduleRoleArn = roleArn("gsv-local-schedule");

@@ -100,18 +100,19 @@ export const resetSession: Action = async (context, { args, options }: Invocatio
     }
   }
   const gateway = await context.gateway();
-  const result = await gateway.request("session.reset", { sessionKey });
-  context.print(result, `${result.sessionKey} starts over as ${result.newSessionId}`);
+  const result = await gateway.request("session.reset", { sessionKey }, readingTimeoutMs);
+  const archive = result.archivedTo ? `\narchive: ${result.archivedTo}` : "";
+  context.print(result, `${result.sessionKey} starts over as ${result.newSessionId}${archive}`);
 };
 
-/** A summary is as many model calls as the conversation is long, after those that wait before it. Milliseconds. */
-const compactTimeoutMs = 900_000;
+/** Summaries and memories are as many model calls as the conversation is long, after those that wait. Milliseconds. */
+const readingTimeoutMs = 900_000;
 
 export const compactSession: Action = async (context, { args, options }) => {
   const keepMessages = wholeNumber("--keep", options.keep, 1, 999_999);
   const gateway = await context.gateway();
   const sessionKey = await keyOf(context, args[0]);
-  const result = await gateway.request("session.compact", { sessionKey, keepMessages }, compactTimeoutMs);
+  const result = await gateway.request("session.compact", { sessionKey, keepMessages }, readingTimeoutMs);
   const { trimmedMessages, keptMessages, archivedTo } = result;
   const archive = archivedTo ? `\narchive: ${archivedTo}` : "";
   context.print(

@@ -50,19 +50,20 @@ export const editFile: Action = async (context, invocation) => {
   const before = await readOrEmpty(gateway, path, agentId);
   const folder = await mkdtemp(join(tmpdir(), "gsv-edit-"));
   const file = join(folder, basename(path));
+  let isKept = false;
   try {
     await writeFile(file, before, { mode: 0o600 });
     await runEditor(editor, file);
     const after = await readFile(file, "utf8");
     if (after === before) return context.print({ path, written: false }, `${path} is unchanged`);
-    await writeBack(gateway, { path, agentId, content: after }, before);
-    context.print({ path, size: Buffer.byteLength(after), written: true }, `${path} is saved`);
-    await rm(folder, { recursive: true });
-  } catch (error) {
     // What was typed is not lost with a failed save.
-    if (error instanceof RequestError) context.note(`gsv: your text is kept in ${file}`);
+    isKept = true;
+    await writeBack(gateway, { path, agentId, content: after }, before);
+    isKept = false;
+    context.print({ path, size: Buffer.byteLength(after), written: true }, `${path} is saved`);
+  } finally {
+    if (isKept) context.note(`gsv: your text is kept in ${file}`);
     else await rm(folder, { recursive: true, force: true });
-    throw error;
   }
 };
 

@@ -5,7 +5,6 @@ import type { Message } from "../../shared/protocol/messages.ts";
 import { archivePart } from "../../shared/session/archive.ts";
 import {
   type CompactionText,
-  deleteCompactionText,
   putCompactionText,
   readCompactionText,
 } from "../../shared/session/compaction.ts";
@@ -170,11 +169,10 @@ async function commitLive(
   await clearArchived(agent, hold, first);
 }
 
-/** Deletes the messages from `from` on that a compaction has archived, and what it left besides. */
+/** Deletes the messages from `from` on that a compaction has archived. */
 export async function clearArchived(agent: Agent, hold: Hold, from: number): Promise<void> {
-  const { sessionKey, sessionId, first, compactedAt = 0 } = hold.state;
+  const { sessionKey, sessionId, first } = hold.state;
   await deleteMessages(agent, sessionKey, sessionId, from, first - 1);
-  await deleteCompactionText(agent.table, sessionKey, compactedAt);
   await hold.commit([remove("clearFrom")]);
 }
 

@@ -3,6 +3,7 @@ import type { Secrets } from "../../shared/aws/secrets.ts";
 import type { ModelConfiguration } from "../../shared/configuration/schema.ts";
 import type { AssistantMessage, Message, ToolDefinition } from "../../shared/protocol/messages.ts";
 import type { ThinkingLevel } from "../../shared/protocol/schemas.ts";
+import { alternateTurns } from "./alternate-turns.ts";
 import type { MediaCache } from "./media-cache.ts";
 import {
   bedrockProvider,
@@ -66,6 +67,7 @@ export function createCallModel(secrets: Secrets, media: MediaCache): CallModel 
         signal: AbortSignal.any([call.signal, timeout]),
         maxRetries,
         sessionId: call.sessionId,
+        ...(call.model.provider === bedrockProvider ? { onPayload: alternateTurns } : {}),
         ...(call.maxTokens ? { maxTokens: call.maxTokens } : {}),
         ...(call.thinkingLevel && call.thinkingLevel !== "off" ? { reasoning: call.thinkingLevel } : {}),
       });

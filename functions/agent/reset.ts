@@ -18,6 +18,7 @@ import {
 import { clearMessages, newestMessages } from "../../shared/session/transcript.ts";
 import type { Agent } from "./agent.ts";
 import { answerEntry } from "./answer.ts";
+import { keepTyping } from "./ask-model.ts";
 import type { Hold } from "./hold.ts";
 import { appendDailyMemory, extractMemories } from "./memories.ts";
 
@@ -71,14 +72,21 @@ export async function resumeReset(agent: Agent, hold: Hold): Promise<void> {
 }
 
 async function carryOut(agent: Agent, hold: Hold): Promise<void> {
-  if (!resettingOf(hold).result) {
-    await archive(agent, hold);
-    await keepMemories(agent, hold);
-    await deleteMedia(agent, hold);
-    await clearMessages(agent, hold.sessionKey, hold.state.sessionId);
-    await startAfresh(hold);
+  // Whoever wrote what is at the head of the inbox waits for it.
+  const [entry] = hold.state.inbox;
+  const typing = entry && keepTyping(agent, entry);
+  try {
+    if (!resettingOf(hold).result) {
+      await archive(agent, hold);
+      await keepMemories(agent, hold);
+      await deleteMedia(agent, hold);
+      await clearMessages(agent, hold.sessionKey, hold.state.sessionId);
+      await startAfresh(hold);
+    }
+    await answer(agent, hold);
+  } finally {
+    clearInterval(typing);
   }
-  await answer(agent, hold);
 }
 
 function resettingOf({ state, sessionKey }: Hold): Resetting {

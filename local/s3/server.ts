@@ -5,6 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { closeServer, listen } from "../http-endpoint.ts";
 import type { Answer, Call } from "./call.ts";
 import { S3Error, toS3Error } from "./errors.ts";
+import { type Expiration, startLifecycle } from "./lifecycle.ts";
 import { noSuchBucket } from "./object-operations.ts";
 import { openStore, type Store } from "./objects.ts";
 import { findOperation } from "./operations.ts";
@@ -33,6 +34,8 @@ export type S3Options = {
   port?: number;
   /** Without it every signed request is allowed, and every other refused: the buckets are private. */
   authorize?: AuthorizeS3;
+  /** The lifecycle of all buckets; none by default. */
+  expirations?: Expiration[];
 };
 
 /** A running server, bound to 127.0.0.1. `close` ends open connections and resolves when no request is at work. */
@@ -55,6 +58,7 @@ export async function startS3({
   buckets,
   port = 0,
   authorize = onlySigned,
+  expirations = [],
 }: S3Options): Promise<S3Server> {
   const store = await openStore(dir, buckets);
   await sweepUploads(dir);
@@ -65,12 +69,13 @@ export async function startS3({
   });
   server.keepAliveTimeout = keepAliveMilliseconds;
   const bound = await listen(server, port);
+  const endLifecycle = startLifecycle(store, expirations);
   return {
     url: `http://127.0.0.1:${bound}`,
     port: bound,
     async close() {
       await closeServer(server);
-      await Promise.all(working);
+      await Promise.all([...working, endLifecycle()]);
     },
   };
 }

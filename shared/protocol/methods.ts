@@ -11,7 +11,7 @@ import {
   sessionSettingsField,
 } from "./schemas.ts";
 
-/** An attachment as a client sends it: the frame's limit is its limit. */
+/** An attachment as a client sends it: what a request holds is its limit. */
 const attachment = v.object({
   type: v.picklist(["image", "audio", "video", "document"]),
   mimeType: v.pipe(v.string(), v.maxLength(255)),
@@ -78,6 +78,14 @@ export const methodParams = {
     keepMessages: v.optional(count(1, 999_999), 20),
   }),
   "session.preview": v.object({ sessionKey: sessionKeyField, limit: v.optional(count(1, 1000)) }),
+  "session.history": ofSession,
+  "session.transcript": v.object({
+    sessionId: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
+    sessionKey: v.optional(sessionKeyField),
+    agentId,
+    next: v.optional(v.pipe(v.string(), v.maxLength(64))),
+    maxBytes: v.optional(count(10_000, 8_000_000), 96 * 1024),
+  }),
   "workspace.list": v.optional(
     v.object({ path: v.optional(v.pipe(v.string(), v.maxLength(1024)), ""), agentId }),
     { path: "" },

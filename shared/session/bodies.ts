@@ -9,13 +9,13 @@ export interface SessionStore {
 }
 
 /** A body above this lies in the bucket and leaves a reference: an item holds at most 400 KB. Bytes of UTF-8. */
-export const maxInlineBytes = 300_000;
+const maxInlineBytes = 300_000;
 
 /** Large bodies that are read at the same time. */
 const readsAtOnce = 8;
 
 /** How an item holds a body: as it is, or as the key of the object that it lies in. */
-export type StoredBody = { body: string } | { bodyKey: string; bodyBytes: number };
+type StoredBody = { body: string } | { bodyKey: string; bodyBytes: number };
 
 /** Stores a JSON text. Up to `maxInlineBytes` that is no call: the body is what the item will hold. */
 export async function storeBody(
@@ -30,36 +30,30 @@ export async function storeBody(
   return { bodyKey, bodyBytes };
 }
 
-/** The JSON text that an item holds; undefined when it lay in the bucket and is not there any more. */
-export async function readBody(bucket: SessionStore["bucket"], item: Item): Promise<string | undefined> {
-  if (typeof item.bodyKey !== "string") return String(item.body);
-  const object = await bucket.get(item.bodyKey);
-  return object && Buffer.from(object.body).toString();
-}
-
-/** The bodies of items, in their order. */
+/** The JSON texts that items hold, in their order; undefined for one that lay in the bucket and is not there any more. */
 export async function readBodies(
   bucket: SessionStore["bucket"],
   items: readonly Item[],
 ): Promise<(string | undefined)[]> {
-  const bodies: (string | undefined)[] = items.map((item) =>
-    typeof item.bodyKey === "string" ? undefined : String(item.body),
-  );
-  const large = [...items.entries()].filter(([, item]) => typeof item.bodyKey === "string");
+  const bodies = items.map((item) => (isInBucket(item) ? undefined : String(item.body)));
+  const large = [...items.entries()].filter(([, item]) => isInBucket(item));
   while (large.length > 0) {
-    const some = large.splice(0, readsAtOnce);
-    await Promise.all(
-      some.map(async ([i, item]) => {
-        bodies[i] = await readBody(bucket, item);
-      }),
-    );
+    const reads = large.splice(0, readsAtOnce).map(async ([i, item]) => {
+      const object = await bucket.get(String(item.bodyKey));
+      bodies[i] = object && Buffer.from(object.body).toString();
+    });
+    await Promise.all(reads);
   }
   return bodies;
 }
 
+function isInBucket(item: Item): boolean {
+  return typeof item.bodyKey === "string";
+}
+
 /** Bytes of the body that an item holds. */
 export function bodySize(item: Item): number {
-  return typeof item.bodyKey === "string" ? Number(item.bodyBytes) : Buffer.byteLength(String(item.body));
+  return isInBucket(item) ? Number(item.bodyBytes) : Buffer.byteLength(String(item.body));
 }
 
 /**
@@ -67,7 +61,7 @@ export function bodySize(item: Item): number {
  * item as it was.
  */
 export async function deleteBody(bucket: SessionStore["bucket"], deleted: Item | undefined): Promise<void> {
-  if (typeof deleted?.bodyKey === "string") await bucket.delete(deleted.bodyKey);
+  if (deleted && isInBucket(deleted)) await bucket.delete(String(deleted.bodyKey));
 }
 
 /** A key for the body of a tool result. What lies under `payloads/` goes by itself, a day later. */

@@ -1,4 +1,4 @@
-import { absent, any, atMost, below } from "../aws/expression.ts";
+import { absent, any, below } from "../aws/expression.ts";
 import { ConditionFailed, type Key, type Table } from "../aws/table.ts";
 import { LeaseLost } from "./lease.ts";
 import type { TokenCount } from "./state.ts";
@@ -13,8 +13,11 @@ export interface CompactionText {
   tokens: TokenCount;
 }
 
-/** Leftovers of a compaction whose session was deleted go by themselves. Seconds. */
-const ttlSeconds = 7 * 24 * 3600;
+/**
+ * The text stays for a day after its compaction: a process that was paused meanwhile and does not know that it lost the
+ * session finds it, and so remembers nothing of its own. Seconds.
+ */
+const ttlSeconds = 24 * 3600;
 
 function textKey(sessionKey: string): Key {
   return { pk: `S#${sessionKey}`, sk: "COMPACTION" };
@@ -53,13 +56,4 @@ export async function putCompactionText(
   const first = await readCompactionText(table, sessionKey, at);
   if (!first) throw new LeaseLost(sessionKey);
   return first;
-}
-
-/** Deletes the text of a compaction that is done: of the one that began at `at`, or an earlier one. */
-export async function deleteCompactionText(table: Table, sessionKey: string, at: number): Promise<void> {
-  try {
-    await table.delete(textKey(sessionKey), any(absent("pk"), atMost("at", at)));
-  } catch (error) {
-    if (!(error instanceof ConditionFailed)) throw error;
-  }
 }

@@ -136,7 +136,7 @@ async function readFile(bucket: Bucket, prefix: string, path: string): Promise<F
   if (path.startsWith("sessions/") && path.endsWith(".gz")) {
     throw new PeerError(
       code.badRequest,
-      `path: ${path} is a compressed session archive, not a text file; see session.preview and session.history`,
+      `path: ${path} is a compressed session archive, not a text file; see session.transcript`,
     );
   }
   let object = await bucket.get(keyUnder(prefix, path));

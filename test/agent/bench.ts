@@ -1,8 +1,8 @@
+import type { Agent } from "../../functions/agent/agent.ts";
 import { createHistory } from "../../functions/agent/history.ts";
 import { createMediaCache } from "../../functions/agent/media-cache.ts";
 import { createCallModel } from "../../functions/agent/model.ts";
 import { createPromptSource } from "../../functions/agent/prompt-source.ts";
-import type { Agent } from "../../functions/agent/agent.ts";
 import { holdSession } from "../../functions/agent/run.ts";
 import { set } from "../../shared/aws/expression.ts";
 import type { Item } from "../../shared/aws/table.ts";
@@ -69,7 +69,7 @@ export interface Bench {
   live(sessionKey: string): Promise<Message[]>;
   /** The messages of each part archive, oldest first. */
   parts(sessionKey: string): Promise<Message[][]>;
-  /** Everything that the table holds of a session but META. */
+  /** Everything that the table holds of a session and that does not expire, but META. */
   items(sessionKey: string): Promise<Item[]>;
 }
 
@@ -77,7 +77,7 @@ export interface Bench {
 export function openBench({ table, bucket }: State, model: Configuration["model"]): Bench {
   const secrets = { get: async () => undefined, put: async () => {}, delete: async () => {} };
   const bench: Bench = {
-    configuration: { ...structuredClone(defaults), model },
+    configuration: withoutResets({ ...structuredClone(defaults), model }),
     posted: [],
     later: 0,
     agent(life = immortal()) {
@@ -113,7 +113,13 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
       await table.update(metaKey(sessionKey), [set("inbox", []), set("inboxBytes", 0)]);
       const held = (await acquire(table, sessionKey, "seed", Date.now() + bench.later))!;
       for (let start = 0; start < messages.length; start += 25)
-        await writeMessages({ table, bucket }, held.lease, held.state.sessionId, start + 1, messages.slice(start, start + 25));
+        await writeMessages(
+          { table, bucket },
+          held.lease,
+          held.state.sessionId,
+          start + 1,
+          messages.slice(start, start + 25),
+        );
       const steps = Object.entries({ head: messages.length, ...changes }).map(([name, value]) =>
         set(name, value as never),
       );
@@ -142,10 +148,16 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
     },
     async items(sessionKey) {
       const items = await table.query({ pk: metaKey(sessionKey).pk });
-      return items.filter((item) => item.sk !== "META");
+      return items.filter((item) => item.sk !== "META" && item.expiresAt === undefined);
     },
   };
   return bench;
+}
+
+/** The clock of these tests is set forward at will. */
+function withoutResets(configuration: Configuration): Configuration {
+  configuration.session.defaultResetPolicy = { mode: "manual" };
+  return configuration;
 }
 
 async function messagesOf(archive: AsyncIterable<Message>): Promise<Message[]> {
@@ -154,4 +166,10 @@ async function messagesOf(archive: AsyncIterable<Message>): Promise<Message[]> {
   return messages;
 }
 
-const resetEntry: InboxEntry = { id: "seed", at: 0, origin: { kind: "client" }, kind: "reset", via: "method" };
+const resetEntry: InboxEntry = {
+  id: "seed",
+  at: 0,
+  origin: { kind: "client" },
+  kind: "reset",
+  via: "method",
+};

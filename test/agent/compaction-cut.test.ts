@@ -99,7 +99,10 @@ describe("a cut by count", () => {
       expect(isParted(messages, cut), `seed ${seed}`).toBe(false);
       expect(messages.length - cut, `seed ${seed}`).toBeGreaterThanOrEqual(count);
       const places = cutPlaces(messages).slice(cut + 1, messages.length - count + 1);
-      expect(places.every((place) => !place), `seed ${seed}`).toBe(true);
+      expect(
+        places.every((place) => !place),
+        `seed ${seed}`,
+      ).toBe(true);
     }
   });
 });
@@ -115,7 +118,8 @@ describe("chunks", () => {
       for (const [i, chunk] of chunks.entries()) {
         expect(totalCharacters(chunk) <= most || chunk.length === 1, `seed ${seed}`).toBe(true);
         const next = chunks[i + 1]?.[0];
-        if (next) expect(totalCharacters(chunk) + messageCharacters(next), `seed ${seed}`).toBeGreaterThan(most);
+        if (next)
+          expect(totalCharacters(chunk) + messageCharacters(next), `seed ${seed}`).toBeGreaterThan(most);
       }
     }
   });

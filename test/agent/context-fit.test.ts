@@ -1,6 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { type Fit, fitRequest, planCut, type Request, shortenTexts } from "../../functions/agent/context-fit.ts";
-import { messageCharacters, requestTokens, tokenRate, totalCharacters } from "../../functions/agent/context-size.ts";
+import {
+  type Fit,
+  fitRequest,
+  planCut,
+  type Request,
+  shortenTexts,
+} from "../../functions/agent/context-fit.ts";
+import {
+  messageCharacters,
+  requestTokens,
+  tokenRate,
+  totalCharacters,
+} from "../../functions/agent/context-size.ts";
 import { summaryMessage } from "../../functions/agent/summary-message.ts";
 import { type Message, toolCallsOf } from "../../shared/protocol/messages.ts";
 import { seededRandom } from "../support/random.ts";
@@ -21,7 +32,10 @@ const tokensOf = ({ promptCharacters, measured }: Request, messages: readonly Me
   requestTokens(promptCharacters + totalCharacters(messages), measured);
 
 /** As a compaction leaves the conversation, with the longest summary it may have. */
-function compacted(messages: readonly Message[], { cut, mostCharacters }: { cut: number; mostCharacters: number }) {
+function compacted(
+  messages: readonly Message[],
+  { cut, mostCharacters }: { cut: number; mostCharacters: number },
+) {
   return [summaryMessage("s".repeat(mostCharacters), 9), ...messages.slice(cut)];
 }
 
@@ -79,8 +93,11 @@ describe("a request that fits", () => {
 
 describe("a request that is too large", () => {
   it("keeps the newest messages, or a quarter of a small window, as they are", () => {
-    const messages = chat(30);
-    const plan = fitRequest(request(messages), undefined) as Extract<Fit, { status: "compact" }>;
+    const messages = chat(40);
+    const plan = fitRequest(request(messages, { promptCharacters: 0 }), undefined) as Extract<
+      Fit,
+      { status: "compact" }
+    >;
     expect(plan.status).toBe("compact");
     const kept = totalCharacters(messages.slice(plan.cut)) * 0.3;
     expect(kept).toBeLessThanOrEqual(2000);
@@ -126,14 +143,21 @@ describe("a request that is too large", () => {
         { contextTokens: 500 + random.integer(7000), tokensPerCharacter: 0.2 + random.integer(100) / 100 },
       ]);
       const contextWindow = random.pick([8000, 16_000, 128_000]);
-      const before = request(messages, { measured, contextWindow, promptCharacters: 100 + random.integer(5000) });
+      const before = request(messages, {
+        measured,
+        contextWindow,
+        promptCharacters: 100 + random.integer(5000),
+      });
       const first = fitRequest(before, undefined);
       if (first.status === "compact") {
         compactions++;
         const after = compacted(messages, first);
         expect(totalCharacters(after), `seed ${seed}`).toBeLessThan(totalCharacters(messages));
         const { tokensPerCharacter } = measured;
-        const again = fitRequest({ ...before, messages: after, measured: { tokensPerCharacter } }, "compacted");
+        const again = fitRequest(
+          { ...before, messages: after, measured: { tokensPerCharacter } },
+          "compacted",
+        );
         expect(again.status, `seed ${seed}`).not.toBe("compact");
         check(before, { tokensPerCharacter }, again, seed);
       } else check(before, measured, first, seed);
@@ -179,7 +203,9 @@ describe("shortening", () => {
   it("shortens long arguments inside of a call, and leaves the call whole", () => {
     const write: Message = {
       role: "assistant",
-      content: [{ type: "toolCall", id: "a", name: "Write", arguments: { path: "x", lines: ["y".repeat(9000)] } }],
+      content: [
+        { type: "toolCall", id: "a", name: "Write", arguments: { path: "x", lines: ["y".repeat(9000)] } },
+      ],
       timestamp: 1,
     };
     const [short] = shortenTexts([write, result("a", "ok")], 2000);

@@ -7,7 +7,9 @@ export const assistant = (text: string, ...callIds: string[]): Message => ({
   role: "assistant",
   content: [
     ...(text === "" ? [] : [{ type: "text", text } as const]),
-    ...callIds.map((id) => ({ type: "toolCall", id, name: "Bash", arguments: { command: `run ${id}` } }) as const),
+    ...callIds.map(
+      (id) => ({ type: "toolCall", id, name: "Bash", arguments: { command: `run ${id}` } }) as const,
+    ),
   ],
   timestamp: 2,
 });

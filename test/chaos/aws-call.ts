@@ -102,7 +102,8 @@ function describeTableCall({ headers }: RawRequest, input: Record<string, unknow
 function describeObjectCall({ method, url }: RawRequest): Named {
   const [path = "", query = ""] = url.split("?");
   const parameters = new URLSearchParams(query);
-  const key = decodeURIComponent(path.split("/").slice(2).join("/"));
+  // Daily files are named after the day.
+  const key = decodeURIComponent(path.split("/").slice(2).join("/")).replace(/\d{4}-\d\d-\d\d/, "{day}");
   if (parameters.has("list-type"))
     return { operation: "ListObjectsV2", target: [parameters.get("prefix") ?? ""] };
   const verbs: Record<string, string> = { GET: "GetObject", PUT: "PutObject", DELETE: "DeleteObject" };

@@ -4,6 +4,7 @@ import type { Gateway } from "../../cli/gateway.ts";
 import type { ChatEvent } from "../../cli/results.ts";
 import { clientParams } from "../support/peer.ts";
 import type { Draw } from "./draw.ts";
+import { type ChaosPeer, watchPeer } from "./peer.ts";
 import { messageText, tagOf } from "./plan.ts";
 
 /** What clients have sent and heard, by the tag of the message. */
@@ -20,12 +21,9 @@ export interface ClientRecord {
   outcome?: string;
 }
 
-export interface ChaosClient {
+export interface ChaosClient extends ChaosPeer {
   /** Sends a message as `gsv client` does and waits until the client has told its user how it ended. */
   send(sessionKey: string, tag: string): Promise<void>;
-  /** Why its connection ended for good, if it did. */
-  ends: string[];
-  close(): Promise<void>;
 }
 
 export interface ChaosClientOptions {
@@ -43,16 +41,13 @@ export async function startChaosClient(options: ChaosClientOptions): Promise<Cha
   const { url, token, clientId, records } = options;
   const { client } = clientParams(clientId);
   const connection = new Connection({ url, token, client: { ...client, mode: "client" } });
-  const ends: string[] = [];
-  connection.onState((state) => {
-    if (state.status === "closed" && state.error) ends.push(`client ${clientId}: ${state.error.message}`);
-  });
+  const peer = watchPeer(connection, "client", clientId);
   connection.onEvent("chat", (payload) => hear(records, payload as ChatEvent));
   const hello = await connection.open();
   const gateway = recording(connection, hello, options);
   const conversations = new Map<string, Conversation>();
   return {
-    ends,
+    ...peer,
     async send(sessionKey, tag) {
       const conversation = conversations.get(sessionKey) ?? new Conversation(gateway, sessionKey);
       conversations.set(sessionKey, conversation);
@@ -62,7 +57,7 @@ export async function startChaosClient(options: ChaosClientOptions): Promise<Cha
     },
     async close() {
       for (const conversation of conversations.values()) conversation.close();
-      await connection.close();
+      await peer.close();
     },
   };
 }

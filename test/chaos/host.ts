@@ -17,10 +17,10 @@ export interface ChaosHostOptions {
   clock: ClockSettings;
   /** How far the clock of the process with this number is ahead, in milliseconds. */
   skewMs(worker: number): number;
-  /** Most processes of one function at a time; further events wait. */
-  maxInstances: number;
-  /** Every event gets a process of its own, which ends with it: each invocation is a cold start. */
-  fresh: boolean;
+  /** Most processes of a function at a time; further events wait. */
+  mostProcesses(functionName: string): number;
+  /** Whether an event gets a process of its own, which ends with it: a cold start. */
+  isFresh(task: Task): boolean;
   readTask(functionName: string, event: unknown): Task;
   log: FunctionLog;
 }
@@ -48,7 +48,7 @@ export interface ChaosHost extends FunctionHost {
 interface Pool {
   living: Set<Process>;
   idle: Process[];
-  waiting: { take(process: Process): void; fail(error: Error): void }[];
+  waiting: { task: Task; take(process: Process): void; fail(error: Error): void }[];
 }
 
 interface Process extends Worker {
@@ -71,7 +71,8 @@ export function startChaosHost(options: ChaosHostOptions): ChaosHost {
     return pool;
   }
 
-  function start(name: string, pool: Pool, task: Task): Process {
+  function start(task: Task, pool: Pool): Process {
+    const name = task.functionName;
     const number = started++;
     const accessKeyId = accessKeyOf(name, number);
     const process = startProcess(options, name, number, accessKeyId, task);
@@ -81,25 +82,27 @@ export function startChaosHost(options: ChaosHostOptions): ChaosHost {
       processes.delete(accessKeyId);
       pool.living.delete(process);
       pool.idle = pool.idle.filter((other) => other !== process);
-      if (!closed) pool.waiting.shift()?.take(start(name, pool, task));
+      const next = closed ? undefined : pool.waiting.shift();
+      next?.take(start(next.task, pool));
     });
     return process;
   }
 
   async function acquire(name: string, task: Task): Promise<Process> {
     if (closed) throw hostClosed();
-    const pool = poolOf(name);
+    const pool = poolOf(options.isFresh(task) ? `${name}, fresh` : name);
     const idle = pool.idle.pop();
     if (idle !== undefined) return idle;
-    if (pool.living.size < options.maxInstances) return start(name, pool, task);
-    return new Promise((take, fail) => pool.waiting.push({ take, fail }));
+    if (pool.living.size < options.mostProcesses(name)) return start(task, pool);
+    return new Promise((take, fail) => pool.waiting.push({ task, take, fail }));
   }
 
   function release(name: string, process: Process): void {
     const pool = poolOf(name);
     process.busy = false;
-    if (!pool.living.has(process) || process.killed) return;
-    if (options.fresh) return process.instance.stop();
+    if (process.killed) return;
+    if (options.isFresh(process.task)) return process.instance.stop();
+    if (!pool.living.has(process)) return;
     const next = pool.waiting.shift();
     if (next) next.take(process);
     else pool.idle.push(process);
@@ -121,7 +124,9 @@ export function startChaosHost(options: ChaosHostOptions): ChaosHost {
     },
     workerOf: (accessKeyId) => processes.get(accessKeyId),
     working: (name, sessionKey) =>
-      [...poolOf(name).living].filter(({ busy, task }) => busy && task.sessionKey === sessionKey),
+      [...processes.values()].filter(
+        ({ busy, functionName, task }) => busy && functionName === name && task.sessionKey === sessionKey,
+      ),
     async close() {
       closed = true;
       for (const { waiting } of pools.values()) for (const { fail } of waiting.splice(0)) fail(hostClosed());

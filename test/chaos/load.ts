@@ -1,33 +1,31 @@
 import { drawFor } from "./draw.ts";
-import { type FaultCounts, openFaults } from "./faults.ts";
+import { openFaults } from "./faults.ts";
+import { untilFound } from "./peer.ts";
 import { drawPlan, type MessagePlan } from "./plan.ts";
+import type { ChaosResult } from "./report.ts";
 import { sweepOften, untilQuiet } from "./settle.ts";
 import type { Setting } from "./setting.ts";
 import { judge, type Verdict } from "./verdict.ts";
 import { startWorld, type World } from "./world.ts";
 
-export interface LoadResult {
-  verdict: Verdict;
-  counts: FaultCounts & { cuts: number };
-  /** Where the functions' logs are kept; set when they are kept. */
-  logFile?: string;
-}
-
 /** Sessions at work at the same time, and messages of one. */
-const concurrentSessions = 8;
+const concurrentSessions = 16;
 const messagesPerSession = [3, 4, 5, 6] as const;
 
-const processesPerFunction = 5;
+/** Agents wait for providers, so more of them fit on a machine. */
+const mostProcesses = (functionName: string) => (functionName === "agent" ? 16 : 6);
+
 /** How far clocks of processes are off, either way. Milliseconds. */
 const mostSkewMs = 10_000;
-/** When the last fault is over, everything has this long to come to rest. Milliseconds. */
+/** When the last fault is over, everything has this long to come to rest, and then peers to be back. Milliseconds. */
 const settleMs = 600_000;
+const reconnectMs = 120_000;
 
 /**
  * Sessions under load, with faults of every kind at random, until so many processes have been killed.
  * @param setting.deadline when it gives up, by the clock of the run
  */
-export async function runLoad(setting: Setting, kills: number): Promise<LoadResult> {
+export async function runLoad(setting: Setting, kills: number): Promise<ChaosResult> {
   const { seed, say } = setting;
   const plans = new Map<string, MessagePlan>();
   const planOf = (tag: string) => {
@@ -42,8 +40,8 @@ export async function runLoad(setting: Setting, kills: number): Promise<LoadResu
     invocations: { duplicate: faults.duplicate, delayMs: faults.delayMs },
     skewMs: (worker) => Math.round(drawFor(seed, "skew", worker).between(-mostSkewMs, mostSkewMs)),
     restless: true,
-    fresh: false,
-    maxInstances: processesPerFunction,
+    isFresh: () => false,
+    mostProcesses,
     clients: 3,
     planOf,
     repeats: (tag) => {
@@ -83,7 +81,9 @@ export async function judgeWorld(world: World, planOf: (tag: string) => MessageP
   const carriedOut = world.nodes.flatMap((node) => node.carriedOut);
   const verdict = await judge({ table, journal, records, planOf, carriedOut });
   verdict.findings.invalidTranscripts.push(...world.model.faults());
-  verdict.findings.stuck.push(...[...world.clients, ...world.nodes].flatMap((peer) => peer.ends));
+  const peers = [...world.clients, ...world.nodes];
+  verdict.findings.stuck.push(...peers.flatMap(({ ends }) => ends));
+  verdict.findings.stuck.push(...(await untilFound(table, peers, reconnectMs)));
   return verdict;
 }
 

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { bundleFunction, bundleTarget } from "../../infra/bundle.ts";
 import { functionNames } from "../../infra/permissions.ts";
+import { affordableSpeed } from "./affordable-speed.ts";
 import { installClock } from "./clock.mjs";
-import { type ChaosOptions, readOptions, usage } from "./options.ts";
+import { type ChaosOptions, readOptions, UsageError, usage } from "./options.ts";
 import { report } from "./report.ts";
 
 const startedAt = Date.now();
@@ -18,9 +19,11 @@ async function main(): Promise<void> {
   const bundles = await mkdtemp(join(tmpdir(), "gsv-chaos-bundles-"));
   try {
     await build(bundles);
-    const clock = { speed: options.speed, base: startedAt };
+    const speed = options.speed ?? (await affordableSpeed(join(bundles, "agent", "handler.mjs")));
+    say(`the clocks of this run go ${speed} times as fast as real time`);
+    const clock = { speed, base: startedAt };
     installClock(clock);
-    const deadline = Date.now() + options.minutes * 60_000 * options.speed;
+    const deadline = Date.now() + options.minutes * 60_000 * speed;
     process.exitCode = await run(options, { seed: options.seed, clock, bundles, deadline, keep: options.keep, say });
   } finally {
     await rm(bundles, { recursive: true, force: true });
@@ -50,6 +53,6 @@ async function build(folder: string): Promise<void> {
 }
 
 await main().catch((error: Error) => {
-  process.stderr.write(`${error.message}\n\n${usage}\n`);
+  process.stderr.write(error instanceof UsageError ? `${error.message}\n\n${usage}\n` : `${error.message}\n`);
   process.exitCode = 2;
 });

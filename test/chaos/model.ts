@@ -31,6 +31,7 @@ export function callName(callId: string): string {
 export async function startChaosModel(options: ChaosModelOptions): Promise<ChaosModel> {
   const faults: string[] = [];
   const stumbled = new Set<string>();
+  const failures = new Map<string, number>();
   const killed = new Set<string>();
   let count = 0;
   const script = async (request: ModelRequest): Promise<Reply> => {
@@ -50,7 +51,12 @@ export async function startChaosModel(options: ChaosModelOptions): Promise<Chaos
       stumbled.add(step);
       return { error: { status: plan.stumble } };
     }
-    return replyTo(plan, round, number, request.tools);
+    const reply = replyTo(plan, round, number, request.tools);
+    const failing = failingReply(plan, round, reply);
+    if (!failing) return reply;
+    const before = failures.get(tag) ?? 0;
+    failures.set(tag, before + 1);
+    return plan.fault?.passing && before >= triesOf(failing) ? reply : failing;
   };
   const server: ModelServer = await startOpenAiServer(script);
   return {
@@ -64,8 +70,13 @@ export async function startChaosModel(options: ChaosModelOptions): Promise<Chaos
   };
 }
 
+/** Requests of one model call: a refusal is tried again by the provider's client. */
+function triesOf({ error }: Reply): number {
+  return error ? 3 : 1;
+}
+
 function replyTo(plan: MessagePlan, round: number, number: number, offered: string[]): Reply {
-  const { tag, fault, pieceMs } = plan;
+  const { tag, pieceMs, fault } = plan;
   // A node that has lost its connection at this moment is not offered, and a model calls what it is offered.
   const asked = (plan.rounds[round] ?? []).map(({ nodeId }, place) => ({
     id: callIdOf(tag, round, place, number),
@@ -73,19 +84,18 @@ function replyTo(plan: MessagePlan, round: number, number: number, offered: stri
     arguments: { tag },
   }));
   const toolCalls = asked.filter(({ name }) => offered.includes(name));
-  const isLast = toolCalls.length === 0;
-  const text = isLast ? answerText(tag) : `round ${round} of #${tag}`;
-  const pieces = text.split(/(?= )/);
-  if (fault && (fault.at === "first" ? round === 0 : isLast)) return failingReply(fault.kind, pieces);
-  return { text: pieceMs > 0 ? pieces : [text], toolCalls, delayMs: pieceMs };
+  const text = toolCalls.length === 0 ? answerText(tag) : `round ${round} of #${tag}`;
+  return { text: pieceMs > 0 || fault ? text.split(/(?= )/) : [text], toolCalls, delayMs: pieceMs };
 }
 
-function failingReply(kind: NonNullable<MessagePlan["fault"]>["kind"], text: string[]): Reply {
-  switch (kind) {
+/** What is said instead of `reply`; undefined where the plan has no fault. */
+function failingReply({ fault }: MessagePlan, round: number, { text, toolCalls }: Reply): Reply | undefined {
+  if (!fault || !(fault.at === "first" ? round === 0 : toolCalls?.length === 0)) return undefined;
+  switch (fault.kind) {
     case "refuse":
       return { error: { status: 500 } };
     case "hang":
-      return { text: text.slice(0, 2), hang: true };
+      return { text: text?.slice(0, 2), hang: true };
     case "cut":
       return { text, cutAfterChunks: 2 };
     case "break":

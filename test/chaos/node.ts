@@ -1,18 +1,16 @@
-import { Connection, type RequestError } from "../../cli/connection.ts";
+import { Connection } from "../../cli/connection.ts";
 import { CallLog } from "../../cli/node/call-log.ts";
 import { Outbox } from "../../cli/node/outbox.ts";
 import { isRecord } from "../../local/json.ts";
 import { decodeCallAddress } from "../../shared/session/calls.ts";
 import { nodeParams } from "../support/peer.ts";
 import { callName } from "./model.ts";
+import { type ChaosPeer, watchPeer } from "./peer.ts";
 import { type MessagePlan, resultText, tagOf, toolName } from "./plan.ts";
 
-export interface ChaosNode {
+export interface ChaosNode extends ChaosPeer {
   /** Model's ids of the calls that were carried out, each time one was. */
   carriedOut: string[];
-  /** Why its connection ended for good, if it did. */
-  ends: string[];
-  close(): Promise<void>;
 }
 
 export interface ChaosNodeOptions {
@@ -33,7 +31,6 @@ export async function startChaosNode(options: ChaosNodeOptions): Promise<ChaosNo
   const outbox = new Outbox(connection, () => undefined);
   const log = new CallLog();
   const carriedOut: string[] = [];
-  const ends: string[] = [];
   const answer = (callId: string, outcome: { result: unknown } | { error: string }) =>
     outbox.add(`result of ${callId}`, "tool.result", { callId, ...outcome });
 
@@ -53,11 +50,9 @@ export async function startChaosNode(options: ChaosNodeOptions): Promise<ChaosNo
       answer(callId, outcome);
     }, work?.workMs ?? 0);
   });
-  connection.onState((state) => {
-    if (state.status === "closed" && state.error) ends.push(`node ${nodeId}: ${state.error.message}`);
-  });
-  await connection.open().catch((error: RequestError) => ends.push(`node ${nodeId}: ${error.message}`));
-  return { carriedOut, ends, close: () => connection.close() };
+  const peer = watchPeer(connection, "node", nodeId);
+  await connection.open();
+  return { ...peer, carriedOut };
 }
 
 /** What the plan says of a call, by its id. */

@@ -4,8 +4,11 @@ import { type Draw, drawFor } from "./draw.ts";
 export const nodeIds = ["alpha", "beta", "gamma"] as const;
 export const toolName = "Work";
 
-/** What the provider does wrong, every time that it is asked for this answer. */
+/** What the provider does wrong: refuses, hangs, drops the line, breaks off with an error, says nothing. */
 export type ProviderFault = "refuse" | "hang" | "cut" | "break" | "empty";
+
+/** How a turn has to end: with its answer, with an error, or with the one or the other. */
+export type ExpectedEnd = "answer" | "error" | "either";
 
 /** What is to happen between a message and its answer, drawn from the seed. */
 export interface MessagePlan {
@@ -13,8 +16,8 @@ export interface MessagePlan {
   tag: string;
   /** The nodes that each round of tool calls asks. */
   rounds: { nodeId: string; workMs: number; silent?: boolean }[][];
-  /** The turn ends with an error because of this. */
-  fault?: { kind: ProviderFault; at: "first" | "last" };
+  /** What goes wrong with the first or the last answer: at every request, or only once. */
+  fault?: { kind: ProviderFault; at: "first" | "last"; passing: boolean };
   /** The first request of each answer is refused with this status, and the next is not. */
   stumble?: number;
   /** Pause before each piece of an answer, in milliseconds. */
@@ -48,17 +51,24 @@ export function resultText(callId: string): string {
 export function drawPlan(seed: number, tag: string, level: number): MessagePlan {
   const draw = drawFor(seed, "plan", tag);
   const rounds = Array.from({ length: draw.pick([0, 1, 1, 1, 2]) }, () => drawRound(draw));
-  const failing = draw.chance(0.12 * level);
+  const failing = draw.chance(0.15 * level);
   const kind = draw.pick(["refuse", "hang", "cut", "break", "empty"] as const);
   const at = draw.pick(["first", "last"] as const);
+  const passing = draw.chance(0.4);
   return {
     tag,
     rounds,
-    ...(failing ? { fault: { kind, at } } : {}),
+    ...(failing ? { fault: { kind, at, passing } } : {}),
     ...(draw.chance(0.1 * level) ? { stumble: draw.pick([429, 500, 503]) } : {}),
     pieceMs: draw.chance(0.2) ? draw.between(100, longestPieceMs) : 0,
     killInCall: draw.chance(0.06 * level),
   };
+}
+
+/** A fault that passes ends the turn, unless a crash makes the agent ask again before it has noticed. */
+export function expectedEnd({ fault }: MessagePlan): ExpectedEnd {
+  if (!fault) return "answer";
+  return fault.passing ? "either" : "error";
 }
 
 function drawRound(draw: Draw): MessagePlan["rounds"][number] {

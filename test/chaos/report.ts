@@ -6,6 +6,7 @@ import type { Findings, Verdict } from "./verdict.ts";
 export interface ChaosResult {
   verdict: Verdict;
   counts: { kills: number; [kind: string]: number };
+  /** Where the functions' logs are, when they are kept. */
   logFile?: string;
 }
 
@@ -13,8 +14,8 @@ const mostShown = 40;
 
 /** Prints the result. @returns the exit code: 0 when nothing was found */
 export function report(
-  { json, speed }: ChaosOptions,
-  { seed, say }: Setting,
+  { json }: ChaosOptions,
+  { seed, clock, say }: Setting,
   { verdict, counts, logFile }: ChaosResult,
 ): number {
   const { findings, sessions, sent, answered } = verdict;
@@ -22,7 +23,7 @@ export function report(
   for (const kind of kinds) for (const found of findings[kind].slice(0, mostShown)) say(`${kind}: ${found}`);
   const bad = Object.fromEntries(kinds.map((kind) => [kind, findings[kind].length]));
   const { kills, ...faults } = counts;
-  const result = { kills, sessions, sent, answered, ...bad, seed, speed, faults };
+  const result = { kills, sessions, sent, answered, ...bad, seed, speed: clock.speed, faults };
   if (logFile) say(`what the functions logged: ${logFile}`);
   const lines = Object.entries(result).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
   process.stdout.write(json ? `${JSON.stringify(result)}\n` : `${lines.join("\n")}\n`);

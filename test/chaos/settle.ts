@@ -3,7 +3,7 @@ import { metaKey, type SessionState, toState } from "../../shared/session/state.
 import type { World } from "./world.ts";
 
 /** Between two sweeps, in milliseconds. The deployed one comes every minute. */
-const sweepEveryMs = 15_000;
+const sweepEveryMs = 30_000;
 
 /** Lets the sweep come more often than its schedule does. @returns what ends it */
 export function sweepOften({ cloud }: Pick<World, "cloud">): () => void {

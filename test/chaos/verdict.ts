@@ -3,7 +3,7 @@ import { type Message, textOf, toolCallsOf } from "../../shared/protocol/message
 import { metaKey, type SessionState, toState } from "../../shared/session/state.ts";
 import type { ClientRecord } from "./client.ts";
 import type { Journal } from "./journal.ts";
-import { answerText, type MessagePlan, tagOf } from "./plan.ts";
+import { answerText, expectedEnd, type MessagePlan, tagOf } from "./plan.ts";
 
 /** What went wrong, by kind; each finding is a sentence. */
 export type Findings = Record<
@@ -162,13 +162,14 @@ function checkAnswer(
       message.role === "assistant" && toolCallsOf(message).length === 0 && tagOf(textOf(message)) === tag,
   );
   const { finals = [], errors = [] } = records.get(tag) ?? {};
-  const fails = planOf(tag).fault !== undefined;
-  if (fails && answers.length > 0) lost.push(`#${tag} should have failed and has an answer`);
-  if (!fails && answers.length === 0) lost.push(`#${tag} has no answer; clients were told: ${errors.join()}`);
+  const expected = expectedEnd(planOf(tag));
+  if (expected === "error" && answers.length > 0) lost.push(`#${tag} should have failed and has an answer`);
+  if (expected === "answer" && answers.length === 0)
+    lost.push(`#${tag} has no answer; clients were told: ${errors.join()}`);
   if (answers.length > 1) duplicated.push(`#${tag} has ${answers.length} answers`);
   if (answers.some((message) => textOf(message) !== answerText(tag))) lost.push(`#${tag} has a wrong answer`);
-  if (finals.length > 0 && errors.length > 0)
-    duplicated.push(`#${tag}: clients were told of an answer and of an error: ${errors.join()}`);
+  if (answers.length > 0 && errors.length > 0)
+    duplicated.push(`#${tag}: has an answer, and clients were told of an error: ${errors.join()}`);
   if (new Set(finals).size > 1) duplicated.push(`#${tag}: clients were told of different answers`);
   return lost.length + duplicated.length === before;
 }

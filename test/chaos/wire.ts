@@ -50,7 +50,7 @@ export async function startWire(target: URL, drawOf: (connection: number) => Dra
     if (calm) return;
     const order = draw.chance(0.5) ? [near, far] : [far, near];
     const noticedAfterMs = draw.chance(0.5) ? 0 : draw.between(0, 5000);
-    later(draw.between(5_000, 150_000), () => {
+    later(draw.between(5_000, 400_000), () => {
       if (calm || near.destroyed) return;
       cuts += 1;
       cut(order[0] as Socket, order[1] as Socket, (work) => later(noticedAfterMs, work));

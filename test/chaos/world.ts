@@ -16,7 +16,7 @@ import { type ChaosModel, callName, startChaosModel } from "./model.ts";
 import { type ChaosNode, startChaosNode } from "./node.ts";
 import { type MessagePlan, nodeIds } from "./plan.ts";
 import { type AwsProxy, type Interceptor, startAwsProxy } from "./proxy.ts";
-import { readTask } from "./task.ts";
+import { readTask, type Task } from "./task.ts";
 import { startWire, type Wire } from "./wire.ts";
 
 export interface WorldOptions {
@@ -29,8 +29,8 @@ export interface WorldOptions {
   skewMs(worker: number): number;
   /** Whether peers' connections are cut. */
   restless: boolean;
-  fresh: boolean;
-  maxInstances: number;
+  isFresh(task: Task): boolean;
+  mostProcesses(functionName: string): number;
   clients: number;
   planOf(tag: string): MessagePlan;
   repeats(tag: string): Draw | undefined;
@@ -79,8 +79,8 @@ export async function startWorld(options: WorldOptions): Promise<World> {
         entry: (name) => join(options.bundles, name, "handler.mjs"),
         clock: options.clock,
         skewMs: options.skewMs,
-        maxInstances: options.maxInstances,
-        fresh: options.fresh,
+        mostProcesses: options.mostProcesses,
+        isFresh: options.isFresh,
         readTask: (name, event) => readTask(name, event, callName),
         log: write,
       });

@@ -17,6 +17,7 @@ describe("a connection introduces itself", () => {
       minProtocol: 1,
       maxProtocol: 1,
       client: { id: "tester", version: "0.1.0", platform: "linux", mode: "client" },
+      capabilities: ["payload-s3"],
       auth: { token: "secret-token" },
     });
   });

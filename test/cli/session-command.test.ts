@@ -142,4 +142,13 @@ describe("gsv session", () => {
     const { stdout } = await run(["session", "reset", "--yes"]);
     expect(stdout).toBe("agent:main:main starts over as id-2\n");
   });
+
+  it("compacts a session and says what was kept", async () => {
+    const archivedTo = "agents/main/sessions/id-1-part5.jsonl.gz";
+    answers({ "session.compact": () => ({ ok: true, trimmedMessages: 30, keptMessages: 5, archivedTo }) });
+    const { stdout } = await run(["session", "compact", "--keep", "5"]);
+    expect(stdout).toBe(`agent:main:main: kept 5 messages, archived 30\narchive: ${archivedTo}\n`);
+    expect(lastParams()).toEqual({ sessionKey: "agent:main:main", keepMessages: 5 });
+    expect((await run(["session", "compact", "--keep", "none"])).code).toBe(2);
+  });
 });

@@ -18,8 +18,9 @@ export interface Node {
   hasInterval: boolean;
   ended?: "returned" | "threw";
   error?: string;
-  /** What was reported on the way from the node before. */
+  /** What was reported on the way from the node before, and whether the clock was read on it. */
   news: readonly string[];
+  readClock: boolean;
   /** How it was reached; undefined before the start. */
   via?: { from: Node; happening: () => Happening | "start"; clock: number };
   edges: Map<string, Edge>;
@@ -62,6 +63,7 @@ export class Automaton {
       waiting: [],
       hasInterval: false,
       news: [],
+      readClock: false,
       edges: new Map(),
     };
     this.roots.set(program.name, root);
@@ -83,7 +85,7 @@ export class Automaton {
   ): Promise<Node> {
     const instance = await this.instanceAt(node);
     const rest = await instance.advance(happening(), clock);
-    const { hasInterval, ended, error, news } = rest;
+    const { hasInterval, ended, error, news, readClock } = rest;
     const learnt: Node = {
       id: this.nodes++,
       program: node.program,
@@ -92,12 +94,13 @@ export class Automaton {
       ended,
       error,
       news,
+      readClock,
       via: { from: node, happening, clock },
       edges: new Map(),
     };
     if (learnt.waiting.length > 0 || learnt.hasInterval) this.keep(learnt, instance);
     const edge: Edge = node.edges.get(name) ?? {};
-    if (rest.readClock) edge.byClock = (edge.byClock ?? new Map<number, Node>()).set(clock, learnt);
+    if (readClock) edge.byClock = (edge.byClock ?? new Map<number, Node>()).set(clock, learnt);
     else edge.to = learnt;
     node.edges.set(name, edge);
     return learnt;

@@ -3,22 +3,17 @@ import { scenario } from "./scenarios.ts";
 import { mutations } from "./mutations.ts";
 import { agent, sender } from "./programs.ts";
 
+const both = [sender("tool1", "m2"), sender("tool1")];
 const list = [
-  scenario("one message", {}),
-  scenario("one tool", { senders: [sender("tool1")] }),
-  scenario("one message, crash", {}, {crashes: 1}),
-  scenario("one message, crash 2", {}, {crashes: 2}),
-  scenario("one tool, crash", { senders: [sender("tool1")] }, {crashes: 1}),
-  scenario("one message, pause", {extraAgents:[agent()]}, {pauses: 1}),
-  scenario("one message, pause, renew", {extraAgents:[agent()], renewals:1}, {pauses: 1}),
-  scenario("one tool, repeat", { senders: [sender("tool1")] }, {repeats: 1}),
-  scenario("one tool, dup", { senders: [sender("tool1")] }, {duplicates: 1}),
-  scenario("one tool, sweep", { senders: [sender("tool1")] }, {sweeps: 1}),
-  scenario("stop m", { senders: [sender("m1"), sender("/stop")], agent: agent(undefined, true), renewals: 1 }, {}),
-  scenario("stop tool", { senders: [sender("tool1"), sender("/stop")], agent: agent(undefined, true), renewals: 1 }, {}),
-  scenario("handover", { senders: [sender("m1"),sender("m2")], extraAgents: [agent(1)] }, {}),
-  scenario("one tool, pause", {senders: [sender("tool1")]}, {pauses: 1}),
-  scenario("two senders", { senders: [sender("m1", "m2"), sender("m1")] }),
+  scenario("L none 0", { senders: both }),
+  scenario("L none 1", { senders: both, extraAgents: [agent()] }),
+  scenario("L none 3", { senders: both, extraAgents: [agent(), agent(), agent()] }),
+  scenario("L crash 0", { senders: both }, {crashes:1}),
+  scenario("L crash m", { senders: [sender("m1","m2"),sender("m1")], extraAgents: [agent(), agent(), agent()] }, {crashes:1}),
+  scenario("L pause m", { senders: [sender("m1","m2"),sender("m1")], extraAgents: [] }, {pauses:1}),
+  scenario("L pause 0", { senders: both, extraAgents: [] }, {pauses:1}),
+  scenario("L repeat 0", { senders: both, extraAgents: [] }, {repeats:1}),
+  scenario("L crash pause 1", { senders: [sender("tool1")], extraAgents: [agent()] }, {pauses:1,crashes:1}),
 ];
 const only = process.argv[2];
 async function run(one: ReturnType<typeof scenario>) {

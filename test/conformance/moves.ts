@@ -1,4 +1,4 @@
-import { leaseMs } from "../../shared/session/state.ts";
+import { isLeased, leaseMs } from "../../shared/session/state.ts";
 import type { TableCall } from "../support/memory-table.ts";
 import { Automaton, type Node } from "./automaton.ts";
 import { changeFaults, doneFaults, isDone, restFaults } from "./invariants.ts";
@@ -39,6 +39,8 @@ export interface Move {
   world: World;
   /** What happened that must not. */
   faults: readonly string[];
+  /** Whether it would be another move at another time. */
+  readsClock?: boolean;
 }
 
 /** How long after everything has come to rest a sweep comes: past every lease, deadline and grace. */
@@ -81,6 +83,12 @@ export class Moves {
   async from(world: World): Promise<Move[]> {
     const moves: Move[] = [];
     const { members, left } = world;
+    for (const member of members) {
+      if (!this.isIndependent(world, member)) continue;
+      await this.ofMember(world, member, moves);
+      if (left.pauses === 0 || !moves.some(({ readsClock }) => readsClock)) return moves;
+      moves.length = 0;
+    }
     for (const [i, member] of members.entries()) {
       if (member === members[i - 1]) continue;
       await this.ofMember(world, member, moves);
@@ -122,8 +130,38 @@ export class Moves {
   }
 
   private countsAnswers(): boolean {
-    const { crashes, pauses } = this.scenario.mishaps;
-    return crashes + pauses === 0;
+    const { crashes, failures, pauses } = this.scenario.mishaps;
+    return crashes + failures + pauses === 0;
+  }
+
+  /**
+   * Whether nothing that others do can meet what this process does next: then it need not be tried before and after
+   * each of their moves, and it may as well come first.
+   */
+  private isIndependent(world: World, member: Member): boolean {
+    const { waiting } = member.node;
+    return waiting.length > 0 && waiting.every(({ request }) => this.meetsNobody(world, member, request));
+  }
+
+  private meetsNobody(world: World, member: Member, request: Request): boolean {
+    switch (request.to) {
+      case "agent":
+      case "model":
+        return true;
+      case "scheduler":
+        return !world.schedules.some(({ name }) => name === request.name);
+      case "node":
+        return !world.calls.includes(request.callId);
+      case "table":
+        return isOfMessages(request.call) && this.holdsAlone(world, member);
+    }
+  }
+
+  /** Whether this process alone can reach the messages: it has the lease, and nobody else has had one. */
+  private holdsAlone({ table, members, clock, left }: World, member: Member): boolean {
+    const { session } = table;
+    if (this.scenario.mutate || left.pauses > 0 || !session?.owner || session.epoch !== member.epoch) return false;
+    return isLeased(session, clock) && members.every((other) => other === member || other.epoch === 0);
   }
 
   private async ofMember(world: World, member: Member, moves: Move[]): Promise<void> {
@@ -140,7 +178,7 @@ export class Moves {
       const effect = await this.effect(world, member, place);
       const answered = await this.answered(member, place, effect);
       moves.push({ ...answered, describe: () => `${what()}${effect.failed ? " – refused" : ""}` });
-      if (left.crashes > 0) await this.failing(world, member, place, effect, what, moves);
+      if (left.failures > 0) await this.failing(world, member, place, effect, what, moves);
       if (left.repeats > 0 && member.repeated < 0 && effect.repeatable) {
         const kept = { ...member, epoch: effect.epoch, repeated: place };
         const world2 = this.exchange({ ...effect.world, left: { ...left, repeats: left.repeats - 1 } }, member, kept);
@@ -153,7 +191,7 @@ export class Moves {
       moves.push({ ...told, describe: () => `${by}: its interval is over` });
     }
     if (left.crashes > 0 && isAtWork(member)) {
-      const dead = this.exchange(crashedIn(world), member);
+      const dead = this.exchange(mishapIn(world, "crashes"), member);
       moves.push({ describe: () => `${by}: dies`, world: dead, faults: [] });
     }
     if (!isAtWork(member)) {
@@ -227,10 +265,10 @@ export class Moves {
     moves: Move[],
   ): Promise<void> {
     const fault = { answerName: "fault", answer: (): Answer => ({ failure: "fault" }), repeatable: false };
-    const before = { ...effect, ...fault, world: crashedIn(world), epoch: member.epoch, faults: [] };
+    const before = { ...effect, ...fault, world: mishapIn(world, "failures"), epoch: member.epoch, faults: [] };
     moves.push({ ...(await this.answered(member, place, before)), describe: () => `${what()} – fails` });
     if (effect.world === world) return;
-    const after = { ...effect, ...fault, world: crashedIn(effect.world) };
+    const after = { ...effect, ...fault, world: mishapIn(effect.world, "failures") };
     const told = await this.answered(member, place, after);
     moves.push({ ...told, describe: () => `${what()} – fails after it has taken effect` });
   }
@@ -257,7 +295,7 @@ export class Moves {
       if (!world.crashed) faults.push(`${node.program.name} failed: ${to.error}`);
       after = await this.retried(after, node);
     }
-    return { world: after, faults };
+    return { world: after, faults, readsClock: to.readClock };
   }
 
   /** A failed asynchronous invocation is repeated by Lambda; a node repeats a result that was not acknowledged. */
@@ -268,7 +306,9 @@ export class Moves {
   }
 
   private async firing(world: World, schedule: Schedule, moves: Move[]): Promise<void> {
-    const begin = (from: World) => this.begun(from, toolTimeout(schedule.event));
+    const program = toolTimeout(schedule.event);
+    if (isUnderWay(world, program)) return;
+    const begin = (from: World) => this.begun(from, program);
     const schedules = world.schedules.filter((one) => one !== schedule);
     moves.push({ describe: () => "the schedule fires", world: await begin({ ...world, schedules }), faults: [] });
     if (world.left.duplicates === 0) return;
@@ -277,7 +317,9 @@ export class Moves {
   }
 
   private async answering(world: World, callId: string, moves: Move[]): Promise<void> {
-    const begin = (from: World) => this.begun(from, toolResult(callId));
+    const program = toolResult(callId);
+    if (isUnderWay(world, program)) return;
+    const begin = (from: World) => this.begun(from, program);
     const calls = world.calls.filter((one) => one !== callId);
     moves.push({ describe: () => "the node answers", world: await begin({ ...world, calls }), faults: [] });
     if (world.left.duplicates === 0) return;
@@ -289,7 +331,7 @@ export class Moves {
   private async atRest(world: World, moves: Move[]): Promise<void> {
     const { mishaps } = this.scenario;
     if (world.members.length > 0 || world.schedules.length > 0 || !world.crashed || isDone(world.table)) return;
-    if (world.swept > mishaps.crashes) {
+    if (world.swept > mishaps.crashes + mishaps.failures) {
       moves.push({ describe: () => "nothing", world, faults: ["sweeps do not mend it"] });
       return;
     }
@@ -312,7 +354,13 @@ export class Moves {
   }
 }
 
-type Told = Pick<Move, "world" | "faults">;
+function isOfMessages(call: TableCall): boolean {
+  if (call.op === "query") return (call.query.from ?? call.query.prefix ?? "").startsWith("M#");
+  if (call.op === "queryIndex") return false;
+  return (call.op === "put" ? call.item : call.key).sk.startsWith("M#");
+}
+
+type Told = Pick<Move, "world" | "faults" | "readsClock">;
 
 interface Effect {
   world: World;
@@ -327,8 +375,13 @@ interface Effect {
 
 const nothing = { answerName: "-", answer: (): Answer => ({ value: undefined }) };
 
-function crashedIn(world: World): World {
-  return { ...world, crashed: true, left: { ...world.left, crashes: world.left.crashes - 1 } };
+/** What a crash makes happen again waits for the first time to be over; both at once is for `duplicates`. */
+function isUnderWay({ members }: World, { name }: Program): boolean {
+  return members.some(({ node }) => node.program.name === name);
+}
+
+function mishapIn(world: World, kind: "crashes" | "failures"): World {
+  return { ...world, crashed: true, left: { ...world.left, [kind]: world.left[kind] - 1 } };
 }
 
 function duplicatedIn(world: World): World {
@@ -349,5 +402,7 @@ function leaseFaults({ session }: Outcome, call: TableCall, { node, epoch }: Mem
     const isLive = before?.leaseUntil !== undefined && before.leaseUntil >= clock;
     return isLive ? ["a lease was taken that had not run out"] : [];
   }
+  // A result may be recorded by whoever has it, also by an agent that finds the node gone.
+  if (call.op === "update" && call.steps.some(({ path }) => path[1] === "pending")) return [];
   return epoch === after.epoch ? [] : [`epoch ${epoch} wrote the session when ${after.epoch} was the newest`];
 }

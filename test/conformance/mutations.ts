@@ -30,5 +30,4 @@ export const mutations = {
   "a holder to renew": without((part) => part.is === "exists" && isAt(part, "owner")),
   "the epoch of a message": without((part) => part.is === "<=" && isAt(part, "epoch")),
   "the entry that is taken out": without((part) => part.is === "=" && isAt(part, "inbox", 0, "id")),
-  "the call that is answered": without((part) => part.is === "exists" && [part.path].flat()[1] === "pending"),
 } satisfies Record<string, (call: TableCall) => TableCall>;

@@ -14,12 +14,15 @@ import { nodeToolName } from "../../shared/node-tools.ts";
 import type { EventFrame } from "../../shared/protocol/frames.ts";
 import { type AssistantMessage, type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
 import { takeMessage } from "../../shared/session/intake.ts";
-import { createMemoryTable } from "../support/memory-table.ts";
+import { createMemoryTable, itemName } from "../support/memory-table.ts";
 import type { Program, Surroundings } from "./process.ts";
 import { sessionKey } from "./snapshot.ts";
 
 /** The node that all tool calls go to; it is connected all the time. */
-const node: Item = {
+const node = {
+  pk: "PEER#node",
+  sk: "n",
+  expiresAt: Number.MAX_SAFE_INTEGER,
   id: "n",
   mode: "node",
   connectionId: "n-1",
@@ -28,9 +31,7 @@ const node: Item = {
   platform: "test",
   tools: [{ name: "probe", description: "", inputSchema: { type: "object" } }],
 };
-const peers = createMemoryTable(
-  new Map([["node", { ...node, pk: "PEER#node", sk: "n", expiresAt: Number.MAX_SAFE_INTEGER }]]),
-);
+const peers = createMemoryTable(new Map<string, Item>([[itemName(node), node]]));
 
 /** Tools time out at once, so that a timeout can come at every moment from the dispatch on. */
 const settings: Configuration = {
@@ -114,7 +115,7 @@ function agentIn(surroundings: Surroundings, asks: boolean): Agent {
   };
   const told = (event: string, payload: unknown) => {
     const { state, runId } = payload as { state?: string; runId: string };
-    if (event === "chat" && state !== "partial") report(`${state} ${runId}`);
+    if (event === "chat" && state !== "partial" && state !== "calls") report(`${state} ${runId}`);
   };
   return only<Agent>("agent", {
     ...intakeOf(surroundings),

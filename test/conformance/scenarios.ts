@@ -2,7 +2,7 @@ import type { Scenario } from "./moves.ts";
 import { agent, sender } from "./programs.ts";
 import type { Mishaps } from "./world.ts";
 
-const none: Mishaps = { crashes: 0, pauses: 0, repeats: 0, duplicates: 0, sweeps: 0 };
+const none: Mishaps = { crashes: 0, failures: 0, pauses: 0, repeats: 0, duplicates: 0, sweeps: 0 };
 
 export function scenario(
   name: string,

@@ -24,8 +24,10 @@ export interface Schedule {
 
 /** What may still go wrong. */
 export interface Mishaps {
-  /** Processes that die, or whose AWS call fails for good. */
+  /** Processes that die. */
   crashes: number;
+  /** Calls of AWS that fail for good, before they take effect or after. */
+  failures: number;
   /** Times that everybody stands still until all leases have run out. */
   pauses: number;
   /** Writes whose answer is lost, so that the SDK makes them again. */
@@ -57,8 +59,8 @@ export interface World {
 
 /** A number for each state of the world: equal worlds have equal names. */
 export function worldName({ table, members, schedules, calls, clock, left, crashed, swept, told }: World): string {
-  const { crashes, pauses, repeats, duplicates, sweeps } = left;
-  const mishaps = `${crashes}.${pauses}.${repeats}.${duplicates}.${sweeps}.${crashed ? 1 : 0}${swept}`;
+  const { crashes, failures, pauses, repeats, duplicates, sweeps } = left;
+  const mishaps = `${crashes}.${failures}.${pauses}.${repeats}.${duplicates}.${sweeps}.${crashed ? 1 : 0}${swept}`;
   const ids = (of: readonly { id: number }[]) => of.map(({ id }) => id).join(".");
   return `${table.id}|${ids(members)}|${ids(schedules)}|${calls.join()}|${clock}|${mishaps}|${told.join()}`;
 }

@@ -212,5 +212,5 @@ it("archives a conversation of more than 50 MB, compressed, and reads it again, 
   const { objects } = await state.bucket.list(outcome.key);
   expect(objects[0]!.size).toBeGreaterThan(50_000_000);
   // Far below the archive's size: two parts of 8 MB, and what the clients hold.
-  console.log(outcome.most);expect(outcome.most).toBeLessThan(40_000_000);
+  expect(outcome.most).toBeLessThan(40_000_000);
 }, 300_000);

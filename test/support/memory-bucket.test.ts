@@ -47,4 +47,22 @@ describe("the bucket in memory", () => {
       contentType: "image/png",
     });
   });
+
+  it("writes and reads streams as whole objects, with the same conditions", async () => {
+    const bucket = createMemoryBucket();
+    const body = async function* () {
+      yield new TextEncoder().encode("one ");
+      yield new TextEncoder().encode("object");
+    };
+    await bucket.putStream("k", body(), { ifAbsent: true, contentType: "text/plain" });
+    await expect(bucket.putStream("k", body(), { ifAbsent: true })).rejects.toBeInstanceOf(
+      PreconditionFailed,
+    );
+    let read = "";
+    for await (const chunk of (await bucket.getStream("k"))!.body) read += Buffer.from(chunk).toString();
+    expect(read).toBe("one object");
+    expect(await bucket.head("k")).toMatchObject({ contentType: "text/plain" });
+    expect(await bucket.head("k")).not.toHaveProperty("body");
+    expect([await bucket.head("none"), await bucket.getStream("none")]).toEqual([undefined, undefined]);
+  });
 });

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { alternateTurns } from "../../functions/agent/alternate-turns.ts";
+import { createMediaCache } from "../../functions/agent/media-cache.ts";
+import { createCallModel } from "../../functions/agent/model.ts";
+import {
+  type LoopbackServer,
+  readBody,
+  sendJson,
+  serveLoopback,
+} from "../../local/offline-model/loopback.ts";
+import { createMemoryBucket } from "../support/memory-bucket.ts";
+import { assistant, result, user } from "./transcripts.ts";
+
+let server: LoopbackServer;
+let sent: { role: string; content: object[] }[] = [];
+beforeAll(async () => {
+  server = await serveLoopback(async (request, response) => {
+    sent = JSON.parse(String(await readBody(request, 1_000_000))).messages;
+    sendJson(response, 400, { message: "seen" }, { "x-amzn-errortype": "ValidationException" });
+  });
+});
+afterAll(() => server?.close());
+
+it("a conversation reaches Bedrock with roles that alternate, and nothing of it is lost", async () => {
+  Object.assign(process.env, {
+    AWS_REGION: "us-east-1",
+    AWS_ACCESS_KEY_ID: "test",
+    AWS_SECRET_ACCESS_KEY: "test",
+    AWS_BEDROCK_FORCE_HTTP1: "1",
+  });
+  const secrets = { get: async () => undefined, put: async () => {}, delete: async () => {} };
+  const callModel = createCallModel(secrets, createMediaCache(createMemoryBucket()));
+  const outcome = await callModel({
+    model: { provider: "amazon-bedrock", id: "global.anthropic.claude-sonnet-4-6", baseUrl: server.origin },
+    systemPrompt: "",
+    messages: [
+      user("summary", 9),
+      user("first", 9),
+      assistant("", "a"),
+      result("a", "done"),
+      user("second", 9),
+    ],
+    tools: [],
+    sessionId: "s",
+    signal: new AbortController().signal,
+    timeoutMs: 20_000,
+    onText: () => {},
+  });
+  expect(outcome).toMatchObject({ status: "failed", overflow: false });
+  expect(sent.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
+  expect(sent[0]!.content).toMatchObject([{ text: "summary" }, { text: "first" }]);
+  expect(JSON.stringify(sent[2]!.content)).toMatch(/toolResult.*done.*second/);
+});
+
+it.each([
+  undefined,
+  {},
+  { messages: "none" },
+  {
+    messages: [
+      { role: "user", content: "text" },
+      { role: "user", content: "text" },
+    ],
+  },
+])("a payload of another kind stays as it is: %j", (payload) => {
+  expect(alternateTurns(payload)).toBe(payload);
+});

@@ -1,0 +1,175 @@
+import type { Agent } from "../../functions/agent/agent.ts";
+import { holdSession } from "../../functions/agent/run.ts";
+import type { TimerEvent } from "../../shared/aws/schedules.ts";
+import type { Message, StoredMedia } from "../../shared/protocol/messages.ts";
+import { readArchive } from "../../shared/session/archive.ts";
+import { storeMedia } from "../../shared/session/media.ts";
+import type { InboxEntry, SessionState } from "../../shared/session/state.ts";
+import { isReading } from "../support/model-window.ts";
+import { startOpenAiServer } from "../support/openai-server.ts";
+import type { ModelRequest, ModelServer, Reply } from "../support/scripted-model.ts";
+import { type State, startState } from "../support/state.ts";
+import { type Bench, openBench } from "./bench.ts";
+import { assistant, result, user } from "./transcripts.ts";
+
+/** Activity ends on one day; the next message comes after the next day's boundary, 04:00 UTC. */
+export const lastActivity = Date.parse("2026-03-01T18:05:30Z");
+export const nextDay = Date.parse("2026-03-02T09:00:00Z");
+
+const client = { kind: "client", connectionId: "c", requestId: "r" } as const;
+
+export const message = (text: string, at: number, media?: StoredMedia[]): InboxEntry => ({
+  id: `m-${text}`,
+  at,
+  origin: client,
+  kind: "message",
+  text,
+  ...(media ? { media } : {}),
+});
+
+export const reset = (via: "command" | "method" | "policy", at: number): InboxEntry => ({
+  id: `reset-${via}`,
+  at,
+  origin: client,
+  kind: "reset",
+  via,
+});
+
+export const conversation: Message[] = [
+  user("question 1"),
+  assistant("", "call-1"),
+  result("call-1", "result 1"),
+  assistant("answer 1"),
+  // Above what an item holds: it lies in the bucket.
+  user("x".repeat(350_000)),
+  assistant("answer 2"),
+];
+
+/** Resets over the DynamoDB and S3 of this machine, one session after the other. */
+export class ResetBench {
+  key = "";
+  agentId = "";
+  scheduled: { name: string; at: number; event: TimerEvent }[] = [];
+  /** Asked before every AWS call that a process makes; what it refuses fails. */
+  allow: (action: string) => boolean = () => true;
+  reply: (request: ModelRequest) => Reply | Promise<Reply> = () => ({});
+  declare bench: Bench;
+  declare state: State;
+  declare model: ModelServer;
+  private sessions = 0;
+
+  async start(): Promise<void> {
+    this.state = await startState((action) => this.allow(action));
+    this.model = await startOpenAiServer((request) => this.reply(request));
+  }
+
+  /** Forgets what an earlier test has set. */
+  renew(): void {
+    const model = {
+      provider: "openai-compatible",
+      id: "m",
+      baseUrl: this.model.url,
+      contextWindow: 1_000_000,
+    };
+    this.bench = openBench(this.state, model);
+    this.bench.configuration.session.defaultResetPolicy = { mode: "daily", atHour: 4 };
+    this.newSession();
+    this.scheduled = [];
+    this.allow = () => true;
+    this.model.requests.length = 0;
+    this.reply = (request) =>
+      isReading(request) ? { text: "<memories>- likes tea</memories>" } : { text: "a fresh answer" };
+  }
+
+  async close(): Promise<void> {
+    await this.model?.close();
+    await this.state?.close();
+  }
+
+  /** Each session belongs to an agent of its own, whose folder holds nothing else. */
+  newSession(): void {
+    this.agentId = `r${++this.sessions}`;
+    this.key = `agent:${this.agentId}:main`;
+  }
+
+  agentAt(now: number): Agent {
+    const agent = this.bench.agent();
+    const guard = (action: string) => {
+      if (!this.allow(action)) throw new Error(`${action} is refused`);
+    };
+    return {
+      ...agent,
+      now: () => now,
+      schedules: {
+        once: async (name, at, event) => {
+          guard("scheduler:CreateSchedule");
+          if (!this.scheduled.some((one) => one.name === name)) this.scheduled.push({ name, at, event });
+        },
+      },
+      sockets: {
+        ...agent.sockets,
+        post: async (connectionId, frame) => {
+          guard("execute-api:ManageConnections");
+          return agent.sockets.post(connectionId, frame);
+        },
+      },
+    };
+  }
+
+  /** Invokes the agent once, for the session. */
+  invoke(now: number): Promise<void> {
+    return holdSession(this.agentAt(now), this.key, () => 900_000);
+  }
+
+  submit(entry: InboxEntry): Promise<void> {
+    return this.bench.submit(this.key, entry);
+  }
+
+  current(): Promise<SessionState> {
+    return this.bench.state(this.key);
+  }
+
+  live(): Promise<Message[]> {
+    return this.bench.live(this.key);
+  }
+
+  /** Makes a session of yesterday, with two media objects. */
+  async seed(changes: Partial<SessionState> = {}): Promise<SessionState> {
+    const tokens = { input: 100, output: 20, total: 120 };
+    const state = { updatedAt: lastActivity, tokens, contextTokens: 80, ...changes };
+    await this.bench.seed(this.key, conversation, state);
+    for (const id of ["one", "two"]) await this.putMedia(id);
+    return this.current();
+  }
+
+  putMedia(id: string): Promise<StoredMedia> {
+    const media = { type: "document", mimeType: "application/pdf", body: Buffer.from(id) } as const;
+    return storeMedia(this.state.bucket, { sessionKey: this.key, id, now: lastActivity }, media);
+  }
+
+  /** What the agent noted of a day; undefined when nothing. */
+  async memories(day = "2026-03-01"): Promise<string | undefined> {
+    const object = await this.state.bucket.get(`agents/${this.agentId}/memory/${day}.md`);
+    return object && Buffer.from(object.body).toString();
+  }
+
+  async keysUnder(prefix: string): Promise<string[]> {
+    return (await this.state.bucket.list(prefix)).objects.map((object) => object.key);
+  }
+
+  archiveKey(sessionId: string): string {
+    return `agents/${this.agentId}/sessions/${sessionId}.jsonl.gz`;
+  }
+
+  async archived(sessionId: string): Promise<Message[]> {
+    const messages: Message[] = [];
+    for await (const one of readArchive(this.state.bucket, this.archiveKey(sessionId))) messages.push(one);
+    return messages;
+  }
+
+  /** What was answered to whoever asked for a reset. */
+  responses(): unknown[] {
+    const frames = this.bench.posted.map(({ frame }) => frame as { type: string; payload?: unknown });
+    return frames.filter(({ type }) => type === "res").map(({ payload }) => payload);
+  }
+}

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { SessionState } from "../../shared/session/state.ts";
+import { isReading } from "../support/model-window.ts";
+import { randomBytesFrom } from "../support/random.ts";
+import { conversation, lastActivity, message, nextDay, ResetBench, reset } from "./reset-bench.ts";
+import { user } from "./transcripts.ts";
+
+const resets = new ResetBench();
+beforeAll(() => resets.start());
+beforeEach(() => resets.renew());
+afterAll(() => resets.close());
+
+/** Everything that a reset leaves behind, without what is different each time. */
+async function outcome(before: SessionState) {
+  const after = await resets.current();
+  const { sessionId, lastResetAt } = after;
+  const { first, inbox, inboxBytes, tokens, run, resetting, resetScheduledFor } = after;
+  const head = await resets.state.bucket.head(resets.archiveKey(before.sessionId));
+  return {
+    ...{ first, inbox, inboxBytes, tokens, run, resetting, resetScheduledFor, isDue: "dueAt" in after },
+    isHeld: after.owner !== undefined || after.leaseUntil !== undefined,
+    isSession: after.createdAt === before.createdAt,
+    wasActive: after.updatedAt > before.updatedAt,
+    isNew: sessionId !== before.sessionId && /^[0-9a-f-]{36}$/.test(sessionId),
+    wasReset: Number(lastResetAt) >= nextDay,
+    archivedAtReset: head?.metadata.archivedAt === String(lastResetAt),
+    previousSessionIds: after.previousSessionIds.map((id) => (id === before.sessionId ? "old" : id)),
+    live: (await resets.live()).map(({ role, content }) => ({ role, content })),
+    rows: (await resets.bench.items(resets.key)).map((item) => String(item.sk).replace(sessionId, "new")),
+    keys: [
+      ...(await resets.keysUnder(`agents/${resets.agentId}/`)),
+      ...(await resets.keysUnder(`media/${resets.key}/`)),
+    ].map((one) => one.replace(resets.agentId, "agent").replace(before.sessionId, "old")),
+    metadata: { ...head?.metadata, sessionKey: "", sessionId: "", agentId: "", archivedAt: "" },
+    archived: await resets.archived(before.sessionId),
+    memory: (await resets.memories())?.replace(/\(\d+\)/g, ""),
+  };
+}
+
+describe("a reset killed after each of its AWS calls in turn", () => {
+  const scenarios = {
+    "by a message after the boundary": message("good morning", nextDay),
+    "by session.reset": reset("method", nextDay),
+    "by the schedule": reset("policy", nextDay),
+  };
+
+  it.each(Object.entries(scenarios))(
+    "%s ends as one that was not killed: one archive, one memory section, no message lost",
+    async (_name, entry) => {
+      // Asked again, a model says it in other words.
+      let asked = 0;
+      resets.reply = (request) => ({
+        text: isReading(request) ? `<memories>- likes tea (${++asked})</memories>` : "hello",
+        usage: { input: 7, output: 3 },
+      });
+      const run = async (calls: number) => {
+        resets.newSession();
+        resets.bench.posted.length = 0;
+        const before = await resets.seed();
+        await resets.submit(entry);
+        const made: string[] = [];
+        resets.allow = (action) => {
+          if (made.length >= calls) return false;
+          made.push(action);
+          return true;
+        };
+        const killed = await resets.invoke(nextDay).then(
+          () => false,
+          () => true,
+        );
+        resets.allow = () => true;
+        // Another process comes when the lease of the one that died has run out.
+        if (killed || (await resets.current()).inbox.length > 0) await resets.invoke(nextDay + 31_000);
+        return { made, killed, ended: await outcome(before), responses: resets.responses() };
+      };
+
+      const whole = await run(Number.POSITIVE_INFINITY);
+      expect(whole.killed).toBe(false);
+      expect(whole.ended.archived).toEqual(conversation);
+      expect(whole.ended.memory?.split("###")).toHaveLength(2);
+      expect(whole.made.length).toBeGreaterThan(20);
+      for (let calls = 0; calls < whole.made.length; calls++) {
+        const place = `killed after ${calls} calls, the last ${whole.made[calls - 1]}`;
+        const broken = await run(calls);
+        expect(broken.ended, place).toEqual(whole.ended);
+        expect(broken.responses.length > 0, place).toBe(whole.responses.length > 0);
+        // Told twice, it is told the same.
+        const told = new Set(broken.responses.map((response) => JSON.stringify(response)));
+        expect(told.size, place).toBeLessThanOrEqual(1);
+      }
+    },
+    600_000,
+  );
+
+  it("in the upload of an archive of several parts ends with one whole archive", async () => {
+    // Base64 of random bytes compresses to the random bytes: 10 MB in all, which are two parts.
+    const said = Array.from({ length: 50 }, (_, i) =>
+      user(Buffer.from(randomBytesFrom(200_000, i)).toString("base64")),
+    );
+    resets.reply = () => ({ text: "nothing" });
+    for (let puts = 0; puts < 4; puts++) {
+      resets.newSession();
+      await resets.bench.seed(resets.key, said, { updatedAt: lastActivity });
+      const before = await resets.current();
+      await resets.submit(reset("method", nextDay));
+      let [made, dead] = [0, false];
+      resets.allow = (action) => {
+        dead ||= action === "s3:PutObject" && made++ >= puts;
+        return !dead;
+      };
+      await expect(resets.invoke(nextDay)).rejects.toThrow();
+      resets.allow = () => true;
+      expect(
+        await resets.keysUnder(`agents/${resets.agentId}/sessions/${before.sessionId}.jsonl`),
+      ).toHaveLength(0);
+      await resets.invoke(nextDay + 31_000);
+      expect(await resets.archived(before.sessionId)).toEqual(said);
+      expect((await resets.current()).previousSessionIds).toEqual([before.sessionId]);
+    }
+  }, 300_000);
+});

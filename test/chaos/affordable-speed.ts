@@ -1,0 +1,24 @@
+import { execFile } from "node:child_process";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** Faster than this nothing is won: the work itself takes its time. */
+const mostSpeed = 10;
+/** A cold start shall look to the system as if it took at most this long; on Lambda it does not. Milliseconds. */
+const coldStartMs = 5000;
+const startedTogether = 3;
+
+/**
+ * How much faster than real time clocks can go, so that this machine, busy as it is now, does not look like one on
+ * which every timeout passes.
+ * @param bundle the module that a cold start loads
+ */
+export async function affordableSpeed(bundle: string): Promise<number> {
+  const load = `import(${JSON.stringify(pathToFileURL(bundle).href)}).then(() => process.exit())`;
+  const begun = performance.now();
+  await Promise.all(Array.from({ length: startedTogether }, () => run(process.execPath, ["-e", load])));
+  const took = performance.now() - begun;
+  return Math.max(1, Math.min(mostSpeed, Math.floor(coldStartMs / took)));
+}

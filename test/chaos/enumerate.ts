@@ -1,0 +1,141 @@
+import { judgeWorld, within } from "./load.ts";
+import type { MessagePlan } from "./plan.ts";
+import { type Executioner, openExecutioner, type Point } from "./points.ts";
+import type { ChaosResult } from "./report.ts";
+import type { Setting } from "./setting.ts";
+import { sweepOften, untilQuiet } from "./settle.ts";
+import { startWorld, type World } from "./world.ts";
+
+type Rounds = MessagePlan["rounds"];
+
+/** The turns with two tool calls whose every AWS call is a point: at once on two nodes, one after the other, and one that times out. */
+const shapes: Record<string, Rounds> = {
+  together: [[work("alpha"), work("beta")]],
+  apart: [[work("alpha")], [work("beta")]],
+  timeout: [[work("alpha"), { ...work("beta"), silent: true }]],
+};
+
+/** Turns at work at the same time. */
+const concurrentTurns = 4;
+/** A point that a turn did not come by is tried with another turn, this often in all. */
+const tries = 3;
+/** When the last turn has its answer, everything has this long to come to rest. Milliseconds. */
+const settleMs = 600_000;
+
+function work(nodeId: string): Rounds[number][number] {
+  return { nodeId, workMs: 0 };
+}
+
+/**
+ * Kills the process that makes a call, before the call arrives and after it was carried out, for every AWS call that
+ * the processes of an uninterrupted turn make: one turn for each point. Every invocation is a cold start, so that the
+ * calls of cold processes are among them.
+ * @param every only every n-th point
+ */
+export async function runEnumeration(setting: Setting, every: number): Promise<ChaosResult> {
+  const executioner = openExecutioner();
+  const plans = new Map<string, MessagePlan>();
+  const planOf = (tag: string) => plans.get(tag) ?? planWith(tag, []);
+  const world = await startWorld({
+    ...setting,
+    interceptor: executioner.interceptor,
+    skewMs: () => 0,
+    restless: false,
+    isFresh: ({ sessionKey, occasion }) => sessionKey !== "" && !isLookup(occasion),
+    mostProcesses: () => 8,
+    clients: 1,
+    planOf,
+    repeats: () => undefined,
+    onKillInCall: () => undefined,
+    onProgress: () => undefined,
+  });
+  const turns = openTurns(world, executioner, plans);
+  const endSweeps = sweepOften(world);
+  let kept = true;
+  try {
+    const points = await findPoints(setting, turns, every);
+    const missed = await within(hitAll(setting, turns, points), setting.deadline, () => "gave up: the points took too long");
+    await untilQuiet(world, settleMs);
+    const verdict = await judgeWorld(world, planOf);
+    for (const point of missed) setting.say(`not reached: ${point.moment} ${point.call}`);
+    kept = setting.keep || missed.length > 0 || Object.values(verdict.findings).some((found) => found.length > 0);
+    const counts = { kills: executioner.kills(), points: points.length, missed: missed.length };
+    return { verdict, counts, ...(kept ? { logFile: world.logFile } : {}) };
+  } finally {
+    endSweeps();
+    await world.close(kept);
+  }
+}
+
+/** One turn in a session of its own. */
+interface Turns {
+  /** @returns the session's key, once the client has told its user how the turn ended */
+  run(rounds: Rounds, point?: Point): Promise<string>;
+  callsOf(sessionKey: string): string[];
+  hasHit(sessionKey: string): boolean;
+}
+
+function openTurns(world: World, executioner: Executioner, plans: Map<string, MessagePlan>): Turns {
+  let number = 0;
+  return {
+    async run(rounds, point) {
+      const name = `e${number++}`;
+      const sessionKey = `agent:main:${name}`;
+      const tag = `${name}-m0`;
+      plans.set(tag, planWith(tag, rounds));
+      if (point) executioner.aim(sessionKey, point);
+      await world.clients[0]?.send(sessionKey, tag);
+      return sessionKey;
+    },
+    callsOf: executioner.callsOf,
+    hasHit: executioner.hasHit,
+  };
+}
+
+function planWith(tag: string, rounds: Rounds): MessagePlan {
+  return { tag, rounds, pieceMs: 0, killInCall: false };
+}
+
+type Target = Point & { rounds: Rounds };
+
+/** The calls of one turn of each shape that nothing interrupts. */
+async function findPoints({ say }: Setting, turns: Turns, every: number): Promise<Target[]> {
+  const found: Target[] = [];
+  for (const [shape, rounds] of Object.entries(shapes)) {
+    const sessionKey = await turns.run(rounds);
+    // The last calls follow the answer.
+    await new Promise((resolve) => setTimeout(resolve, 5000));
+    const calls = turns.callsOf(sessionKey).filter(isOfTurn);
+    say(`a turn "${shape}" makes ${calls.length} AWS calls`);
+    for (const call of calls) for (const moment of ["before", "after"] as const) found.push({ call, moment, rounds });
+  }
+  return found.filter((_, i) => i % every === 0);
+}
+
+/** What the clock sets off (a renewal of the lease, a sweep) and what a client asks meanwhile is not the turn's. */
+function isOfTurn(call: string): boolean {
+  return !/\(epoch,leaseUntil,owner\)|^timer sweep|^socket session\./.test(call);
+}
+
+/** A client that waits asks how its session is doing. */
+function isLookup(occasion: string): boolean {
+  return occasion.startsWith("session.");
+}
+
+/** @returns the points that no turn came by */
+async function hitAll({ say }: Setting, turns: Turns, points: readonly Target[]): Promise<Target[]> {
+  let left = points;
+  for (let round = 0; round < tries && left.length > 0; round++) {
+    const missed: Target[] = [];
+    const waiting = [...left];
+    const slot = async () => {
+      for (let point = waiting.shift(); point; point = waiting.shift()) {
+        if (!turns.hasHit(await turns.run(point.rounds, point))) missed.push(point);
+        if (waiting.length % 20 === 0) say(`${waiting.length} of ${left.length} points are left`);
+      }
+    };
+    await Promise.all(Array.from({ length: concurrentTurns }, slot));
+    left = missed;
+  }
+  return [...left];
+}

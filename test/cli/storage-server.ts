@@ -1,0 +1,48 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A storage of presigned urls for one test: takes PUT, answers GET, and does what the test tells it. */
+export interface StorageServer {
+  url(name: string): string;
+  objects: Map<string, string>;
+  requests: { method: string; name: string; headers: Record<string, unknown> }[];
+  /** Answers wait for it. */
+  gate: Promise<unknown>;
+  /** Answers the next request with this status instead, or never (`"silence"`); one after the other. */
+  faults: (number | "silence")[];
+  close(): Promise<void>;
+}
+
+export async function startStorage(): Promise<StorageServer> {
+  const server = createServer(async (request, response) => {
+    const name = (request.url ?? "").slice(1);
+    const method = request.method ?? "";
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    storage.requests.push({ method, name, headers: request.headers });
+    const fault = storage.faults.shift();
+    if (fault === "silence") return;
+    await storage.gate;
+    const stored = storage.objects.get(name);
+    if (fault === undefined && method === "PUT") storage.objects.set(name, Buffer.concat(chunks).toString());
+    response.writeHead(fault ?? (method === "GET" && stored === undefined ? 404 : 200));
+    response.end(method === "GET" && fault === undefined ? stored : "");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const storage: StorageServer = {
+    url: (name) => `http://127.0.0.1:${port}/${name}`,
+    objects: new Map(),
+    requests: [],
+    gate: Promise.resolve(),
+    faults: [],
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+  return storage;
+}
