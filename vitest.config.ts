@@ -1,9 +1,10 @@
 import { defineConfig } from "vitest/config";
 
-const shared = { pool: "forks", testTimeout: 30_000, hookTimeout: 60_000 } as const;
+const shared = { pool: "forks", testTimeout: 60_000, hookTimeout: 120_000 } as const;
 
 export default defineConfig({
   test: {
+    silent: "passed-only",
     projects: [
       { test: { ...shared, name: "unit", include: ["test/**/*.test.ts"], exclude: ["test/e2e/**"] } },
       {
@@ -12,7 +13,7 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/support/bundles.ts"],
-          testTimeout: 60_000,
+          testTimeout: 90_000,
         },
       },
     ],

@@ -42,8 +42,8 @@ export type Fit =
   | { status: "too long"; error: string };
 
 /**
- * The limits of a request, in tokens. `compaction.reserveTokens` and `.keepRecentTokens` hold for windows of 80,000
- * tokens and more; in a smaller one each takes a quarter of it at most.
+ * The limits of a request, in tokens. `compaction.reserveTokens` and `.keepRecentTokens` are meant for large windows: in
+ * a small one each takes a quarter of it at most, and what is kept a third of the room that prompt and tools leave.
  */
 function limitsOf({ contextWindow, settings, promptCharacters, measured }: Request) {
   const threshold = contextWindow - Math.min(settings.reserveTokens, contextWindow / 4);

@@ -55,7 +55,9 @@ const describe: Record<Service, (request: RawRequest, input: Record<string, unkn
   dynamodb: describeTableCall,
   s3: describeObjectCall,
   lambda: ({ url }, input) => {
-    const name = decodeURIComponent(/functions\/([^/]+)\//.exec(url)?.[1] ?? "").split(":").at(-1);
+    const name = decodeURIComponent(/functions\/([^/]+)\//.exec(url)?.[1] ?? "")
+      .split(":")
+      .at(-1);
     return { operation: "Invoke", target: [String(name)], ...ofSession(input.sessionKey) };
   },
   scheduler: ({ method }) => ({

@@ -76,7 +76,8 @@ function recording(
   { url, records, repeats }: ChaosClientOptions,
 ): Gateway {
   const request: Gateway["request"] = async (method, params, timeoutMs) => {
-    const sent = method === "chat.send" ? (params as { sessionKey: string; message: string; runId: string }) : undefined;
+    const sent =
+      method === "chat.send" ? (params as { sessionKey: string; message: string; runId: string }) : undefined;
     const tag = sent && tagOf(sent.message);
     if (sent && tag !== undefined && !records.has(tag)) {
       const { runId, sessionKey } = sent;
@@ -87,7 +88,8 @@ function recording(
     if (record) {
       record.acknowledged = true;
       const again = repeats(String(tag));
-      if (again) setTimeout(() => connection.request(method, params).catch(() => undefined), again.between(0, 20_000));
+      if (again)
+        setTimeout(() => connection.request(method, params).catch(() => undefined), again.between(0, 20_000));
     }
     return answer as never;
   };

@@ -54,11 +54,16 @@ export async function runEnumeration(setting: Setting, every: number): Promise<C
   let kept = true;
   try {
     const points = await findPoints(setting, turns, every);
-    const missed = await within(hitAll(setting, turns, points), setting.deadline, () => "gave up: the points took too long");
+    const missed = await within(
+      hitAll(setting, turns, points),
+      setting.deadline,
+      () => "gave up: the points took too long",
+    );
     await untilQuiet(world, settleMs);
     const verdict = await judgeWorld(world, planOf);
     for (const point of missed) setting.say(`not reached: ${point.moment} ${point.call}`);
-    kept = setting.keep || missed.length > 0 || Object.values(verdict.findings).some((found) => found.length > 0);
+    kept =
+      setting.keep || missed.length > 0 || Object.values(verdict.findings).some((found) => found.length > 0);
     const counts = { kills: executioner.kills(), points: points.length, missed: missed.length };
     return { verdict, counts, ...(kept ? { logFile: world.logFile } : {}) };
   } finally {
@@ -107,7 +112,8 @@ async function findPoints({ say }: Setting, turns: Turns, every: number): Promis
     await new Promise((resolve) => setTimeout(resolve, 5000));
     const calls = turns.callsOf(sessionKey).filter(isOfTurn);
     say(`a turn "${shape}" makes ${calls.length} AWS calls`);
-    for (const call of calls) for (const moment of ["before", "after"] as const) found.push({ call, moment, rounds });
+    for (const call of calls)
+      for (const moment of ["before", "after"] as const) found.push({ call, moment, rounds });
   }
   return found.filter((_, i) => i % every === 0);
 }

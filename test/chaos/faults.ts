@@ -1,5 +1,5 @@
-import type { Worker } from "./host.ts";
 import { drawFor } from "./draw.ts";
+import type { Worker } from "./host.ts";
 import type { Interceptor, SeenCall } from "./proxy.ts";
 import { type RawResponse, refusalOf } from "./refusals.ts";
 

@@ -101,8 +101,10 @@ export function startChaosHost(options: ChaosHostOptions): ChaosHost {
     const pool = poolOf(name);
     process.busy = false;
     if (process.killed) return;
-    if (options.isFresh(process.task)) return process.instance.stop();
-    if (!pool.living.has(process)) return;
+    if (!pool.living.has(process)) {
+      process.instance.stop();
+      return;
+    }
     const next = pool.waiting.shift();
     if (next) next.take(process);
     else pool.idle.push(process);

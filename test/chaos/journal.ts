@@ -1,5 +1,5 @@
-import { isRecord } from "../../local/json.ts";
 import { unmarshall } from "@aws-sdk/util-dynamodb";
+import { isRecord } from "../../local/json.ts";
 import { itemKey } from "./aws-call.ts";
 import type { SeenCall } from "./proxy.ts";
 import type { RawResponse } from "./refusals.ts";

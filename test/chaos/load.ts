@@ -3,8 +3,8 @@ import { openFaults } from "./faults.ts";
 import { untilFound } from "./peer.ts";
 import { drawPlan, type MessagePlan } from "./plan.ts";
 import type { ChaosResult } from "./report.ts";
-import { sweepOften, untilQuiet } from "./settle.ts";
 import type { Setting } from "./setting.ts";
+import { sweepOften, untilQuiet } from "./settle.ts";
 import { judge, type Verdict } from "./verdict.ts";
 import { startWorld, type World } from "./world.ts";
 
@@ -57,7 +57,9 @@ export async function runLoad(setting: Setting, kills: number): Promise<ChaosRes
   const cuts = () => world.wires.reduce((sum, wire) => sum + wire.cuts(), 0);
   const progress = setInterval(() => {
     const { kills: killed } = faults.counts;
-    say(`${killed} of ${kills} kills, ${world.records.size} messages, ${world.model.count()} model calls, ${cuts()} cuts`);
+    say(
+      `${killed} of ${kills} kills, ${world.records.size} messages, ${world.model.count()} model calls, ${cuts()} cuts`,
+    );
   }, 60_000);
   let kept = true;
   try {
@@ -67,7 +69,11 @@ export async function runLoad(setting: Setting, kills: number): Promise<ChaosRes
     await untilQuiet(world, settleMs);
     const verdict = await judgeWorld(world, planOf);
     kept = setting.keep || Object.values(verdict.findings).some((found) => found.length > 0);
-    return { verdict, counts: { ...faults.counts, cuts: cuts() }, ...(kept ? { logFile: world.logFile } : {}) };
+    return {
+      verdict,
+      counts: { ...faults.counts, cuts: cuts() },
+      ...(kept ? { logFile: world.logFile } : {}),
+    };
   } finally {
     clearInterval(progress);
     endSweeps();
@@ -93,7 +99,11 @@ async function sendUntil(world: World, { seed, deadline }: Setting, enough: () =
     while (!enough()) await sendSession(world, seed, next++);
   };
   const work = Promise.all(Array.from({ length: concurrentSessions }, slot));
-  await within(work, deadline, () => `gave up: ${world.records.size} messages were sent and some have no end`);
+  await within(
+    work,
+    deadline,
+    () => `gave up: ${world.records.size} messages were sent and some have no end`,
+  );
 }
 
 /** One session: a few messages, some while the ones before are still at work, from any of the clients. */
@@ -101,7 +111,8 @@ async function sendSession({ clients }: World, seed: number, number: number): Pr
   const name = `s${String(number).padStart(4, "0")}`;
   const draw = drawFor(seed, "session", name);
   const ends: Promise<void>[] = [];
-  for (let i = 0; i < draw.pick(messagesPerSession); i++) {
+  const messages = draw.pick(messagesPerSession);
+  for (let i = 0; i < messages; i++) {
     ends.push(draw.pick(clients).send(`agent:main:${name}`, `${name}-m${i}`));
     if (draw.chance(0.5)) await Promise.all(ends);
     else await new Promise((resolve) => setTimeout(resolve, draw.between(0, 15_000)));

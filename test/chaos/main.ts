@@ -24,7 +24,14 @@ async function main(): Promise<void> {
     const clock = { speed, base: startedAt };
     installClock(clock);
     const deadline = Date.now() + options.minutes * 60_000 * speed;
-    process.exitCode = await run(options, { seed: options.seed, clock, bundles, deadline, keep: options.keep, say });
+    process.exitCode = await run(options, {
+      seed: options.seed,
+      clock,
+      bundles,
+      deadline,
+      keep: options.keep,
+      say,
+    });
   } finally {
     await rm(bundles, { recursive: true, force: true });
   }

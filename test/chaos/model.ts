@@ -113,7 +113,8 @@ function findFaults(turns: readonly Turn[]): string[] {
   for (const turn of turns) {
     if (turn.role === "user") {
       tag = tagOf(turn.text);
-      if (tag === undefined || seen.has(tag)) faults.push(`the user message #${tag} is not one or is there twice`);
+      if (tag === undefined || seen.has(tag))
+        faults.push(`the user message #${tag} is not one or is there twice`);
       else seen.add(tag);
     } else if (turn.role === "assistant" && turn.text !== "" && tagOf(turn.text) !== tag) {
       faults.push(`an answer to #${tagOf(turn.text)} stands after #${tag}`);

@@ -27,7 +27,13 @@ export interface ChaosNodeOptions {
 export async function startChaosNode(options: ChaosNodeOptions): Promise<ChaosNode> {
   const { url, token, nodeId, planOf } = options;
   const { client, tools, nodeRuntime } = nodeParams(nodeId, [toolName]);
-  const connection = new Connection({ url, token, client: { ...client, mode: "node" }, tools, nodeRuntime: runtime(nodeRuntime) });
+  const connection = new Connection({
+    url,
+    token,
+    client: { ...client, mode: "node" },
+    tools,
+    nodeRuntime: runtime(nodeRuntime),
+  });
   const outbox = new Outbox(connection, () => undefined);
   const log = new CallLog();
   const carriedOut: string[] = [];
@@ -62,6 +68,10 @@ function workOf(callId: string, planOf: (tag: string) => MessagePlan) {
   return tag === undefined ? undefined : planOf(tag).rounds[round ?? 0]?.[place ?? 0];
 }
 
-function runtime({ hostRole, hostCapabilities, toolCapabilities }: ReturnType<typeof nodeParams>["nodeRuntime"]) {
+function runtime({
+  hostRole,
+  hostCapabilities,
+  toolCapabilities,
+}: ReturnType<typeof nodeParams>["nodeRuntime"]) {
   return { hostRole, hostCapabilities, toolCapabilities };
 }

@@ -37,7 +37,9 @@ export async function untilFound(
   const deadline = Date.now() + mostMs;
   for (;;) {
     const found = await Promise.all(peers.map(({ mode, id }) => readPeer(table, mode, id, Date.now())));
-    const lost = peers.filter((peer, i) => !peer.connectionId() || found[i]?.connectionId !== peer.connectionId());
+    const lost = peers.filter(
+      (peer, i) => !peer.connectionId() || found[i]?.connectionId !== peer.connectionId(),
+    );
     if (lost.length === 0 || Date.now() > deadline)
       return lost.map(({ mode, id }) => `${mode} ${id} is not where the gateway looks for it`);
     await new Promise((resolve) => setTimeout(resolve, 1000));

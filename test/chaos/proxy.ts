@@ -1,4 +1,10 @@
-import { Agent, createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  Agent,
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import { accessKeyIdOf } from "../../local/access.ts";
 import { closeServer, listen } from "../../local/http-endpoint.ts";
 import { type AwsCall, itemKey, type RawRequest, readAwsCall, type Service, services } from "./aws-call.ts";
@@ -51,7 +57,8 @@ export async function startAwsProxy(options: AwsProxyOptions): Promise<AwsProxy>
     const server = createServer((message, response) => {
       const target = targets.get(service);
       // A process that has died leaves half a request, or nobody to answer.
-      if (target) relay({ options, service, target, agent, inTurn }, message, response).catch(() => response.destroy());
+      if (target)
+        relay({ options, service, target, agent, inTurn }, message, response).catch(() => response.destroy());
       else response.destroy();
     });
     return [service, server, await listen(server, 0)] as const;

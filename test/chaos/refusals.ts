@@ -12,7 +12,11 @@ export function refusalOf(call: AwsCall, draw: Draw): RawResponse {
   switch (call.service) {
     case "dynamodb":
       return draw.chance(0.5)
-        ? dynamoError(400, "ProvisionedThroughputExceededException", "The level of configured throughput is exceeded")
+        ? dynamoError(
+            400,
+            "ProvisionedThroughputExceededException",
+            "The level of configured throughput is exceeded",
+          )
         : dynamoError(500, "InternalServerError", "The request could not be processed");
     case "s3":
       return xml(503, draw.pick(["SlowDown", "ServiceUnavailable"]));
@@ -25,7 +29,10 @@ export function refusalOf(call: AwsCall, draw: Draw): RawResponse {
         ? rest(429, "ThrottlingException", { Message: "Rate exceeded" })
         : rest(500, "InternalServerException", { Message: "internal error" });
     case "ssm":
-      return json(400, "application/x-amz-json-1.1", { __type: "ThrottlingException", message: "Rate exceeded" });
+      return json(400, "application/x-amz-json-1.1", {
+        __type: "ThrottlingException",
+        message: "Rate exceeded",
+      });
     case "connections":
       return draw.chance(0.5)
         ? rest(429, "LimitExceededException", { message: "Limit exceeded" })

@@ -8,7 +8,10 @@ const sweepEveryMs = 30_000;
 /** Lets the sweep come more often than its schedule does. @returns what ends it */
 export function sweepOften({ cloud }: Pick<World, "cloud">): () => void {
   // A sweep that is killed is one that never came.
-  const timer = setInterval(() => cloud.fire("timer", { kind: "sweep" }).catch(() => undefined), sweepEveryMs);
+  const timer = setInterval(
+    () => cloud.fire("timer", { kind: "sweep" }).catch(() => undefined),
+    sweepEveryMs,
+  );
   return () => clearInterval(timer);
 }
 
@@ -21,7 +24,9 @@ export async function untilQuiet(world: Pick<World, "table" | "journal">, mostMs
   let left = world.journal.sessions();
   while (left.length > 0 && Date.now() < deadline) {
     const states = await Promise.all(left.map((sessionKey) => world.table.get(metaKey(sessionKey))));
-    left = states.filter((item) => item && !isQuiet(toState(item as Item))).map((item) => toState(item as Item).sessionKey);
+    left = states
+      .filter((item) => item && !isQuiet(toState(item as Item)))
+      .map((item) => toState(item as Item).sessionKey);
     if (left.length > 0) await new Promise((resolve) => setTimeout(resolve, 1000));
   }
 }

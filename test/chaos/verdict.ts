@@ -37,7 +37,14 @@ interface Stored {
 }
 
 export function noFindings(): Findings {
-  return { lost: [], duplicated: [], reordered: [], stuck: [], fencingViolations: [], invalidTranscripts: [] };
+  return {
+    lost: [],
+    duplicated: [],
+    reordered: [],
+    stuck: [],
+    fencingViolations: [],
+    invalidTranscripts: [],
+  };
 }
 
 /** Judges every session by what stands in the table in the end, and by what everybody has written down. */
@@ -65,7 +72,8 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
     if (acknowledged && !taken.has(runId)) findings.lost.push(`#${tag} was acknowledged and is in no inbox`);
   }
   for (const id of evidence.carriedOut) {
-    if (!called.has(id)) findings.fencingViolations.push(`the call ${id} was carried out and is in no transcript`);
+    if (!called.has(id))
+      findings.fencingViolations.push(`the call ${id} was carried out and is in no transcript`);
   }
   for (const id of evidence.carriedOut.filter((one, i, all) => all.indexOf(one) !== i)) {
     findings.duplicated.push(`the call ${id} was carried out twice`);
@@ -117,7 +125,11 @@ function checkFencing(
 }
 
 /** Every call is answered, once, directly after the message that makes it, and nothing else is. */
-function checkCalls({ invalidTranscripts }: Findings, sessionKey: string, transcript: readonly Message[]): void {
+function checkCalls(
+  { invalidTranscripts }: Findings,
+  sessionKey: string,
+  transcript: readonly Message[],
+): void {
   let open: string[] = [];
   const fail = (what: string) => invalidTranscripts.push(`${sessionKey}: ${what}`);
   for (const message of transcript) {
@@ -139,7 +151,9 @@ function checkOrder(
   transcript: readonly Message[],
   taken: readonly string[],
 ): void {
-  const tags = transcript.flatMap((message) => (message.role === "user" ? (tagOf(textOf(message)) ?? []) : []));
+  const tags = transcript.flatMap((message) =>
+    message.role === "user" ? (tagOf(textOf(message)) ?? []) : [],
+  );
   const inTranscript = [...new Set(tags)];
   const expected = taken.filter((tag) => inTranscript.includes(tag));
   if (inTranscript.join() !== expected.join())

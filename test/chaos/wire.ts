@@ -1,5 +1,5 @@
-import { connect, createServer, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import type { Draw } from "./draw.ts";
 
 /** A line from one peer to the gateway that can be cut. */
@@ -18,7 +18,11 @@ export interface Wire {
  * the end that was not told notices after a while, or only when it is used.
  * @param drawOf the choices for the n-th connection
  */
-export async function startWire(target: URL, drawOf: (connection: number) => Draw, restless: boolean): Promise<Wire> {
+export async function startWire(
+  target: URL,
+  drawOf: (connection: number) => Draw,
+  restless: boolean,
+): Promise<Wire> {
   const open = new Set<Socket>();
   const timers = new Set<NodeJS.Timeout>();
   let connections = 0;

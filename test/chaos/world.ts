@@ -70,7 +70,11 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const records = new Map<string, ClientRecord>();
   const hosts: ChaosHost[] = [];
   const workerOf = (key: string) => hosts[0]?.workerOf(key);
-  const proxy = await startAwsProxy({ interceptor: options.interceptor, workerOf, onExchange: journal.observe });
+  const proxy = await startAwsProxy({
+    interceptor: options.interceptor,
+    workerOf,
+    onExchange: journal.observe,
+  });
   const cloud = await startCloud({
     dir,
     host: (env, write) => {
@@ -98,7 +102,11 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     onKillInCall: (tag) => options.onKillInCall(records.get(tag)?.sessionKey ?? "", host),
   });
   await configure(table, cloud, model);
-  const { token } = await createToken(table, { name: "owner", scopes: ["client", "node", "admin"] }, Date.now());
+  const { token } = await createToken(
+    table,
+    { name: "owner", scopes: ["client", "node", "admin"] },
+    Date.now(),
+  );
   const wires: Wire[] = [];
   const wireTo = async (peer: string) => {
     const drawOf = (connection: number) => drawFor(seed, "wire", peer, connection);

@@ -1,5 +1,12 @@
-import { Interner } from "./intern.ts";
-import { createInstance, type Happening, type Instance, type Program, type Request, type Rest } from "./process.ts";
+import { canonicalJson, Interner } from "./intern.ts";
+import {
+  createInstance,
+  type Happening,
+  type Instance,
+  type Program,
+  type Request,
+  type Rest,
+} from "./process.ts";
 
 /** A request that a program makes; equal ones are one object. */
 export interface Asked {
@@ -44,6 +51,7 @@ export class Automaton {
   runs = 0;
   readonly requests = new Interner<Asked>();
   private readonly roots = new Map<string, Node>();
+  private readonly knowing = new Map<string, Node>();
   private readonly kept = new Map<Node, Instance>();
   private readonly mask: (request: Request) => Request;
   private nodes = 0;
@@ -77,19 +85,25 @@ export class Automaton {
   }
 
   /** Finds out where a happening leads. `happening` makes its values anew, since programs may change them. */
-  async learn(
-    node: Node,
-    name: string,
-    happening: () => Happening | "start",
-    clock: number,
-  ): Promise<Node> {
+  async learn(node: Node, name: string, happening: () => Happening | "start", clock: number): Promise<Node> {
     const instance = await this.instanceAt(node);
     const rest = await instance.advance(happening(), clock);
     const { hasInterval, ended, error, news, readClock } = rest;
+    const waiting = this.ask(rest);
+    const edge: Edge = node.edges.get(name) ?? {};
+    node.edges.set(name, edge);
+    const lead = (to: Node) => {
+      if (readClock) edge.byClock = (edge.byClock ?? new Map<number, Node>()).set(clock, to);
+      else edge.to = to;
+      return to;
+    };
+    const all = rest.knowledge === undefined ? undefined : this.knowledgeName(node.program, rest, waiting);
+    const same = all === undefined ? undefined : this.knowing.get(all);
+    if (same) return lead(same);
     const learnt: Node = {
       id: this.nodes++,
       program: node.program,
-      waiting: this.ask(rest),
+      waiting,
       hasInterval: hasInterval && ended === undefined,
       ended,
       error,
@@ -99,11 +113,18 @@ export class Automaton {
       edges: new Map(),
     };
     if (learnt.waiting.length > 0 || learnt.hasInterval) this.keep(learnt, instance);
-    const edge: Edge = node.edges.get(name) ?? {};
-    if (readClock) edge.byClock = (edge.byClock ?? new Map<number, Node>()).set(clock, learnt);
-    else edge.to = learnt;
-    node.edges.set(name, edge);
-    return learnt;
+    if (all !== undefined) this.knowing.set(all, learnt);
+    return lead(learnt);
+  }
+
+  /** What is equal for nodes that go on alike, and were reached with the same to be seen from outside. */
+  private knowledgeName(
+    program: Program,
+    { knowledge, news, readClock, hasInterval, ended }: Rest,
+    waiting: Asked[],
+  ) {
+    const asked = waiting.map(({ id }) => id);
+    return canonicalJson([program.name, knowledge, news, readClock, hasInterval, ended, asked]);
   }
 
   private ask({ waiting }: Rest): Asked[] {

@@ -27,7 +27,10 @@ export interface Exploration {
  * shortest. Ends at the first violation.
  * @param maxStates a bound for scenarios that are larger than was thought
  */
-export async function explore(scenario: Scenario, maxStates = Number.POSITIVE_INFINITY): Promise<Exploration> {
+export async function explore(
+  scenario: Scenario,
+  maxStates = Number.POSITIVE_INFINITY,
+): Promise<Exploration> {
   const moves = new Moves(scenario);
   const first = await moves.first();
   const seen = new Set([worldName(first)]);

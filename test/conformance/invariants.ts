@@ -15,12 +15,14 @@ export function changeFaults(before: Snapshot, after: Snapshot): string[] {
     if (now.epoch < old.epoch) faults.push("the epoch went back");
     if (now.head < old.head) faults.push("the head went back");
     for (let seq = old.first; seq <= old.head; seq++) {
-      if (bodyAt(before, old, seq) !== bodyAt(after, old, seq)) faults.push(`committed message ${seq} changed`);
+      if (bodyAt(before, old, seq) !== bodyAt(after, old, seq))
+        faults.push(`committed message ${seq} changed`);
     }
     for (let seq = old.head + 1; seq <= now.head; seq++) {
       const written = after.items.get(itemName(messageKey(sessionKey, now.sessionId, seq)));
       if (!written) faults.push(`the head was moved over message ${seq}, which is not there`);
-      else if (written.epoch !== now.epoch) faults.push(`message ${seq} was committed by another than its writer`);
+      else if (written.epoch !== now.epoch)
+        faults.push(`message ${seq} was committed by another than its writer`);
     }
   }
   return [...faults, ...entryFaults(after, now)];
@@ -68,7 +70,8 @@ function entryFaults(table: Snapshot, session: SessionState): string[] {
   for (const turn of turns.slice(0, -1)) {
     const answers = answersOf(turn);
     if (answers.length > 1) faults.push(`${turn.id} was answered ${answers.length} times`);
-    if (answers.some((text) => text !== `answer to ${turn.id}`)) faults.push(`${turn.id} has another's answer`);
+    if (answers.some((text) => text !== `answer to ${turn.id}`))
+      faults.push(`${turn.id} has another's answer`);
   }
   return faults;
 }
@@ -80,7 +83,11 @@ function answersOf({ messages }: Turn): string[] {
 }
 
 /** What is wrong with a session at which nobody is at work and nobody will be, as things stand. */
-export function restFaults(table: Snapshot, clock: number, isScheduled: (runId: string, step: number) => boolean) {
+export function restFaults(
+  table: Snapshot,
+  clock: number,
+  isScheduled: (runId: string, step: number) => boolean,
+) {
   const { session } = table;
   if (!session) return [];
   const faults: string[] = [];

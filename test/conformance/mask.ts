@@ -4,7 +4,15 @@ import type { TableCall } from "../support/memory-table.ts";
 import type { Request } from "./process.ts";
 
 /** Times that are told or listed and decide nothing: with them every moment would be a state of its own. */
-const idleTimes = new Set(["at", "createdAt", "updatedAt", "startedAt", "listSk", "lastResetAt", "timestamp"]);
+const idleTimes = new Set([
+  "at",
+  "createdAt",
+  "updatedAt",
+  "startedAt",
+  "listSk",
+  "lastResetAt",
+  "timestamp",
+]);
 
 /**
  * A request without what no decision depends on, so that runs which differ in nothing else are one: the times above,

@@ -1,11 +1,11 @@
-import { isLeased, leaseMs } from "../../shared/session/state.ts";
+import { isLeased, leaseMs, metaKey } from "../../shared/session/state.ts";
 import type { TableCall } from "../support/memory-table.ts";
 import { Automaton, type Node } from "./automaton.ts";
 import { changeFaults, doneFaults, isDone, restFaults } from "./invariants.ts";
 import { maskRequest } from "./mask.ts";
 import type { Answer, Happening, Program, Request } from "./process.ts";
 import { sweeper, toolResult, toolTimeout } from "./programs.ts";
-import { isAcquire, type Outcome, Snapshots } from "./snapshot.ts";
+import { isAcquire, type Outcome, Snapshots, sessionKey } from "./snapshot.ts";
 import {
   describeAsked,
   exchanged,
@@ -25,6 +25,8 @@ export interface Scenario {
   /** Invocations of the agent that nobody asked for, as repeated deliveries of a wake are. */
   extraAgents: readonly Program[];
   senders: readonly Program[];
+  /** What has happened before, undisturbed: a sender whose messages are answered. */
+  before?: Program;
   mishaps: Mishaps;
   /** Renewals that one invocation may make. */
   renewals: number;
@@ -62,7 +64,7 @@ export class Moves {
   }
 
   async first(): Promise<World> {
-    const { senders, extraAgents, mishaps } = this.scenario;
+    const { before, senders, extraAgents, mishaps } = this.scenario;
     const world: World = {
       table: this.snapshots.of([]),
       members: [],
@@ -75,6 +77,10 @@ export class Moves {
       told: [],
     };
     let first = world;
+    if (before) {
+      first = await this.begun(first, before);
+      while (!this.isAtRest(first)) first = (await this.from(first))[0]?.world ?? first;
+    }
     for (const program of [...senders, ...extraAgents]) first = await this.begun(first, program);
     return first;
   }
@@ -126,7 +132,9 @@ export class Moves {
     if (!this.countsAnswers()) return [];
     const accepted = Object.keys(table.session?.recent ?? {}).filter((id) => !stopped.has(id));
     const times = (id: string) => told.filter((one) => one === `final ${id}`).length;
-    return accepted.filter((id) => times(id) !== 1).map((id) => `the answer to ${id} was told ${times(id)} times`);
+    return accepted
+      .filter((id) => times(id) !== 1)
+      .map((id) => `the answer to ${id} was told ${times(id)} times`);
   }
 
   private countsAnswers(): boolean {
@@ -153,6 +161,7 @@ export class Moves {
       case "node":
         return !world.calls.includes(request.callId);
       case "table":
+        if (isOwnerRead(request.call) && isAgent(member.node.program) && member.epoch === 0) return true;
         return isOfMessages(request.call) && this.holdsAlone(world, member);
     }
   }
@@ -160,7 +169,8 @@ export class Moves {
   /** Whether this process alone can reach the messages: it has the lease, and nobody else has had one. */
   private holdsAlone({ table, members, clock, left }: World, member: Member): boolean {
     const { session } = table;
-    if (this.scenario.mutate || left.pauses > 0 || !session?.owner || session.epoch !== member.epoch) return false;
+    if (this.scenario.mutate || left.pauses > 0 || !session?.owner || session.epoch !== member.epoch)
+      return false;
     return isLeased(session, clock) && members.every((other) => other === member || other.epoch === 0);
   }
 
@@ -181,8 +191,16 @@ export class Moves {
       if (left.failures > 0) await this.failing(world, member, place, effect, what, moves);
       if (left.repeats > 0 && member.repeated < 0 && effect.repeatable) {
         const kept = { ...member, epoch: effect.epoch, repeated: place };
-        const world2 = this.exchange({ ...effect.world, left: { ...left, repeats: left.repeats - 1 } }, member, kept);
-        moves.push({ describe: () => `${what()} – its answer lost, asked again`, world: world2, faults: effect.faults });
+        const world2 = this.exchange(
+          { ...effect.world, left: { ...left, repeats: left.repeats - 1 } },
+          member,
+          kept,
+        );
+        moves.push({
+          describe: () => `${what()} – its answer lost, asked again`,
+          world: world2,
+          faults: effect.faults,
+        });
       }
     }
     if (node.hasInterval && member.renewals > 0) {
@@ -214,7 +232,9 @@ export class Moves {
       case "scheduler": {
         const known = world.schedules.some(({ name }) => name === request.name);
         const schedule = this.members.schedule(request.name, request.event as Schedule["event"]);
-        const schedules = known ? world.schedules : [...world.schedules, schedule].sort((a, b) => a.id - b.id);
+        const schedules = known
+          ? world.schedules
+          : [...world.schedules, schedule].sort((a, b) => a.id - b.id);
         return { ...unchanged, ...nothing, world: { ...world, schedules } };
       }
       case "node": {
@@ -265,7 +285,13 @@ export class Moves {
     moves: Move[],
   ): Promise<void> {
     const fault = { answerName: "fault", answer: (): Answer => ({ failure: "fault" }), repeatable: false };
-    const before = { ...effect, ...fault, world: mishapIn(world, "failures"), epoch: member.epoch, faults: [] };
+    const before = {
+      ...effect,
+      ...fault,
+      world: mishapIn(world, "failures"),
+      epoch: member.epoch,
+      faults: [],
+    };
     moves.push({ ...(await this.answered(member, place, before)), describe: () => `${what()} – fails` });
     if (effect.world === world) return;
     const after = { ...effect, ...fault, world: mishapIn(effect.world, "failures") };
@@ -283,13 +309,19 @@ export class Moves {
   ): Promise<Told> {
     const { node } = member;
     const { clock } = world;
-    const to = this.automaton.known(node, name, clock) ?? (await this.automaton.learn(node, name, happening, clock));
+    const to =
+      this.automaton.known(node, name, clock) ?? (await this.automaton.learn(node, name, happening, clock));
     const { epoch, renewals, repeated } = next;
-    let after = this.exchange(world, member, to.ended && to.waiting.length === 0 ? undefined : { ...next, node: to, epoch, renewals, repeated });
+    let after = this.exchange(
+      world,
+      member,
+      to.ended && to.waiting.length === 0 ? undefined : { ...next, node: to, epoch, renewals, repeated },
+    );
     const faults: string[] = [];
     for (const item of to.news) {
       if (item.startsWith("fault: ")) faults.push(item.slice(7));
-      else if (this.countsAnswers() || item.startsWith("error ")) after = { ...after, told: [...after.told, item].sort() };
+      else if (this.countsAnswers() || item.startsWith("error "))
+        after = { ...after, told: [...after.told, item].sort() };
     }
     if (to.ended === "threw") {
       if (!world.crashed) faults.push(`${node.program.name} failed: ${to.error}`);
@@ -302,7 +334,7 @@ export class Moves {
   private async retried(world: World, { program }: Node): Promise<World> {
     const { senders, agent } = this.scenario;
     if (senders.includes(program)) return world;
-    return this.begun(world, program.name.startsWith("agent") ? agent : program);
+    return this.begun(world, isAgent(program) ? agent : program);
   }
 
   private async firing(world: World, schedule: Schedule, moves: Move[]): Promise<void> {
@@ -310,7 +342,11 @@ export class Moves {
     if (isUnderWay(world, program)) return;
     const begin = (from: World) => this.begun(from, program);
     const schedules = world.schedules.filter((one) => one !== schedule);
-    moves.push({ describe: () => "the schedule fires", world: await begin({ ...world, schedules }), faults: [] });
+    moves.push({
+      describe: () => "the schedule fires",
+      world: await begin({ ...world, schedules }),
+      faults: [],
+    });
     if (world.left.duplicates === 0) return;
     const twice = await begin(await begin({ ...duplicatedIn(world), schedules }));
     moves.push({ describe: () => "the schedule fires, and is delivered twice", world: twice, faults: [] });
@@ -330,7 +366,8 @@ export class Moves {
   /** Nothing is left to happen: what a crash has left undone, a sweep takes up. */
   private async atRest(world: World, moves: Move[]): Promise<void> {
     const { mishaps } = this.scenario;
-    if (world.members.length > 0 || world.schedules.length > 0 || !world.crashed || isDone(world.table)) return;
+    if (world.members.length > 0 || world.schedules.length > 0 || !world.crashed || isDone(world.table))
+      return;
     if (world.swept > mishaps.crashes + mishaps.failures) {
       moves.push({ describe: () => "nothing", world, faults: ["sweeps do not mend it"] });
       return;
@@ -352,6 +389,15 @@ export class Moves {
   private exchange(world: World, gone: Member, come?: Omit<Member, "id">): World {
     return { ...world, members: exchanged(world.members, gone, come ? [this.members.of(come)] : []) };
   }
+}
+
+/** After a refused acquire the agent looks only whether it is the owner itself; a process without an epoch never is. */
+function isOwnerRead(call: TableCall): boolean {
+  return call.op === "get" && call.key.sk === metaKey(sessionKey).sk;
+}
+
+function isAgent({ name }: Program): boolean {
+  return name.startsWith("agent");
 }
 
 function isOfMessages(call: TableCall): boolean {
@@ -395,8 +441,13 @@ function paused(world: World): Move {
 }
 
 /** Only the newest epoch writes the session, and nobody takes a lease that runs. */
-function leaseFaults({ session }: Outcome, call: TableCall, { node, epoch }: Member, clock: number): string[] {
-  if (!session || !node.program.name.startsWith("agent")) return [];
+function leaseFaults(
+  { session }: Outcome,
+  call: TableCall,
+  { node, epoch }: Member,
+  clock: number,
+): string[] {
+  if (!session || !isAgent(node.program)) return [];
   const { before, after } = session;
   if (isAcquire(call)) {
     const isLive = before?.leaseUntil !== undefined && before.leaseUntil >= clock;

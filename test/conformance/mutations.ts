@@ -23,7 +23,9 @@ const isAt = (part: Part, ...path: (string | number)[]) => [part.path].flat().jo
 export const mutations = {
   "the epoch of a commit": without((part) => part.is === "=" && isAt(part, "epoch")),
   "an empty inbox at the idle release": without((part) => part.is === "absent" && isAt(part, "inbox", 0)),
-  "a pending call at the waiting release": without((part) => isAt(part, "run", "pendingCount") && part.is === ">"),
+  "a pending call at the waiting release": without(
+    (part) => isAt(part, "run", "pendingCount") && part.is === ">",
+  ),
   "the ids accepted before": without((part) => part.is === "absent" && [part.path].flat()[0] === "recent"),
   "no stop at the waiting release": without((part) => part.is === "absent" && isAt(part, "stop")),
   "the lease of another": without((part) => isAt(part, "leaseUntil")),

@@ -1,5 +1,5 @@
-import { ConditionFailed, type Item, type Table } from "../../shared/aws/table.ts";
 import type { TimerEvent } from "../../shared/aws/schedules.ts";
+import { ConditionFailed, type Item, type Table } from "../../shared/aws/table.ts";
 import type { TableCall } from "../support/memory-table.ts";
 import { ValidationException } from "../support/memory-table-update.ts";
 
@@ -14,9 +14,7 @@ export type Request =
   | { to: "model" };
 
 /** What a process is told: the answer to the request it waits for at this place, or that its interval is over. */
-export type Happening =
-  | { request: number; answer: Answer }
-  | { interval: true };
+export type Happening = { request: number; answer: Answer } | { interval: true };
 
 export type Answer = { value: unknown } | { failure: "condition" | "validation" | "fault" };
 
@@ -27,6 +25,8 @@ export interface Surroundings {
   ask(request: Request): Promise<unknown>;
   /** Notes something that others see, but nobody waits for. */
   report(news: string): void;
+  /** Says what all of its knowledge is: from here on it does what every process of its program does that knows this. */
+  forget(knowledge: unknown): void;
 }
 
 /** One function of the system, as it is started once. */
@@ -52,6 +52,8 @@ export interface Rest {
   news: readonly string[];
   /** Whether the clock was read since it was last at rest. */
   readClock: boolean;
+  /** All that it knows, if it has said so since it was last at rest. */
+  knowledge?: unknown;
 }
 
 /** A program in the middle of its work. */
@@ -81,16 +83,21 @@ export function createInstance(program: Program): Instance {
   let readClock = false;
   let clock = 0;
   let ownId: string | undefined;
+  let knowledge: unknown;
 
   const ask = (request: Request) =>
     new Promise<unknown>((resolve, reject) => waiting.push({ request, resolve, reject }));
-  const table = askingTable(ask, (item) => {
-    if (typeof item.owner !== "string") return item;
-    if (item.owner === ownName) return { ...item, owner: ownId ?? ownName };
-    return item;
-  }, (id) => {
-    ownId = id;
-  });
+  const table = askingTable(
+    ask,
+    (item) => {
+      if (typeof item.owner !== "string") return item;
+      if (item.owner === ownName) return { ...item, owner: ownId ?? ownName };
+      return item;
+    },
+    (id) => {
+      ownId = id;
+    },
+  );
   const surroundings: Surroundings = {
     table,
     ask,
@@ -99,6 +106,9 @@ export function createInstance(program: Program): Instance {
       return clock;
     },
     report: (item) => void news.push(item),
+    forget: (all) => {
+      knowledge = all;
+    },
   };
   const begin = () => {
     program.run(surroundings).then(
@@ -127,6 +137,7 @@ export function createInstance(program: Program): Instance {
       clock = at;
       news = [];
       readClock = false;
+      knowledge = undefined;
       const unhandled = (error: unknown) => {
         rest.ended = "threw";
         rest.error = `unhandled ${nameOf(error)}`;
@@ -139,7 +150,7 @@ export function createInstance(program: Program): Instance {
         await settle();
       });
       const requests = waiting.map(({ request }) => request);
-      return { waiting: requests, hasInterval: intervals.size > 0, ...rest, news, readClock };
+      return { waiting: requests, hasInterval: intervals.size > 0, ...rest, news, readClock, knowledge };
     },
   };
 }

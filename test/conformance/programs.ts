@@ -6,7 +6,7 @@ import type { Gateway } from "../../functions/socket/gateway.ts";
 import { acceptResult } from "../../functions/socket/node-calls.ts";
 import { expireTools, sweep, type Timer } from "../../functions/timer/timer.ts";
 import type { TimerEvent } from "../../shared/aws/schedules.ts";
-import type { Item, Table } from "../../shared/aws/table.ts";
+import type { Item, ItemValue, Table } from "../../shared/aws/table.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../shared/configuration/schema.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
@@ -62,6 +62,7 @@ export function sender(...ids: string[]): Program {
     name: `sender of ${ids.join(", ")}`,
     async run(surroundings) {
       for (const id of ids) {
+        surroundings.forget(id);
         await takeMessage(intakeOf(surroundings), sessionKey, { id, text: id, origin: { kind: "client" } });
       }
     },
@@ -100,10 +101,55 @@ export function agent(steps = Number.POSITIVE_INFINITY, asks = false): Program {
     name: `agent${steps === Number.POSITIVE_INFINITY ? "" : ` with time for ${steps}`}`,
     async run(surroundings) {
       let left = steps;
-      const timeLeft = () => (left-- > 0 ? Number.POSITIVE_INFINITY : 0);
-      await holdSession(agentIn(surroundings, asks), sessionKey, timeLeft);
+      const watched = watch(surroundings);
+      const timeLeft = () => {
+        if (!asks) surroundings.forget([left, watched.knowledge()]);
+        return left-- > 0 ? Number.POSITIVE_INFINITY : 0;
+      };
+      await holdSession(agentIn(watched.surroundings, asks), sessionKey, timeLeft);
     },
   };
+}
+
+/**
+ * Notes what an agent knows between two steps, when `holdSession` asks for the time: the session as it last saw it, the
+ * messages that it has read or written, and the calls that it has sent out.
+ */
+function watch(surroundings: Surroundings) {
+  const messages = new Map<string, ItemValue>();
+  const sent = new Set<string>();
+  let session: Item | undefined;
+  const see = (item: Item | undefined) => {
+    if (item?.sk === "META") session = item;
+    if (String(item?.sk).startsWith("M#")) messages.set(String(item?.sk), item?.body ?? null);
+    return item;
+  };
+  const { table } = surroundings;
+  const watched: Surroundings = {
+    ...surroundings,
+    table: {
+      ...table,
+      get: async (key) => see(await table.get(key)),
+      put: async (item, condition) => {
+        await table.put(item, condition);
+        see(item);
+      },
+      update: async (...args) => see(await table.update(...args)) as Item,
+      query: async (query) => {
+        const items = await table.query(query);
+        for (const item of items) see(item);
+        return items;
+      },
+    },
+    ask: (request) => {
+      if (request.to === "node") sent.add(request.callId);
+      return surroundings.ask(request);
+    },
+  };
+  const seen = () => [...messages].sort(([a], [b]) => (a < b ? -1 : 1));
+  // The owner's own id differs from run to run.
+  const knowledge = () => [session && { ...session, owner: undefined }, seen(), [...sent].sort()];
+  return { surroundings: watched, knowledge };
 }
 
 function agentIn(surroundings: Surroundings, asks: boolean): Agent {

@@ -58,7 +58,17 @@ export interface World {
 }
 
 /** A number for each state of the world: equal worlds have equal names. */
-export function worldName({ table, members, schedules, calls, clock, left, crashed, swept, told }: World): string {
+export function worldName({
+  table,
+  members,
+  schedules,
+  calls,
+  clock,
+  left,
+  crashed,
+  swept,
+  told,
+}: World): string {
   const { crashes, failures, pauses, repeats, duplicates, sweeps } = left;
   const mishaps = `${crashes}.${failures}.${pauses}.${repeats}.${duplicates}.${sweeps}.${crashed ? 1 : 0}${swept}`;
   const ids = (of: readonly { id: number }[]) => of.map(({ id }) => id).join(".");
@@ -127,7 +137,11 @@ function describeRequest(request: Asked["request"]): string {
   }
 }
 
-function describeStep(step: { op: string; path: string | readonly (string | number)[]; value?: unknown }): string {
+function describeStep(step: {
+  op: string;
+  path: string | readonly (string | number)[];
+  value?: unknown;
+}): string {
   const path = typeof step.path === "string" ? step.path : step.path.join(".");
   const value = typeof step.value === "object" ? "…" : step.value;
   return step.op === "set" ? `${path}=${value}` : `${step.op} ${path}`;

@@ -71,7 +71,7 @@ describe("reading a workspace", () => {
     const { bucket, workspace } = open();
     await expect(workspace.read("main", "sessions/1.jsonl.gz")).rejects.toMatchObject({
       code: 400,
-      message: expect.stringContaining("session.preview"),
+      message: expect.stringContaining("session.transcript"),
     });
     expect(bucket.requests).toEqual([]);
   });
