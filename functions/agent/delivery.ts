@@ -1,4 +1,5 @@
 import { remove, type Step, set } from "../../shared/aws/expression.ts";
+import type { ItemValue } from "../../shared/aws/table.ts";
 import { log } from "../../shared/log.ts";
 import { type Message, textOf } from "../../shared/protocol/messages.ts";
 import { resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
@@ -6,16 +7,29 @@ import type { Run } from "../../shared/session/state.ts";
 import type { Agent } from "./agent.ts";
 import type { Hold } from "./hold.ts";
 
-/** Delivers the committed answer to clients and to where the message came from, and ends the run. */
+/** Longest error that is kept and shown, in characters: a provider may answer with a whole page. */
+const maxFailureLength = 2000;
+
+/** Delivers the committed answer, or error, to clients and to where the message came from, and ends the run. */
 export async function deliverReply(agent: Agent, hold: Hold, run: Run): Promise<boolean> {
-  const reply = (await agent.history.load(hold.state)).at(-1);
-  if (reply) {
-    const told = announce(agent, hold, run.runId, "final", reply);
-    await deliverToChannel(agent, run, run.runId, textOf(reply));
-    await told;
-  }
+  if (run.failure === undefined) await deliverAnswer(agent, hold, run);
+  else await deliverFailure(agent, hold, run, run.failure);
   log("run.end", { sessionKey: hold.sessionKey, runId: run.runId, steps: run.step });
   return endRun(agent, hold);
+}
+
+async function deliverAnswer(agent: Agent, hold: Hold, run: Run): Promise<void> {
+  const reply = (await agent.history.load(hold.state)).at(-1);
+  if (!reply) return;
+  const told = announce(agent, hold, run.runId, "final", reply);
+  await deliverToChannel(agent, run, run.runId, textOf(reply));
+  await told;
+}
+
+async function deliverFailure(agent: Agent, hold: Hold, run: Run, failure: string): Promise<void> {
+  const told = announceError(agent, hold, run.runId, failure);
+  await deliverToChannel(agent, run, `${run.runId}:error`, `Sorry, that failed: ${failure}`);
+  await told;
 }
 
 /** Ends the run that a stop was asked for. Its unanswered calls are repaired when the transcript is next read. */
@@ -25,14 +39,21 @@ export async function endStopped(agent: Agent, hold: Hold, run: Run): Promise<bo
   return endRun(agent, hold);
 }
 
-/** Ends a run that cannot go on, and tells everybody who waits for it. */
+/**
+ * Ends a run that cannot go on. The error is committed, and delivered as a step of its own: whoever was told of it is
+ * not told of an answer later, because the agent died in between and the next one asked the provider again.
+ */
 export async function failRun(agent: Agent, hold: Hold, error: string): Promise<void> {
   const { run } = hold.state;
   if (!run) return;
   log("run.failed", { sessionKey: hold.sessionKey, runId: run.runId });
-  await announceError(agent, hold, run.runId, error);
-  await deliverToChannel(agent, run, `${run.runId}:error`, `Sorry, that failed: ${error}`);
-  await hold.commit(await endSteps(agent, hold));
+  const failed: Run = {
+    ...run,
+    phase: "reply",
+    attempt: 1,
+    failure: error.slice(0, maxFailureLength).toWellFormed(),
+  };
+  await hold.commit([set("run", failed as unknown as ItemValue), set("updatedAt", agent.now())]);
 }
 
 /** @returns true when the session was let go, false when there is more to do */

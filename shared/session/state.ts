@@ -50,7 +50,7 @@ export interface PendingCall {
 
 /**
  * The whole program counter of a turn. `model`: the provider is to be called. `tools`: calls are out, or their results
- * are to be collected. `reply`: the answer is committed and is to be delivered.
+ * are to be collected. `reply`: the answer, or why there is none, is committed and is to be delivered.
  */
 export interface Run {
   runId: string;
@@ -68,6 +68,8 @@ export interface Run {
   deadline?: number;
   /** Calls that were pending at the deadline. A result that comes later is not used. */
   timedOut?: string[];
+  /** Why the run has failed: delivered instead of an answer, in phase `reply`. */
+  failure?: string;
   /**
    * How the model call of this step was made smaller: by a compaction, or because the provider refused it as too long.
    */

@@ -49,7 +49,7 @@ const maxKept = 4000;
 export class Automaton {
   /** Runs of a program from its start. */
   runs = 0;
-  readonly requests = new Interner<Asked>();
+  private readonly requests = new Interner<Asked>();
   private readonly roots = new Map<string, Node>();
   private readonly knowing = new Map<string, Node>();
   private readonly kept = new Map<Node, Instance>();
@@ -130,10 +130,7 @@ export class Automaton {
   private ask({ waiting }: Rest): Asked[] {
     return waiting.map((request) => {
       const masked = this.mask(request);
-      const name = JSON.stringify(masked);
-      return this.requests.value(
-        this.requests.id(name, () => ({ id: this.requests.values.length, request: masked })),
-      );
+      return this.requests.of(JSON.stringify(masked), (id) => ({ id, request: masked }));
     });
   }
 

@@ -1,22 +1,22 @@
 import { explore } from "./explore.ts";
 import { mutations } from "./mutations.ts";
 import { agent, sender } from "./programs.ts";
-import { scenario } from "./scenarios.ts";
+import { scenario } from "./scenario.ts";
 
 const both = [sender("tool1", "m2"), sender("tool1")];
 const list = [
-  scenario("L none 0", { before: sender("m0"), senders: both }),
-  scenario("L none 1", { before: sender("m0"), senders: both, extraAgents: [agent()] }),
-  scenario("L none 3", { before: sender("m0"), senders: both, extraAgents: [agent(), agent(), agent()] }),
-  scenario("L crash 0", { before: sender("m0"), senders: both }, { crashes: 1 }),
+  scenario("L none 0", { agent: agent(), before: sender("m0"), senders: both }),
+  scenario("L none 1", { agent: agent(), before: sender("m0"), senders: both, extraAgents: [agent()] }),
+  scenario("L none 3", { agent: agent(), before: sender("m0"), senders: both, extraAgents: [agent(), agent(), agent()] }),
+  scenario("L crash 0", { agent: agent(), before: sender("m0"), senders: both }, { crashes: 1 }),
   scenario(
     "L crash m",
     { senders: [sender("m1", "m2"), sender("m1")], extraAgents: [agent(), agent(), agent()] },
     { crashes: 1 },
   ),
-  scenario("L pause m", { senders: [sender("m1", "m2"), sender("m1")], extraAgents: [] }, { pauses: 1 }),
-  scenario("L pause 0", { before: sender("m0"), senders: both, extraAgents: [] }, { pauses: 1 }),
-  scenario("L repeat 0", { before: sender("m0"), senders: both, extraAgents: [] }, { repeats: 1 }),
+  scenario("L pause m", { agent: agent(), senders: [sender("m1", "m2"), sender("m1")], extraAgents: [] }, { pauses: 1 }),
+  scenario("L pause 0", { agent: agent(), before: sender("m0"), senders: both, extraAgents: [] }, { pauses: 1 }),
+  scenario("L repeat 0", { agent: agent(), before: sender("m0"), senders: both, extraAgents: [] }, { repeats: 1 }),
   scenario(
     "L crash pause 1",
     { senders: [sender("tool1")], extraAgents: [agent()] },

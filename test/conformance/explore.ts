@@ -1,5 +1,6 @@
-import { type Move, Moves, type Scenario } from "./moves.ts";
-import { type World, worldName } from "./world.ts";
+import { Moves } from "./moves.ts";
+import type { Scenario } from "./scenario.ts";
+import { Seen, type World } from "./world.ts";
 
 export interface Violation {
   faults: readonly string[];
@@ -22,8 +23,14 @@ export interface Exploration {
   violations: Violation[];
 }
 
+/** How a state was reached: the number of the state before, and which of its moves led here. */
+interface Trail {
+  before: number[];
+  by: number[];
+}
+
 /**
- * Goes through every state that a scenario can reach, breadth first, so that the first violation found is one of the
+ * Goes through every state that a scenario can reach, breadth first, so that the violation found is one of the
  * shortest. Ends at the first violation.
  * @param maxStates a bound for scenarios that are larger than was thought
  */
@@ -33,54 +40,41 @@ export async function explore(
 ): Promise<Exploration> {
   const moves = new Moves(scenario);
   const first = await moves.first();
-  const seen = new Set([worldName(first)]);
-  /** For each state the number of the one before, and which of its moves led here. */
-  const before: number[] = [-1];
-  const by: number[] = [-1];
+  const seen = new Seen();
+  seen.add(first);
+  const trail: Trail = { before: [-1], by: [-1] };
+  const found = { scenario: scenario.name, states: 0, transitions: 0, rests: 0, runs: 0, complete: false };
+  const violations: Violation[] = [];
   let level: World[] = [first];
   let number = 0;
-  const found: Exploration = {
-    scenario: scenario.name,
-    states: 0,
-    transitions: 0,
-    rests: 0,
-    runs: 0,
-    complete: false,
-    violations: [],
-  };
-  while (level.length > 0 && seen.size < maxStates && found.violations.length === 0) {
+  while (level.length > 0 && seen.size < maxStates && violations.length === 0) {
     const next: World[] = [];
     for (const world of level) {
+      if (!world.crew.isAtWork) found.rests++;
       const following = await moves.from(world);
-      if (moves.isAtRest(world)) found.rests++;
+      found.transitions += following.length;
       for (const [i, move] of following.entries()) {
-        found.transitions++;
-        const name = worldName(move.world);
-        const isNew = !seen.has(name);
+        const isNew = seen.add(move.world);
         const faults = isNew ? [...move.faults, ...moves.faultsOf(move.world)] : move.faults;
         if (faults.length > 0) {
-          const path = [...pathTo(number, before, by), i];
-          found.violations.push({ faults, schedule: await describePath(moves, first, path) });
+          violations.push({ faults, schedule: await describePath(moves, first, [...pathTo(number, trail), i]) });
           break;
         }
         if (!isNew) continue;
-        seen.add(name);
-        before.push(number);
-        by.push(i);
+        trail.before.push(number);
+        trail.by.push(i);
         next.push(move.world);
       }
-      if (found.violations.length > 0) break;
+      if (violations.length > 0) break;
       number++;
     }
     level = next;
   }
-  found.complete = level.length === 0;
-  found.states = seen.size;
-  found.runs = moves.automaton.runs;
-  return found;
+  const complete = level.length === 0;
+  return { ...found, complete, states: seen.size, runs: moves.automaton.runs, violations };
 }
 
-function pathTo(number: number, before: readonly number[], by: readonly number[]): number[] {
+function pathTo(number: number, { before, by }: Trail): number[] {
   const path: number[] = [];
   for (let at = number; at > 0; at = before[at] ?? 0) path.push(by[at] ?? 0);
   return path.reverse();
@@ -90,9 +84,9 @@ async function describePath(moves: Moves, first: World, path: readonly number[])
   const lines: string[] = [];
   let world = first;
   for (const i of path) {
-    const move: Move | undefined = (await moves.from(world))[i];
-    if (!move) throw new Error("the same state had other moves");
-    lines.push(move.describe());
+    const move = (await moves.from(world))[i];
+    if (!move) throw new Error("a state had other moves than before");
+    lines.push(moves.describe(move));
     world = move.world;
   }
   return lines;

@@ -1,21 +1,15 @@
-/** Gives equal values the same small number, so that states can be compared by numbers. */
+/** Makes equal values one object with a small number, so that states can be compared by numbers. */
 export class Interner<T> {
-  readonly values: T[] = [];
-  private readonly ids = new Map<string, number>();
+  private readonly known = new Map<string, T>();
 
-  /** @param name equal for equal values */
-  id(name: string, make: () => T): number {
-    const known = this.ids.get(name);
-    if (known !== undefined) return known;
-    this.ids.set(name, this.values.length);
-    return this.values.push(make()) - 1;
-  }
-
-  /** @throws for a number that it has not given */
-  value(id: number): T {
-    const found = this.values[id];
-    if (found === undefined) throw new Error(`nothing has the number ${id}`);
-    return found;
+  /** @param name equal for equal values; `make` is given the number of a new one */
+  of(name: string, make: (id: number) => T): T {
+    let value = this.known.get(name);
+    if (value === undefined) {
+      value = make(this.known.size);
+      this.known.set(name, value);
+    }
+    return value;
   }
 }
 

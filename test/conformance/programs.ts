@@ -91,6 +91,10 @@ export const sweeper: Program = {
   run: (surroundings) => sweep(only<Timer>("timer", intakeOf(surroundings))),
 };
 
+export function isAgent({ name }: Program): boolean {
+  return name.startsWith("agent");
+}
+
 /**
  * The agent function.
  * @param steps of the session after which its time is up, and it hands over

@@ -29,14 +29,18 @@ export interface Outcome {
   faults: readonly string[];
 }
 
+/** More than any exploration meets, so that three numbers make one. */
+const maxRequests = 2 ** 20;
+const maxEpochs = 64;
+
 const sessionItem = itemName(metaKey(sessionKey));
 
 /** Table states and what requests make of them, each worked out once. */
 export class Snapshots {
-  private readonly items = new Interner<Item>();
+  private readonly items = new Interner<{ id: number }>();
   private readonly itemIds = new WeakMap<Item, number>();
   private readonly tables = new Interner<Snapshot>();
-  private readonly outcomes = new Map<string, Outcome>();
+  private readonly outcomes = new Map<number, Outcome>();
   private readonly check: (before: Snapshot, after: Snapshot) => string[];
 
   /** @param check what is wrong with a change of the table */
@@ -44,10 +48,8 @@ export class Snapshots {
     this.check = check;
   }
 
-  of(items: Iterable<Item>): Snapshot {
-    const named = new Map<string, Item>();
-    for (const item of items) named.set(itemName({ pk: String(item.pk), sk: String(item.sk) }), item);
-    return this.snapshot(named);
+  get empty(): Snapshot {
+    return this.snapshot(new Map());
   }
 
   /**
@@ -55,7 +57,7 @@ export class Snapshots {
    * @param epoch of the lease that the caller took: what it wrote as `owner` stands in the table as this number
    */
   apply(before: Snapshot, requestId: number, call: TableCall, epoch: number): Outcome {
-    const name = `${before.id} ${requestId} ${epoch}`;
+    const name = (before.id * maxRequests + requestId) * maxEpochs + epoch;
     const known = this.outcomes.get(name);
     if (known) return known;
     const outcome = this.perform(before, call, epoch);
@@ -99,7 +101,7 @@ export class Snapshots {
   private itemId(item: Item): number {
     const known = this.itemIds.get(item);
     if (known !== undefined) return known;
-    const id = this.items.id(canonicalJson(item), () => item);
+    const { id } = this.items.of(canonicalJson(item), (number) => ({ id: number }));
     this.itemIds.set(item, id);
     return id;
   }
@@ -107,11 +109,10 @@ export class Snapshots {
   private snapshot(items: Map<string, Item>): Snapshot {
     const names = [...items.keys()].sort();
     const name = names.map((one) => `${one}=${this.itemId(items.get(one)!)}`).join("\n");
-    const make = (): Snapshot => {
+    return this.tables.of(name, (id) => {
       const session = items.get(sessionItem);
-      return { id: this.tables.values.length, items, ...(session ? { session: toState(session) } : {}) };
-    };
-    return this.tables.value(this.tables.id(name, make));
+      return { id, items, ...(session ? { session: toState(session) } : {}) };
+    });
   }
 }
 

@@ -1,10 +1,9 @@
 import type { TimerEvent } from "../../shared/aws/schedules.ts";
-import type { Asked, Node } from "./automaton.ts";
+import type { Node } from "./automaton.ts";
 import { Interner } from "./intern.ts";
-import type { Program } from "./process.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** A process in the world: where its program is, and what the check knows of it besides. Equal ones are one object. */
+/** A process: where its program is, and what the check knows of it besides. Equal ones are one object. */
 export interface Member {
   id: number;
   node: Node;
@@ -16,13 +15,23 @@ export interface Member {
   repeated: number;
 }
 
+/** The processes that run, in the order of their ids. Equal ones are one object. */
+export interface Crew {
+  id: number;
+  members: readonly Member[];
+  /** Whether any of them still does what others wait for. What outlives its function's end may never happen. */
+  isAtWork: boolean;
+  /** The crews that differ from it in one process, by what has left and what has come. */
+  next: Map<number, Crew>;
+}
+
 export interface Schedule {
   id: number;
   name: string;
   event: Extract<TimerEvent, { kind: "tool-timeout" }>;
 }
 
-/** What may still go wrong. */
+/** What may still go wrong, by number of times. */
 export interface Mishaps {
   /** Processes that die. */
   crashes: number;
@@ -38,11 +47,9 @@ export interface Mishaps {
   sweeps: number;
 }
 
-/** The whole system at one moment. */
-export interface World {
-  table: Snapshot;
-  /** In the order of their ids. */
-  members: readonly Member[];
+/** What there is besides the table and the processes. Equal ones are one object. */
+export interface Outside {
+  id: number;
   schedules: readonly Schedule[];
   /** Calls that the node has been sent, and may answer. */
   calls: readonly string[];
@@ -53,96 +60,84 @@ export interface World {
   crashed: boolean;
   /** Sweeps that came when nothing else was left to happen. */
   swept: number;
-  /** Answers that clients were told as final, by run, and runs that were stopped; sorted. */
+  /** What clients were told: "final" or "error", and the run. Sorted. */
   told: readonly string[];
 }
 
-/** A number for each state of the world: equal worlds have equal names. */
-export function worldName({
-  table,
-  members,
-  schedules,
-  calls,
-  clock,
-  left,
-  crashed,
-  swept,
-  told,
-}: World): string {
-  const { crashes, failures, pauses, repeats, duplicates, sweeps } = left;
-  const mishaps = `${crashes}.${failures}.${pauses}.${repeats}.${duplicates}.${sweeps}.${crashed ? 1 : 0}${swept}`;
-  const ids = (of: readonly { id: number }[]) => of.map(({ id }) => id).join(".");
-  return `${table.id}|${ids(members)}|${ids(schedules)}|${calls.join()}|${clock}|${mishaps}|${told.join()}`;
+/** The whole system at one moment. */
+export interface World {
+  table: Snapshot;
+  crew: Crew;
+  outside: Outside;
 }
 
-export class Members {
-  private readonly known = new Interner<Member>();
+/** More members than any exploration meets, so that two of their numbers make one. */
+const maxIds = 2 ** 24;
+
+/** Makes equal parts of worlds one object each. */
+export class Parts {
+  private readonly members = new Interner<Member>();
+  private readonly crews = new Interner<Crew>();
+  private readonly outsides = new Interner<Outside>();
   private readonly schedules = new Interner<Schedule>();
 
-  of({ node, epoch, renewals, repeated }: Omit<Member, "id">): Member {
-    const id = this.known.id(`${node.id}.${epoch}.${renewals}.${repeated}`, () => ({
-      id: this.known.values.length,
-      node,
-      epoch,
-      renewals,
-      repeated,
+  member({ node, epoch, renewals, repeated }: Omit<Member, "id">): Member {
+    const name = `${node.id}.${epoch}.${renewals}.${repeated}`;
+    return this.members.of(name, (id) => ({ id, node, epoch, renewals, repeated }));
+  }
+
+  crew(members: readonly Member[]): Crew {
+    const sorted = [...members].sort((a, b) => a.id - b.id);
+    const isAtWork = sorted.some(({ node }) => node.ended === undefined);
+    return this.crews.of(sorted.map(({ id }) => id).join(), (id) => ({
+      id,
+      members: sorted,
+      isAtWork,
+      next: new Map(),
     }));
-    return this.known.value(id);
+  }
+
+  /** The crew after one process has gone, one has come, or one has become another. */
+  exchange(crew: Crew, gone: Member | undefined, come: Member | undefined): Crew {
+    const name = (gone ? gone.id + 1 : 0) * maxIds + (come ? come.id + 1 : 0);
+    const known = crew.next.get(name);
+    if (known) return known;
+    const members = [...crew.members];
+    if (gone) members.splice(members.indexOf(gone), 1);
+    if (come) members.push(come);
+    const next = this.crew(members);
+    crew.next.set(name, next);
+    return next;
+  }
+
+  outside(parts: Omit<Outside, "id">): Outside {
+    const { schedules, calls, clock, left, crashed, swept, told } = parts;
+    const mishaps = Object.values(left).join(".");
+    const name = [schedules.map(({ id }) => id), calls, clock, mishaps, crashed, swept, told].join("|");
+    return this.outsides.of(name, (id) => ({ id, schedules, calls, clock, left, crashed, swept, told }));
   }
 
   schedule(name: string, event: Schedule["event"]): Schedule {
-    return this.schedules.value(
-      this.schedules.id(name, () => ({ id: this.schedules.values.length, name, event })),
-    );
+    return this.schedules.of(name, (id) => ({ id, name, event }));
   }
 }
 
-/** The members with some of them replaced by others. */
-export function exchanged(
-  members: readonly Member[],
-  gone: Member | undefined,
-  come: readonly Member[],
-): Member[] {
-  const rest = [...members];
-  if (gone) rest.splice(rest.indexOf(gone), 1);
-  return [...rest, ...come].sort((a, b) => a.id - b.id);
-}
+/** The worlds that have been seen. */
+export class Seen {
+  size = 0;
+  private readonly byTable: Set<number>[] = [];
 
-/** Whether a process is still to do something that others wait for: what outlives its function's end may never happen. */
-export function isAtWork({ node }: Member): boolean {
-  return node.ended === undefined;
-}
-
-export function describeAsked(program: Program, { request }: Asked): string {
-  return `${program.name}: ${describeRequest(request)}`;
-}
-
-function describeRequest(request: Asked["request"]): string {
-  switch (request.to) {
-    case "table": {
-      const { call } = request;
-      const key = call.op === "put" ? call.item : "key" in call ? call.key : undefined;
-      if (!key) return `${call.op} ${JSON.stringify("query" in call ? call.query : {})}`;
-      const steps = call.op === "update" ? ` ${call.steps.map(describeStep).join(", ")}` : "";
-      return `${call.op} ${key.sk}${steps}`;
+  /** False when it was there already. */
+  add({ table, crew, outside }: World): boolean {
+    let known = this.byTable[table.id];
+    if (!known) {
+      known = new Set();
+      this.byTable[table.id] = known;
     }
-    case "scheduler":
-      return `schedule ${JSON.stringify(request.event)}`;
-    case "node":
-      return "send the call to the node";
-    case "agent":
-      return "wake the agent";
-    case "model":
-      return "call the model";
+    const before = known.size;
+    known.add(outside.id * maxIds + crew.id);
+    if (known.size === before) return false;
+    this.size++;
+    return true;
   }
-}
-
-function describeStep(step: {
-  op: string;
-  path: string | readonly (string | number)[];
-  value?: unknown;
-}): string {
-  const path = typeof step.path === "string" ? step.path : step.path.join(".");
-  const value = typeof step.value === "object" ? "…" : step.value;
-  return step.op === "set" ? `${path}=${value}` : `${step.op} ${path}`;
 }

@@ -1,0 +1,46 @@
+import type { Step } from "../../shared/aws/expression.ts";
+import type { TableCall } from "../support/memory-table.ts";
+import type { Request } from "./process.ts";
+import type { Member } from "./world.ts";
+
+/** Names a process in a schedule that is shown. */
+export function describeMember({ node, epoch }: Member): string {
+  return epoch > 0 ? `${node.program.name} (epoch ${epoch})` : node.program.name;
+}
+
+/** Says what a process asks for. */
+export function describeRequest(request: Request): string {
+  switch (request.to) {
+    case "table":
+      return describeCall(request.call);
+    case "scheduler":
+      return `schedule the timeout of step ${"step" in request.event ? request.event.step : ""}`;
+    case "node":
+      return "send the call to the node";
+    case "agent":
+      return "wake the agent";
+    case "model":
+      return "call the model";
+  }
+}
+
+function describeCall(call: TableCall): string {
+  switch (call.op) {
+    case "query":
+      return `query ${call.query.from ?? call.query.prefix ?? ""}…`;
+    case "queryIndex":
+      return `query the index ${call.query.index}`;
+    case "put":
+      return `put ${call.item.sk}`;
+    case "update":
+      return `update ${call.key.sk}: ${call.steps.map(describeStep).join(", ")}`;
+    default:
+      return `${call.op} ${call.key.sk}`;
+  }
+}
+
+function describeStep(step: Step): string {
+  const path = [step.path].flat().join(".");
+  if (step.op !== "set") return `${step.op} ${path}`;
+  return `${path} = ${typeof step.value === "object" ? "…" : step.value}`;
+}
