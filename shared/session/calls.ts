@@ -200,8 +200,9 @@ export async function expireCalls(
 }
 
 /**
- * Asks for the run in progress to be stopped. Undefined when there is none. The holder sees the request when it renews
- * its lease; without a holder the caller wakes the agent.
+ * Asks for the run in progress to be stopped, or the one that is about to begin: its message is accepted, and no run is
+ * committed yet. Undefined when there is neither. The holder sees the request when it commits or renews its lease;
+ * without a holder the caller wakes the agent.
  */
 export async function requestStop(
   table: Table,
@@ -211,14 +212,32 @@ export async function requestStop(
   const key = metaKey(sessionKey);
   for (;;) {
     const item = await table.get(key);
-    const run = item && toState(item).run;
-    if (!run || run.phase === "reply") return undefined;
+    const target = item && stoppable(toState(item));
+    if (!target) return undefined;
+    const { runId, pendingCount, unchanged } = target;
     try {
-      const steps = [set("stop", run.runId), set("duePk", duePartition), set("dueAt", now)];
-      const state = toState(await table.update(key, steps, equal(["run", "runId"], run.runId)));
-      return { state, runId: run.runId, pendingCount: run.pendingCount };
+      const steps = [set("stop", runId), set("duePk", duePartition), set("dueAt", now)];
+      return { state: toState(await table.update(key, steps, unchanged)), runId, pendingCount };
     } catch (error) {
       if (!(error instanceof ConditionFailed)) throw error;
     }
   }
+}
+
+/** What a stop is for, and the condition under which it still is. */
+function stoppable({ run, inbox: [entry] }: SessionState) {
+  if (run?.phase === "reply") return undefined;
+  if (run) {
+    return {
+      runId: run.runId,
+      pendingCount: run.pendingCount,
+      unchanged: equal(["run", "runId"], run.runId),
+    };
+  }
+  if (entry?.kind !== "message") return undefined;
+  return {
+    runId: entry.id,
+    pendingCount: 0,
+    unchanged: all(absent("run"), equal(["inbox", 0, "id"], entry.id)),
+  };
 }

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Agent } from "../../functions/agent/agent.ts";
+import { holdSession } from "../../functions/agent/run.ts";
+import { createBroadcast } from "../../shared/broadcast.ts";
+import { bindPeer } from "../../shared/registry.ts";
+import type { InboxEntry } from "../../shared/session/state.ts";
+import { startOpenAiServer } from "../support/openai-server.ts";
+import type { ModelServer } from "../support/scripted-model.ts";
+import { type State, startState } from "../support/state.ts";
+import { type Bench, immortal, Killed, openBench } from "./bench.ts";
+
+let state: State;
+let model: ModelServer;
+let bench: Bench;
+let failures = 0;
+beforeAll(async () => {
+  state = await startState();
+  model = await startOpenAiServer(() =>
+    failures-- > 0 ? { error: { status: 400, message: `no: ${"x".repeat(5000)}` } } : { text: "the answer" },
+  );
+  bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
+  const record = { connectionId: "c1", openedAt: Date.now(), failures: 0 };
+  const peer = { id: "client", mode: "client", version: "0", platform: "test" } as const;
+  await bindPeer(state.table, record, { ...peer, connectionId: "c1", connectedAt: Date.now() });
+});
+afterAll(async () => {
+  await state?.close();
+  await model?.close();
+});
+
+const message = (id: string): InboxEntry => ({
+  id,
+  at: 1,
+  origin: { kind: "client" },
+  kind: "message",
+  text: "hello",
+});
+
+type ChatEvent = { state: string; error?: string };
+const chatEvents = () => bench.posted.map(({ frame }) => (frame as { payload: ChatEvent }).payload);
+
+/** Invokes an agent that dies once it has told of the end of a run, before its next call. */
+async function invokeUntilTold(sessionKey: string): Promise<void> {
+  const life = immortal();
+  const agent = bench.agent(life);
+  const sockets: Agent["sockets"] = {
+    ...agent.sockets,
+    async post(...args) {
+      const outcome = await agent.sockets.post(...args);
+      if (chatEvents().some(isEnd)) life.left = 0;
+      return outcome;
+    },
+  };
+  const broadcast = createBroadcast(agent.table, sockets, agent.now);
+  await expect(holdSession({ ...agent, sockets, broadcast }, sessionKey, () => 900_000)).rejects.toThrow(
+    Killed,
+  );
+  bench.later += 31_000;
+}
+
+const isEnd = ({ state }: ChatEvent) => state === "final" || state === "error";
+
+it("tells the error of a turn that has failed, cut where a provider goes on and on", async () => {
+  failures = 1;
+  await bench.submit("agent:main:fails", message("fails"));
+  await bench.invoke("agent:main:fails");
+  const [end, ...others] = chatEvents().filter(isEnd);
+  expect(others).toEqual([]);
+  expect(end?.error).toMatch(/^LLM error: /);
+  expect(end?.error?.length).toBeLessThanOrEqual(2000);
+  expect(await bench.state("agent:main:fails")).not.toHaveProperty("run");
+});
+
+it("does not tell of an answer after it has told of an error, when the agent dies in between", async () => {
+  bench.posted.length = 0;
+  failures = 1;
+  await bench.submit("agent:main:dies", message("dies"));
+  await invokeUntilTold("agent:main:dies");
+  await bench.invoke("agent:main:dies");
+  expect(
+    new Set(
+      chatEvents()
+        .filter(isEnd)
+        .map(({ state }) => state),
+    ),
+  ).toEqual(new Set(["error"]));
+  expect((await bench.live("agent:main:dies")).map(({ role }) => role)).toEqual(["user"]);
+  expect(await bench.state("agent:main:dies")).not.toHaveProperty("run");
+});
