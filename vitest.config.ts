@@ -5,6 +5,8 @@ const shared = { pool: "forks", testTimeout: 60_000, hookTimeout: 120_000 } as c
 export default defineConfig({
   test: {
     silent: "passed-only",
+    // More than the cores of a small machine: many tests wait, for a lease or a schedule.
+    maxWorkers: 3,
     projects: [
       { test: { ...shared, name: "unit", include: ["test/**/*.test.ts"], exclude: ["test/e2e/**"] } },
       {

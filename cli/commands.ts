@@ -230,6 +230,19 @@ export const commands: readonly CommandEntry[] = [
     commands: workspaceCommands,
   },
   {
+    name: "agent",
+    summary: "the agents themselves",
+    examples: ["agent init"],
+    commands: [
+      {
+        name: "init [agentId]",
+        summary: "write the files an agent starts with (soul, identity, memory, first-run ceremony, …)",
+        examples: ["agent init", "agent init research"],
+        load: async () => (await import("./commands/agent.ts")).initAgent,
+      },
+    ],
+  },
+  {
     name: "token",
     summary: "access tokens, one a device",
     examples: ["token list"],

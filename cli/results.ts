@@ -93,6 +93,7 @@ export interface Results {
   "workspace.read": { path: string; content: string; size: number; lastModified?: number | string };
   "workspace.write": { path: string; size: number; written: boolean };
   "workspace.delete": { path: string; deleted: boolean };
+  "agent.init": { agentId: string; written: string[] };
   "token.create": TokenEntry & { token: string };
   "token.list": { tokens: TokenEntry[] };
   "token.revoke": { revoked: boolean; id: string };

@@ -1,4 +1,4 @@
-import { absent, add, any, equal, exists, type Step, set } from "./aws/expression.ts";
+import { absent, add, all, any, atMost, equal, exists, type Step, set } from "./aws/expression.ts";
 import { ConditionFailed, type Item, type Key, type Table } from "./aws/table.ts";
 import type { ToolDefinition } from "./protocol/messages.ts";
 import type { Scope } from "./protocol/methods.ts";
@@ -10,6 +10,7 @@ export type Mode = "client" | "node" | "channel";
 /** A socket, from `$connect` to `$disconnect`. Times are epoch ms. */
 export interface ConnectionRecord {
   connectionId: string;
+  /** By API Gateway's clock, which is the same for all sockets. */
   openedAt: number;
   /** Failed tries of `connect`. */
   failures: number;
@@ -29,6 +30,8 @@ export interface PeerRecord {
   id: string;
   mode: Mode;
   connectionId: string;
+  /** When the connection was opened, by API Gateway's clock. */
+  openedAt?: number;
   connectedAt: number;
   version: string;
   platform: string;
@@ -73,31 +76,40 @@ export async function countFailure(table: Table, connectionId: string): Promise<
 
 /**
  * Makes a socket the connection of a peer. Returns the connection that it replaces, if the peer had another.
- * False when the socket is connected already, or has ended meanwhile.
+ * False when the socket is connected already, or has ended meanwhile. "superseded" when the peer has a connection that
+ * was opened after this one: a peer that lost its socket while `connect` was under way has come back on another.
  */
 export async function bindPeer(
   table: Table,
   connection: ConnectionRecord,
   peer: PeerRecord,
-): Promise<{ replaced: string | undefined } | false> {
+): Promise<{ replaced: string | undefined } | "superseded" | false> {
+  const { connectionId, openedAt } = connection;
   const steps: Step[] = [set("mode", peer.mode), set("peerId", peer.id)];
   for (const name of ["tokenId", "scopes", "capabilities", "channel", "accountId"] as const) {
     const value = connection[name];
     if (value !== undefined) steps.push(set(name, value));
   }
-  const key = connectionKey(connection.connectionId);
   try {
     // A repeat of this very write, its answer lost, finds the mode set by itself.
-    await table.update(key, steps, any(absent("mode"), equal("peerId", peer.id)));
+    const open = all(exists("openedAt"), any(absent("mode"), equal("peerId", peer.id)));
+    await table.update(connectionKey(connectionId), steps, open);
   } catch (error) {
     if (error instanceof ConditionFailed) return false;
     throw error;
   }
-  const before = await table.get(peerKey(peer.mode, peer.id));
-  const item = peer as unknown as Item;
-  await table.put({ ...item, ...peerKey(peer.mode, peer.id), expiresAt: expiry(peer.connectedAt) });
+  const key = peerKey(peer.mode, peer.id);
+  const before = await table.get(key);
+  const item = { ...peer, openedAt } as unknown as Item;
+  try {
+    const newest = any(absent("openedAt"), atMost("openedAt", openedAt));
+    await table.put({ ...item, ...key, expiresAt: expiry(peer.connectedAt) }, newest);
+  } catch (error) {
+    if (error instanceof ConditionFailed) return "superseded";
+    throw error;
+  }
   const replaced = before && String(before.connectionId);
-  return { replaced: replaced === peer.connectionId ? undefined : replaced };
+  return { replaced: replaced === connectionId ? undefined : replaced };
 }
 
 /**

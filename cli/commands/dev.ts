@@ -64,6 +64,7 @@ async function serveAndChat(context: Context, running: Dev, choice: Choice, ende
   try {
     const model = await configureModel(gateway, running, choice);
     introduce(context, running, model);
+    if (running.isNew) await gateway.request("agent.init", {});
     node = lendFolder(context, running);
     await node.connection.open();
     await chat(context, gateway, ended);

@@ -51,7 +51,11 @@ export async function connectPeer(
     ...(mode === "node" ? { tools: params.tools, runtime: params.nodeRuntime } : {}),
     ...(params.capabilities ? { capabilities: params.capabilities } : {}),
   });
-  if (!bound) throw new PeerError(code.conflict, "this socket has connected already");
+  if (!bound) throw new PeerError(code.conflict, "this socket has connected already, or has ended");
+  if (bound === "superseded") {
+    await gateway.sockets.close(connectionId);
+    throw new PeerError(code.conflict, `"${id}" has connected anew on another socket`);
+  }
   log("peer.connected", { mode, peerId: id, connectionId, tokenId: holder.id });
   if (bound.replaced) {
     await gateway.sockets.close(bound.replaced);

@@ -49,10 +49,10 @@ interface SocketAnswer {
 
 export const handler = wrapHandler<SocketEvent, SocketAnswer>(
   "socket",
-  async ({ requestContext: { routeKey, connectionId }, headers = {}, body = "" }) => {
+  async ({ requestContext: { routeKey, connectionId, connectedAt }, headers = {}, body = "" }) => {
     switch (routeKey) {
       case "$connect":
-        return { statusCode: await openSocket(gateway(), connectionId, bearerOf(headers)) };
+        return { statusCode: await openSocket(gateway(), connectionId, connectedAt, bearerOf(headers)) };
       case "$disconnect":
         await closeSocket(gateway(), connectionId);
         return { statusCode: 200 };

@@ -10,14 +10,15 @@ export const authTimeoutMs = 30_000;
 /**
  * `$connect`. A token in the Authorization header is checked here, so that a wrong one never gets a socket. Without one
  * the socket has half a minute to show it in `connect`.
+ * @param openedAt epoch ms, by API Gateway's clock
  * @returns the HTTP status of the upgrade: 200 or 401
  */
 export async function openSocket(
   gateway: Gateway,
   connectionId: string,
+  openedAt: number,
   token: string | undefined,
 ): Promise<number> {
-  const openedAt = gateway.now();
   const record = { connectionId, openedAt, failures: 0 };
   if (token === undefined) {
     await openConnection(gateway.table, record);

@@ -93,6 +93,7 @@ export const methodParams = {
   "workspace.read": v.object({ path: pathField, agentId }),
   "workspace.write": v.object({ path: pathField, content: v.string(), agentId }),
   "workspace.delete": v.object({ path: pathField, agentId }),
+  "agent.init": v.optional(v.object({ agentId }), {}),
   "payload.upload": v.object({ bytes: count(1, Number.MAX_SAFE_INTEGER) }),
   "token.create": v.object({
     name: v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(64)),

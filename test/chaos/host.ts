@@ -101,6 +101,7 @@ export function startChaosHost(options: ChaosHostOptions): ChaosHost {
     const pool = poolOf(name);
     process.busy = false;
     if (process.killed) return;
+    // One that was started for this event alone is in a pool of its own.
     if (!pool.living.has(process)) {
       process.instance.stop();
       return;

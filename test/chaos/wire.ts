@@ -54,7 +54,8 @@ export async function startWire(
     if (calm) return;
     const order = draw.chance(0.5) ? [near, far] : [far, near];
     const noticedAfterMs = draw.chance(0.5) ? 0 : draw.between(0, 5000);
-    later(draw.between(5_000, 400_000), () => {
+    // Some are cut while the peer still introduces itself.
+    later(draw.chance(0.2) ? draw.between(0, 3000) : draw.between(5_000, 400_000), () => {
       if (calm || near.destroyed) return;
       cuts += 1;
       cut(order[0] as Socket, order[1] as Socket, (work) => later(noticedAfterMs, work));

@@ -1,5 +1,6 @@
 import { normalizeAgentId } from "../../../shared/session/key.ts";
 import { defaultAgentId } from "../../../shared/session/routing.ts";
+import { writeTemplates } from "../../../shared/workspace/templates.ts";
 import type { Gateway, MethodTable } from "../gateway.ts";
 
 /** The agent that params name, else the default one. */
@@ -13,7 +14,7 @@ export async function agentOf(
 
 export const workspaceMethods: Pick<
   MethodTable,
-  "workspace.list" | "workspace.read" | "workspace.write" | "workspace.delete"
+  "workspace.list" | "workspace.read" | "workspace.write" | "workspace.delete" | "agent.init"
 > = {
   "workspace.list": {
     modes: ["client"],
@@ -34,5 +35,12 @@ export const workspaceMethods: Pick<
     modes: ["client"],
     handle: async (gateway, { path, agentId }) =>
       gateway.workspace.delete(await agentOf(gateway, agentId), path),
+  },
+  "agent.init": {
+    modes: ["client"],
+    async handle(gateway, params) {
+      const agentId = await agentOf(gateway, params.agentId);
+      return { agentId, written: await writeTemplates(gateway.bucket, agentId) };
+    },
   },
 };
