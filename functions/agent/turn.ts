@@ -204,13 +204,16 @@ async function commitCalls(
     pendingCount: Object.keys(pending).length,
     deadline: agent.now() + turn.configuration.timeouts.toolMs,
   };
-  const scheduled = waiting.pendingCount > 0 ? scheduleTimeout(agent, hold.sessionKey, waiting) : undefined;
   await commitMessage(agent, hold, reply, [...size, set("run", waiting as unknown as ItemValue)]);
-  await scheduled;
-  const announced = announce(agent, hold, run.runId, textOf(reply) === "" ? "calls" : "partial", reply);
+  // Not before the commit: a timeout that came ahead of it would find nothing to end, and there is no second one.
+  const beside = Promise.all([
+    waiting.pendingCount > 0 ? scheduleTimeout(agent, hold.sessionKey, waiting) : undefined,
+    announce(agent, hold, run.runId, textOf(reply) === "" ? "calls" : "partial", reply),
+  ]);
+  beside.catch(() => {});
   await carryOut(agent, hold, turn, waiting, planned);
+  await beside;
   hold.carriedOut = stepName(waiting);
-  await announced;
 }
 
 /** Commits the answer. It is delivered as a step of its own, so that a crash in between does not lose it. */

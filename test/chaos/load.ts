@@ -8,8 +8,9 @@ import { sweepOften, untilQuiet } from "./settle.ts";
 import { judge, type Verdict } from "./verdict.ts";
 import { startWorld, type World } from "./world.ts";
 
-/** Sessions at work at the same time, and messages of one. */
-const concurrentSessions = 16;
+/** Sessions at work at the same time: more for more kills, so that waits for leases overlap. */
+const concurrentSessions = (kills: number) => Math.max(2, Math.min(16, Math.ceil(kills / 8)));
+/** Messages of a session. */
 const messagesPerSession = [3, 4, 5, 6] as const;
 
 /** Agents wait for providers, so more of them fit on a machine. */
@@ -63,7 +64,7 @@ export async function runLoad(setting: Setting, kills: number): Promise<ChaosRes
   }, 60_000);
   let kept = true;
   try {
-    await sendUntil(world, setting, () => faults.counts.kills >= kills);
+    await sendUntil(world, setting, concurrentSessions(kills), () => faults.counts.kills >= kills);
     faults.stop();
     for (const wire of world.wires) wire.calm();
     await untilQuiet(world, settleMs);
@@ -93,12 +94,17 @@ export async function judgeWorld(world: World, planOf: (tag: string) => MessageP
   return verdict;
 }
 
-async function sendUntil(world: World, { seed, deadline }: Setting, enough: () => boolean): Promise<void> {
+async function sendUntil(
+  world: World,
+  { seed, deadline }: Setting,
+  concurrent: number,
+  enough: () => boolean,
+): Promise<void> {
   let next = 0;
   const slot = async () => {
     while (!enough()) await sendSession(world, seed, next++);
   };
-  const work = Promise.all(Array.from({ length: concurrentSessions }, slot));
+  const work = Promise.all(Array.from({ length: concurrent }, slot));
   await within(
     work,
     deadline,

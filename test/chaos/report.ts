@@ -18,12 +18,24 @@ export function report(
   { seed, clock, say }: Setting,
   { verdict, counts, logFile }: ChaosResult,
 ): number {
-  const { findings, sessions, sent, answered } = verdict;
+  const { findings, sessions, sent, answered, unheard, misreported } = verdict;
   const kinds = Object.keys(findings) as (keyof Findings)[];
   for (const kind of kinds) for (const found of findings[kind].slice(0, mostShown)) say(`${kind}: ${found}`);
+  for (const one of misreported.slice(0, mostShown)) say(`misreported: ${one}`);
   const bad = Object.fromEntries(kinds.map((kind) => [kind, findings[kind].length]));
   const { kills, ...faults } = counts;
-  const result = { kills, sessions, sent, answered, ...bad, seed, speed: clock.speed, faults };
+  const result = {
+    kills,
+    sessions,
+    sent,
+    answered,
+    ...bad,
+    seed,
+    speed: clock.speed,
+    unheard,
+    misreported: misreported.length,
+    faults,
+  };
   if (logFile) say(`what the functions logged: ${logFile}`);
   const lines = Object.entries(result).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
   process.stdout.write(json ? `${JSON.stringify(result)}\n` : `${lines.join("\n")}\n`);

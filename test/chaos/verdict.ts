@@ -26,6 +26,10 @@ export interface Verdict {
   sent: number;
   accepted: number;
   answered: number;
+  /** Messages whose end reached no client as an event: those with an answer show it in `session.preview`. */
+  unheard: number;
+  /** Messages that have an answer, and whose client told its user that they had failed. */
+  misreported: string[];
   findings: Findings;
 }
 
@@ -53,6 +57,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
   const sessions = evidence.journal.sessions();
   let accepted = 0;
   let answered = 0;
+  const misreported: string[] = [];
   const called = new Set<string>();
   for (const sessionKey of sessions) {
     const state = toState((await evidence.table.get(metaKey(sessionKey))) as Item);
@@ -65,7 +70,13 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
     const taken = evidence.journal.of(sessionKey).accepted.flatMap(({ text }) => tagOf(text) ?? []);
     checkOrder(findings, sessionKey, transcript, taken);
     accepted += taken.length;
-    for (const tag of taken) if (checkAnswer(findings, evidence, transcript, tag)) answered += 1;
+    for (const tag of taken) {
+      const { right, hasAnswer } = checkAnswer(findings, evidence, transcript, tag);
+      answered += right ? 1 : 0;
+      const { outcome = "answered" } = evidence.records.get(tag) ?? {};
+      if (hasAnswer && outcome !== "answered")
+        misreported.push(`#${tag} has an answer, its client said: ${outcome}`);
+    }
   }
   const taken = new Set(sessions.flatMap((key) => evidence.journal.of(key).accepted.map(({ id }) => id)));
   for (const [tag, { acknowledged, runId }] of evidence.records) {
@@ -78,7 +89,10 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
   for (const id of evidence.carriedOut.filter((one, i, all) => all.indexOf(one) !== i)) {
     findings.duplicated.push(`the call ${id} was carried out twice`);
   }
-  return { sessions: sessions.length, sent: evidence.records.size, accepted, answered, findings };
+  const records = [...evidence.records.values()];
+  const unheard = records.filter(({ finals, errors }) => finals.length + errors.length === 0).length;
+  const sent = records.length;
+  return { sessions: sessions.length, sent, accepted, answered, unheard, misreported, findings };
 }
 
 async function readStored(table: Evidence["table"], state: SessionState): Promise<Stored[]> {
@@ -160,13 +174,13 @@ function checkOrder(
     reordered.push(`${sessionKey}: taken as ${expected}, done as ${inTranscript}`);
 }
 
-/** @returns whether the message has its one answer: the text, or the error where the provider fails by plan */
+/** `right`: the message has its one end, the answer, or the error where the provider fails by plan. */
 function checkAnswer(
   { lost, duplicated }: Findings,
   { records, planOf }: Evidence,
   transcript: readonly Message[],
   tag: string,
-): boolean {
+): { right: boolean; hasAnswer: boolean } {
   const before = lost.length + duplicated.length;
   const asked = transcript.filter((message) => message.role === "user" && tagOf(textOf(message)) === tag);
   if (asked.length === 0) lost.push(`#${tag} is not in the transcript`);
@@ -185,5 +199,5 @@ function checkAnswer(
   if (answers.length > 0 && errors.length > 0)
     duplicated.push(`#${tag}: has an answer, and clients were told of an error: ${errors.join()}`);
   if (new Set(finals).size > 1) duplicated.push(`#${tag}: clients were told of different answers`);
-  return lost.length + duplicated.length === before;
+  return { right: lost.length + duplicated.length === before, hasAnswer: answers.length > 0 };
 }

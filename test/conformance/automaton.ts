@@ -54,11 +54,16 @@ export class Automaton {
   private readonly knowing = new Map<string, Node>();
   private readonly kept = new Map<Node, Instance>();
   private readonly mask: (request: Request) => Request;
+  private readonly mayForget: boolean;
   private nodes = 0;
 
-  /** @param mask takes out of a request what nothing depends on, and gives each thing one name */
-  constructor(mask: (request: Request) => Request) {
+  /**
+   * @param mask takes out of a request what nothing depends on, and gives each thing one name
+   * @param mayForget whether processes that say they know the same count as one
+   */
+  constructor(mask: (request: Request) => Request, mayForget: boolean) {
     this.mask = mask;
+    this.mayForget = mayForget;
   }
 
   /** The program before its start. */
@@ -97,7 +102,8 @@ export class Automaton {
       else edge.to = to;
       return to;
     };
-    const all = rest.knowledge === undefined ? undefined : this.knowledgeName(node.program, rest, waiting);
+    const isTold = this.mayForget && rest.knowledge !== undefined;
+    const all = isTold ? this.knowledgeName(node.program, rest, waiting) : undefined;
     const same = all === undefined ? undefined : this.knowing.get(all);
     if (same) return lead(same);
     const learnt: Node = {

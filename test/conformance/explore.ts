@@ -1,3 +1,4 @@
+import { canonicalJson } from "./intern.ts";
 import { Moves } from "./moves.ts";
 import type { Scenario } from "./scenario.ts";
 import { Seen, type World } from "./world.ts";
@@ -14,8 +15,8 @@ export interface Exploration {
   states: number;
   /** Moves from one state to another. */
   transitions: number;
-  /** States in which nobody is at work. */
-  rests: number;
+  /** States in which nothing is left to happen, by what they are. */
+  ends: ReadonlySet<string>;
   /** Runs of the real code from a program's start. */
   runs: number;
   /** False when the bound was met before everything was seen. */
@@ -43,21 +44,25 @@ export async function explore(
   const seen = new Seen();
   seen.add(first);
   const trail: Trail = { before: [-1], by: [-1] };
-  const found = { scenario: scenario.name, states: 0, transitions: 0, rests: 0, runs: 0, complete: false };
+  const found = { scenario: scenario.name, transitions: 0 };
+  const ends = new Set<string>();
   const violations: Violation[] = [];
   let level: World[] = [first];
   let number = 0;
   while (level.length > 0 && seen.size < maxStates && violations.length === 0) {
     const next: World[] = [];
     for (const world of level) {
-      if (!world.crew.isAtWork) found.rests++;
       const following = await moves.from(world);
+      if (world.crew.members.length === 0 && world.outside.schedules.length === 0) ends.add(nameOfEnd(world));
       found.transitions += following.length;
       for (const [i, move] of following.entries()) {
         const isNew = seen.add(move.world);
         const faults = isNew ? [...move.faults, ...moves.faultsOf(move.world)] : move.faults;
         if (faults.length > 0) {
-          violations.push({ faults, schedule: await describePath(moves, first, [...pathTo(number, trail), i]) });
+          violations.push({
+            faults,
+            schedule: await describePath(moves, first, [...pathTo(number, trail), i]),
+          });
           break;
         }
         if (!isNew) continue;
@@ -71,7 +76,13 @@ export async function explore(
     level = next;
   }
   const complete = level.length === 0;
-  return { ...found, complete, states: seen.size, runs: moves.automaton.runs, violations };
+  return { ...found, states: seen.size, ends, runs: moves.automaton.runs, complete, violations };
+}
+
+/** Equal for equal ends of different explorations. */
+function nameOfEnd({ table, outside }: World): string {
+  const { told, calls, clock, crashed } = outside;
+  return canonicalJson([[...table.items.values()], told, calls, clock, crashed]);
 }
 
 function pathTo(number: number, { before, by }: Trail): number[] {

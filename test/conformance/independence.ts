@@ -13,6 +13,7 @@ import type { Member, World } from "./world.ts";
  */
 export function isIndependent(world: World, member: Member, scenario: Scenario): boolean {
   const { waiting } = member.node;
+  if (scenario.unreduced) return false;
   return waiting.length > 0 && waiting.every(({ request }) => meetsNobody(world, member, request, scenario));
 }
 
@@ -49,5 +50,7 @@ function isOfMessages(call: TableCall): boolean {
 function holdsAlone({ table, crew, outside }: World, member: Member): boolean {
   const { session } = table;
   if (outside.left.pauses > 0 || !session?.owner || session.epoch !== member.epoch) return false;
-  return isLeased(session, outside.clock) && crew.members.every((other) => other === member || other.epoch === 0);
+  return (
+    isLeased(session, outside.clock) && crew.members.every((other) => other === member || other.epoch === 0)
+  );
 }

@@ -99,7 +99,8 @@ export function restFaults(
     faults.push(`nothing ends the waiting of run ${run.runId}`);
   }
   const { duePk, dueAt } = session as unknown as { duePk?: string; dueAt?: number };
-  if (duePk !== undefined && Number(dueAt) <= clock) faults.push("a sweep would find something");
+  const isIdle = run === undefined && inbox.length === 0;
+  if (duePk !== undefined && (isIdle || Number(dueAt) <= clock)) faults.push("a sweep would find something");
   return faults;
 }
 

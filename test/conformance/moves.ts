@@ -8,7 +8,15 @@ import { maskRequest } from "./mask.ts";
 import type { Answer, Happening, Program } from "./process.ts";
 import { isAgent, sweeper, toolResult, toolTimeout } from "./programs.ts";
 import type { Scenario } from "./scenario.ts";
-import { type Crew, type Member, type Mishaps, type Outside, Parts, type Schedule, type World } from "./world.ts";
+import {
+  type Crew,
+  type Member,
+  type Mishaps,
+  type Outside,
+  Parts,
+  type Schedule,
+  type World,
+} from "./world.ts";
 
 /** One thing that can happen next. */
 export interface Move {
@@ -43,7 +51,7 @@ const fault = { answerName: "fault", answer: (): Answer => ({ failure: "fault" }
 
 /** What can happen in a world, by the real code's own doing and by the mishaps that are left. */
 export class Moves {
-  readonly automaton = new Automaton(maskRequest);
+  readonly automaton: Automaton;
   private readonly scenario: Scenario;
   private readonly parts = new Parts();
   private readonly effects: Effects;
@@ -53,6 +61,7 @@ export class Moves {
 
   constructor(scenario: Scenario) {
     this.scenario = scenario;
+    this.automaton = new Automaton(maskRequest, !scenario.unreduced);
     this.effects = new Effects(scenario, this.parts, (world, program) => this.begun(world, program));
     const { crashes, failures, pauses } = scenario.mishaps;
     this.countsAnswers = crashes + failures + pauses === 0;
@@ -107,7 +116,8 @@ export class Moves {
       const result = work();
       if (this.unknown.length === 0) return result;
       for (const { node, name, happening, clock } of this.unknown) {
-        if (!this.automaton.known(node, name, clock)) await this.automaton.learn(node, name, happening, clock);
+        if (!this.automaton.known(node, name, clock))
+          await this.automaton.learn(node, name, happening, clock);
       }
     }
   }
@@ -205,7 +215,9 @@ export class Moves {
     const isOver = to.ended !== undefined && to.waiting.length === 0;
     let after = this.exchange(world, member, isOver ? undefined : this.parts.member({ ...next, node: to }));
     const faults = to.news.filter((item) => item.startsWith("fault: "));
-    const said = to.news.filter((item) => item.startsWith("error ") || (this.countsAnswers && item.startsWith("final ")));
+    const said = to.news.filter(
+      (item) => item.startsWith("error ") || (this.countsAnswers && item.startsWith("final ")),
+    );
     if (said.length > 0) after = this.with(after, { told: [...after.outside.told, ...said].sort() });
     if (to.ended === "threw") {
       if (!crashed) faults.push(`${node.program.name} failed: ${to.error}`);
@@ -235,7 +247,13 @@ export class Moves {
    * An event from outside. What a crash makes happen again comes when the first time is over; both at once is for
    * `duplicates`.
    */
-  private arriving(world: World, program: Program, change: Partial<Outside>, what: string, moves: Move[]): void {
+  private arriving(
+    world: World,
+    program: Program,
+    change: Partial<Outside>,
+    what: string,
+    moves: Move[],
+  ): void {
     if (world.crew.members.some(({ node }) => node.program.name === program.name)) return;
     const { left } = world.outside;
     moves.push({ what, world: this.begun(this.with(world, change), program), faults: [] });

@@ -5,6 +5,7 @@ import { holdSession } from "../../functions/agent/run.ts";
 import type { Gateway } from "../../functions/socket/gateway.ts";
 import { acceptResult } from "../../functions/socket/node-calls.ts";
 import { expireTools, sweep, type Timer } from "../../functions/timer/timer.ts";
+import type { Bucket } from "../../shared/aws/bucket.ts";
 import type { TimerEvent } from "../../shared/aws/schedules.ts";
 import type { Item, ItemValue, Table } from "../../shared/aws/table.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
@@ -36,6 +37,7 @@ const peers = createMemoryTable(new Map<string, Item>([[itemName(node), node]]))
 /** Tools time out at once, so that a timeout can come at every moment from the dispatch on. */
 const settings: Configuration = {
   ...defaults,
+  model: { provider: "scripted", id: "scripted", contextWindow: 100_000 },
   timeouts: { ...defaults.timeouts, toolMs: 0 },
   session: { ...defaults.session, defaultResetPolicy: { mode: "manual" } },
 };
@@ -53,7 +55,8 @@ function tableOf({ table }: Surroundings): Table {
 function intakeOf(surroundings: Surroundings) {
   const wake = async () => void (await surroundings.ask({ to: "agent" }));
   const configuration = only<ConfigurationStore>("configuration", { load: async () => settings });
-  return { table: tableOf(surroundings), wake, configuration, now: surroundings.now };
+  const bucket = only<Bucket>("bucket", {});
+  return { table: tableOf(surroundings), bucket, wake, configuration, now: surroundings.now };
 }
 
 /** Sends messages one after the other; the text of each is its id. */
@@ -158,7 +161,7 @@ function watch(surroundings: Surroundings) {
 
 function agentIn(surroundings: Surroundings, asks: boolean): Agent {
   const { ask, report } = surroundings;
-  const table = tableOf(surroundings);
+  const intake = intakeOf(surroundings);
   const post = async (_: string, { payload }: EventFrame) => {
     await ask({ to: "node", callId: String((payload as { callId: string }).callId) });
     return "sent" as const;
@@ -168,13 +171,12 @@ function agentIn(surroundings: Surroundings, asks: boolean): Agent {
     if (event === "chat" && state !== "partial" && state !== "calls") report(`${state} ${runId}`);
   };
   return only<Agent>("agent", {
-    ...intakeOf(surroundings),
-    table,
+    ...intake,
     sockets: { post: post as Agent["sockets"]["post"], close: async () => {} },
     schedules: { once: async (name, _, event) => void (await ask({ to: "scheduler", name, event })) },
     broadcast: { clients: async () => [], send: async (_, event, payload) => told(event, payload) },
     prompts: only<Agent["prompts"]>("prompts", { load: async () => ({ files: {}, skills: [] }) }),
-    history: createHistory({ table, bucket: only<Agent["bucket"]>("bucket", {}) }),
+    history: createHistory(intake),
     callModel: modelIn(surroundings, asks),
   });
 }

@@ -17,6 +17,8 @@ export interface Scenario {
   mishaps: Mishaps;
   /** Stands between the code and the table: leaves a condition out, to show that the check finds it. */
   mutate?: (call: TableCall) => TableCall;
+  /** Tries also what makes no difference: see `independence.ts`, and `forget` of a process. */
+  unreduced?: boolean;
 }
 
 const none: Mishaps = { crashes: 0, failures: 0, pauses: 0, repeats: 0, duplicates: 0, sweeps: 0 };

@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import type { TableCall } from "../support/memory-table.ts";
+import { explore } from "./explore.ts";
+import { mutations } from "./mutations.ts";
+import { agent, sender } from "./programs.ts";
+import { type Scenario, scenario } from "./scenario.ts";
+import { quickScenarios } from "./scenarios.ts";
+
+/** Far above what one exploration takes; a busy machine is not a fault. */
+const patience = 180_000;
+
+const cold = { agent: agent() };
+const used = { ...cold, before: sender("m0") };
+
+describe("every interleaving of agents, senders, tool results and timeouts", () => {
+  it.each(quickScenarios.map((one) => [one.name, one] as const))(
+    "loses, doubles and blocks nothing: %s",
+    async (_, one) => {
+      const { complete, violations, states } = await explore(one);
+      expect(violations).toEqual([]);
+      expect(complete).toBe(true);
+      expect(states).toBeGreaterThan(100);
+    },
+    patience,
+  );
+});
+
+describe("the check", () => {
+  it.each([
+    ["a tool", scenario("", { ...used, senders: [sender("tool1")] })],
+    ["a crash", scenario("", { ...used, senders: [sender("m1", "m2"), sender("m1")] }, { crashes: 1 })],
+    ["a pause", scenario("", { ...used, senders: [sender("m1", "m2")] }, { pauses: 1 })],
+  ])(
+    "leaves out only what makes no difference to how things end: %s",
+    async (_, one) => {
+      const reduced = await explore(one);
+      const whole = await explore({ ...one, unreduced: true });
+      expect(whole.states).toBeGreaterThan(reduced.states);
+      expect([...reduced.ends].sort()).toEqual([...whole.ends].sort());
+      expect(whole.violations).toEqual([]);
+    },
+    patience,
+  );
+
+  const two = { ...used, senders: [sender("m1", "m2")] };
+  const tool = { ...used, senders: [sender("tool1")] };
+  const stopped = { agent: agent(undefined, true), before: sender("m0") };
+  const found: [keyof typeof mutations, Scenario, RegExp][] = [
+    ["the epoch of a commit", scenario("", two, { pauses: 1 }), /wrote the session when/],
+    ["an empty inbox at the idle release", scenario("", two), /nobody comes for 1 waiting/],
+    [
+      "a pending call at the waiting release",
+      scenario("", tool),
+      /nobody comes for 0 waiting and the run tool1/,
+    ],
+    [
+      "the ids accepted before",
+      scenario("", { ...used, senders: [sender("m1"), sender("m1")] }),
+      /more than once/,
+    ],
+    [
+      "no stop at the waiting release",
+      scenario("", { ...stopped, senders: [sender("tool1"), sender("/stop")] }),
+      /nobody comes for 0 waiting and the run tool1/,
+    ],
+    ["the lease of another", scenario("", { ...two, extraAgents: [agent()] }), /had not run out/],
+    ["a holder to renew", scenario("", two, { repeats: 1 }), /./],
+    ["the epoch of a message", scenario("", two, { pauses: 1 }), /by another than its writer|changed|nobody/],
+    ["the entry that is taken out", scenario("", two, { repeats: 1 }), /is lost/],
+  ];
+
+  it.each(found)(
+    "finds out that a write does without its condition: %s",
+    async (name, one, fault) => {
+      const mutate: (call: TableCall) => TableCall = mutations[name];
+      const { violations } = await explore({ ...one, mutate });
+      expect(violations).toHaveLength(1);
+      expect(violations[0]?.faults.join("; ")).toMatch(fault);
+      expect(violations[0]?.schedule.length).toBeGreaterThan(2);
+      expect((await explore(one)).violations).toEqual([]);
+    },
+    patience,
+  );
+});

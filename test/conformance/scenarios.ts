@@ -1,0 +1,69 @@
+import { agent, sender } from "./programs.ts";
+import { type Scenario, scenario } from "./scenario.ts";
+
+/** Two senders, three messages: the second sender repeats what the first has sent. A message "tool…" calls the tool. */
+const withTool = [sender("tool1", "m2"), sender("tool1")];
+const plain = [sender("m1", "m2"), sender("m1")];
+const oneTool = [sender("tool1")];
+const one = [sender("m1")];
+
+const fresh = { agent: agent() };
+/** In a session that was used before, sending is one write. */
+const used = { ...fresh, before: sender("m0") };
+/** An agent whose model takes time, so that a stop can come meanwhile. */
+const thinking = { agent: agent(undefined, true), before: sender("m0") };
+const extra = agent();
+
+/** Gone through whole in every run of the tests. */
+export const quickScenarios: readonly Scenario[] = [
+  scenario("a new session, three extra agents", {
+    ...fresh,
+    senders: plain,
+    extraAgents: [extra, extra, extra],
+  }),
+  scenario("a tool", { ...used, senders: withTool }),
+  scenario("a tool, an extra agent", { ...used, senders: oneTool, extraAgents: [extra] }),
+  scenario("a crash, a new session", { ...fresh, senders: plain, extraAgents: [extra] }, { crashes: 1 }),
+  scenario(
+    "a crash, a tool, an extra agent",
+    { ...used, senders: oneTool, extraAgents: [extra] },
+    { crashes: 1 },
+  ),
+  scenario("two crashes, a tool", { ...used, senders: oneTool }, { crashes: 2 }),
+  scenario("a failing call, a tool", { ...used, senders: oneTool }, { failures: 1 }),
+  scenario("two failing calls", { ...used, senders: plain }, { failures: 2 }),
+  scenario("a pause, two senders", { ...used, senders: plain }, { pauses: 1 }),
+  scenario("a pause, renewals", { ...used, senders: one, extraAgents: [extra], renewals: 1 }, { pauses: 1 }),
+  scenario("a pause, a tool", { ...used, senders: oneTool }, { pauses: 1 }),
+  scenario("two pauses, a crash", { ...used, senders: one, extraAgents: [extra] }, { pauses: 2, crashes: 1 }),
+  scenario("a repeated write, a new session", { ...fresh, senders: plain }, { repeats: 1 }),
+  scenario("a repeated write, a tool", { ...used, senders: oneTool }, { repeats: 1 }),
+  scenario("two repeated deliveries, a tool", { ...used, senders: oneTool }, { duplicates: 2 }),
+  scenario("a sweep at any time, a tool", { ...used, senders: oneTool }, { sweeps: 1 }),
+  scenario("a stop, renewals", { ...thinking, senders: [...one, sender("/stop")], renewals: 1 }),
+  scenario("a stop, a tool", { ...thinking, senders: [...oneTool, sender("/stop")] }),
+  scenario("agents whose time is short", { ...used, senders: plain, extraAgents: [agent(0), agent(1)] }),
+  scenario("an agent whose time is short, a tool", { ...used, senders: oneTool, extraAgents: [agent(1)] }),
+];
+
+/** For a machine that has some minutes. */
+export const deepScenarios: readonly Scenario[] = [
+  ...quickScenarios,
+  scenario("all: three extra agents", { ...used, senders: withTool, extraAgents: [extra, extra, extra] }),
+  scenario("all: a crash", { ...used, senders: withTool, extraAgents: [extra] }, { crashes: 1 }),
+  scenario("all: a pause", { ...used, senders: withTool }, { pauses: 1 }),
+  scenario("all: a failing call", { ...used, senders: withTool }, { failures: 1 }),
+  scenario("all: a repeated write", { ...used, senders: withTool }, { repeats: 1 }),
+  scenario("a pause and a crash, a tool", { ...used, senders: oneTool }, { pauses: 1, crashes: 1 }),
+  scenario("two crashes, two senders", { ...used, senders: withTool }, { crashes: 2 }),
+  scenario(
+    "a stop, a crash, a tool",
+    { ...thinking, senders: [...oneTool, sender("/stop")] },
+    { crashes: 1 },
+  ),
+  scenario(
+    "a stop, a pause",
+    { ...thinking, senders: [...one, sender("/stop")], renewals: 1 },
+    { pauses: 1 },
+  ),
+];
