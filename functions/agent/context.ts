@@ -36,6 +36,8 @@ export async function loadContext(
   const agentId = agentIdOf(sessionKey);
   const now = agent.now();
   const nodesListed = listPeers(agent.table, "node", now);
+  // It is awaited below; a failure before that must not count as unhandled, which ends the process.
+  nodesListed.catch(() => {});
   const configuration = await agent.configuration.load();
   const kind = sessionKind(sessionKey, keyRules(configuration));
   const audience = audienceOf(kind);

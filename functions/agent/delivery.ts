@@ -1,6 +1,6 @@
 import { remove, type Step, set } from "../../shared/aws/expression.ts";
 import type { ItemValue } from "../../shared/aws/table.ts";
-import { log } from "../../shared/log.ts";
+import { log, logError } from "../../shared/log.ts";
 import { type Message, textOf } from "../../shared/protocol/messages.ts";
 import { resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
 import type { Run } from "../../shared/session/state.ts";
@@ -21,15 +21,17 @@ export async function deliverReply(agent: Agent, hold: Hold, run: Run): Promise<
 async function deliverAnswer(agent: Agent, hold: Hold, run: Run): Promise<void> {
   const reply = (await agent.history.load(hold.state)).at(-1);
   if (!reply) return;
-  const told = announce(agent, hold, run.runId, "final", reply);
-  await deliverToChannel(agent, run, run.runId, textOf(reply));
-  await told;
+  await Promise.all([
+    announce(agent, hold, run.runId, "final", reply),
+    deliverToChannel(agent, run, run.runId, textOf(reply)),
+  ]);
 }
 
 async function deliverFailure(agent: Agent, hold: Hold, run: Run, failure: string): Promise<void> {
-  const told = announceError(agent, hold, run.runId, failure);
-  await deliverToChannel(agent, run, `${run.runId}:error`, `Sorry, that failed: ${failure}`);
-  await told;
+  await Promise.all([
+    announceError(agent, hold, run.runId, failure),
+    deliverToChannel(agent, run, `${run.runId}:error`, `Sorry, that failed: ${failure}`),
+  ]);
 }
 
 /** Ends the run that a stop was asked for. Its unanswered calls are repaired when the transcript is next read. */
@@ -75,6 +77,11 @@ async function deliverToChannel(agent: Agent, run: Run, id: string, text: string
   const outcome = await agent.channels.deliver(run.origin, id, text);
   if (!outcome.ok)
     log("channel.undelivered", { runId: run.runId, channel: run.origin.channel, reason: outcome.reason });
+}
+
+/** For what is told on the way: it is news, and no reason for a turn to fail. */
+export function unannounced(hold: Hold, runId: string): (error: unknown) => void {
+  return (error) => logError("announce.failed", error, { sessionKey: hold.sessionKey, runId });
 }
 
 /** Tells all clients what the model said. `calls`, a reply of tool calls alone, is an extension of the protocol. */

@@ -19,7 +19,7 @@ import { beginCompaction } from "./compaction.ts";
 import { loadContext, type TurnContext } from "./context.ts";
 import { planCut } from "./context-fit.ts";
 import { againAfterRefusal, againSmaller, sizeSteps } from "./context-steps.ts";
-import { announce, failRun } from "./delivery.ts";
+import { announce, failRun, unannounced } from "./delivery.ts";
 import type { Hold } from "./hold.ts";
 import {
   announceResults,
@@ -143,7 +143,8 @@ async function continueWithResults(
   messages: readonly Message[],
   collected: CollectedResults,
 ): Promise<void> {
-  const announced = announceResults(agent, hold.sessionKey, run.runId, collected);
+  const told = announceResults(agent, hold.sessionKey, run.runId, collected);
+  const announced = told.catch(unannounced(hold, run.runId));
   await modelStep(agent, hold, collected.run, [...messages, ...collected.messages], collected.commit);
   await announced;
 }
@@ -208,7 +209,9 @@ async function commitCalls(
   // Not before the commit: a timeout that came ahead of it would find nothing to end, and there is no second one.
   const beside = Promise.all([
     waiting.pendingCount > 0 ? scheduleTimeout(agent, hold.sessionKey, waiting) : undefined,
-    announce(agent, hold, run.runId, textOf(reply) === "" ? "calls" : "partial", reply),
+    announce(agent, hold, run.runId, textOf(reply) === "" ? "calls" : "partial", reply).catch(
+      unannounced(hold, run.runId),
+    ),
   ]);
   beside.catch(() => {});
   await carryOut(agent, hold, turn, waiting, planned);

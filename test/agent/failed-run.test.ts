@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Agent } from "../../functions/agent/agent.ts";
 import { holdSession } from "../../functions/agent/run.ts";
 import { createBroadcast } from "../../shared/broadcast.ts";
-import { bindPeer } from "../../shared/registry.ts";
+import { bindPeer, openConnection } from "../../shared/registry.ts";
 import type { InboxEntry } from "../../shared/session/state.ts";
 import { startOpenAiServer } from "../support/openai-server.ts";
 import type { ModelServer } from "../support/scripted-model.ts";
@@ -21,6 +21,7 @@ beforeAll(async () => {
   bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
   const record = { connectionId: "c1", openedAt: Date.now(), failures: 0 };
   const peer = { id: "client", mode: "client", version: "0", platform: "test" } as const;
+  await openConnection(state.table, record);
   await bindPeer(state.table, record, { ...peer, connectionId: "c1", connectedAt: Date.now() });
 });
 afterAll(async () => {

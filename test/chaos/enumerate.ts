@@ -63,9 +63,12 @@ export async function runEnumeration(setting: Setting, every: number): Promise<C
     const verdict = await judgeWorld(world, planOf);
     for (const point of missed) setting.say(`not reached: ${point.moment} ${point.call}`);
     kept =
-      setting.keep || missed.length > 0 || Object.values(verdict.findings).some((found) => found.length > 0);
+      setting.keep ||
+      world.host.crashes().length > 0 ||
+      missed.length > 0 ||
+      Object.values(verdict.findings).some((found) => found.length > 0);
     const counts = { kills: executioner.kills(), points: points.length, missed: missed.length };
-    return { verdict, counts, ...(kept ? { logFile: world.logFile } : {}) };
+    return { verdict, crashes: world.host.crashes(), counts, ...(kept ? { logFile: world.logFile } : {}) };
   } finally {
     endSweeps();
     await world.close(kept);

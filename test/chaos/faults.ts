@@ -29,7 +29,7 @@ const chances = {
   killBefore: 0.02,
   killAfter: 0.02,
   refuse: 0.02,
-  outage: 0.005,
+  outage: 0.01,
   loseAnswer: 0.02,
   delay: 0.04,
   stall: 0.002,

@@ -43,6 +43,8 @@ export interface ChaosHost extends FunctionHost {
   workerOf(accessKeyId: string): Worker | undefined;
   /** Processes of a function that work for a session at this moment. */
   working(functionName: string, sessionKey: string): Worker[];
+  /** Invocations whose process ended by itself, which none should. */
+  crashes(): string[];
 }
 
 interface Pool {
@@ -62,6 +64,7 @@ const accessKeyOf = (functionName: string, number: number) => `CHAOS-${functionN
 export function startChaosHost(options: ChaosHostOptions): ChaosHost {
   const pools = new Map<string, Pool>();
   const processes = new Map<string, Process>();
+  const crashes: string[] = [];
   let started = 0;
   let closed = false;
 
@@ -121,6 +124,9 @@ export function startChaosHost(options: ChaosHostOptions): ChaosHost {
       process.busy = true;
       try {
         return await process.instance.run(event, settings);
+      } catch (error) {
+        if (!closed && isCrash(error)) crashes.push(`${name}, in ${task.occasion}: ${error.message}`);
+        throw error;
       } finally {
         release(name, process);
       }
@@ -130,6 +136,7 @@ export function startChaosHost(options: ChaosHostOptions): ChaosHost {
       [...processes.values()].filter(
         ({ busy, functionName, task }) => busy && functionName === name && task.sessionKey === sessionKey,
       ),
+    crashes: () => crashes,
     async close() {
       closed = true;
       for (const { waiting } of pools.values()) for (const { fail } of waiting.splice(0)) fail(hostClosed());
@@ -178,6 +185,12 @@ function startProcess(
     },
   };
   return made;
+}
+
+/** The process has ended of its own, as by an error that nobody handles; not by a signal. */
+function isCrash(error: unknown): error is FunctionError {
+  if (!(error instanceof FunctionError)) return false;
+  return error.errorType === "Runtime.ExitError" && /exit status/.test(error.message);
 }
 
 function hostClosed(): FunctionError {

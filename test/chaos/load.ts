@@ -69,9 +69,13 @@ export async function runLoad(setting: Setting, kills: number): Promise<ChaosRes
     for (const wire of world.wires) wire.calm();
     await untilQuiet(world, settleMs);
     const verdict = await judgeWorld(world, planOf);
-    kept = setting.keep || Object.values(verdict.findings).some((found) => found.length > 0);
+    kept =
+      setting.keep ||
+      world.host.crashes().length > 0 ||
+      Object.values(verdict.findings).some((found) => found.length > 0);
     return {
       verdict,
+      crashes: world.host.crashes(),
       counts: { ...faults.counts, cuts: cuts() },
       ...(kept ? { logFile: world.logFile } : {}),
     };

@@ -6,6 +6,8 @@ import type { Findings, Verdict } from "./verdict.ts";
 export interface ChaosResult {
   verdict: Verdict;
   counts: { kills: number; [kind: string]: number };
+  /** Invocations whose process ended by itself. */
+  crashes: readonly string[];
   /** Where the functions' logs are, when they are kept. */
   logFile?: string;
 }
@@ -16,11 +18,12 @@ const mostShown = 40;
 export function report(
   { json }: ChaosOptions,
   { seed, clock, say }: Setting,
-  { verdict, counts, logFile }: ChaosResult,
+  { verdict, counts, crashes, logFile }: ChaosResult,
 ): number {
   const { findings, sessions, sent, answered, unheard, misreported } = verdict;
   const kinds = Object.keys(findings) as (keyof Findings)[];
   for (const kind of kinds) for (const found of findings[kind].slice(0, mostShown)) say(`${kind}: ${found}`);
+  for (const one of crashes.slice(0, mostShown)) say(`crash: ${one}`);
   for (const one of misreported.slice(0, mostShown)) say(`misreported: ${one}`);
   const bad = Object.fromEntries(kinds.map((kind) => [kind, findings[kind].length]));
   const { kills, ...faults } = counts;
@@ -39,5 +42,5 @@ export function report(
   if (logFile) say(`what the functions logged: ${logFile}`);
   const lines = Object.entries(result).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
   process.stdout.write(json ? `${JSON.stringify(result)}\n` : `${lines.join("\n")}\n`);
-  return kinds.some((kind) => findings[kind].length > 0) ? 1 : 0;
+  return crashes.length > 0 || kinds.some((kind) => findings[kind].length > 0) ? 1 : 0;
 }
