@@ -23,6 +23,7 @@ export const quickScenarios: readonly Scenario[] = [
   }),
   scenario("a tool", { ...used, senders: withTool }),
   scenario("a tool, an extra agent", { ...used, senders: oneTool, extraAgents: [extra] }),
+  scenario("renewals, a tool", { ...used, senders: oneTool, renewals: 1 }),
   scenario("a crash, a new session", { ...fresh, senders: plain, extraAgents: [extra] }, { crashes: 1 }),
   scenario(
     "a crash, a tool, an extra agent",

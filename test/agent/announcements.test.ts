@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { holdSession } from "../../functions/agent/run.ts";
+import { textOf } from "../../shared/protocol/messages.ts";
+import { startOpenAiServer } from "../support/openai-server.ts";
+import type { ModelServer } from "../support/scripted-model.ts";
+import { type State, startState } from "../support/state.ts";
+import { type Bench, openBench } from "./bench.ts";
+
+const sessionKey = "agent:main:announcements";
+let state: State;
+let model: ModelServer;
+let bench: Bench;
+/** Whether the table refuses to list clients. */
+let down = true;
+beforeAll(async () => {
+  state = await startState();
+  model = await startOpenAiServer((_request, index) => {
+    if (index === 0) return { toolCalls: [{ name: "gsv__ReadFile", arguments: { path: "notes.md" } }] };
+    down = false;
+    return { text: "the answer" };
+  });
+  bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
+});
+afterAll(async () => {
+  await state?.close();
+  await model?.close();
+});
+
+it("goes on with a turn whose steps cannot be announced, and leaves no failure unhandled", async () => {
+  const agent = bench.agent();
+  const clients = async () => {
+    if (down) throw new Error("throttled");
+    return agent.broadcast.clients();
+  };
+  const entry = { id: "run", at: 1, origin: { kind: "client" }, kind: "message", text: "hello" } as const;
+  await bench.submit(sessionKey, entry);
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  await holdSession({ ...agent, broadcast: { ...agent.broadcast, clients } }, sessionKey, () => 900_000);
+  process.off("unhandledRejection", note);
+  expect(unhandled).toEqual([]);
+  expect(textOf((await bench.live(sessionKey)).at(-1)!)).toBe("the answer");
+});
