@@ -31,6 +31,7 @@ const chances = {
   refuse: 0.02,
   outage: 0.01,
   loseAnswer: 0.02,
+  loseEveryAnswer: 0.005,
   delay: 0.04,
   stall: 0.002,
 };
@@ -89,7 +90,7 @@ export function openFaults(seed: number, kills: number): Faults {
     const draw = drawFor(seed, "call", name, numberOf(name));
     const kind = (Object.keys(chances) as (keyof typeof chances)[]).find((one) => draw.chance(chances[one]));
     const fate: Fate = { kind: kind ?? "none", ms: draw.between(0, 6000) };
-    fates.set(call.invocationId, fate);
+    if (call.invocationId !== "") fates.set(call.invocationId, fate);
     return fate;
   };
   const refuse = (call: SeenCall): RawResponse =>
@@ -132,7 +133,10 @@ export function openFaults(seed: number, kills: number): Faults {
         kill(worker);
         return "drop";
       }
-      if (fate.kind === "loseAnswer" && attempt === 1) {
+      const isLost =
+        (fate.kind === "loseAnswer" && attempt === 1) ||
+        (fate.kind === "loseEveryAnswer" && (attempt > 1 || mayInterrupt(worker, sessionKey)));
+      if (isLost) {
         counts.lostAnswers += 1;
         return fate.ms < 3000 ? "drop" : refuse(call);
       }

@@ -26,7 +26,7 @@ export function report(
   for (const one of crashes.slice(0, mostShown)) say(`crash: ${one}`);
   for (const one of misreported.slice(0, mostShown)) say(`misreported: ${one}`);
   const bad = Object.fromEntries(kinds.map((kind) => [kind, findings[kind].length]));
-  const { kills, ...faults } = counts;
+  const { kills, ...others } = counts;
   const result = {
     kills,
     sessions,
@@ -35,12 +35,14 @@ export function report(
     ...bad,
     seed,
     speed: clock.speed,
+    crashes: crashes.length,
     unheard,
     misreported: misreported.length,
-    faults,
+    ...others,
   };
   if (logFile) say(`what the functions logged: ${logFile}`);
   const lines = Object.entries(result).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
   process.stdout.write(json ? `${JSON.stringify(result)}\n` : `${lines.join("\n")}\n`);
-  return crashes.length > 0 || kinds.some((kind) => findings[kind].length > 0) ? 1 : 0;
+  // A point that was not reached is one that nothing is known of.
+  return crashes.length > 0 || counts.missed || kinds.some((kind) => findings[kind].length > 0) ? 1 : 0;
 }

@@ -98,22 +98,34 @@ export function isAgent({ name }: Program): boolean {
   return name.startsWith("agent");
 }
 
-/**
- * The agent function.
- * @param steps of the session after which its time is up, and it hands over
- * @param asks whether the model's answer takes time, in which others may act
- */
-export function agent(steps = Number.POSITIVE_INFINITY, asks = false): Program {
+export interface AgentOptions {
+  /** Steps of the session after which its time is up, and it hands over. */
+  steps?: number;
+  /** Whether the model's answer takes time, in which others may act. */
+  isSlow?: boolean;
+  /** Whether the node's connection ends between the prompt and the call. */
+  isNodeGone?: boolean;
+}
+
+/** The agent function. */
+export function agent(options: AgentOptions = {}): Program {
+  const { steps = Number.POSITIVE_INFINITY, isSlow = false, isNodeGone = false } = options;
+  const traits = [
+    ...(options.steps === undefined ? [] : [`with time for ${steps}`]),
+    ...(isSlow ? ["with a slow model"] : []),
+    ...(isNodeGone ? ["whose node is gone"] : []),
+  ];
   return {
-    name: `agent${steps === Number.POSITIVE_INFINITY ? "" : ` with time for ${steps}`}`,
+    name: ["agent", ...traits].join(" "),
     async run(surroundings) {
       let left = steps;
       const watched = watch(surroundings);
       const timeLeft = () => {
-        if (!asks) surroundings.forget([left, watched.knowledge()]);
+        // What a slow agent has seen of a stop is not in its knowledge.
+        if (!isSlow) surroundings.forget([left, watched.knowledge()]);
         return left-- > 0 ? Number.POSITIVE_INFINITY : 0;
       };
-      await holdSession(agentIn(watched.surroundings, asks), sessionKey, timeLeft);
+      await holdSession(agentIn(watched.surroundings, isSlow, isNodeGone), sessionKey, timeLeft);
     },
   };
 }
@@ -159,10 +171,11 @@ function watch(surroundings: Surroundings) {
   return { surroundings: watched, knowledge };
 }
 
-function agentIn(surroundings: Surroundings, asks: boolean): Agent {
+function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolean): Agent {
   const { ask, report } = surroundings;
   const intake = intakeOf(surroundings);
   const post = async (_: string, { payload }: EventFrame) => {
+    if (isNodeGone) return "gone" as const;
     await ask({ to: "node", callId: String((payload as { callId: string }).callId) });
     return "sent" as const;
   };
@@ -177,16 +190,16 @@ function agentIn(surroundings: Surroundings, asks: boolean): Agent {
     broadcast: { clients: async () => [], send: async (_, event, payload) => told(event, payload) },
     prompts: only<Agent["prompts"]>("prompts", { load: async () => ({ files: {}, skills: [] }) }),
     history: createHistory(intake),
-    callModel: modelIn(surroundings, asks),
+    callModel: modelIn(surroundings, isSlow),
   });
 }
 
 /** A model that calls the node's tool once for a message that begins with "tool", and answers each message. */
-function modelIn({ ask, report }: Surroundings, asks: boolean): CallModel {
+function modelIn({ ask, report }: Surroundings, isSlow: boolean): CallModel {
   return async ({ messages, signal }) => {
     const fault = transcriptFault(messages);
     if (fault) report(`fault: the model is shown a transcript in which ${fault}`);
-    if (asks) await ask({ to: "model" });
+    if (isSlow) await ask({ to: "model" });
     if (signal.aborted) return { status: "aborted" };
     return { status: "answered", message: answerTo(messages) };
   };

@@ -11,7 +11,7 @@ const fresh = { agent: agent() };
 /** In a session that was used before, sending is one write. */
 const used = { ...fresh, before: sender("m0") };
 /** An agent whose model takes time, so that a stop can come meanwhile. */
-const thinking = { agent: agent(undefined, true), before: sender("m0") };
+const thinking = { agent: agent({ isSlow: true }), before: sender("m0") };
 const extra = agent();
 
 /** Gone through whole in every run of the tests. */
@@ -43,8 +43,17 @@ export const quickScenarios: readonly Scenario[] = [
   scenario("a sweep at any time, a tool", { ...used, senders: oneTool }, { sweeps: 1 }),
   scenario("a stop, renewals", { ...thinking, senders: [...one, sender("/stop")], renewals: 1 }),
   scenario("a stop, a tool", { ...thinking, senders: [...oneTool, sender("/stop")] }),
-  scenario("agents whose time is short", { ...used, senders: plain, extraAgents: [agent(0), agent(1)] }),
-  scenario("an agent whose time is short, a tool", { ...used, senders: oneTool, extraAgents: [agent(1)] }),
+  scenario("a node that is gone", { ...used, agent: agent({ isNodeGone: true }), senders: withTool }),
+  scenario("agents whose time is short", {
+    ...used,
+    senders: plain,
+    extraAgents: [agent({ steps: 0 }), agent({ steps: 1 })],
+  }),
+  scenario("an agent whose time is short, a tool", {
+    ...used,
+    senders: oneTool,
+    extraAgents: [agent({ steps: 1 })],
+  }),
 ];
 
 /** For a machine that has some minutes. */
