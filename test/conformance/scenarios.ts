@@ -61,10 +61,15 @@ export const deepScenarios: readonly Scenario[] = [
   ...quickScenarios,
   scenario("all: three extra agents", { ...used, senders: withTool, extraAgents: [extra, extra, extra] }),
   scenario("all: a crash", { ...used, senders: withTool, extraAgents: [extra] }, { crashes: 1 }),
-  scenario("all: a pause", { ...used, senders: withTool }, { pauses: 1 }),
+  scenario("a pause, a tool, two messages", { ...used, senders: [sender("tool1", "m2")] }, { pauses: 1 }),
   scenario("all: a failing call", { ...used, senders: withTool }, { failures: 1 }),
   scenario("all: a repeated write", { ...used, senders: withTool }, { repeats: 1 }),
   scenario("a pause and a crash, a tool", { ...used, senders: oneTool }, { pauses: 1, crashes: 1 }),
+  scenario(
+    "a pause and a crash, two messages",
+    { ...used, senders: plain, extraAgents: [extra] },
+    { pauses: 1, crashes: 1 },
+  ),
   scenario("two crashes, two senders", { ...used, senders: withTool }, { crashes: 2 }),
   scenario(
     "a stop, a crash, a tool",
