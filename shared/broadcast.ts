@@ -24,7 +24,7 @@ export function createBroadcast(table: Table, sockets: Sockets, now: () => numbe
       }
       if (outcome === "gone") await dropConnection(table, connectionId);
     } catch (error) {
-      logError("broadcast.failed", error, { connectionId, event: frame.event });
+      logError("broadcast.failed", error, { connectionId, name: frame.event });
     }
   };
   return {

@@ -1,5 +1,9 @@
-/** Fields of a log line. Never content of messages, never a secret. */
-export type LogFields = Record<string, string | number | boolean | undefined>;
+/** Fields of a log line, beside those that every line has. Never content of messages, never a secret. */
+export type LogFields = Record<string, string | number | boolean | undefined> & {
+  time?: never;
+  event?: never;
+  level?: never;
+};
 
 /** Writes one JSON line, named after what happened (`inbox.append`, `run.start`, `tool.dispatch`). */
 export function log(event: string, fields: LogFields = {}): void {

@@ -4,7 +4,7 @@ import type { Gateway } from "../../cli/gateway.ts";
 import type { ChatEvent } from "../../cli/results.ts";
 import { clientParams } from "../support/peer.ts";
 import type { Draw } from "./draw.ts";
-import { type ChaosPeer, watchPeer } from "./peer.ts";
+import { type ChaosPeer, peerTiming, watchPeer } from "./peer.ts";
 import { messageText, tagOf } from "./plan.ts";
 
 /** What clients have sent and heard, by the tag of the message. */
@@ -40,7 +40,12 @@ export interface ChaosClientOptions {
 export async function startChaosClient(options: ChaosClientOptions): Promise<ChaosClient> {
   const { url, token, clientId, records } = options;
   const { client } = clientParams(clientId);
-  const connection = new Connection({ url, token, client: { ...client, mode: "client" } });
+  const connection = new Connection({
+    url,
+    token,
+    client: { ...client, mode: "client" },
+    timing: peerTiming,
+  });
   const peer = watchPeer(connection, "client", clientId);
   connection.onEvent("chat", (payload) => hear(records, payload as ChatEvent));
   const hello = await connection.open();

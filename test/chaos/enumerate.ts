@@ -16,7 +16,7 @@ const shapes: Record<string, Rounds> = {
 };
 
 /** Turns at work at the same time. */
-const concurrentTurns = 4;
+const concurrentTurns = 8;
 /** A point that a turn did not come by is tried with another turn, this often in all. */
 const tries = 3;
 /** When the last turn has its answer, everything has this long to come to rest. Milliseconds. */
@@ -42,7 +42,7 @@ export async function runEnumeration(setting: Setting, every: number): Promise<C
     skewMs: () => 0,
     restless: false,
     isFresh: ({ sessionKey, occasion }) => sessionKey !== "" && !isLookup(occasion),
-    mostProcesses: () => 8,
+    mostProcesses: () => 12,
     clients: 1,
     planOf,
     repeats: () => undefined,

@@ -5,7 +5,7 @@ import { isRecord } from "../../local/json.ts";
 import { decodeCallAddress } from "../../shared/session/calls.ts";
 import { nodeParams } from "../support/peer.ts";
 import { callName } from "./model.ts";
-import { type ChaosPeer, watchPeer } from "./peer.ts";
+import { type ChaosPeer, peerTiming, watchPeer } from "./peer.ts";
 import { type MessagePlan, resultText, tagOf, toolName } from "./plan.ts";
 
 export interface ChaosNode extends ChaosPeer {
@@ -33,6 +33,7 @@ export async function startChaosNode(options: ChaosNodeOptions): Promise<ChaosNo
     client: { ...client, mode: "node" },
     tools,
     nodeRuntime: runtime(nodeRuntime),
+    timing: peerTiming,
   });
   const outbox = new Outbox(connection, () => undefined);
   const log = new CallLog();

@@ -19,7 +19,7 @@ export interface ChaosOptions {
 
 export const usage = `npm run chaos -- [options]
   --json         the result as one line of JSON
-  --kills N      processes to kill at random under load (default 150)
+  --kills N      processes to kill at random under load (default 300)
   --seed S       what the faults are drawn from (default: a new one, which is printed)
   --enumerate    instead: kill before and after every AWS call of a turn, one turn for each
   --every N      of these points only every n-th (default 1)
@@ -51,7 +51,7 @@ function parse(args: string[]) {
     enumerate: { type: "boolean", default: false },
     every: { type: "string", default: "1" },
     keep: { type: "boolean", default: false },
-    kills: { type: "string", default: "150" },
+    kills: { type: "string", default: "300" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     speed: { type: "string" },
     minutes: { type: "string", default: "30" },

@@ -13,6 +13,9 @@ export interface ChaosPeer {
   close(): Promise<void>;
 }
 
+/** As long as a busy machine may keep a socket waiting, which is not dead. Milliseconds. */
+export const peerTiming = { pongTimeoutMs: 40_000 };
+
 export function watchPeer(connection: Connection, mode: Mode, id: string): ChaosPeer {
   const ends: string[] = [];
   connection.onState((state) => {
