@@ -9,6 +9,8 @@ export interface JsonFile<T> {
    * as a whole, so a crash leaves the old or the new.
    */
   save(): Promise<void>;
+  /** Resolves when nothing is being written any more. Never rejects. */
+  settled(): Promise<void>;
 }
 
 /**
@@ -40,6 +42,7 @@ export async function openJsonFile<T extends object>(
       running = saved.catch(() => undefined);
       return saved;
     },
+    settled: () => running,
   };
 }
 

@@ -63,9 +63,10 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     port: options.port,
     onError: options.onError,
   });
-  const close = () => {
+  const close = async () => {
     schedules.stop();
-    return endpoint.close();
+    await endpoint.close();
+    await file.settled();
   };
   return { ...endpoint, schedules, close };
 }

@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
+import { until } from "../support/until.ts";
 import { connectionBench, refusalOf } from "./connection-bench.ts";
 import type { TestGateway } from "./test-gateway.ts";
-import { until } from "./test-gateway.ts";
 
 const { gatewayFor, connectionTo } = connectionBench();
 

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ConnectionOptions } from "../../cli/connection.ts";
 import { maxFrameBytes, maxPayloadBytes } from "../../shared/protocol/frames.ts";
+import { until } from "../support/until.ts";
 import { connectionBench, refusalOf } from "./connection-bench.ts";
 import { type StorageServer, startStorage } from "./storage-server.ts";
-import { type Answer, hello, type ReceivedRequest, until } from "./test-gateway.ts";
+import { type Answer, hello, type ReceivedRequest } from "./test-gateway.ts";
 
 const { gatewayFor, connectionTo } = connectionBench();
 const large = "x".repeat(200_000);

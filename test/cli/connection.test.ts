@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { backoffDelay } from "../../cli/connection/backoff.ts";
 import { RequestError } from "../../cli/connection.ts";
+import { until } from "../support/until.ts";
 import { connectionBench, refusalOf } from "./connection-bench.ts";
-import { hello, until } from "./test-gateway.ts";
+import { hello } from "./test-gateway.ts";
 
 const { gatewayFor, connectionTo } = connectionBench();
 

@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type RunningNode, startNode } from "../../cli/node/runtime.ts";
+import { until } from "../support/until.ts";
 import { withEmptyHome } from "./processes.ts";
 import { type StorageServer, startStorage } from "./storage-server.ts";
-import { hello, startTestGateway, type TestGateway, until } from "./test-gateway.ts";
+import { hello, startTestGateway, type TestGateway } from "./test-gateway.ts";
 
 withEmptyHome();
 

@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { NodeOptions, RunningNode } from "../../cli/node/runtime.ts";
 import { startNode } from "../../cli/node/runtime.ts";
+import { until } from "../support/until.ts";
 import { processesNamed, uniqueSleep, withEmptyHome } from "./processes.ts";
 import type { TestGateway } from "./test-gateway.ts";
-import { startTestGateway, until } from "./test-gateway.ts";
+import { startTestGateway } from "./test-gateway.ts";
 
 withEmptyHome();
 

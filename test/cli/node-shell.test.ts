@@ -1,8 +1,8 @@
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { until } from "../support/until.ts";
 import { processesNamed, uniqueSleep } from "./processes.ts";
-import { until } from "./test-gateway.ts";
 import { toolBench } from "./tool-bench.ts";
 
 const bench = toolBench();

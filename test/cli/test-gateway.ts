@@ -88,14 +88,3 @@ function accept(gateway: TestGateway, ws: WebSocket): void {
     ws.send(JSON.stringify({ type: "res", id: request.id, ok: "payload" in answer, ...answer }));
   });
 }
-
-/** Polls until `look` returns something other than undefined or false. */
-export async function until<T>(look: () => T | undefined | false, what: string): Promise<T> {
-  const deadline = Date.now() + 15_000;
-  for (;;) {
-    const seen = look();
-    if (seen !== undefined && seen !== false) return seen;
-    if (Date.now() > deadline) throw new Error(`waited too long: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

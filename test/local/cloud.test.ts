@@ -12,7 +12,7 @@ import { type Cloud, type CloudOptions, startCloud } from "../../local/cloud.ts"
 import type { FunctionHost } from "../../local/host.ts";
 import { startInProcessHost } from "../../local/in-process-host.ts";
 import { startProcessHost } from "../../local/process-host.ts";
-import { until } from "./support.ts";
+import { until } from "../support/until.ts";
 
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
 const processes: CloudOptions["host"] = (env, log) =>

@@ -13,7 +13,8 @@ import type { AccessRequest } from "../../local/access.ts";
 import type { Endpoint } from "../../local/http-endpoint.ts";
 import { startWebSocketApi } from "../../local/websocket-api.ts";
 import type { WebSocketEvent } from "../../local/websocket-events.ts";
-import { clientConfig, until } from "./support.ts";
+import { until } from "../support/until.ts";
+import { clientConfig } from "./support.ts";
 
 let api: Endpoint;
 let client: ApiGatewayManagementApiClient;

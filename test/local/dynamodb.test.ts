@@ -19,7 +19,8 @@ import type { AccessRequest } from "../../local/access.ts";
 import { startDynamoDB } from "../../local/dynamodb.ts";
 import { StoreLockedError } from "../../local/dynamodb-store.ts";
 import type { Endpoint } from "../../local/http-endpoint.ts";
-import { clientConfig, until } from "./support.ts";
+import { until } from "../support/until.ts";
+import { clientConfig } from "./support.ts";
 
 const TableName = "gsv-test";
 let dir: string;

@@ -9,7 +9,8 @@ import {
 import { FunctionError, type FunctionHost } from "../../local/host.ts";
 import type { Endpoint } from "../../local/http-endpoint.ts";
 import { startLambda } from "../../local/lambda.ts";
-import { clientConfig, until } from "./support.ts";
+import { until } from "../support/until.ts";
+import { clientConfig } from "./support.ts";
 
 let lambda: Endpoint;
 let client: LambdaClient;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type ProcessHost, startProcessHost } from "../../local/process-host.ts";
-import { until } from "./support.ts";
+import { until } from "../support/until.ts";
 
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
 const functions = {

@@ -11,8 +11,8 @@ import { PortInUseError } from "../../local/http-endpoint.ts";
 import { commitObject, openObject, openStore, removeObject } from "../../local/s3/objects.ts";
 import { startS3 } from "../../local/s3/server.ts";
 import { stage } from "../../local/s3/staging.ts";
+import { until } from "../support/until.ts";
 import { Bucket, failure, rawRequest, S3Fixture, signed } from "./s3-fixture.ts";
-import { until } from "./support.ts";
 
 const program = fileURLToPath(new URL("fixtures/s3-process.ts", import.meta.url));
 let s3: S3Fixture;

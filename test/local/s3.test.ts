@@ -19,8 +19,9 @@ import {
   S3Client,
 } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../support/until.ts";
 import { Bucket, failure, S3Fixture, signed } from "./s3-fixture.ts";
-import { clientConfig, until } from "./support.ts";
+import { clientConfig } from "./support.ts";
 
 const s3 = new S3Fixture();
 beforeAll(() => s3.start());

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -16,7 +16,8 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AccessRequest } from "../../local/access.ts";
 import { type Scheduler, type SchedulerOptions, startScheduler } from "../../local/scheduler.ts";
-import { clientConfig, until } from "./support.ts";
+import { until } from "../support/until.ts";
+import { clientConfig } from "./support.ts";
 
 const minute = 60_000;
 let dir: string;
@@ -203,6 +204,17 @@ describe("EventBridge Scheduler", () => {
     await start();
     await until(() => fired.length === 1);
     expect(fired).toEqual([["timer", { schedule: "interrupted" }]]);
+  });
+
+  it("writes nothing more once it is closed", async () => {
+    for (let round = 0; round < 20; round++) {
+      await scheduler.close();
+      await start({ acceleration: 60_000 });
+      await create(`often-${round}`, "rate(1 minute)");
+      await until(() => fired.length > round);
+      await scheduler.close();
+      expect(await readdir(dir)).toEqual(["scheduler.json"]);
+    }
   });
 
   it("asks for access to the schedule and to pass its role", async () => {

@@ -4,7 +4,7 @@ import { WebSocket } from "ws";
 import type { Endpoint } from "../../local/http-endpoint.ts";
 import { startWebSocketApi, type WebSocketApiOptions } from "../../local/websocket-api.ts";
 import type { WebSocketEvent } from "../../local/websocket-events.ts";
-import { until } from "./support.ts";
+import { until } from "../support/until.ts";
 
 type Answer = (event: WebSocketEvent) => unknown;
 

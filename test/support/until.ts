@@ -1,7 +1,16 @@
-/** Waits until the condition holds, looking every few milliseconds; fails with `what` after `deadline` ms. */
-export async function until(condition: () => boolean, what: string, deadline = 10_000): Promise<void> {
-  const end = Date.now() + deadline;
-  while (!condition()) {
+/**
+ * Looks every few milliseconds until there is something to see, and returns it.
+ * @throws Error with `what` after `deadlineMs`
+ */
+export async function until<T>(
+  look: () => T | Promise<T>,
+  what = "the condition holds",
+  deadlineMs = 15_000,
+): Promise<Exclude<T, undefined | false>> {
+  const end = Date.now() + deadlineMs;
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined && seen !== false) return seen as Exclude<T, undefined | false>;
     if (Date.now() > end) throw new Error(`timed out waiting until ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
