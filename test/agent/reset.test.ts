@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { holdSession } from "../../functions/agent/run.ts";
+import { storeMedia } from "../../shared/session/media.ts";
 import { maxPreviousIds, type SessionState } from "../../shared/session/state.ts";
 import { isReading } from "../support/model-window.ts";
 import { conversation, message, nextDay, ResetBench, reset } from "./reset-bench.ts";
@@ -156,6 +157,16 @@ describe("a reset by hand", () => {
     await resets.invoke(nextDay);
     expect(resets.responses()).toContainEqual(expect.objectContaining({ mediaDeleted: 2 }));
     expect(await resets.keysUnder(`media/${resets.key}/`)).toEqual([media.r2Key]);
+  });
+
+  it("leaves the media of a session whose key begins with this one's", async () => {
+    await resets.seed();
+    const media = { type: "document", mimeType: "application/pdf", body: Buffer.from("hers") } as const;
+    const target = { sessionKey: `${resets.key}2`, now: nextDay };
+    const { r2Key } = await storeMedia(resets.state.bucket, target, media);
+    await resets.submit(reset("method", nextDay));
+    await resets.invoke(nextDay);
+    expect(await resets.keysUnder(`media/${resets.key}`)).toEqual([r2Key]);
   });
 
   it("cannot delete what belongs to the next conversation when its process has lost the session", async () => {
