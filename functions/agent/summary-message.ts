@@ -1,13 +1,11 @@
 import { type Message, textOf, type UserMessage } from "../../shared/protocol/messages.ts";
+import { readSummaryHeader, summaryHeader } from "../../shared/session/summary-message.ts";
 import { shorten } from "./compaction-prompts.ts";
 
 /** Bounds of a summary's length, in characters: an item of the table holds the longest, the shortest says something. */
 export const summarySize = { most: 40_000, least: 100 };
 
 const requestHeader = "The request that is being worked on, in the user's words:";
-
-const header = (count: number) => `[Summary of the earlier conversation: ${count} messages, archived]`;
-const headerPattern = /^\[Summary of the earlier conversation: (\d+) messages, archived\]\n\n/;
 
 /** What stands for the messages that a compaction took out of a conversation. */
 export interface EarlierConversation {
@@ -23,7 +21,7 @@ export interface EarlierConversation {
  * @param most characters; longer texts are shortened, the request to a third at most
  */
 export function writeSummary({ count, text, request }: EarlierConversation, most: number): string {
-  const start = `${header(count)}\n\n`;
+  const start = summaryHeader(count);
   let end = "";
   if (request !== undefined) end = `\n\n${requestHeader}\n${shorten(request, Math.floor(most / 3))}`;
   // Where there is hardly any room, the summary itself is what counts.
@@ -35,13 +33,10 @@ export function writeSummary({ count, text, request }: EarlierConversation, most
 
 /** Reads what `writeSummary` has written; undefined for any other message. */
 export function readSummaryMessage(message: Message | undefined): EarlierConversation | undefined {
-  if (message?.role !== "user") return undefined;
-  const content = textOf(message);
-  const start = headerPattern.exec(content);
-  if (!start) return undefined;
-  const body = content.slice(start[0].length);
+  const summary = readSummaryHeader(message);
+  if (!summary) return undefined;
+  const { count, body } = summary;
   const at = body.lastIndexOf(`\n\n${requestHeader}\n`);
-  const count = Number(start[1]);
   if (at < 0) return { count, text: body };
   return { count, text: body.slice(0, at), request: body.slice(at + requestHeader.length + 3) };
 }

@@ -28,6 +28,11 @@ export function partKey(agentId: string, sessionId: string, at: number): string 
   return `${sessionsPrefix(agentId)}${sessionId}-part${at}.jsonl.gz`;
 }
 
+/** When the compaction was that a part's key names; epoch ms. NaN for any other key. */
+export function partTime(key: string): number {
+  return Number(/-part(\d+)\.jsonl\.gz$/.exec(key)?.[1]);
+}
+
 function sessionsPrefix(agentId: string): string {
   return `agents/${agentId}/sessions/`;
 }
@@ -154,14 +159,9 @@ export interface Archives {
 export async function findArchives(bucket: Bucket, agentId: string, sessionId: string): Promise<Archives> {
   if (!/^[\w-]{1,64}$/.test(sessionId)) return { parts: [] };
   const final = archiveKey(agentId, sessionId);
-  const partPrefix = `${sessionsPrefix(agentId)}${sessionId}-part`;
   const { objects } = await bucket.list(`${sessionsPrefix(agentId)}${sessionId}`, "/");
-  const numbered = objects.flatMap(({ key }) => {
-    const [, number] = key.startsWith(partPrefix)
-      ? (/^(\d+)\.jsonl\.gz$/.exec(key.slice(partPrefix.length)) ?? [])
-      : [];
-    return number === undefined ? [] : [{ key, number: Number(number) }];
-  });
-  const parts = numbered.sort((a, b) => a.number - b.number).map(({ key }) => key);
-  return { parts, ...(objects.some(({ key }) => key === final) ? { final } : {}) };
+  const keys = objects.map(({ key }) => key);
+  const isPart = (key: string) => key === partKey(agentId, sessionId, partTime(key));
+  const parts = keys.filter(isPart).sort((a, b) => partTime(a) - partTime(b));
+  return { parts, ...(keys.includes(final) ? { final } : {}) };
 }

@@ -3,12 +3,16 @@ import type { Metadata } from "../aws/metadata.ts";
 import type { Table } from "../aws/table.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { Message } from "../protocol/messages.ts";
-import { findArchives, readArchiveLines } from "./archive.ts";
+import { findArchives, partTime, readArchiveLines } from "./archive.ts";
 import { readSession } from "./sessions.ts";
 import type { SessionState } from "./state.ts";
+import { readSummaryHeader } from "./summary-message.ts";
 import { streamMessages } from "./transcript.ts";
 
-/** A page of everything that was said in a conversation: its parts in order, then its archive, or what is live of it. */
+/**
+ * A page of everything that was said in a conversation, once: its parts in order, then its archive, or what is live of
+ * it. The summaries that compactions put ahead of what followed are left out where the part that they stand for is there.
+ */
 export interface TranscriptPage {
   sessionId: string;
   agentId: string;
@@ -55,8 +59,12 @@ export async function readTranscriptPage(
   request: TranscriptRequest,
 ): Promise<TranscriptPage> {
   const { agentId, sessionId, maxBytes } = request;
-  const { parts, final } = await findArchives(store.bucket, agentId, sessionId);
-  const live = final === undefined ? await findLive(store, request, parts[0]) : undefined;
+  const session = await findLive(store, request);
+  // Listed after the session was read, so that every part is there that the session has let go of.
+  const { parts: listed, final } = await findArchives(store.bucket, agentId, sessionId);
+  const live = final === undefined ? session : undefined;
+  // What the newest part holds is still live until its compaction is committed.
+  const parts = listed.filter((key) => !live || partTime(key) <= (live.compactedAt ?? 0));
   if (parts.length === 0 && !final && !live) {
     const message = `no conversation ${sessionId} of agent ${agentId}; a live one is found by its session key`;
     throw new PeerError(code.notFound, message);
@@ -69,6 +77,9 @@ export async function readTranscriptPage(
         archiveLines(store.bucket, key, fromLine),
   );
   if (live) sources.push((fromLine) => liveLines(store, live, fromLine));
+  const page = await fillPage(sources, start, maxBytes);
+  // It was compacted or reset while it was read: what was live may have been gone before it was reached.
+  if (live && !(await isUnmoved(store.table, live))) return readTranscriptPage(store, request);
   const metadata =
     final !== undefined && request.next === undefined
       ? (await store.bucket.head(final))?.metadata
@@ -79,19 +90,28 @@ export async function readTranscriptPage(
     parts,
     ...(final === undefined ? {} : { archivedTo: final }),
     ...(metadata ? { metadata } : {}),
-    ...(await fillPage(sources, start, maxBytes)),
+    ...page,
   };
+}
+
+async function isUnmoved(table: Table, { sessionKey, sessionId, first }: SessionState): Promise<boolean> {
+  const now = await readSession(table, sessionKey);
+  return now?.sessionId === sessionId && now.first === first;
 }
 
 /** The session whose conversation this still is. Without a key, a part of it tells. */
 async function findLive(
   { table, bucket }: { table: Table; bucket: Bucket },
-  { sessionKey, sessionId }: TranscriptRequest,
-  part: string | undefined,
+  { sessionKey, sessionId, agentId }: TranscriptRequest,
 ): Promise<SessionState | undefined> {
-  const key = sessionKey ?? (part && (await bucket.head(part))?.metadata.sessionKey);
+  const key = sessionKey ?? (await sessionKeyOf(bucket, agentId, sessionId));
   const state = key === undefined ? undefined : await readSession(table, key);
   return state?.sessionId === sessionId ? state : undefined;
+}
+
+async function sessionKeyOf(bucket: Bucket, agentId: string, sessionId: string): Promise<string | undefined> {
+  const [part] = (await findArchives(bucket, agentId, sessionId)).parts;
+  return part === undefined ? undefined : (await bucket.head(part))?.metadata.sessionKey;
 }
 
 async function fillPage(
@@ -105,6 +125,10 @@ async function fillPage(
     if (source < start.source) continue;
     let { line, offset } = source === start.source ? start : { line: 0, offset: 0 };
     for await (const text of linesFrom(line)) {
+      if (source > 0 && line === 0 && isSummary(text)) {
+        line += 1;
+        continue;
+      }
       const place = { parts: start.parts, source, line, offset };
       const bytes = Buffer.byteLength(text) + 1;
       if (offset > 0 || bytes > maxBytes) {
@@ -119,6 +143,10 @@ async function fillPage(
     }
   }
   return { messages };
+}
+
+function isSummary(line: string): boolean {
+  return readSummaryHeader(JSON.parse(line) as Message) !== undefined;
 }
 
 /** A character is three bytes of UTF-8 at most, and a quotation mark two once it is quoted in the page. */

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Table } from "../../shared/aws/table.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
-import { archivePart, archiveSession } from "../../shared/session/archive.ts";
+import { archivePart, archiveSession, partKey } from "../../shared/session/archive.ts";
 import { metaKey, newSession, type SessionState } from "../../shared/session/state.ts";
-import { clearMessages, writeMessages } from "../../shared/session/transcript.ts";
+import { summaryHeader } from "../../shared/session/summary-message.ts";
+import { clearMessages, deleteMessages, writeMessages } from "../../shared/session/transcript.ts";
 import { readTranscriptPage, type TranscriptPage } from "../../shared/session/transcript-page.ts";
 import { type State, startState } from "../support/state.ts";
 
@@ -20,11 +22,21 @@ const say = (from: number, to: number, length = 10): Message[] =>
     timestamp: from + i,
   }));
 
+const summary = (count: number): Message => ({
+  role: "user",
+  content: `${summaryHeader(count)}They counted.`,
+  timestamp: 1,
+});
+
 /** A live session of agent `main`, with parts that were archived before. */
 async function live(messages: Message[], ...parts: Message[][]): Promise<SessionState> {
   const sessionKey = `agent:main:s${++sessions}`;
-  const session = { ...newSession(sessionKey, `id-${sessions}`, 1), head: messages.length };
-  await state.table.put({ ...(session as never as object), ...metaKey(sessionKey) });
+  const session: SessionState = {
+    ...newSession(sessionKey, `id-${sessions}`, 1),
+    head: messages.length,
+    compactedAt: 999 + parts.length,
+  };
+  await put(session);
   await writeMessages(state, { sessionKey, epoch: 1 }, session.sessionId, 1, messages);
   for (const [i, part] of parts.entries()) {
     await archivePart(state.bucket, session, 1000 + i, { count: part.length, stream: part });
@@ -32,11 +44,14 @@ async function live(messages: Message[], ...parts: Message[][]): Promise<Session
   return session;
 }
 
+async function put(session: SessionState): Promise<void> {
+  await state.table.put({ ...(session as never as object), ...metaKey(session.sessionKey) });
+}
+
 async function reset(session: SessionState): Promise<void> {
   await archiveSession(state, session, 5000);
   await clearMessages(state, session.sessionKey, session.sessionId);
-  const fresh = { ...session, sessionId: `${session.sessionId}-next`, head: 0 };
-  await state.table.put({ ...(fresh as never as object), ...metaKey(session.sessionKey) });
+  await put({ ...session, sessionId: `${session.sessionId}-next`, head: 0 });
 }
 
 const page = (session: SessionState, more: object = {}) =>
@@ -112,7 +127,49 @@ describe("a conversation, page by page", () => {
     const session = await live(say(1, 60));
     const { next } = await page(session, { maxBytes: 1000 });
     await archivePart(state.bucket, session, 2000, { count: 30, stream: say(1, 30) });
+    expect((await page(session, { next, maxBytes: 100_000 })).messages.at(-1)).toEqual(say(60, 60)[0]);
+    await put({ ...session, first: 31, compactedAt: 2000 });
     await expect(page(session, { next })).rejects.toMatchObject({ code: 409, retryable: true });
+  });
+
+  it("has no summaries in it, but where the part that one stands for is missing", async () => {
+    const parts = [say(1, 10), [summary(10), ...say(11, 20)]];
+    const session = await live([summary(20), ...say(21, 30)], ...parts);
+    expect((await read(session, 300)).messages).toEqual(say(1, 30));
+    await reset(session);
+    expect((await read(session, 300)).messages).toEqual(say(1, 30));
+    await state.bucket.delete(partKey("main", session.sessionId, 1000));
+    expect((await read(session, 1000)).messages).toEqual([summary(10), ...say(11, 30)]);
+  });
+
+  it("is whole when it is compacted or reset while a page of it is read", async () => {
+    const session = await live(say(1, 60));
+    for (const happens of [
+      async () => {
+        await archivePart(state.bucket, session, 2000, { count: 30, stream: say(1, 30) });
+        const compacted = { ...session, first: 31, compactedAt: 2000 };
+        await put(compacted);
+        await deleteMessages(state, session.sessionKey, session.sessionId, 1, 30);
+      },
+      () => reset({ ...session, first: 31 }),
+    ]) {
+      let left: (() => Promise<void>) | undefined = happens;
+      const table = {
+        ...state.table,
+        query: async (...args: Parameters<Table["query"]>) => {
+          const first = left;
+          left = undefined;
+          await first?.();
+          return state.table.query(...args);
+        },
+      };
+      const request = { agentId: "main", maxBytes: 100_000, sessionKey: session.sessionKey };
+      const whole = await readTranscriptPage(
+        { ...state, table },
+        { ...request, sessionId: session.sessionId },
+      );
+      expect(whole.messages).toEqual(say(1, 60));
+    }
   });
 
   it("is found by a part of it where no session is named", async () => {
