@@ -1,4 +1,5 @@
-import { okFrame } from "../../shared/protocol/frames.ts";
+import { code } from "../../shared/protocol/errors.ts";
+import { errorFrame, okFrame, type ResponseFrame } from "../../shared/protocol/frames.ts";
 import type { InboxEntry } from "../../shared/session/state.ts";
 import type { Agent } from "./agent.ts";
 
@@ -16,11 +17,31 @@ export async function answerEntry(
   command: string,
   response: string,
 ): Promise<void> {
-  const { origin } = entry;
-  if (origin.kind === "channel") {
-    await agent.channels.deliver(origin, entry.id, response);
-  } else if (origin.connectionId && origin.requestId) {
-    const payload = entry.via === "method" ? result : { status: "command", command, response };
-    await agent.sockets.post(origin.connectionId, okFrame(origin.requestId, payload));
-  }
+  const reply = (id: string) =>
+    okFrame(id, entry.via === "method" ? result : { status: "command", command, response });
+  await send(agent, entry, response, reply);
+}
+
+/** As `answerEntry`, for what could not be done now: a method's refusal, which may be tried again, or a command's error. */
+export async function refuseEntry(
+  agent: Pick<Agent, "channels" | "sockets">,
+  entry: AnsweredEntry,
+  command: string,
+  error: string,
+): Promise<void> {
+  const refusal = { code: code.unavailable, message: error, retryable: true };
+  const reply = (id: string) =>
+    entry.via === "method" ? errorFrame(id, refusal) : okFrame(id, { status: "command", command, error });
+  await send(agent, entry, error, reply);
+}
+
+async function send(
+  { channels, sockets }: Pick<Agent, "channels" | "sockets">,
+  { origin, id }: AnsweredEntry,
+  text: string,
+  frame: (requestId: string) => ResponseFrame,
+): Promise<void> {
+  if (origin.kind === "channel") await channels.deliver(origin, id, text);
+  else if (origin.connectionId && origin.requestId)
+    await sockets.post(origin.connectionId, frame(origin.requestId));
 }

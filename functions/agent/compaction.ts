@@ -2,7 +2,7 @@ import { remove, type Step, set } from "../../shared/aws/expression.ts";
 import type { ItemValue } from "../../shared/aws/table.ts";
 import { log, logError } from "../../shared/log.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
-import { archivePart } from "../../shared/session/archive.ts";
+import { archivePart, partKey } from "../../shared/session/archive.ts";
 import {
   type CompactionText,
   putCompactionText,
@@ -10,17 +10,16 @@ import {
 } from "../../shared/session/compaction.ts";
 import { agentIdOf } from "../../shared/session/key.ts";
 import { effectiveModel } from "../../shared/session/model-choice.ts";
-import {
-  type Compaction,
-  type CompactResult,
-  type InboxEntry,
-  messageCount,
-  type SessionState,
-  type TokenCount,
+import type {
+  Compaction,
+  CompactResult,
+  InboxEntry,
+  SessionState,
+  TokenCount,
 } from "../../shared/session/state.ts";
 import { deleteMessages, writeMessages } from "../../shared/session/transcript.ts";
 import type { Agent } from "./agent.ts";
-import { answerEntry } from "./answer.ts";
+import { answerEntry, refuseEntry } from "./answer.ts";
 import { keepTyping } from "./ask-model.ts";
 import { cutByCount } from "./compaction-cut.ts";
 import type { Cut } from "./context-fit.ts";
@@ -81,7 +80,7 @@ export async function compactStep(agent: Agent, hold: Hold, begun: Compaction): 
   const asked = askedBy(hold.state);
   if (asked && begun.result) return answer(agent, hold, asked, begun.result);
   const compacting = { ...begun, attempt: begun.attempt + 1 };
-  if (compacting.attempt > maxAttempts) return giveUp(agent, hold);
+  if (compacting.attempt > maxAttempts) return giveUp(agent, hold, begun);
   await hold.commit([set(["compacting", "attempt"], compacting.attempt)]);
   const { state } = hold;
   const messages = await agent.history.load(state);
@@ -97,7 +96,10 @@ export async function compactStep(agent: Agent, hold: Hold, begun: Compaction): 
   await commitLive(agent, hold, compacting, live, text, archivedTo);
 }
 
-/** Reads what an earlier attempt has written down, or asks the model. Undefined when the run was stopped meanwhile. */
+/**
+ * Reads what an earlier attempt has written down, or asks the model. Undefined when there will be no compaction: the run
+ * was stopped meanwhile, or the provider is down.
+ */
 async function compactionText(
   agent: Agent,
   hold: Hold,
@@ -124,11 +126,11 @@ async function compactionText(
     interrupted,
     silent: attempt > maxModelAttempts,
   }).finally(() => clearInterval(typing));
-  if (outcome.status === "interrupted") {
-    await hold.commit([remove("compacting"), tokensStep(hold, outcome.tokens)]);
-    return undefined;
-  }
-  const { tokens, memories } = outcome;
+  const { tokens } = outcome;
+  if (outcome.status === "interrupted") await hold.commit([remove("compacting"), tokensStep(hold, tokens)]);
+  if (outcome.status === "unreachable") await callOff(agent, hold, outcome.error, tokens);
+  if (outcome.status !== "done") return undefined;
+  const { memories } = outcome;
   const summary = writeSummary({ count: outcome.count, text: outcome.text, request }, mostCharacters);
   return putCompactionText(agent.table, sessionKey, at, { summary, memories, tokens });
 }
@@ -176,14 +178,26 @@ export async function clearArchived(agent: Agent, hold: Hold, from: number): Pro
   await hold.commit([remove("clearFrom")]);
 }
 
-async function giveUp(agent: Agent, hold: Hold): Promise<void> {
-  const { state, sessionKey } = hold;
+/** What it may have archived is still live. */
+async function giveUp(agent: Agent, hold: Hold, { at }: Compaction): Promise<void> {
+  const { sessionKey, sessionId } = hold.state;
   log("compaction.given-up", { sessionKey });
-  const asked = askedBy(state);
-  if (asked)
-    return answer(agent, hold, asked, { ok: true, trimmedMessages: 0, keptMessages: messageCount(state) });
-  await failRun(agent, hold, "LLM error: the conversation is too long, and could not be compacted");
-  await hold.commit([remove("compacting")]);
+  await agent.bucket.delete(partKey(agentIdOf(sessionKey), sessionId, at));
+  const error = "LLM error: the conversation is too long, and could not be compacted";
+  await callOff(agent, hold, error, { input: 0, output: 0, total: 0 });
+}
+
+/** Ends a compaction that changes nothing, and with an error what needed it. */
+async function callOff(agent: Agent, hold: Hold, error: string, tokens: TokenCount): Promise<void> {
+  const steps = [remove("compacting"), tokensStep(hold, tokens)];
+  const asked = askedBy(hold.state);
+  if (!asked) {
+    await failRun(agent, hold, error);
+    await hold.commit(steps);
+    return;
+  }
+  await refuseEntry(agent, asked, "compact", `Nothing was changed. ${error}`).catch(unanswered(hold));
+  await hold.commitEntry(asked, steps);
 }
 
 /** The entry that asked for the compaction in progress; a run compacts without one. */
@@ -204,10 +218,10 @@ function tokensStep({ state }: Hold, added: TokenCount): Step {
 async function answer(agent: Agent, hold: Hold, entry: CompactEntry, result: CompactResult): Promise<void> {
   const { keptMessages, trimmedMessages } = result;
   const response = `Compacted session. Kept ${keptMessages} messages, archived ${trimmedMessages}.`;
-  try {
-    await answerEntry(agent, entry, result, "compact", response);
-  } catch (error) {
-    logError("compaction.unanswered", error, { sessionKey: hold.sessionKey });
-  }
+  await answerEntry(agent, entry, result, "compact", response).catch(unanswered(hold));
   await hold.commitEntry(entry, [remove("compacting")]);
 }
+
+/** Whoever asked may be gone. */
+const unanswered = (hold: Hold) => (error: unknown) =>
+  logError("compaction.unanswered", error, { sessionKey: hold.sessionKey });

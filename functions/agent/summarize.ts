@@ -36,21 +36,26 @@ export interface SummaryRequest {
   silent: boolean;
 }
 
-export interface SummaryOutcome {
-  status: "done" | "interrupted";
-  /** Always something: where the model fails, a note with the number of messages. */
-  text: string;
-  /** Messages that the text stands for, those of a summary at their start included. */
-  count: number;
-  memories?: string;
-  /** What the calls took. */
-  tokens: TokenCount;
-}
+/** `tokens`: what the calls took. */
+export type SummaryOutcome = { tokens: TokenCount } & (
+  | {
+      status: "done";
+      /** Always something: for what the model could not summarize, a note with the number of messages. */
+      text: string;
+      /** Messages that the text stands for, those of a summary at their start included. */
+      count: number;
+      memories?: string;
+    }
+  | { status: "interrupted" }
+  /** The model answers nothing at all, and `error` says why: later it may. */
+  | { status: "unreachable"; error: string }
+);
 
 /**
  * Summarizes messages chunk after chunk, each a quarter of the window, with the summary so far. A chunk that fails is
- * tried again without its messages of more than half a window, for which a note stands. If that fails too, a note says
- * how many messages could not be summarized. Does not throw for what the model does.
+ * tried again without its messages of more than half a window, for which a note stands. If that fails too, while the model
+ * does answer something else, a note says how many messages could not be summarized. Does not throw for what the model
+ * does.
  */
 export async function summarize(
   agent: Pick<Agent, "callModel">,
@@ -79,7 +84,11 @@ export async function summarize(
     left -= chunk.length;
   }
   const total = fresh.length + (earlier?.count ?? 0);
-  if (interrupted.aborted) return { status: "interrupted", text: "", count: total, tokens };
+  // Where only the time was too short for all of it, what was summarized counts.
+  const isDoubtful = left > 0 && !request.silent && !(end.aborted && left < fresh.length);
+  const error = isDoubtful ? await whyUnreachable(agent, request, end) : undefined;
+  if (interrupted.aborted) return { status: "interrupted", tokens };
+  if (error !== undefined) return { status: "unreachable", error, tokens };
   const text = [soFar, left > 0 ? unsummarized(left) : undefined]
     .filter((part) => part !== undefined)
     .join("\n\n");
@@ -88,6 +97,30 @@ export async function summarize(
 
 const unsummarized = (count: number) =>
   `(${count} messages could not be summarized. They are in the archive.)`;
+
+/**
+ * Asks the model for a word, to tell a conversation that it cannot read from a provider that is down. Undefined when it
+ * answers.
+ */
+async function whyUnreachable(
+  agent: Pick<Agent, "callModel">,
+  { state, model, timeoutMs }: SummaryRequest,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const outcome = await agent.callModel({
+    model,
+    maxTokens: 256,
+    systemPrompt: "Answer in one word.",
+    messages: [{ role: "user", content: "Are you there?", timestamp: state.updatedAt }],
+    tools: [],
+    sessionId: state.sessionId,
+    signal,
+    timeoutMs,
+    onText: () => {},
+  });
+  if (outcome.status === "answered") return undefined;
+  return outcome.status === "failed" ? outcome.error : `LLM error: no summary within ${timeoutMs / 1000} s`;
+}
 
 /** Undefined when the model failed. Its tokens are added to `tokens`. */
 async function ask(

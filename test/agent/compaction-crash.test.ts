@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { readSummaryMessage } from "../../functions/agent/summary-message.ts";
 import { type Message, textOf } from "../../shared/protocol/messages.ts";
+import { archivePart } from "../../shared/session/archive.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import { isReading } from "../support/model-window.ts";
 import { until } from "../support/until.ts";
@@ -147,8 +148,11 @@ describe("a compaction whose process dies", () => {
   it("over and over is given up, and the conversation stays as it is", async () => {
     const before = [...turns(20), user("and now?")];
     await bench.seed(bench.key, before, running(6));
+    const state = await bench.state(bench.key);
+    await archivePart(bench.store.bucket, state, state.compacting!.at, { count: 1, stream: before });
     await bench.invoke(bench.key);
     expect(await bench.live(bench.key)).toEqual(before);
+    expect(await bench.parts(bench.key)).toEqual([]);
     expect(await bench.state(bench.key)).not.toHaveProperty("compacting");
     expect(await bench.state(bench.key)).not.toHaveProperty("run");
   });

@@ -267,6 +267,56 @@ describe("a summary that cannot be had", () => {
   });
 });
 
+describe("a provider that is down", () => {
+  const down = { error: { status: 401, message: "the key was revoked" } };
+
+  it("ends the turn with its error, and leaves the conversation as it is for a later one", async () => {
+    bench.reply = () => down;
+    const before = turns(40);
+    await bench.seed(bench.key, before);
+    await bench.submit(bench.key, message("m1", "and now?"));
+    await bench.invoke(bench.key);
+    expect((await bench.live(bench.key)).slice(0, -1)).toEqual(before);
+    expect(await bench.parts(bench.key)).toEqual([]);
+    const after = await bench.state(bench.key);
+    expect(after).not.toHaveProperty("run");
+    expect(after).not.toHaveProperty("compacting");
+    bench.reply = (request) => (isReading(request) ? summaryReply : { text: "the answer" });
+    await bench.submit(bench.key, message("m2", "are you back?"));
+    await bench.invoke(bench.key);
+    const live = await bench.live(bench.key);
+    expect(readSummaryMessage(live[0])!.text).toBe("They counted.");
+    expect(textOf(live.at(-1)!)).toBe("the answer");
+    expect(await bench.said()).toHaveLength(163);
+  });
+
+  it("in the middle of a summary leaves the conversation as it is, too", async () => {
+    let asked = 0;
+    bench.reply = () => (++asked === 1 ? summaryReply : down);
+    await bench.seed(bench.key, turns(40));
+    await bench.submit(bench.key, message("m1", "and now?"));
+    await bench.invoke(bench.key);
+    expect(await bench.live(bench.key)).toHaveLength(161);
+    expect(await bench.parts(bench.key)).toEqual([]);
+  });
+
+  it("makes a request to compact a refusal that may be tried again, and a command's error", async () => {
+    bench.reply = () => down;
+    const before = turns(10);
+    await bench.seed(bench.key, before);
+    await bench.submit(bench.key, compact("c1", 4));
+    await bench.submit(bench.key, compact("c2", 4, "command"));
+    await bench.invoke(bench.key);
+    const error = expect.stringMatching(/^Nothing was changed\. LLM error: .*the key was revoked/);
+    expect(bench.posted.map(({ frame }) => frame)).toMatchObject([
+      { id: "c1", ok: false, error: { code: 503, message: error, retryable: true } },
+      { id: "c2", ok: true, payload: { status: "command", command: "compact", error } },
+    ]);
+    expect(await bench.live(bench.key)).toEqual(before);
+    expect(await bench.state(bench.key)).toMatchObject({ inbox: [] });
+  });
+});
+
 describe("a provider that refuses a conversation as too long", () => {
   /** A server with a smaller window than is known of it. */
   const guessed = 32_000;
