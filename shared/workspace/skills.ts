@@ -1,6 +1,5 @@
 import type { Bucket } from "../aws/bucket.ts";
 import { type CachedReader, createCachedReader } from "./cached-reader.ts";
-import { parseSkill } from "./frontmatter.ts";
 import { workspacePrefix } from "./paths.ts";
 import type { ListedSkill } from "./skills-section.ts";
 
@@ -49,6 +48,8 @@ async function listUnder(bucket: Bucket, reader: CachedReader, prefix: string): 
       if (!directory || file !== "SKILL.md" || deeper.length > 0) return [];
       const source = await reader.readListed(key, etag);
       if (source === undefined) return []; // Deleted since it was listed.
+      // Loaded where there is a skill: a cold start without one does not wait for a YAML parser.
+      const { parseSkill } = await import("./frontmatter.ts");
       const { name = directory, description, homepage, always, requires, fault } = parseSkill(source);
       const readPath = `skills/${directory}/SKILL.md`;
       return [{ name, description, location: key, readPath, always, directory, homepage, requires, fault }];

@@ -82,7 +82,7 @@ describe("a SKILL.md", () => {
 
   it("says what is wrong with its frontmatter, and keeps its body", () => {
     for (const [frontmatter, reason] of [
-      ["name: [", /^frontmatter: expected/],
+      ["name: [", /^frontmatter: .* at line 1, column 8$/],
       ["- a\n- b", /key: value/],
       ["metadata: 5", /metadata: expected a mapping/],
       ["metadata: { gsv: [1] }", /metadata.gsv: expected a mapping/],
