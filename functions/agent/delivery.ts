@@ -10,6 +10,9 @@ import type { Hold } from "./hold.ts";
 /** Longest error that is kept and shown, in characters: a provider may answer with a whole page. */
 const maxFailureLength = 2000;
 
+/** Longest error that the user of a channel is told, in UTF-16 units. */
+const maxNoteLength = 300;
+
 /** Delivers the committed answer, or error, to clients and to where the message came from, and ends the run. */
 export async function deliverReply(agent: Agent, hold: Hold, run: Run): Promise<boolean> {
   if (run.failure === undefined) await deliverAnswer(agent, hold, run);
@@ -30,8 +33,15 @@ async function deliverAnswer(agent: Agent, hold: Hold, run: Run): Promise<void> 
 async function deliverFailure(agent: Agent, hold: Hold, run: Run, failure: string): Promise<void> {
   await Promise.all([
     announceError(agent, hold, run.runId, failure),
-    deliverToChannel(agent, run, `${run.runId}:error`, `Sorry, that failed: ${failure}`),
+    deliverToChannel(agent, run, `${run.runId}:error`, failureNote(failure)),
   ]);
+}
+
+/** What the user of a channel is told: one line, whatever a provider's error looks like. */
+function failureNote(failure: string): string {
+  const line = failure.replace(/(?:\s|\\[nrt])+/g, " ").trim();
+  const short = line.length > maxNoteLength ? `${line.slice(0, maxNoteLength).toWellFormed()} …` : line;
+  return `Sorry, that failed: ${short}`;
 }
 
 /** Ends the run that a stop was asked for. Its unanswered calls are repaired when the transcript is next read. */

@@ -44,7 +44,8 @@ export function endCall(
   { status, text, contentType }: WebhookReply,
 ) {
   const { type, token, channel_id } = interaction as { type: number; token: string; channel_id: string };
-  if (status !== 200) return;
+  // Discord takes one answer.
+  if (status !== 200 || state.interactions.has(token)) return;
   if (!contentType.startsWith("application/json")) throw new Error(`an answer of the type ${contentType}`);
   const answer = JSON.parse(text) as { type?: number; data?: { content?: string; flags?: number } };
   if (type === 1) {

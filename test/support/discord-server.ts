@@ -18,6 +18,8 @@ export interface DiscordServer extends PlatformServer, DiscordState {
    * does: from then on the interaction's token is good.
    */
   deliver(webhookUrl: string, interaction: object, path?: string): Promise<WebhookReply>;
+  /** What people have been shown: what interactions were answered, then what the bot has sent to channels. */
+  shown(): string[];
 }
 
 /** Discord's interactions and its REST API on 127.0.0.1 (reference: https://docs.discord.com/developers). */
@@ -39,6 +41,12 @@ export async function startDiscordServer(): Promise<DiscordServer> {
     ...state,
     publicKey: keys.publicKey,
     sign,
+    shown: () =>
+      [...state.interactions.values()]
+        .flatMap(({ original, followups }) => [original, ...followups])
+        .concat(state.messages)
+        .map(({ content }) => content)
+        .filter((content) => content !== ""),
     async deliver(webhookUrl, interaction, path = "/discord/default") {
       const reply = await callWebhook(webhookUrl, { ...sign(interaction), path });
       endCall(state, interaction, reply);

@@ -30,8 +30,8 @@ export interface PlatformServer {
   /** What a client has in place of the platform's own origin. */
   url: string;
   calls: PlatformCall[];
-  /** Lets the next calls fail whose `{method} {path}` contains this, one for each failure. */
-  fail(part: string, ...failures: PlatformFailure[]): void;
+  /** Lets the next calls fail whose `{method} {path}` contains this, or that this is true of, one for each failure. */
+  fail(which: string | ((call: PlatformCall) => boolean), ...failures: PlatformFailure[]): void;
   close(): Promise<void>;
 }
 
@@ -42,9 +42,9 @@ export async function startPlatformServer(
   answer: (call: PlatformCall) => PlatformReply,
 ): Promise<PlatformServer> {
   const calls: PlatformCall[] = [];
-  const failures: { part: string; failure: PlatformFailure }[] = [];
+  const failures: { isMeant: (call: PlatformCall) => boolean; failure: PlatformFailure }[] = [];
   const take = (call: PlatformCall): PlatformReply | undefined => {
-    const index = failures.findIndex(({ part }) => `${call.method} ${call.path}`.includes(part));
+    const index = failures.findIndex(({ isMeant }) => isMeant(call));
     const failure = index < 0 ? undefined : failures.splice(index, 1)[0]?.failure;
     if (!failure) return answer(call);
     if (!("drop" in failure)) return failure;
@@ -67,7 +67,13 @@ export async function startPlatformServer(
   return {
     url: server.origin,
     calls,
-    fail: (part, ...more) => void failures.push(...more.map((failure) => ({ part, failure }))),
+    fail(which, ...more) {
+      const isMeant =
+        typeof which === "string"
+          ? ({ method, path }: PlatformCall) => `${method} ${path}`.includes(which)
+          : which;
+      failures.push(...more.map((failure) => ({ isMeant, failure })));
+    },
     close: server.close,
   };
 }

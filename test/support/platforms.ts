@@ -1,0 +1,175 @@
+import { directCommand, guildCommand } from "./discord-interactions.ts";
+import { tooManyRequests } from "./discord-methods.ts";
+import { startDiscordServer } from "./discord-server.ts";
+import type { PlatformCall, PlatformFailure } from "./platform-server.ts";
+import { appMention, channelMessage, directMessage } from "./slack-events.ts";
+import { startSlackServer } from "./slack-server.ts";
+import { startTelegramServer } from "./telegram-server.ts";
+import { groupUpdate, type TelegramUpdate, textUpdate } from "./telegram-updates.ts";
+import { notify, whatsappMessage } from "./whatsapp-notifications.ts";
+import { graphError, startWhatsappServer } from "./whatsapp-server.ts";
+
+/** What a platform does with the next message that it is to send: too many of them, a fault of its own, never. */
+export type Refusal = "busy" | "down" | "never";
+
+/** A platform's server, in the same terms for all of them. */
+export interface Platform {
+  name: string;
+  /** Where the platform's API is. */
+  url: string;
+  /** Settings and secrets of the account that the server knows. */
+  account: Record<string, string>;
+  /** Two people, by the platform's ids. */
+  people: { ann: string; bob: string };
+  /** Longest text of one message. */
+  maxText: number;
+  /** Somebody writes to the agent alone: the event that the platform delivers. */
+  direct(text: string, from?: string): object;
+  /** Ann speaks to the agent in a room. Undefined where the agent is in no room. */
+  inRoom?(text: string): object;
+  /** Ann says something in that room, and not to the agent. Undefined where that is not delivered. */
+  aside?(text: string): object;
+  /** Session key of the room, for the agent `main`. */
+  room?: string;
+  /** Delivers an event, signed now. @returns the HTTP status, and the body of the answer */
+  deliver(webhookUrl: string, event: object, account?: string): Promise<{ status: number; text: string }>;
+  /** What people were sent, oldest first. */
+  answers(): string[];
+  /** How often "typing" was shown; undefined where the platform has nothing to show it with. */
+  typing?(): number;
+  /** How many answers people are still shown to be waiting for; elsewhere "typing" ends by itself. */
+  awaiting(): number;
+  /** Turns the next sends away, one for each. `busy` asks for a second. */
+  refuse(...how: Refusal[]): void;
+  close(): Promise<void>;
+}
+
+export async function startTelegram(): Promise<Platform> {
+  const webhookSecret = "the-secret_that-setWebhook-was-given";
+  const server = await startTelegramServer({ local: true });
+  const failures = {
+    busy: { retryAfter: 1 },
+    down: { status: 502, description: "Bad Gateway" },
+    never: { status: 403, description: "Forbidden: bot was blocked by the user" },
+  };
+  return {
+    name: "telegram",
+    url: server.url,
+    account: { botToken: server.token, webhookSecret, apiBaseUrl: server.url },
+    people: { ann: "5001002003", bob: "5001002004" },
+    maxText: 4096,
+    direct: (text, from = "5001002003") => textUpdate(text, { from: { id: Number(from) } }),
+    inRoom: (text) => groupUpdate(`@${server.bot.username} ${text}`),
+    aside: groupUpdate,
+    room: "agent:main:telegram:group:-1001234567890",
+    deliver: (webhookUrl, event, account = "default") =>
+      server.deliver(event as TelegramUpdate, {
+        url: `${webhookUrl}/telegram/${account}`,
+        secret: webhookSecret,
+      }),
+    answers: () => server.sent.map(({ text = "" }) => text),
+    typing: () => server.calls.filter(({ method }) => method === "sendChatAction").length,
+    awaiting: () => 0,
+    refuse: (...how) => server.fail("sendMessage", ...how.map((one) => failures[one])),
+    close: server.close,
+  };
+}
+
+export async function startWhatsapp(): Promise<Platform> {
+  const server = await startWhatsappServer();
+  const { accessToken, appSecret, phoneNumberId } = server;
+  const failures: Record<Refusal, PlatformFailure> = {
+    busy: { ...graphError(429, 130429, "Rate limit hit"), headers: { "retry-after": "1" } },
+    down: { status: 502, body: "<html>" },
+    never: graphError(400, 131026, "Message undeliverable"),
+  };
+  return {
+    name: "whatsapp",
+    url: server.url,
+    account: { accessToken, appSecret, phoneNumberId, verifyToken: "a-text", apiBaseUrl: server.url },
+    people: { ann: "16505551234", bob: "447700900123" },
+    maxText: 4096,
+    direct: (text, from = "16505551234") => notify({ ...whatsappMessage(text), from }),
+    deliver: (webhookUrl, event, account = "default") =>
+      server.deliver(webhookUrl, event, `/whatsapp/${account}`),
+    answers: () => server.sent.map(({ text }) => text),
+    typing: () => server.typing.length,
+    awaiting: () => 0,
+    // A message is also marked as read by this endpoint.
+    refuse: (...how) => server.fail(({ body }) => body?.type === "text", ...how.map((one) => failures[one])),
+    close: server.close,
+  };
+}
+
+export async function startSlack(): Promise<Platform> {
+  const server = await startSlackServer();
+  const { botToken, signingSecret, botUser } = server;
+  const failures: Record<Refusal, PlatformFailure> = {
+    busy: { status: 429, body: { ok: false, error: "ratelimited" }, headers: { "retry-after": "1" } },
+    down: { status: 503, body: "<html>" },
+    never: { status: 200, body: { ok: false, error: "is_archived" } },
+  };
+  return {
+    name: "slack",
+    url: server.url,
+    account: { botToken, signingSecret, apiBaseUrl: server.url },
+    people: { ann: "U061F7AUR", bob: "U0BOB0BOB" },
+    maxText: 40_000,
+    direct: (text, user = "U061F7AUR") => directMessage(text, { user, channel: `D0${user.slice(2)}` }),
+    inRoom: (text) => appMention(`<@${botUser}> ${text}`),
+    aside: channelMessage,
+    room: "agent:main:slack:channel:c0lan2q65",
+    deliver: (webhookUrl, event, account = "default") =>
+      server.deliver(webhookUrl, event, `/slack/${account}`),
+    answers: () => server.posted.map(({ text }) => text),
+    awaiting: () => 0,
+    refuse: (...how) => server.fail("chat.postMessage", ...how.map((one) => failures[one])),
+    close: server.close,
+  };
+}
+
+const isDiscordSend = ({ method, path }: PlatformCall) => method !== "GET" && !path.endsWith("/typing");
+
+export async function startDiscord(): Promise<Platform> {
+  const server = await startDiscordServer();
+  const { botToken, applicationId, publicKey } = server;
+  const failures: Record<Refusal, PlatformFailure> = {
+    busy: tooManyRequests(1),
+    down: { status: 502, body: "<html>" },
+    never: { status: 403, body: { code: 50001, message: "Missing Access" } },
+  };
+  return {
+    name: "discord",
+    url: server.url,
+    account: { botToken, applicationId, publicKey, apiBaseUrl: server.url },
+    people: { ann: "53908232506183680", bob: "53908232506183681" },
+    maxText: 2000,
+    direct: (text, id = "53908232506183680") =>
+      directCommand(text, { user: { id, username: "someone", discriminator: "0" } }),
+    inRoom: guildCommand,
+    room: "agent:main:discord:channel:645027906669510999",
+    deliver: (webhookUrl, event, account = "default") =>
+      server.deliver(webhookUrl, event, `/discord/${account}`),
+    answers: () => server.shown(),
+    typing: () => server.interactions.size,
+    awaiting: () =>
+      [...server.interactions.values()].filter(({ original }) => original.content === "").length,
+    refuse: (...how) => server.fail(isDiscordSend, ...how.map((one) => failures[one])),
+    close: server.close,
+  };
+}
+
+/** How each platform is started. */
+export const platformStarts = {
+  telegram: startTelegram,
+  whatsapp: startWhatsapp,
+  slack: startSlack,
+  discord: startDiscord,
+} as const;
+
+/** What all platforms' configurations are together, with one account each. */
+export function channelsOf(platforms: readonly Platform[], settings: object): Record<string, object> {
+  return Object.fromEntries(
+    platforms.map(({ name, account }) => [name, { ...settings, accounts: { default: account } }]),
+  );
+}
