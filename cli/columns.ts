@@ -36,3 +36,8 @@ export function shorten(text: string, most: number): string {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
 }
+
+/** A text of somebody else's as a terminal may show it: nothing in it controls the terminal or turns its direction. */
+export function visible(text: string): string {
+  return text.replace(/[\p{Cc}\p{Bidi_Control}\s]+/gu, " ").trim();
+}

@@ -1,3 +1,4 @@
+import { pairCommands } from "./channel-commands.ts";
 import type { CommandEntry } from "./program.ts";
 
 const agentOption = ["--agent <id>", "agent whose workspace it is (default: the default agent)"] as const;
@@ -247,6 +248,12 @@ export const commands: readonly CommandEntry[] = [
     summary: "access tokens, one a device",
     examples: ["token list"],
     commands: tokenCommands,
+  },
+  {
+    name: "pair",
+    summary: "who may write to the agent: people on channels who ask to be let in",
+    examples: ["pair list", "pair approve telegram 5001002003"],
+    commands: pairCommands,
   },
   {
     name: "logs",

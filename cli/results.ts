@@ -18,6 +18,18 @@ export interface TokenEntry {
   lastUsedAt?: number;
 }
 
+/** Somebody on a channel who asks to be let in. Times are epoch ms. */
+export interface PairEntry {
+  channel: string;
+  accountId: string;
+  senderId: string;
+  senderName?: string;
+  requestedAt: number;
+  expiresAt: number;
+  /** The beginning of what they wrote; absent when it was too long to be kept. */
+  message?: string;
+}
+
 /** Answer of `chat.send`: a run was started or queued, or the message was handled without the model. */
 export type ChatSendResult =
   | { status: "started"; runId: string; queued?: boolean }
@@ -94,6 +106,9 @@ export interface Results {
   "workspace.write": { path: string; size: number; written: boolean };
   "workspace.delete": { path: string; deleted: boolean };
   "agent.init": { agentId: string; written: string[] };
+  "pair.list": { pairs: Record<string, PairEntry> };
+  "pair.approve": { approved: true; senderId: string; senderName?: string };
+  "pair.reject": { rejected: true; senderId: string };
   "token.create": TokenEntry & { token: string };
   "token.list": { tokens: TokenEntry[] };
   "token.revoke": { revoked: boolean; id: string };

@@ -125,7 +125,7 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     { resource: "closeConnection", actions: manageConnections },
     wakeAgent,
     ...createSchedule,
-    { resource: "secrets", actions: ["ssm:PutParameter", "ssm:DeleteParameter"] },
+    { resource: "secrets", actions: ["ssm:GetParameter", "ssm:PutParameter", "ssm:DeleteParameter"] },
     ownLog,
   ],
   webhook: [

@@ -4,6 +4,7 @@ import type { Schedules } from "../../shared/aws/schedules.ts";
 import type { Sockets } from "../../shared/aws/sockets.ts";
 import type { Table } from "../../shared/aws/table.ts";
 import type { Broadcast } from "../../shared/broadcast.ts";
+import type { ChannelSender } from "../../shared/channels/channel.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
 import type { Payloads } from "../../shared/payloads.ts";
 import type { Method, Params, Scope } from "../../shared/protocol/methods.ts";
@@ -21,6 +22,7 @@ export interface Gateway {
   wake: WakeAgent;
   configuration: ConfigurationStore;
   broadcast: Broadcast;
+  sender: ChannelSender;
   workspace: Workspace;
   tokens: TokenVerifier;
   /** Sockets that have connected, kept while the function is warm: their records do not change any more. */

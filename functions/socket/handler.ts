@@ -7,6 +7,7 @@ import { openSecrets } from "../../shared/aws/secrets.ts";
 import { openSockets } from "../../shared/aws/sockets.ts";
 import { openTable } from "../../shared/aws/table.ts";
 import { createBroadcast } from "../../shared/broadcast.ts";
+import { createChannelSender } from "../../shared/channels/sender.ts";
 import { readEnvironment } from "../../shared/config.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { once, wrapHandler } from "../../shared/handler.ts";
@@ -24,6 +25,8 @@ const gateway = once((): Gateway => {
   const bucket = openBucket(environment.bucketName);
   const payloads = openPayloads(bucket, openPresigner(environment.bucketName));
   const sockets = sendByReference(openSockets(environment.webSocketApiEndpoint), { table, payloads, now });
+  const secrets = openSecrets(environment.ssmPrefix);
+  const configuration = openConfiguration(table, secrets);
   return {
     table,
     bucket,
@@ -31,8 +34,9 @@ const gateway = once((): Gateway => {
     payloads,
     schedules: openSchedules(environment),
     wake: openAgent(environment.agentFunction),
-    configuration: openConfiguration(table, openSecrets(environment.ssmPrefix)),
+    configuration,
     broadcast: createBroadcast(table, sockets, now),
+    sender: createChannelSender({ table, secrets, configuration, now }),
     workspace: openWorkspace(bucket),
     tokens: createTokenVerifier(table),
     connected: new Map(),

@@ -3,6 +3,7 @@ import { chatMethods } from "./methods/chat.ts";
 import { configMethods } from "./methods/config.ts";
 import { historyMethods } from "./methods/history.ts";
 import { logMethods } from "./methods/logs.ts";
+import { pairingMethods } from "./methods/pairing.ts";
 import { payloadMethods } from "./methods/payloads.ts";
 import { sessionMethods } from "./methods/sessions.ts";
 import { tokenMethods } from "./methods/tokens.ts";
@@ -18,6 +19,7 @@ export const methodTable: MethodTable = {
   ...sessionMethods,
   ...historyMethods,
   ...workspaceMethods,
+  ...pairingMethods,
   ...payloadMethods,
   ...tokenMethods,
 };

@@ -74,8 +74,9 @@ async function takeMessage(
 }
 
 function bodyFor(outcome: InboundOutcome, shown: ShownAnswer): string {
-  if (outcome.status === "blocked") return shown.refused;
-  return "answer" in outcome && outcome.answer !== undefined ? shown.text(outcome.answer) : shown.pending;
+  if ("answer" in outcome && outcome.answer !== undefined) return shown.text(outcome.answer);
+  const isRefused = outcome.status === "blocked" || outcome.status === "pending_pairing";
+  return isRefused ? shown.refused : shown.pending;
 }
 
 /** The answer after an error of ours: the platform delivers the event again. */

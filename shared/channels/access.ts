@@ -1,5 +1,5 @@
 import type { ChannelConfiguration } from "../configuration/schema.ts";
-import { isSameSender } from "../session/identity.ts";
+import { isSameSender, normalizeSenderId } from "../session/identity.ts";
 import type { InboundMessage } from "./channel.ts";
 
 /** Whether a message may reach the agent, and if not, why: `pairing` is a sender who may ask to be let in. */
@@ -23,7 +23,9 @@ export function checkAccess(
     (entry) => entry.trim() === "*" || ids.some((id) => isSameSender(entry, id)),
   );
   if (isListed) return { allowed: true };
-  const canPair = dmPolicy === "pairing" && peer.kind === "dm";
+  // An id that `allowFrom` would read as everybody, or nobody, cannot be let in.
+  const canPair =
+    dmPolicy === "pairing" && peer.kind === "dm" && !["", "*"].includes(normalizeSenderId(sender.id));
   return { allowed: false, reason: canPair ? "pairing" : "allowlist" };
 }
 

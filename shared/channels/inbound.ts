@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Configuration } from "../configuration/schema.ts";
 import { log } from "../log.ts";
 import { type Intake, type IntakeReply, takeMessage } from "../session/intake.ts";
 import { routeInbound } from "../session/routing.ts";
-import { type Access, checkAccess } from "./access.ts";
-import { ownValue } from "./account.ts";
+import { type Admission, admit, type Refusal } from "./admission.ts";
 import type { ChannelAddress, ChannelOrigin, ChannelSender, InboundMessage } from "./channel.ts";
 import { envelope } from "./envelope.ts";
 import { closeReceipt, openReceipt } from "./inbound-receipt.ts";
@@ -24,7 +22,9 @@ export type InboundOutcome =
   /** Dealt with before. */
   | { status: "duplicate" }
   /** Not for the agent: nothing was stored, and nobody is told. */
-  | { status: "blocked"; reason: Extract<Access, { allowed: false }>["reason"] | "not mentioned" };
+  | { status: "blocked"; reason: Refusal }
+  /** Their sender has asked to be let in. */
+  | { status: "pending_pairing"; senderId: string; answer?: string };
 
 /**
  * Takes a message of a channel to its session, once, however often and at whatever moment it is repeated. What a
@@ -39,21 +39,23 @@ export async function takeInbound(
   message: InboundMessage,
   isShown = false,
 ): Promise<InboundOutcome> {
-  const configuration = await inbound.configuration.load();
-  const refusal = findRefusal(configuration, address, message);
-  if (refusal) return { status: "blocked", reason: refusal };
+  const id = `${address.channel}:${address.accountId}:${message.eventId}`;
+  const origin = originOf(address, message);
+  const admission = await admit(inbound, address, message);
+  if (admission.status === "blocked") return admission;
+  if (admission.status !== "admitted") {
+    const answer = noticeFor(admission);
+    if (answer !== undefined && !isShown) await send(inbound.sender, origin, `${id}:pairing`, answer);
+    return {
+      status: "pending_pairing",
+      senderId: message.sender.id,
+      ...(answer !== undefined && isShown ? { answer } : {}),
+    };
+  }
+  const { configuration } = admission;
   const event = { ...address, eventId: message.eventId };
   if (!(await openReceipt(inbound.table, event, inbound.now()))) return { status: "duplicate" };
   const { sessionKey } = routeInbound({ ...address, ...message }, configuration);
-  const id = `${address.channel}:${address.accountId}:${message.eventId}`;
-  const { peer, messageId: replyToId, context } = message;
-  const origin: ChannelOrigin = {
-    kind: "channel",
-    ...address,
-    peer,
-    replyToId,
-    ...(context ? { context } : {}),
-  };
   const reply = await takeMessage(inbound, sessionKey, {
     id,
     text: message.text,
@@ -67,16 +69,19 @@ export async function takeInbound(
   return { status: reply.status, sessionKey, ...(answer !== undefined && isShown ? { answer } : {}) };
 }
 
-type Refusal = Extract<InboundOutcome, { status: "blocked" }>["reason"];
+function originOf(
+  address: ChannelAddress,
+  { peer, messageId: replyToId, context }: InboundMessage,
+): ChannelOrigin {
+  return { kind: "channel", ...address, peer, replyToId, ...(context ? { context } : {}) };
+}
 
-function findRefusal(
-  { channels }: Configuration,
-  { channel }: ChannelAddress,
-  message: InboundMessage,
-): Refusal | undefined {
-  if (message.peer.kind !== "dm" && !message.wasMentioned) return "not mentioned";
-  const access = checkAccess(ownValue(channels, channel), message);
-  return access.allowed ? undefined : access.reason;
+/** What somebody who asks to be let in is told, once. Nothing of whose agent it is, or of what it can do. */
+function noticeFor(admission: Exclude<Admission, { status: "admitted" | "blocked" }>): string | undefined {
+  if (admission.status === "waiting") return undefined;
+  return admission.isHeld
+    ? "You are not known here yet. Your message waits until you are let in, and is answered then."
+    : "You are not known here yet. Your message is too long to be kept: write again once you are let in.";
 }
 
 /** What the sender is told besides the agent's answer. */

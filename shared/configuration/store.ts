@@ -41,6 +41,11 @@ export interface ConfigurationStore {
    * written then. 413 when the overrides are too large; 409 when other writers were faster every time.
    */
   set(path: string, value: unknown): Promise<{ ok: true; path: string }>;
+  /**
+   * Replaces the override at a path by what `next` makes of it (undefined where there is none), however many change it
+   * at the same time: `next` may be called again. The same value writes nothing. @throws PeerError as `set`
+   */
+  change(path: string, next: (override: unknown) => unknown): Promise<void>;
 }
 
 interface Stored {
@@ -62,26 +67,33 @@ export function openConfiguration(
     cached = { configuration: mergeConfiguration(overrides), readAt };
     return cached.configuration;
   };
+  const change: ConfigurationStore["change"] = async (path, next) => {
+    const segments = parsePath(path);
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const stored = await read(table);
+      const before = valueAt(stored.overrides, segments);
+      const value = next(before);
+      checkValue(value, segments);
+      const planned = value === before ? undefined : planChange(stored.overrides, segments, value);
+      if (!planned) return;
+      if (await apply(table, secrets, stored.version, planned)) {
+        cached = undefined;
+        return;
+      }
+    }
+    throw new PeerError(code.conflict, `${path}: changed by others at the same time`, { retryable: true });
+  };
   return {
     load,
+    change,
     async get(path) {
       const segments = path ? parsePath(path) : [];
       const config = maskSecrets(await load({ fresh: true }));
       return path ? { path, value: valueAt(config, segments) ?? null } : { config };
     },
     async set(path, value) {
-      const segments = parsePath(path);
-      checkValue(value, segments);
-      for (let attempt = 0; attempt < maxAttempts; attempt++) {
-        const stored = await read(table);
-        const change = planChange(stored.overrides, segments, value);
-        if (!change) return { ok: true, path };
-        if (await apply(table, secrets, stored.version, change)) {
-          cached = undefined;
-          return { ok: true, path };
-        }
-      }
-      throw new PeerError(code.conflict, `${path}: changed by others at the same time`, { retryable: true });
+      await change(path, () => value ?? null);
+      return { ok: true, path };
     },
   };
 }

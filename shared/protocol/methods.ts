@@ -23,6 +23,15 @@ const nothing = v.optional(v.object({}), {});
 const ofSession = v.object({ sessionKey: sessionKeyField });
 const agentId = v.optional(idField);
 
+/** A channel or an account, as they stand in the configuration and in webhook URLs. */
+const channelName = v.pipe(
+  v.string(),
+  v.trim(),
+  v.toLowerCase(),
+  v.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "expected a name of a-z, 0-9, _ and -, at most 64"),
+);
+const applicant = v.object({ channel: channelName, senderId: v.pipe(idField, v.trim(), v.minLength(1)) });
+
 /** Scopes a token can carry. `admin` includes the others. */
 export const scopes = ["client", "node", "channel", "admin"] as const;
 export type Scope = (typeof scopes)[number];
@@ -94,6 +103,9 @@ export const methodParams = {
   "workspace.write": v.object({ path: pathField, content: v.string(), agentId }),
   "workspace.delete": v.object({ path: pathField, agentId }),
   "agent.init": v.optional(v.object({ agentId }), {}),
+  "pair.list": nothing,
+  "pair.approve": applicant,
+  "pair.reject": applicant,
   "payload.upload": v.object({ bytes: count(1, Number.MAX_SAFE_INTEGER) }),
   "token.create": v.object({
     name: v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(64)),

@@ -110,7 +110,8 @@ async function useTelegram(): Promise<void> {
   const telegram = await startTelegramServer();
   await stack.configure({
     "channels.telegram": {
-      dmPolicy: "open",
+      dmPolicy: "pairing",
+      allowFrom: ["5001002003"],
       accounts: {
         default: { botToken: telegram.token, webhookSecret: "s".repeat(20), apiBaseUrl: telegram.url },
       },
@@ -122,6 +123,10 @@ async function useTelegram(): Promise<void> {
   const answer = await telegram.deliver(textUpdate("hello"), { url, secret: "s".repeat(20) });
   expect(answer.status).toBe(200);
   await until(() => telegram.sent.length > 0, "the answer is sent", 20_000);
+  const stranger = textUpdate("/status", { from: { id: 42 } });
+  await telegram.deliver(stranger, { url, secret: "s".repeat(20) });
+  await client.call("pair.approve", { channel: "telegram", senderId: "42" });
+  expect(telegram.sent.at(-1)?.text).toContain("Session:");
   await telegram.close();
 }
 

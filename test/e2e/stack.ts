@@ -33,7 +33,7 @@ export interface Stack {
   close(): Promise<void>;
 }
 
-/** Starts the stack in a folder of its own, which is removed at the end. */
+/** Starts the stack in a folder of its own, which is removed at the end. `authorize` is asked ahead of the roles. */
 export async function startStack(
   options: Partial<Omit<CloudOptions, "host" | "dir">> = {},
   functions = stackFunctions,
@@ -50,7 +50,7 @@ export async function startStack(
       host = startProcessHost({ env, log, functions, entry: (name) => join(bundles, name, "handler.mjs") });
       return host;
     },
-    authorize: (request) => roles.authorize(request),
+    authorize: (request) => options.authorize?.(request) !== false && roles.authorize(request),
     log: (name, text) => {
       for (const line of text.split("\n"))
         if (line.startsWith("{")) logs.push({ function: name, ...JSON.parse(line) });

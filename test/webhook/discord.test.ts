@@ -183,7 +183,7 @@ describe("Discord", () => {
       type: 4,
       data: { content: "Not available.", flags: 64, allowed_mentions: { parse: [] } },
     };
-    for (const settings of [{}, { dmPolicy: "allowlist", allowFrom: ["42"] }, { dmPolicy: "pairing" }]) {
+    for (const settings of [{}, { dmPolicy: "allowlist", allowFrom: ["42"] }]) {
       await configure(settings);
       for (const text of ["hello", "/status", "/model openai/gpt-5"]) {
         expect(await deliver(directCommand(text))).toEqual([200, refused]);
@@ -192,6 +192,20 @@ describe("Discord", () => {
     }
     expect(on.writes).toBe(0);
     expect(discord.calls).toEqual([]);
+  });
+
+  it("shows who asks to be let in once that their message waits, and in a server nothing", async () => {
+    await configure({ dmPolicy: "pairing" });
+    const [, shown] = await deliver(directCommand("/model openai/gpt-5"));
+    expect(shown).toMatchObject({
+      type: 4,
+      data: { content: expect.stringMatching(/^You are not known here/) },
+    });
+    const refused = { type: 4, data: { content: "Not available.", flags: 64 } };
+    expect(await deliver(directCommand("hello"))).toMatchObject([200, refused]);
+    expect(await deliver(guildCommand("hello"))).toMatchObject([200, refused]);
+    expect(discord.calls).toEqual([]);
+    expect(await on.inbox(main)).toEqual([]);
   });
 
   it("lets in by a user's id or a channel's", async () => {

@@ -118,7 +118,7 @@ describe("Slack", () => {
   });
 
   it("is no way in for whoever was not let in", async () => {
-    for (const settings of [{}, { dmPolicy: "allowlist", allowFrom: ["U2"] }, { dmPolicy: "pairing" }]) {
+    for (const settings of [{}, { dmPolicy: "allowlist", allowFrom: ["U2"] }]) {
       await on.configure("channels.slack", { ...settings, accounts: { default: accountSettings() } });
       for (const text of ["hello", "/status", "/model openai/gpt-5"]) {
         expect(await deliver(directMessage(text))).toBe(200);

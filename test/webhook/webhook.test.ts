@@ -224,7 +224,7 @@ describe("a message in a group", () => {
 
 describe("somebody who was not let in", () => {
   it("gets nothing stored, no command run and no reply, in a direct message or a group", async () => {
-    for (const settings of [{}, { dmPolicy: "allowlist", allowFrom: ["42"] }, { dmPolicy: "pairing" }]) {
+    for (const settings of [{}, { dmPolicy: "allowlist", allowFrom: ["42"] }]) {
       await on.configure(settings);
       const counted = countWrites();
       for (const text of ["hello", "/status", "/model openai/gpt-5", "/new", "/stop"]) {

@@ -153,11 +153,7 @@ describe("WhatsApp", () => {
     await deliver(
       notify(whatsappMessage({ group_id: "Y2FwaV9ncm91cDox", type: "text", text: { body: "hi" } })),
     );
-    for (const settings of [
-      {},
-      { dmPolicy: "allowlist", allowFrom: ["16505551235"] },
-      { dmPolicy: "pairing" },
-    ]) {
+    for (const settings of [{}, { dmPolicy: "allowlist", allowFrom: ["16505551235"] }]) {
       await configure(settings);
       for (const text of ["hello", "/status", "/model openai/gpt-5"])
         expect(await deliver(notify(whatsappMessage(text)))).toBe(200);

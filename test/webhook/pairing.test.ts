@@ -1,0 +1,329 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Table } from "../../shared/aws/table.ts";
+import { type Approving, approveSender, rejectSender } from "../../shared/channels/approval.ts";
+import type { InboundMessage } from "../../shared/channels/channel.ts";
+import { channels } from "../../shared/channels/channels.ts";
+import { takeInbound } from "../../shared/channels/inbound.ts";
+import { listRequests, maxRequests, openRequest, requestLifeMs } from "../../shared/channels/pairing.ts";
+import { openConfiguration } from "../../shared/configuration/store.ts";
+import { type Around, deathAt } from "../channels/fixture.ts";
+import { groupUpdate, textUpdate } from "../support/telegram-updates.ts";
+import { startWebhook, type WebhookState } from "./fixture.ts";
+
+const main = "agent:main:main";
+const ann = { channel: "telegram", senderId: "5001002003" };
+const waits = /^You are not known here yet\. Your message waits/;
+let on: WebhookState;
+let clock: number;
+
+beforeEach(async () => {
+  on = await startWebhook();
+  clock = Date.now();
+  await on.configure({ dmPolicy: "pairing" });
+});
+afterEach(() => on.close());
+
+const sent = () => on.telegram.sent.map(({ text }) => text);
+const allowed = async () => (await on.configuration.load({ fresh: true })).channels.telegram?.allowFrom;
+const requests = () => listRequests(on.table, clock);
+
+/** What the socket function approves with, as a new process has it. */
+function approving(over: Partial<Pick<Approving, "table">> = {}): Approving {
+  const table = over.table ?? on.table;
+  const configuration = openConfiguration(table, on.secrets);
+  return { ...on.build({ table, now: () => clock }), configuration };
+}
+
+describe("a sender who is not known, where pairing is on", () => {
+  it("is told once that the message waits, and becomes a request", async () => {
+    const update = textUpdate("hello");
+    for (let time = 0; time < 3; time++) expect(await on.deliver(update)).toBe(200);
+    expect(await on.deliver(textUpdate("are you there?"))).toBe(200);
+    expect(sent()).toEqual([expect.stringMatching(waits)]);
+    expect(await requests()).toMatchObject([
+      { ...ann, accountId: "default", senderName: "Ann Example", message: { text: "hello" } },
+    ]);
+    expect(await on.session(main)).toBeUndefined();
+    expect(on.woken).toEqual([]);
+  });
+
+  it("runs no command and changes no session", async () => {
+    for (const text of ["/status", "/model openai/gpt-5", "/new", "/stop", "/think:high"]) {
+      expect(await on.deliver(textUpdate(text))).toBe(200);
+    }
+    expect(sent()).toEqual([expect.stringMatching(waits)]);
+    expect(await on.session(main)).toBeUndefined();
+  });
+
+  it("cannot ask in a group", async () => {
+    expect(await on.deliver(groupUpdate("@gsv_test_bot hello"))).toBe(200);
+    expect(await requests()).toEqual([]);
+    expect(sent()).toEqual([]);
+  });
+
+  it("is told by the platform's own answer where that is shown, and a second time nothing", async () => {
+    const address = { channel: "telegram", accountId: "default" };
+    const first = await takeInbound(on.webhook, address, message("1"), true);
+    expect(first).toMatchObject({ status: "pending_pairing", answer: expect.stringMatching(waits) });
+    const second = await takeInbound(on.webhook, address, { ...message("1"), eventId: "other" }, true);
+    expect(second).toEqual({ status: "pending_pairing", senderId: "1" });
+    expect(sent()).toEqual([]);
+  });
+
+  it("is known by the id alone, whatever form it has, and never as everybody", async () => {
+    const address = { channel: "whatsapp", accountId: "default" };
+    await on.configuration.set("channels.whatsapp", { dmPolicy: "pairing" });
+    await takeInbound(on.webhook, address, message("31628552611@s.whatsapp.net"));
+    await takeInbound(on.webhook, address, { ...message("+31 6 28552611"), eventId: "second" });
+    await takeInbound(on.webhook, address, message(" * "));
+    expect((await requests()).map(({ senderId }) => senderId)).toEqual(["31628552611@s.whatsapp.net"]);
+    await approveSender(approving(), { channel: "whatsapp", senderId: "+31628552611" });
+    expect((await on.configuration.load({ fresh: true })).channels.whatsapp?.allowFrom).toEqual([
+      "31628552611@s.whatsapp.net",
+    ]);
+  });
+});
+
+describe("an approval", () => {
+  it("lets the sender in, and takes the message that waited", async () => {
+    const update = textUpdate("hello", { date: 1_780_000_000, messageId: 77 });
+    await on.deliver(update);
+    expect(await approveSender(approving(), ann)).toEqual({
+      senderId: ann.senderId,
+      senderName: "Ann Example",
+    });
+    expect(await allowed()).toEqual([ann.senderId]);
+    expect(await on.inbox(main)).toMatchObject([
+      {
+        id: `telegram:default:${update.update_id}`,
+        text: "[telegram · 2026-05-28 20:26]\nhello",
+        origin: { channel: "telegram", peer: { id: ann.senderId }, replyToId: "77" },
+      },
+    ]);
+    expect(on.woken).toEqual([main]);
+    expect(await requests()).toEqual([]);
+  });
+
+  it("is seen at once by a function that keeps an older configuration", async () => {
+    await on.deliver(textUpdate("hello"));
+    await approveSender(approving(), ann);
+    await on.deliver(textUpdate("and this"));
+    expect(await on.inbox(main)).toHaveLength(2);
+    expect(sent()).toHaveLength(1);
+  });
+
+  it("answers a command that waited, once, however often it is repeated and by however many at once", async () => {
+    await on.deliver(textUpdate("/model openai/gpt-5"));
+    await Promise.all([approveSender(approving(), ann), approveSender(approving(), ann)]);
+    await approveSender(approving(), ann);
+    expect(sent()).toEqual([expect.stringMatching(waits), "Model set to openai/gpt-5"]);
+    expect(await allowed()).toEqual([ann.senderId]);
+  });
+
+  it("of two at once takes the message once", async () => {
+    await on.deliver(textUpdate("hello"));
+    await Promise.all(Array.from({ length: 5 }, () => approveSender(approving(), ann)));
+    expect(await on.inbox(main)).toHaveLength(1);
+  });
+
+  it("of different senders at once loses none of them", async () => {
+    const ids = ["11", "12", "13", "14", "15"];
+    for (const id of ids) await on.deliver(textUpdate("hello", { from: { id: Number(id) } }));
+    await Promise.all(ids.map((senderId) => approveSender(approving(), { ...ann, senderId })));
+    expect([...((await allowed()) ?? [])].sort()).toEqual(ids);
+    expect(await on.inbox(main)).toHaveLength(5);
+  });
+
+  it("takes what the sender wrote to each account of the channel", async () => {
+    await takeInbound(on.webhook, { channel: "telegram", accountId: "default" }, message("7"));
+    await takeInbound(on.webhook, { channel: "telegram", accountId: "second" }, message("7"));
+    await approveSender(approving(), { ...ann, senderId: "7" });
+    expect((await on.inbox(main)).map(({ id }) => id)).toEqual([
+      "telegram:default:e-7",
+      "telegram:second:e-7",
+    ]);
+  });
+
+  it("of somebody who does not ask is refused, and so is one where the channel is closed", async () => {
+    await expect(approveSender(approving(), ann)).rejects.toMatchObject({ code: 404 });
+    await expect(rejectSender(approving(), ann)).rejects.toMatchObject({ code: 404 });
+    await on.deliver(textUpdate("hello"));
+    await on.configuration.set("channels.telegram.dmPolicy", null);
+    await expect(approveSender(approving(), ann)).rejects.toMatchObject({ code: 409 });
+    expect(await allowed()).toBeUndefined();
+  });
+
+  it("that comes while a message is being held loses neither", async () => {
+    await on.deliver(textUpdate("from the first account"));
+    // The approval begins and ends between the other account's look at the list and its request.
+    let begun = false;
+    const table: Table = {
+      ...on.table,
+      put: async (...args) => {
+        if (String(args[0].pk) === "PAIR" && !begun) {
+          begun = true;
+          await approveSender(approving(), ann);
+        }
+        return on.table.put(...args);
+      },
+    };
+    const late = { ...on.build({ table }), configuration: openConfiguration(on.table, on.secrets) };
+    const outcome = await takeInbound(
+      late,
+      { channel: "telegram", accountId: "second" },
+      message(ann.senderId),
+    );
+    expect(outcome).toMatchObject({ status: "started", sessionKey: main });
+    expect(await on.inbox(main)).toHaveLength(2);
+    expect(await requests()).toEqual([]);
+  });
+});
+
+describe("a rejection", () => {
+  it("forgets the request and its message; who writes again asks again", async () => {
+    await on.deliver(textUpdate("hello"));
+    expect(await rejectSender(approving(), ann)).toEqual({ senderId: ann.senderId });
+    expect(await requests()).toEqual([]);
+    expect(await allowed()).toBeUndefined();
+    await on.deliver(textUpdate("please"));
+    expect(await requests()).toMatchObject([{ message: { text: "please" } }]);
+    expect(sent()).toHaveLength(2);
+  });
+});
+
+describe("requests", () => {
+  it("are at most so many on an account, and on another account as many again", async () => {
+    const address = { channel: "telegram", accountId: "default" };
+    for (let id = 1; id <= maxRequests; id++) await openRequest(on.table, address, message(`${id}`), clock);
+    expect(await on.deliver(textUpdate("hello"))).toBe(200);
+    expect(sent()).toEqual([]);
+    expect(await requests()).toHaveLength(maxRequests);
+    const other = { ...address, accountId: "second" };
+    expect(await openRequest(on.table, other, message("1"), clock)).toMatchObject({ state: "open" });
+  });
+
+  it("that come at once are all kept, as far as there is room", async () => {
+    const address = { channel: "telegram", accountId: "default" };
+    const all = Array.from({ length: 8 }, (_, id) => openRequest(on.table, address, message(`${id}`), clock));
+    expect(await Promise.all(all)).toHaveLength(8);
+    expect(await requests()).toHaveLength(8);
+  });
+
+  it("do not hold what is too large, and say so", async () => {
+    const address = { channel: "telegram", accountId: "default" };
+    const large = { ...message(ann.senderId), text: "é".repeat(6000) };
+    await takeInbound(on.webhook, address, large);
+    expect(sent()).toEqual([expect.stringMatching(/too long to be kept/)]);
+    const [request] = await requests();
+    expect(request).not.toHaveProperty("message");
+    await approveSender(approving(), ann);
+    expect(await on.session(main)).toBeUndefined();
+    await on.deliver(textUpdate("again"));
+    expect(await on.inbox(main)).toHaveLength(1);
+  });
+
+  it("run out after two days, even where the table still has them, and may then be made again", async () => {
+    await on.deliver(textUpdate("hello"));
+    clock += requestLifeMs + 5000;
+    expect(await requests()).toEqual([]);
+    await expect(approveSender(approving(), ann)).rejects.toMatchObject({ code: 404 });
+    on.webhook = on.build({ now: () => clock });
+    await on.deliver(textUpdate("still here"));
+    expect(await requests()).toMatchObject([{ message: { text: "still here" } }]);
+  });
+});
+
+describe("a process that dies", () => {
+  it("at any step of a request leaves one request and one notice, once the platform has repeated the event", async () => {
+    const seen = await steps(async (around) => void (await askAs("9000", around)));
+    expect(seen).toEqual(["put PAIR", "put TX", "send", "update TX"]);
+    for (const [index, step] of seen.entries()) {
+      for (const moment of ["before", "after"] as const) {
+        const id = String(9001 + index * 2 + (moment === "after" ? 1 : 0));
+        on.telegram.sent.length = 0;
+        await expect(askAs(id, deathAt(index, moment))).rejects.toThrow("died");
+        clock += 20_000;
+        await askAs(id, (_step, go) => go());
+        expect(sent().length, `${moment} ${step}`).toBe(isUnknowable(step, moment) ? 2 : 1);
+        expect((await requests()).filter(({ senderId }) => senderId === id)).toHaveLength(1);
+      }
+    }
+  });
+
+  it("at any step of an approval loses nothing and doubles nothing, once it is repeated", async () => {
+    await on.configuration.set("session.dmScope", "per-peer");
+    for (const text of ["hello", "/status"]) {
+      const seen = await steps(async (around) => {
+        await ask("8000", text);
+        await approveAs("8000", around);
+        on.telegram.sent.length = 0;
+        await on.configuration.set("channels.telegram.allowFrom", null);
+      });
+      expect(seen[0]).toBe("update CONFIG");
+      expect(seen.at(-1)).toBe("put PAIR");
+      for (const [index, step] of seen.entries()) {
+        for (const moment of ["before", "after"] as const) {
+          const id = String((text === "hello" ? 8100 : 8200) + index * 2 + (moment === "after" ? 1 : 0));
+          const name = `${text}: ${moment} ${step}`;
+          await ask(id, text);
+          on.telegram.sent.length = 0;
+          await expect(approveAs(id, deathAt(index, moment)), name).rejects.toThrow("died");
+          clock += 20_000;
+          await approveAs(id, (_step, go) => go());
+          const session = await on.inbox(`agent:main:dm:${id}`);
+          expect(session, name).toHaveLength(text === "hello" ? 1 : 0);
+          const replies = text === "hello" ? 0 : isUnknowable(step, moment) ? 2 : 1;
+          expect(sent().length, name).toBe(replies);
+          expect(await allowed(), name).toContain(id);
+          expect((await requests()).filter(({ senderId }) => senderId === id)).toEqual([]);
+        }
+      }
+    }
+  });
+});
+
+/** Sent, and not heard of: the one thing that cannot be known. */
+function isUnknowable(step: string, moment: "before" | "after"): boolean {
+  return (step === "send" && moment === "after") || (step === "update TX" && moment === "before");
+}
+
+async function steps(run: (around: Around) => Promise<void>): Promise<string[]> {
+  const seen: string[] = [];
+  await run(async (step, go) => {
+    seen.push(step);
+    return go();
+  });
+  return seen;
+}
+
+/** What a process works with, with something around every write and send. */
+function watched(around: Around): Approving {
+  const name = (key: { pk: string }) => key.pk.split("#")[0];
+  const { table } = on;
+  const watchedTable: Table = {
+    ...table,
+    put: (...args) => around(`put ${name(args[0])}`, () => table.put(...args)),
+    update: (...args) => around(`update ${name(args[0])}`, () => table.update(...args)),
+  };
+  const telegram = channels.telegram!;
+  const send: typeof telegram.send = (...args) => around("send", () => telegram.send(...args));
+  const over = { table: watchedTable, channels: { telegram: { ...telegram, send } }, now: () => clock };
+  return { ...on.build(over), configuration: openConfiguration(watchedTable, on.secrets) };
+}
+
+const askAs = (id: string, around: Around, text = "hello") =>
+  takeInbound(watched(around), { channel: "telegram", accountId: "default" }, { ...message(id), text });
+const ask = (id: string, text: string) => askAs(id, (_step, go) => go(), text);
+const approveAs = (senderId: string, around: Around) => approveSender(watched(around), { ...ann, senderId });
+
+function message(id: string): InboundMessage {
+  return {
+    eventId: `e-${id}`,
+    peer: { kind: "dm", id },
+    sender: { id },
+    messageId: "5",
+    text: "hello",
+    timestamp: clock,
+    wasMentioned: false,
+  };
+}
