@@ -105,7 +105,7 @@ export async function toolsStep(agent: Agent, hold: Hold, run: Run): Promise<boo
   if (run.pendingCount > 0 && (await hold.releaseWaiting(run.deadline ?? agent.now()))) return true;
   const now = hold.state.run;
   if (now?.phase === "tools" && now.pendingCount === 0 && hold.state.stop !== now.runId) {
-    const outcomes = known ?? (await readOutcomes(agent, hold.sessionKey, run.runId, toolCallsOf(reply)));
+    const outcomes = known ?? (await readOutcomes(agent, hold.sessionKey, now, toolCallsOf(reply)));
     await continueWithResults(agent, hold, now, messages, collectResults(agent, hold, now, reply, outcomes));
   }
   return false;
@@ -121,7 +121,7 @@ async function resumeCalls(
   run: Run,
   reply: AssistantMessage,
 ): Promise<Outcomes | undefined> {
-  const outcomes = await readOutcomes(agent, hold.sessionKey, run.runId, toolCallsOf(reply));
+  const outcomes = await readOutcomes(agent, hold.sessionKey, run, toolCallsOf(reply));
   const timedOut = new Set(run.timedOut ?? []);
   const open = toolCallsOf(reply).filter((call) => !outcomes.has(call.id) && !timedOut.has(call.id));
   if (open.length === 0) return outcomes;
@@ -203,6 +203,8 @@ async function commitCalls(
     attempt: 1,
     pending,
     pendingCount: Object.keys(pending).length,
+    results: {},
+    resultBytes: 0,
     deadline: agent.now() + turn.configuration.timeouts.toolMs,
   };
   await commitMessage(agent, hold, reply, [...size, set("run", waiting as unknown as ItemValue)]);

@@ -1,8 +1,8 @@
-import { absent, add, all, equal, exists, remove, set } from "../aws/expression.ts";
+import { absent, add, all, atMost, equal, exists, remove, set } from "../aws/expression.ts";
 import { ConditionFailed, type Item, type ItemValue, type Table } from "../aws/table.ts";
 import { readBodies, resultBodyKey, type SessionStore, storeBody } from "./bodies.ts";
-import { storeResultImages } from "./media-content.ts";
-import { duePartition, metaKey, resultKey, type SessionState, toState } from "./state.ts";
+import { holdsImages, storeResultImages } from "./media-content.ts";
+import { duePartition, metaKey, type Run, resultKey, type SessionState, toState } from "./state.ts";
 
 /** What a tool gave back: a result or an error text. */
 export interface CallOutcome {
@@ -19,6 +19,12 @@ export interface CallAddress {
 
 /** Tool results are read again only while their run lives; TTL removes them a week later. Seconds. */
 const resultTtlSeconds = 7 * 24 * 3600;
+
+/**
+ * A result up to this size is stored in the session's item, by the very write that takes its call out of `pending`: the
+ * agent then has it as soon as it has the lease. Bytes of JSON, for one and for all of a step.
+ */
+const inlineBytes = { one: 2_000, all: 8_000 };
 
 const addressPrefix = "s.";
 
@@ -55,10 +61,50 @@ export type Recorded =
   | { status: "unknown" };
 
 /**
- * Stores a node's answer to a call, and its images as media, then takes the call out of `pending` in one conditional
- * write. Safe to repeat. The first answer to a call is the one that counts.
+ * Stores a node's answer to a call and takes the call out of `pending`: in one conditional write when it is small, else
+ * the answer first, its images as media. Safe to repeat. The first answer to a call is the one that counts.
  */
 export async function recordResult(
+  store: SessionStore,
+  address: CallAddress,
+  nodeId: string,
+  outcome: CallOutcome,
+  now: number,
+): Promise<Recorded> {
+  const state = await recordInline(store.table, address, nodeId, outcome);
+  return state ? { status: "recorded", state } : recordBeside(store, address, nodeId, outcome, now);
+}
+
+/** Undefined when the answer is too large or holds images, no such call is pending, or others have taken the room. */
+async function recordInline(
+  table: Table,
+  { sessionKey, runId, callId }: CallAddress,
+  nodeId: string,
+  outcome: CallOutcome,
+): Promise<SessionState | undefined> {
+  const body = JSON.stringify(outcome);
+  const bytes = Buffer.byteLength(body);
+  if (bytes > inlineBytes.one || holdsImages(outcome.result)) return undefined;
+  const answered = [
+    set(["run", "results", callId], body),
+    add(["run", "resultBytes"], bytes),
+    remove(["run", "pending", callId]),
+    add(["run", "pendingCount"], -1),
+  ];
+  const pending = all(
+    equal(["run", "runId"], runId),
+    equal(["run", "pending", callId, "nodeId"], nodeId),
+    atMost(["run", "resultBytes"], inlineBytes.all - bytes),
+  );
+  try {
+    return toState(await table.update(metaKey(sessionKey), answered, pending));
+  } catch (error) {
+    if (error instanceof ConditionFailed) return undefined;
+    throw error;
+  }
+}
+
+async function recordBeside(
   store: SessionStore,
   address: CallAddress,
   nodeId: string,
@@ -139,19 +185,27 @@ export async function settleIntent(
 /** What became of a run's calls so far, by call id. "interrupted": noted as begun, and no outcome is stored. */
 export type Outcomes = ReadonlyMap<string, CallOutcome | "interrupted">;
 
-/** What became of these calls of a run. Only those are read from the bucket that lie there. */
+/** What became of these calls of a run. Nothing is read when the run itself holds it all. */
 export async function readOutcomes(
   { table, bucket }: SessionStore,
   sessionKey: string,
-  runId: string,
+  { runId, results = {} }: Pick<Run, "runId" | "results">,
   calls: readonly { id: string }[],
 ): Promise<Outcomes> {
+  const outcomes = new Map<string, CallOutcome | "interrupted">();
+  const elsewhere = new Set<string>();
+  for (const { id } of calls) {
+    const body = Object.hasOwn(results, id) ? results[id] : undefined;
+    if (body === undefined) elsewhere.add(id);
+    else outcomes.set(id, JSON.parse(body) as CallOutcome);
+  }
+  if (elsewhere.size === 0) return outcomes;
   const { pk, sk } = resultKey(sessionKey, runId, "");
-  const wanted = new Set(calls.map((call) => call.id));
   const callIdOf = (item: Item) => String(item.sk).slice(sk.length);
-  const items = (await table.query({ pk, prefix: sk })).filter((item) => wanted.has(callIdOf(item)));
+  const items = (await table.query({ pk, prefix: sk })).filter((item) => elsewhere.has(callIdOf(item)));
   const bodies = await readBodies(bucket, items);
-  return new Map(items.map((item, i) => [callIdOf(item), toOutcome(item, bodies[i])]));
+  for (const [i, item] of items.entries()) outcomes.set(callIdOf(item), toOutcome(item, bodies[i]));
+  return outcomes;
 }
 
 function toOutcome(item: Item, body: string | undefined): CallOutcome | "interrupted" {

@@ -33,14 +33,19 @@ export async function storeResultImages(
   result: unknown,
   now: number,
 ): Promise<unknown> {
-  const content = (result as { content?: unknown } | null | undefined)?.content;
-  if (!Array.isArray(content) || !content.some(isImage)) return result;
-  const stored = content.map(async (block: unknown, index) => {
+  if (!holdsImages(result)) return result;
+  const stored = result.content.map(async (block, index) => {
     if (!isImage(block)) return block;
     const id = JSON.stringify([runId, callId, index]);
     return storeImage(bucket, { sessionKey, id, now }, block);
   });
-  return { ...(result as object), content: await Promise.all(stored) };
+  return { ...result, content: await Promise.all(stored) };
+}
+
+/** Whether a tool's result is made of blocks, and one of them is an image. */
+export function holdsImages(result: unknown): result is { content: unknown[] } {
+  const content = (result as { content?: unknown } | null | undefined)?.content;
+  return Array.isArray(content) && content.some(isImage);
 }
 
 function isImage(block: unknown): block is { data?: unknown; mimeType?: unknown } {

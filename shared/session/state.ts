@@ -64,6 +64,9 @@ export interface Run {
   overrides?: Overrides;
   pending: Record<string, PendingCall>;
   pendingCount: number;
+  /** Small results of this step's calls, as JSON, by call id; larger ones are items of their own. */
+  results?: Record<string, string>;
+  resultBytes?: number;
   /** When what is pending counts as timed out; epoch ms. */
   deadline?: number;
   /** Calls that were pending at the deadline. A result that comes later is not used. */

@@ -56,7 +56,9 @@ it("stores a result's image once, whichever write the first try died at", async 
     expect(again.status).toBe("recorded");
     expect(bucket.keys()).toHaveLength(1);
     const store = { table: state.table, bucket };
-    const outcomes = await readOutcomes(store, address.sessionKey, "run", [{ id: "call" }] as never);
+    const outcomes = await readOutcomes(store, address.sessionKey, { runId: "run" }, [
+      { id: "call" },
+    ] as never);
     const [r2Key] = bucket.keys();
     expect(outcomes.get("call")).toEqual({
       result: { content: [{ type: "image", mimeType: "image/png", r2Key, size: 64 }] },
