@@ -10,33 +10,30 @@ import { repairTranscript } from "./history.ts";
 import type { Hold } from "./hold.ts";
 import { describeModel, type ModelOutcome } from "./model.ts";
 import { shownMessages } from "./results.ts";
+import { lookAround } from "./surroundings.ts";
 
 const typingEveryMs = 4000;
 
-/** What became of a model call: it was made, or the conversation does not fit and what is to be done about it. */
-export type Asked =
-  | {
-      status: "asked";
-      outcome: ModelOutcome;
-      turn: TurnContext;
-      /** As it was sent. */
-      request: Request;
-      streamed: Promise<void>;
-    }
-  | Exclude<Fit, { status: "fits" }>;
+/** A model call that can be made: what the model is to see fits into its window. */
+export interface Prepared {
+  status: "fits";
+  turn: TurnContext;
+  /** As it is sent. */
+  request: Request;
+  /** Whom the answer is streamed to. */
+  clients: Promise<readonly string[]>;
+}
 
-/** Gathers what the model is to see, looks that it fits into the model's window, and calls the model. */
-export async function askModel(
+/** Gathers what the model is to see, and looks that it fits into the model's window. */
+export async function prepareRequest(
   agent: Agent,
   hold: Hold,
   run: Run,
   messages: readonly Message[],
-  lost: AbortSignal,
-): Promise<Asked> {
+): Promise<Prepared | Exclude<Fit, { status: "fits" }>> {
   const { state } = hold;
-  const recipients = agent.broadcast.clients();
-  recipients.catch(() => {});
-  const turn = await loadContext(agent, state, run);
+  const { nodes, clients } = hold.takeForeseen() ?? lookAround(agent);
+  const turn = await loadContext(agent, state, run, nodes);
   const request: Request = {
     messages: shownMessages(messages),
     promptCharacters: promptCharacters(turn.systemPrompt, turn.tools),
@@ -46,7 +43,19 @@ export async function askModel(
   };
   const fit = fitRequest(request, run.shrunk);
   if (fit.status !== "fits") return fit;
-  const deltas = streamDeltas(agent.broadcast, hold.sessionKey, run, recipients);
+  return { status: "fits", turn, request: { ...request, messages: fit.messages }, clients };
+}
+
+/** Calls the model, and streams its text to clients; `streamed` is done when all of it has been sent. */
+export async function askModel(
+  agent: Agent,
+  hold: Hold,
+  run: Run,
+  { turn, request, clients }: Prepared,
+  lost: AbortSignal,
+): Promise<{ outcome: ModelOutcome; streamed: Promise<void> }> {
+  const { state } = hold;
+  const deltas = streamDeltas(agent.broadcast, hold.sessionKey, run, clients);
   const typing = keepTyping(agent, run);
   const thinkingLevel = effectiveThinking(state.settings, run.overrides);
   const { maxTokens } = state.settings;
@@ -55,7 +64,7 @@ export async function askModel(
     ...(thinkingLevel ? { thinkingLevel } : {}),
     ...(maxTokens ? { maxTokens } : {}),
     systemPrompt: turn.systemPrompt,
-    messages: repairTranscript(fit.messages),
+    messages: repairTranscript(request.messages),
     tools: turn.tools,
     sessionId: state.sessionId,
     signal: AbortSignal.any([hold.interrupted, lost]),
@@ -63,8 +72,7 @@ export async function askModel(
     onText: (text) => deltas.add(text),
   });
   clearInterval(typing);
-  const sent = { ...request, messages: fit.messages };
-  return { status: "asked", outcome, turn, request: sent, streamed: deltas.end() };
+  return { outcome, streamed: deltas.end() };
 }
 
 /** Platforms show "typing" for a few seconds only, so it is said again until the timer is cleared. */

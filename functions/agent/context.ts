@@ -1,7 +1,7 @@
 import type { Configuration, ModelConfiguration } from "../../shared/configuration/schema.ts";
 import { type NodeTool, nodeTools } from "../../shared/node-tools.ts";
 import type { ToolDefinition } from "../../shared/protocol/messages.ts";
-import { listPeers, type PeerRecord } from "../../shared/registry.ts";
+import type { PeerRecord } from "../../shared/registry.ts";
 import { agentIdOf, sessionKind } from "../../shared/session/key.ts";
 import { effectiveModel } from "../../shared/session/model-choice.ts";
 import { keyRules } from "../../shared/session/routing.ts";
@@ -26,24 +26,22 @@ export interface TurnContext {
   agentId: string;
 }
 
-/** Gathers configuration, workspace files and connected nodes, all at once. */
+/** Gathers configuration and workspace files, all at once. `connected`: the nodes whose tools are offered. */
 export async function loadContext(
-  agent: Pick<Agent, "configuration" | "prompts" | "table" | "now">,
+  agent: Pick<Agent, "configuration" | "prompts" | "now">,
   state: SessionState,
   run: Run,
+  connected: Promise<PeerRecord[]>,
 ): Promise<TurnContext> {
   const { sessionKey } = state;
   const agentId = agentIdOf(sessionKey);
   const now = agent.now();
-  const nodesListed = listPeers(agent.table, "node", now);
-  // It is awaited below; a failure before that must not count as unhandled, which ends the process.
-  nodesListed.catch(() => {});
   const configuration = await agent.configuration.load();
   const kind = sessionKind(sessionKey, keyRules(configuration));
   const audience = audienceOf(kind);
   const timezone = configuration.userTimezone;
   const [nodes, { files, skills }] = await Promise.all([
-    nodesListed,
+    connected,
     agent.prompts.load({ agentId, ...audience, now }),
   ]);
   const model = effectiveModel(configuration, sessionKey, state.settings, run.overrides);

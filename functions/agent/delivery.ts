@@ -103,7 +103,7 @@ export async function announce(
   message: Message,
 ): Promise<void> {
   const { sessionKey } = hold;
-  const [clients] = await Promise.all([agent.broadcast.clients(), hold.streamed]);
+  const clients = await listenersOf(agent, hold);
   const note = { type: "text", text: "(The answer is too long for one event: see session.preview.)" };
   const short = { role: "assistant", content: [note], timestamp: message.timestamp };
   await agent.broadcast.send(
@@ -115,6 +115,12 @@ export async function announce(
 }
 
 async function announceError(agent: Agent, hold: Hold, runId: string, error: string): Promise<void> {
-  const [clients] = await Promise.all([agent.broadcast.clients(), hold.streamed]);
+  const clients = await listenersOf(agent, hold);
   await agent.broadcast.send(clients, "chat", { runId, sessionKey: hold.sessionKey, state: "error", error });
+}
+
+function listenersOf(agent: Agent, hold: Hold): Promise<string[]> {
+  const { listeners = agent.broadcast.clients() } = hold;
+  delete hold.listeners;
+  return listeners;
 }

@@ -1,5 +1,4 @@
 import type { Step } from "../../shared/aws/expression.ts";
-import type { Table } from "../../shared/aws/table.ts";
 import { logError } from "../../shared/log.ts";
 import {
   commit,
@@ -12,6 +11,8 @@ import {
   renew,
 } from "../../shared/session/lease.ts";
 import type { InboxEntry, SessionState } from "../../shared/session/state.ts";
+import type { Agent } from "./agent.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 /** Renewals are this far apart: well inside the lease, and the longest that a stop goes unseen. Milliseconds. */
 const renewEveryMs = 3000;
@@ -26,8 +27,13 @@ export interface Hold {
   readonly interrupted: AbortSignal;
   /** The step whose calls this invocation has sent out and run. */
   carriedOut?: string;
-  /** The text events of the last model call; done when all of them have been sent. Never rejects. */
-  streamed?: Promise<void>;
+  /** What was read ahead for the first model call; for that one alone, since others may connect meanwhile. */
+  takeForeseen(): Surroundings | undefined;
+  /**
+   * The clients to tell what follows from the last model call: read while that is being committed, and there once they
+   * have been sent all of its text. Whoever tells them takes it.
+   */
+  listeners?: Promise<string[]>;
   /** Writes the state. @throws LeaseLost */
   commit(steps: readonly Step[]): Promise<SessionState>;
   /** Writes the state and takes the oldest entry out of the inbox. @throws LeaseLost */
@@ -43,7 +49,12 @@ export interface Hold {
 }
 
 /** Takes over the renewals of a lease that was just acquired, until it is released or ended. */
-export function startHold(table: Table, now: () => number, lease: Lease, acquired: SessionState): Hold {
+export function startHold(
+  { table, now }: Pick<Agent, "table" | "now">,
+  { lease, state: acquired }: { lease: Lease; state: SessionState },
+  surroundings: Surroundings,
+): Hold {
+  let foreseen: Surroundings | undefined = surroundings;
   let state = acquired;
   let controller = new AbortController();
   const see = (next: SessionState): SessionState => {
@@ -80,6 +91,11 @@ export function startHold(table: Table, now: () => number, lease: Lease, acquire
     },
     get interrupted() {
       return controller.signal;
+    },
+    takeForeseen() {
+      const taken = foreseen;
+      foreseen = undefined;
+      return taken;
     },
     commit: (steps) => inTurn(async () => see(await commit(table, lease, steps))),
     commitEntry: (entry, steps) => inTurn(async () => see(await commitEntry(table, lease, entry, steps))),

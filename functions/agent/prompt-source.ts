@@ -5,6 +5,9 @@ import { createSkillLister, type Skill } from "../../shared/workspace/skills.ts"
 /** How long a warm function takes the workspace as unchanged, in milliseconds: the longest that a change goes unseen. */
 const maxAgeMs = 5000;
 
+/** The same for the list of skills, which is dearer to ask for: two listings, each the price of a dozen files. */
+const skillsMaxAgeMs = 30_000;
+
 /** Agents and audiences that are kept; past this the cache starts over. */
 const maxKept = 100;
 
@@ -25,8 +28,18 @@ export function createPromptSource(bucket: Bucket): PromptSource {
   const loader = createWorkspaceLoader(bucket);
   const lister = createSkillLister(bucket);
   const kept = new Map<string, { parts: Promise<PromptParts>; readAt: number }>();
+  const listed = new Map<string, { skills: Promise<Skill[]>; readAt: number }>();
+  const skillsOf = ({ agentId, now }: LoadRequest): Promise<Skill[]> => {
+    const known = listed.get(agentId);
+    if (known && now - known.readAt < skillsMaxAgeMs) return known.skills;
+    if (listed.size >= maxKept) listed.clear();
+    const skills = lister.list(agentId);
+    listed.set(agentId, { skills, readAt: now });
+    skills.catch(() => listed.delete(agentId));
+    return skills;
+  };
   const read = async (request: LoadRequest): Promise<PromptParts> => {
-    const [files, skills] = await Promise.all([loader.load(request), lister.list(request.agentId)]);
+    const [files, skills] = await Promise.all([loader.load(request), skillsOf(request)]);
     return { files, skills };
   };
   const forgetting = async <T>(write: Promise<T>): Promise<T> => {
@@ -34,6 +47,7 @@ export function createPromptSource(bucket: Bucket): PromptSource {
       return await write;
     } finally {
       kept.clear();
+      listed.clear();
     }
   };
   return {

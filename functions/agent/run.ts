@@ -6,6 +6,7 @@ import { clearArchived, compactOnRequest, compactStep } from "./compaction.ts";
 import { deliverReply, endStopped } from "./delivery.ts";
 import { type Hold, startHold } from "./hold.ts";
 import { beginReset, isDue, resumeReset } from "./reset.ts";
+import { foresee } from "./surroundings.ts";
 import { beginRun, resumeModel, toolsStep } from "./turn.ts";
 
 /** A model call is begun only if it can end before Lambda ends the function. Milliseconds, beside the call's timeout. */
@@ -18,12 +19,13 @@ const reserveMs = 30_000;
  * @param timeLeft milliseconds until Lambda ends this invocation
  */
 export async function holdSession(agent: Agent, sessionKey: string, timeLeft: () => number): Promise<void> {
+  const foreseen = foresee(agent, sessionKey);
   const held = await acquire(agent.table, sessionKey, randomUUID(), agent.now());
   if (!held) {
     log("agent.busy", { sessionKey });
     return;
   }
-  const hold = startHold(agent.table, agent.now, held.lease, held.state);
+  const hold = startHold(agent, held, foreseen);
   try {
     while (!(await nextStep(agent, hold, timeLeft))) {
       if (timeLeft() < (await stepBudget(agent))) return await handOver(agent, hold);

@@ -13,7 +13,7 @@ import {
 } from "../../shared/session/state.ts";
 import { writeMessages } from "../../shared/session/transcript.ts";
 import type { Agent } from "./agent.ts";
-import { askModel } from "./ask-model.ts";
+import { askModel, type Prepared, prepareRequest } from "./ask-model.ts";
 import { withUniqueCallIds } from "./call-ids.ts";
 import { beginCompaction } from "./compaction.ts";
 import { loadContext, type TurnContext } from "./context.ts";
@@ -21,6 +21,8 @@ import { planCut } from "./context-fit.ts";
 import { againAfterRefusal, againSmaller, sizeSteps } from "./context-steps.ts";
 import { announce, failRun, unannounced } from "./delivery.ts";
 import type { Hold } from "./hold.ts";
+import type { ModelOutcome } from "./model.ts";
+import { lookAround } from "./surroundings.ts";
 import {
   announceResults,
   type CollectedResults,
@@ -126,7 +128,7 @@ async function resumeCalls(
   const open = toolCallsOf(reply).filter((call) => !outcomes.has(call.id) && !timedOut.has(call.id));
   if (open.length === 0) return outcomes;
   await scheduleTimeout(agent, hold.sessionKey, run);
-  const turn = await loadContext(agent, hold.state, run);
+  const turn = await loadContext(agent, hold.state, run, lookAround(agent).nodes);
   await carryOut(agent, hold, turn, run, await planCalls(agent, hold, turn, run.runId, open));
   return undefined;
 }
@@ -149,7 +151,7 @@ async function continueWithResults(
   await announced;
 }
 
-/** One model call and what follows from it. `commit` writes what led to it, while the model is called already. */
+/** One model call and what follows from it. `commit` writes what led to it, at the same time as the model is called. */
 async function modelStep(
   agent: Agent,
   hold: Hold,
@@ -157,29 +159,48 @@ async function modelStep(
   messages: readonly Message[],
   commit: () => Promise<void>,
 ): Promise<void> {
+  const prepared = await prepareRequest(agent, hold, run, messages).catch(async (error: unknown) => {
+    // A step that fails counts as tried, so that one which always fails comes to an end.
+    await commit();
+    throw error;
+  });
+  if (prepared.status !== "fits") {
+    await commit();
+    if (prepared.status === "too long") return failRun(agent, hold, prepared.error);
+    return beginCompaction(agent, hold, prepared, againSmaller(run, "compacted"));
+  }
   const lost = new AbortController();
   const committed = commit().catch((error: unknown) => {
     lost.abort();
     throw error;
   });
-  const called = askModel(agent, hold, run, messages, lost.signal);
-  const [, asked] = await Promise.all([committed, called]);
-  if (asked.status === "compact") return beginCompaction(agent, hold, asked, againSmaller(run, "compacted"));
-  if (asked.status === "too long") return failRun(agent, hold, asked.error);
-  const { outcome, turn, streamed } = asked;
-  // What is streamed arrives before what follows, and is on its way while that is being committed.
-  hold.streamed = streamed;
+  const called = askModel(agent, hold, run, prepared, lost.signal);
+  const [, { outcome, streamed }] = await Promise.all([committed, called]);
+  const listeners = Promise.all([agent.broadcast.clients(), streamed]);
+  hold.listeners = listeners.then(([clients]) => clients);
+  hold.listeners.catch(() => {});
+  await takeOutcome(agent, hold, run, prepared, outcome, messages);
+}
+
+async function takeOutcome(
+  agent: Agent,
+  hold: Hold,
+  run: Run,
+  { request, turn }: Prepared,
+  outcome: ModelOutcome,
+  messages: readonly Message[],
+): Promise<void> {
   if (outcome.status === "aborted") return;
   if (outcome.status === "failed") {
-    const steps = outcome.overflow && againAfterRefusal(run, asked.request);
+    const steps = outcome.overflow && againAfterRefusal(run, request);
     if (!steps) return failRun(agent, hold, outcome.error);
-    const cut = planCut(asked.request, true);
+    const cut = planCut(request, true);
     return cut ? beginCompaction(agent, hold, cut, steps) : void (await hold.commit(steps));
   }
   const reply = withUniqueCallIds(outcome.message, messages);
   const calls = toolCallsOf(reply);
   if (calls.length === 0 && textOf(reply) === "") return failRun(agent, hold, "LLM returned empty response");
-  const size = sizeSteps(reply, asked.request);
+  const size = sizeSteps(reply, request);
   if (calls.length === 0) return commitReply(agent, hold, run, reply, size);
   if (run.step >= maxSteps)
     return failRun(agent, hold, `LLM error: stopped after ${maxSteps} rounds of tool calls`);

@@ -42,6 +42,8 @@ export async function handleFrame(gateway: Gateway, connectionId: string, text: 
     const message = "not connected: send connect first";
     return respond(gateway, connectionId, errorFrame(frame.id, { code: code.notConnected, message }));
   }
+  // Nearly every request of a client reads it next: the two reads are made at the same time.
+  if (caller.mode === "client") gateway.configuration.load().catch(() => {});
   if (!(await gateway.tokens.isValid(caller.tokenId))) {
     return refuse(gateway, connectionId, frame.id, new PeerError(code.unauthorized, "the token was revoked"));
   }

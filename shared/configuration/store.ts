@@ -30,8 +30,11 @@ const maxOverridesBytes = 350_000;
 
 /** The gateway's configuration: defaults with the overrides of one table item, secrets in the parameter store. */
 export interface ConfigurationStore {
-  /** The whole configuration, at most 5 s old unless `fresh`. A secret that is set shows as `***`. Not to be changed. */
-  load(options?: { fresh?: boolean }): Promise<Configuration>;
+  /**
+   * The whole configuration, at most 5 s old; with `fresh` as it is now, with `anyAge` as it was last seen. A secret that
+   * is set shows as `***`. Not to be changed.
+   */
+  load(options?: { fresh?: boolean; anyAge?: boolean }): Promise<Configuration>;
   /** What `config.get` answers: the whole, or the value at a path (null where nothing is set), secrets masked. */
   get(path?: string): Promise<{ config: Configuration } | { path: string; value: unknown }>;
   /**
@@ -59,13 +62,21 @@ export function openConfiguration(
   secrets: Secrets,
   now: () => number = Date.now,
 ): ConfigurationStore {
-  let cached: { configuration: Configuration; readAt: number } | undefined;
-  const load: ConfigurationStore["load"] = async (options) => {
-    if (cached && !options?.fresh && now() - cached.readAt < maxAgeMs) return cached.configuration;
-    const readAt = now();
-    const { overrides } = await read(table);
-    cached = { configuration: mergeConfiguration(overrides), readAt };
-    return cached.configuration;
+  let seen: Configuration | undefined;
+  let reading: { configuration: Promise<Configuration>; startedAt: number } | undefined;
+  const readNow = async () => {
+    seen = mergeConfiguration((await read(table)).overrides);
+    return seen;
+  };
+  const load: ConfigurationStore["load"] = async ({ fresh = false, anyAge = false } = {}) => {
+    if (anyAge && seen) return seen;
+    if (reading && !fresh && now() - reading.startedAt < maxAgeMs) return reading.configuration;
+    const started = { configuration: readNow(), startedAt: now() };
+    reading = started;
+    started.configuration.catch(() => {
+      if (reading === started) reading = undefined;
+    });
+    return started.configuration;
   };
   const change: ConfigurationStore["change"] = async (path, next) => {
     const segments = parsePath(path);
@@ -77,7 +88,7 @@ export function openConfiguration(
       const planned = value === before ? undefined : planChange(stored.overrides, segments, value);
       if (!planned) return;
       if (await apply(table, secrets, stored.version, planned)) {
-        cached = undefined;
+        reading = undefined;
         return;
       }
     }

@@ -1,0 +1,38 @@
+import { logError } from "../../shared/log.ts";
+import { listPeers, type PeerRecord } from "../../shared/registry.ts";
+import { agentIdOf, sessionKind } from "../../shared/session/key.ts";
+import { keyRules } from "../../shared/session/routing.ts";
+import { audienceOf } from "../../shared/workspace/privacy.ts";
+import type { Agent } from "./agent.ts";
+
+/** Who is connected: what a model call needs that is neither the session's nor the configuration's. */
+export interface Surroundings {
+  nodes: Promise<PeerRecord[]>;
+  /** Connections of the clients that are told of the run. */
+  clients: Promise<string[]>;
+}
+
+/** Begins to read who is connected. The promises may be left alone: a failure is whoever awaits them's. */
+export function lookAround(agent: Pick<Agent, "table" | "broadcast" | "now">): Surroundings {
+  const nodes = listPeers(agent.table, "node", agent.now());
+  const clients = agent.broadcast.clients();
+  for (const one of [nodes, clients]) one.catch(() => {});
+  return { nodes, clients };
+}
+
+/**
+ * Begins to read what the first model call of an invocation will most likely need, while the lease is being taken. The
+ * audience is guessed from the configuration as it was last seen: where it has changed, the prompt is read again.
+ */
+export function foresee(agent: Agent, sessionKey: string): Surroundings {
+  const foreseen = lookAround(agent);
+  const readPrompt = async () => {
+    const fresh = agent.configuration.load();
+    fresh.catch(() => {});
+    const configuration = await agent.configuration.load({ anyAge: true });
+    const audience = audienceOf(sessionKind(sessionKey, keyRules(configuration)));
+    await agent.prompts.load({ agentId: agentIdOf(sessionKey), ...audience, now: agent.now() });
+  };
+  readPrompt().catch((error: unknown) => logError("agent.foresee", error, { sessionKey }));
+  return foreseen;
+}
