@@ -78,10 +78,13 @@ export function startHold(
       else logError("lease.renew", error, { sessionKey: lease.sessionKey });
     });
   }, renewEveryMs);
-  const orRefresh = async (released: boolean): Promise<boolean> => {
-    if (released) clearInterval(timer);
-    else await refresh();
-    return released;
+  const letGo = async (release: () => Promise<SessionState | undefined>): Promise<boolean> => {
+    const held = await inTurn(async () => {
+      const left = await release();
+      return left && see(left);
+    });
+    if (!held) clearInterval(timer);
+    return !held;
   };
   return {
     sessionKey: lease.sessionKey,
@@ -99,8 +102,8 @@ export function startHold(
     },
     commit: (steps) => inTurn(async () => see(await commit(table, lease, steps))),
     commitEntry: (entry, steps) => inTurn(async () => see(await commitEntry(table, lease, entry, steps))),
-    releaseIdle: async (steps) => orRefresh(await inTurn(() => releaseIdle(table, lease, steps))),
-    releaseWaiting: async (deadline) => orRefresh(await inTurn(() => releaseWaiting(table, lease, deadline))),
+    releaseIdle: (steps) => letGo(() => releaseIdle(table, lease, steps)),
+    releaseWaiting: (deadline) => letGo(() => releaseWaiting(table, lease, deadline)),
     async releaseUnfinished() {
       clearInterval(timer);
       await inTurn(() => releaseUnfinished(table, lease, now()));

@@ -118,19 +118,27 @@ export async function commitEntry(
 }
 
 /**
- * Lets go of a session with nothing to do, writing `steps` with it. False when an entry has come in meanwhile: nothing
- * was written then, and the holder goes on. @throws LeaseLost
+ * Lets go of a session with nothing to do, writing `steps` with it. When an entry has come in meanwhile nothing is
+ * written, and the holder goes on with the state that is returned. @throws LeaseLost
  */
-export async function releaseIdle(table: Table, lease: Lease, steps: readonly Step[] = []): Promise<boolean> {
+export async function releaseIdle(
+  table: Table,
+  lease: Lease,
+  steps: readonly Step[] = [],
+): Promise<SessionState | undefined> {
   const free = [remove("owner"), remove("leaseUntil"), remove("duePk"), remove("dueAt")];
   return releaseIf(table, lease, [...steps, ...free], absent(["inbox", 0]));
 }
 
 /**
- * Lets go of a session whose run waits for tools until `deadline`. False when the last result, the deadline or a stop
- * has come meanwhile: nothing was written then, and the holder goes on. @throws LeaseLost
+ * Lets go of a session whose run waits for tools until `deadline`. When the last result, the deadline or a stop has come
+ * meanwhile nothing is written, and the holder goes on with the state that is returned. @throws LeaseLost
  */
-export async function releaseWaiting(table: Table, lease: Lease, deadline: number): Promise<boolean> {
+export async function releaseWaiting(
+  table: Table,
+  lease: Lease,
+  deadline: number,
+): Promise<SessionState | undefined> {
   const free = [
     remove("owner"),
     remove("leaseUntil"),
@@ -151,15 +159,15 @@ async function releaseIf(
   lease: Lease,
   steps: readonly Step[],
   condition: Condition,
-): Promise<boolean> {
+): Promise<SessionState | undefined> {
   const key = metaKey(lease.sessionKey);
   try {
     await table.update(key, steps, all(equal("epoch", lease.epoch), condition));
-    return true;
+    return undefined;
   } catch (error) {
     if (!(error instanceof ConditionFailed)) throw error;
   }
   const item = await table.get(key);
   if (item?.epoch !== lease.epoch) throw new LeaseLost(lease.sessionKey);
-  return false;
+  return toState(item);
 }
