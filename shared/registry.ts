@@ -5,7 +5,8 @@ import type { Scope } from "./protocol/methods.ts";
 import type { NodeRuntime } from "./protocol/schemas.ts";
 
 /** What a peer is to this gateway; each needs a token with the scope of the same name. */
-export type Mode = "client" | "node" | "channel";
+export const modes = ["client", "node", "channel"] as const;
+export type Mode = (typeof modes)[number];
 
 /** A socket, from `$connect` to `$disconnect`. Times are epoch ms. */
 export interface ConnectionRecord {
@@ -30,6 +31,8 @@ export interface PeerRecord {
   id: string;
   mode: Mode;
   connectionId: string;
+  /** The token that the connection was made with. */
+  tokenId?: string;
   /** When the connection was opened, by API Gateway's clock. */
   openedAt?: number;
   connectedAt: number;

@@ -62,12 +62,15 @@ export async function revokeToken(table: Table, id: string): Promise<boolean> {
 export interface TokenVerifier {
   /** The holder of a token; undefined when it is malformed, unknown, revoked, or its secret is wrong. */
   verify(token: string): Promise<TokenHolder | undefined>;
-  /** Whether a token that was verified before still exists. */
+  /** Whether a token that was verified before still exists, as of the last half minute: revoking it closes its sockets. */
   isValid(id: string): Promise<boolean>;
 }
 
+/** For how long a connected peer's token is not looked up again. Milliseconds. */
+const connectedMaxAgeMs = 30_000;
+
 /**
- * A verifier for one warm function. It keeps a record for `maxAgeMs`, the longest that a revoked token still works.
+ * A verifier for one warm function. It keeps a record for `maxAgeMs`, the longest that a revoked token still connects.
  * What does not have a token's form costs no read.
  */
 export function createTokenVerifier(
@@ -76,9 +79,9 @@ export function createTokenVerifier(
 ): TokenVerifier {
   const cache = new Map<string, { item: Item; readAt: number }>();
 
-  async function find(id: string): Promise<Item | undefined> {
+  async function find(id: string, oldestMs = maxAgeMs): Promise<Item | undefined> {
     const cached = cache.get(id);
-    if (cached && now() - cached.readAt < maxAgeMs) return cached.item;
+    if (cached && now() - cached.readAt < oldestMs) return cached.item;
     const readAt = now();
     const item = await table.get({ pk: partition, sk: id });
     // An unknown id is not kept: guesses would fill the cache.
@@ -91,7 +94,7 @@ export function createTokenVerifier(
   }
 
   return {
-    isValid: async (id) => (await find(id)) !== undefined,
+    isValid: async (id) => (await find(id, connectedMaxAgeMs)) !== undefined,
     async verify(token) {
       const [, id, secret] = tokenPattern.exec(token) ?? [];
       if (id === undefined || secret === undefined) return undefined;

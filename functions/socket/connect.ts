@@ -45,6 +45,7 @@ export async function connectPeer(
     id,
     mode,
     connectionId,
+    tokenId: holder.id,
     connectedAt: gateway.now(),
     version,
     platform,
