@@ -1,6 +1,6 @@
 import type { Message } from "../../shared/protocol/messages.ts";
 import { effectiveThinking } from "../../shared/session/model-choice.ts";
-import type { Run } from "../../shared/session/state.ts";
+import type { Run, SessionState } from "../../shared/session/state.ts";
 import type { Agent } from "./agent.ts";
 import { loadContext, type TurnContext } from "./context.ts";
 import { type Fit, fitRequest, type Request } from "./context-fit.ts";
@@ -10,7 +10,7 @@ import { repairTranscript } from "./history.ts";
 import type { Hold } from "./hold.ts";
 import { describeModel, type ModelOutcome } from "./model.ts";
 import { shownMessages } from "./results.ts";
-import { lookAround } from "./surroundings.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 const typingEveryMs = 4000;
 
@@ -27,12 +27,11 @@ export interface Prepared {
 /** Gathers what the model is to see, and looks that it fits into the model's window. */
 export async function prepareRequest(
   agent: Agent,
-  hold: Hold,
+  state: SessionState,
   run: Run,
   messages: readonly Message[],
+  { nodes, clients }: Surroundings,
 ): Promise<Prepared | Exclude<Fit, { status: "fits" }>> {
-  const { state } = hold;
-  const { nodes, clients } = hold.takeForeseen() ?? lookAround(agent);
   const turn = await loadContext(agent, state, run, nodes);
   const request: Request = {
     messages: shownMessages(messages),

@@ -208,8 +208,9 @@ export async function announceResults(
   sessionKey: string,
   runId: string,
   { calls, messages }: CollectedResults,
+  listeners: Promise<readonly string[]>,
 ): Promise<void> {
-  const clients = await agent.broadcast.clients();
+  const clients = await listeners;
   for (const [i, call] of calls.entries()) {
     const message = messages[i];
     if (!message) continue;

@@ -145,9 +145,10 @@ async function continueWithResults(
   messages: readonly Message[],
   collected: CollectedResults,
 ): Promise<void> {
-  const told = announceResults(agent, hold.sessionKey, run.runId, collected);
+  const around = hold.takeForeseen() ?? lookAround(agent);
+  const told = announceResults(agent, hold.sessionKey, run.runId, collected, around.clients);
   const announced = told.catch(unannounced(hold, run.runId));
-  await modelStep(agent, hold, collected.run, [...messages, ...collected.messages], collected.commit);
+  await modelStep(agent, hold, collected.run, [...messages, ...collected.messages], collected.commit, around);
   await announced;
 }
 
@@ -158,12 +159,15 @@ async function modelStep(
   run: Run,
   messages: readonly Message[],
   commit: () => Promise<void>,
+  around = hold.takeForeseen() ?? lookAround(agent),
 ): Promise<void> {
-  const prepared = await prepareRequest(agent, hold, run, messages).catch(async (error: unknown) => {
-    // A step that fails counts as tried, so that one which always fails comes to an end.
-    await commit();
-    throw error;
-  });
+  const prepared = await prepareRequest(agent, hold.state, run, messages, around).catch(
+    async (error: unknown) => {
+      // A step that fails counts as tried, so that one which always fails comes to an end.
+      await commit();
+      throw error;
+    },
+  );
   if (prepared.status !== "fits") {
     await commit();
     if (prepared.status === "too long") return failRun(agent, hold, prepared.error);
