@@ -19,12 +19,12 @@ export interface TurnOutcome {
 export interface ConversationTiming {
   /** After this long without an event, the gateway is asked whether the run goes on: events are not repeated. */
   quietMs: number;
-  /** Wait before a send that the gateway could not take is tried again. */
+  /** Wait before a request that the gateway could not answer is tried again. */
   retryMs: number;
 }
 
 const defaultTiming: ConversationTiming = { quietMs: 15_000, retryMs: 1_000 };
-const mostSendTries = 10;
+const mostTries = 10;
 const lostAnswer = "the run ended, but its answer did not arrive; `gsv session preview` shows what there is";
 /** A command that changes the session waits for the runs before it. */
 const commandTimeoutMs = 300_000;
@@ -152,16 +152,23 @@ export class Conversation {
     return said;
   }
 
-  async #deliver({ runId, message }: Turn): Promise<ChatSendResult> {
+  async #deliver(turn: Turn): Promise<ChatSendResult> {
+    const { runId, message } = turn;
     const isCommand = message.startsWith("/");
+    const params = { sessionKey: this.#sessionKey, message, runId };
+    const send = () => this.#gateway.request("chat.send", params, isCommand ? commandTimeoutMs : undefined);
+    // A command has no run that would make a repeat the same one.
+    return isCommand ? send() : this.#persist(turn, send);
+  }
+
+  /** Tries `work` again while its failure may pass and the turn is not over. Throws what failed last. */
+  async #persist<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; ) {
       try {
-        const params = { sessionKey: this.#sessionKey, message, runId };
-        return await this.#gateway.request("chat.send", params, isCommand ? commandTimeoutMs : undefined);
+        return await work();
       } catch (error) {
-        // A command has no run that would make a repeat the same one.
-        const again = error instanceof RequestError && error.retryable && !isCommand;
-        if (!again || tries >= mostSendTries || !this.#turns.has(runId)) throw error;
+        const again = error instanceof RequestError && error.retryable;
+        if (!again || tries >= mostTries || !this.#turns.has(turn.runId)) throw error;
         // Being offline is not counted: the connection says itself when it gives up.
         if (this.#gateway.state.status === "connected") tries++;
         await delay(this.#timing.retryMs);
@@ -213,7 +220,8 @@ export class Conversation {
 
   /** Ends a turn with the answer that is stored, else with `instead`. */
   async #recover(turn: Turn, instead?: string): Promise<void> {
-    const answer = await lookUpAnswer(this.#gateway, this.#sessionKey, turn.message).catch(failureOf);
+    const look = () => lookUpAnswer(this.#gateway, this.#sessionKey, turn.message);
+    const answer = await this.#persist(turn, look).catch(failureOf);
     if (typeof answer === "string") turn.settle(this.#shown(turn, answer));
     else if (instead !== undefined) turn.settle(this.#shown(turn, instead));
     else turn.settle(failed(answer?.message ?? lostAnswer));

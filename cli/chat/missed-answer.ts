@@ -1,4 +1,4 @@
-import { type Message, textOf } from "../../shared/protocol/messages.ts";
+import { type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
 import type { Gateway } from "../gateway.ts";
 
 /** Messages that are looked through for an answer. */
@@ -25,7 +25,7 @@ export async function lookUpAnswer(
 }
 
 /**
- * The last text said after the newest user message that is `message`, and before the next one. Directives are taken
+ * The text that ended what was said after the newest user message that is `message`, and before the next one. Directives are taken
  * out of a message before it is stored; without an equal one it is the newest.
  */
 function answerTo(message: string, messages: Message[]): string | undefined {
@@ -38,5 +38,6 @@ function answerTo(message: string, messages: Message[]): string | undefined {
   const next = messages.findIndex((candidate, index) => index > asked && isUser(candidate));
   const after = messages.slice(asked + 1, next < 0 ? undefined : next);
   const last = after.findLast((candidate) => candidate.role === "assistant");
-  return last && textOf(last) !== "" ? textOf(last) : undefined;
+  // What was said on the way to tools is no answer: a run that ended there has failed.
+  return last && toolCallsOf(last).length === 0 && textOf(last) !== "" ? textOf(last) : undefined;
 }

@@ -191,6 +191,33 @@ describe("a conversation", () => {
     expect(await conversation.send("hi", () => {})).toMatchObject({ status: "answered", text: "the answer" });
   });
 
+  it("looks up an answer until the gateway can tell it", async () => {
+    let looks = 0;
+    await converse({
+      "chat.send": ({ params }) => ({ status: "started", runId: params.runId }),
+      "session.stats": idle,
+      "session.preview": () => {
+        if (++looks < 3) throw new Error("throttled");
+        return { messages: [{ role: "user", content: "hi", timestamp: 1 }, assistant("the answer")] };
+      },
+    });
+    expect(await conversation.send("hi", () => {})).toMatchObject({ status: "answered", text: "the answer" });
+  });
+
+  it("does not take what was said on the way to a tool for the answer of a run that failed", async () => {
+    await converse({
+      "chat.send": ({ params }) => ({ status: "started", runId: params.runId }),
+      "session.stats": idle,
+      "session.preview": () => ({
+        messages: [
+          { role: "user", content: "hi", timestamp: 1 },
+          assistant("I will look.", [{ id: "c", name: "pi__Bash", arguments: {} }]),
+        ],
+      }),
+    });
+    expect(await conversation.send("hi", () => {})).toMatchObject({ status: "failed" });
+  });
+
   it("looks up an answer that was too large for an event", async () => {
     await converse({
       "chat.send": ({ params: { runId }, emit }) => {
