@@ -19,6 +19,8 @@ export interface ClientRecord {
   errors: string[];
   /** What the client told its user in the end. */
   outcome?: string;
+  /** The chat that the message came from, where it is not a client's. */
+  chat?: string;
 }
 
 export interface ChaosClient extends ChaosPeer {

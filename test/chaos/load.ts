@@ -9,12 +9,15 @@ import { judge, type Verdict } from "./verdict.ts";
 import { startWorld, type World } from "./world.ts";
 
 /** Sessions at work at the same time: more for more kills, so that waits for leases overlap. */
-const concurrentSessions = (kills: number) => Math.max(2, Math.min(16, Math.ceil(kills / 8)));
+const concurrentSessions = (kills: number) => Math.max(2, Math.min(24, Math.ceil(kills / 8)));
+/** Sessions that are chats of the channel; these are told apart by number. */
+const chatShare = 0.3;
+const firstChat = 10_000;
 /** Messages of a session. */
 const messagesPerSession = [3, 4, 5, 6] as const;
 
 /** Agents wait for providers, so more of them fit on a machine. */
-const mostProcesses = (functionName: string) => (functionName === "agent" ? 16 : 6);
+const mostProcesses = (functionName: string) => (functionName === "agent" ? 24 : 6);
 
 /** How far clocks of processes are off, either way. Milliseconds. */
 const mostSkewMs = 10_000;
@@ -67,6 +70,7 @@ export async function runLoad(setting: Setting, kills: number): Promise<ChaosRes
     await sendUntil(world, setting, concurrentSessions(kills), () => faults.counts.kills >= kills);
     faults.stop();
     for (const wire of world.wires) wire.calm();
+    world.channel.calm();
     await untilQuiet(world, settleMs);
     const verdict = await judgeWorld(world, planOf);
     kept =
@@ -90,11 +94,13 @@ export async function runLoad(setting: Setting, kills: number): Promise<ChaosRes
 export async function judgeWorld(world: World, planOf: (tag: string) => MessagePlan): Promise<Verdict> {
   const { table, journal, records } = world;
   const carriedOut = world.nodes.flatMap((node) => node.carriedOut);
-  const verdict = await judge({ table, journal, records, planOf, carriedOut });
+  const deliveries = { sent: world.channel.sent, uncertain: world.uncertain };
+  const verdict = await judge({ table, journal, records, planOf, carriedOut, deliveries });
   verdict.findings.invalidTranscripts.push(...world.model.faults());
   const peers = [...world.clients, ...world.nodes];
   verdict.findings.stuck.push(...peers.flatMap(({ ends }) => ends));
   verdict.findings.stuck.push(...(await untilFound(table, peers, reconnectMs)));
+  verdict.findings.leftOver.push(...(await world.leftovers()));
   return verdict;
 }
 
@@ -116,14 +122,20 @@ async function sendUntil(
   );
 }
 
-/** One session: a few messages, some while the ones before are still at work, from any of the clients. */
-async function sendSession({ clients }: World, seed: number, number: number): Promise<void> {
+/**
+ * One session: a few messages, some while the ones before are still at work, from any of the clients, or from a chat of
+ * the channel.
+ */
+async function sendSession({ clients, channel }: World, seed: number, number: number): Promise<void> {
   const name = `s${String(number).padStart(4, "0")}`;
   const draw = drawFor(seed, "session", name);
   const ends: Promise<void>[] = [];
   const messages = draw.pick(messagesPerSession);
+  const isChat = draw.chance(chatShare);
+  const send = (tag: string) =>
+    isChat ? channel.send(firstChat + number, tag) : draw.pick(clients).send(`agent:main:${name}`, tag);
   for (let i = 0; i < messages; i++) {
-    ends.push(draw.pick(clients).send(`agent:main:${name}`, `${name}-m${i}`));
+    ends.push(send(`${name}-m${i}`));
     if (draw.chance(0.5)) await Promise.all(ends);
     else await new Promise((resolve) => setTimeout(resolve, draw.between(0, 15_000)));
   }

@@ -23,9 +23,9 @@ export const usage = `npm run chaos -- [options]
   --seed S       what the faults are drawn from (default: a new one, which is printed)
   --enumerate    instead: kill before and after every AWS call of a turn, one turn for each
   --every N      of these points only every n-th (default 1)
-  --speed X      how much faster than real time the run's clocks go (default: what the machine can do, 10 at most)
+  --speed X      how much faster than real time the run's clocks go (default: what the machine can do, 8 at most)
   --keep         keep the functions' logs, also when nothing is found
-  --minutes M    give up after so many real minutes (default 30)`;
+  --minutes M    give up after so many real minutes (default 120)`;
 
 /** What is wrong with the command line, in one sentence. */
 export class UsageError extends Error {}
@@ -54,7 +54,7 @@ function parse(args: string[]) {
     kills: { type: "string", default: "300" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     speed: { type: "string" },
-    minutes: { type: "string", default: "30" },
+    minutes: { type: "string", default: "120" },
   } as const;
   try {
     return parseArgs({ args, options }).values;

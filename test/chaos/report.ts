@@ -20,11 +20,10 @@ export function report(
   { seed, clock, say }: Setting,
   { verdict, counts, crashes, logFile }: ChaosResult,
 ): number {
-  const { findings, sessions, sent, answered, unheard, misreported } = verdict;
+  const { findings, sessions, sent, answered, unheard, resent } = verdict;
   const kinds = Object.keys(findings) as (keyof Findings)[];
   for (const kind of kinds) for (const found of findings[kind].slice(0, mostShown)) say(`${kind}: ${found}`);
   for (const one of crashes.slice(0, mostShown)) say(`crash: ${one}`);
-  for (const one of misreported.slice(0, mostShown)) say(`misreported: ${one}`);
   const bad = Object.fromEntries(kinds.map((kind) => [kind, findings[kind].length]));
   const { kills, ...others } = counts;
   const result = {
@@ -37,7 +36,7 @@ export function report(
     speed: clock.speed,
     crashes: crashes.length,
     unheard,
-    misreported: misreported.length,
+    resent,
     ...others,
   };
   if (logFile) say(`what the functions logged: ${logFile}`);

@@ -1,5 +1,6 @@
 import { isRecord, parseRecord } from "../../local/json.ts";
 import { decodeCallAddress } from "../../shared/session/calls.ts";
+import { sessionOfUpdate } from "./channel.ts";
 
 /** What an invocation is about. */
 export interface Task {
@@ -15,6 +16,8 @@ export function readTask(functionName: string, event: unknown, callName: (callId
   const fields = isRecord(event) ? event : {};
   const sessionKey = typeof fields.sessionKey === "string" ? fields.sessionKey : "";
   if (functionName === "socket") return { functionName, ...readSocketEvent(fields, callName) };
+  if (functionName === "webhook")
+    return { functionName, sessionKey: sessionOfUpdate(fields.body) ?? "", occasion: functionName };
   return { functionName, sessionKey, occasion: String(fields.kind ?? functionName) };
 }
 

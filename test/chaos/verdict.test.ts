@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Item } from "../../shared/aws/table.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { newSession, type SessionState } from "../../shared/session/state.ts";
+import type { Sent } from "./channel.ts";
 import type { ClientRecord } from "./client.ts";
 import { answerText, drawPlan, type MessagePlan, messageText, resultText } from "./plan.ts";
 import { type Findings, judge } from "./verdict.ts";
@@ -37,6 +38,7 @@ function session() {
     acknowledged: true,
     finals: ["it"],
     errors: [],
+    outcome: "answered",
   });
   const plans = new Map<string, Partial<MessagePlan>>();
   return {
@@ -52,6 +54,7 @@ function session() {
       ["s1-m1", record("r1")],
     ]),
     carriedOut: [call],
+    deliveries: { sent: [] as Sent[], uncertain: new Map<string, number>() },
     /** What the messages were when they were committed, where it is not what they are. */
     committed: undefined as Message[] | undefined,
     plans,
@@ -65,7 +68,7 @@ type Session = ReturnType<typeof session>;
 async function foundAfter(change: (session: Session) => void): Promise<(keyof Findings)[]> {
   const spoilt = session();
   change(spoilt);
-  const { state, messages, epochs, accepted, records, carriedOut, planOf } = spoilt;
+  const { state, messages, epochs, accepted, records, carriedOut, deliveries, planOf } = spoilt;
   const bodies = (of: Message[]) => of.map((message) => JSON.stringify(message));
   const sk = (i: number) => `M#id#${String(i + 1).padStart(10, "0")}`;
   const items = bodies(messages).map((body, i) => ({ sk: sk(i), epoch: epochs[i] ?? 3, body }));
@@ -86,6 +89,7 @@ async function foundAfter(change: (session: Session) => void): Promise<(keyof Fi
     records,
     planOf,
     carriedOut,
+    deliveries,
   });
 
   return (Object.keys(verdict.findings) as (keyof Findings)[]).filter(
@@ -99,8 +103,61 @@ describe("the verdict", () => {
   });
 
   const spoilt: [string, keyof Findings, (session: Session) => void][] = [
-    ["a message that is not in the transcript", "lost", ({ messages }) => messages.splice(4, 2)],
-    ["an answer that is missing", "lost", ({ messages }) => messages.splice(5, 1)],
+    [
+      "a message that is not in the transcript",
+      "lost",
+      ({ messages, records }) => {
+        messages.splice(4, 2);
+        Object.assign(records.get("s1-m1")!, { finals: [], outcome: "failed: it was lost" });
+      },
+    ],
+    [
+      "an answer that is missing",
+      "lost",
+      ({ messages, records }) => {
+        messages.splice(5, 1);
+        Object.assign(records.get("s1-m1")!, { finals: [], outcome: "failed: it was lost" });
+      },
+    ],
+    [
+      "an answer that its client says has failed",
+      "misreported",
+      ({ records }) => Object.assign(records.get("s1-m1")!, { outcome: "failed: no answer" }),
+    ],
+    [
+      "a failure that its client says was answered",
+      "misreported",
+      ({ messages, records, plans }) => {
+        messages.splice(5, 1);
+        plans.set("s1-m1", { fault: { kind: "cut", at: "last", passing: false } });
+        Object.assign(records.get("s1-m1")!, { finals: [], errors: ["LLM error: cut"] });
+      },
+    ],
+    [
+      "a failure that is not told as the provider's",
+      "misreported",
+      ({ messages, records, plans }) => {
+        messages.splice(5, 1);
+        plans.set("s1-m1", { fault: { kind: "cut", at: "last", passing: false } });
+        const errors = ["LLM error: the turn was interrupted 4 times"];
+        Object.assign(records.get("s1-m1")!, { finals: [], errors, outcome: "failed" });
+      },
+    ],
+    [
+      "different errors of one message",
+      "duplicated",
+      ({ messages, records, plans }) => {
+        messages.splice(5, 1);
+        plans.set("s1-m1", { fault: { kind: "cut", at: "last", passing: false } });
+        const errors = ["LLM error: cut", "LLM error: terminated"];
+        Object.assign(records.get("s1-m1")!, { finals: [], errors, outcome: "failed" });
+      },
+    ],
+    [
+      "an answer that did not reach its chat",
+      "lost",
+      ({ records }) => Object.assign(records.get("s1-m1")!, { chat: "7" }),
+    ],
     [
       "an answer where the provider always fails",
       "lost",
@@ -112,7 +169,7 @@ describe("the verdict", () => {
       "duplicated",
       ({ records, plans }) => {
         plans.set("s1-m1", { fault: { kind: "cut", at: "last", passing: true } });
-        records.get("s1-m1")?.errors.push("LLM error");
+        records.get("s1-m1")?.errors.push("LLM error: cut");
       },
     ],
     ["a call that was carried out twice", "duplicated", ({ carriedOut }) => carriedOut.push(call)],

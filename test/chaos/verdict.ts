@@ -2,12 +2,20 @@ import type { Item, Table } from "../../shared/aws/table.ts";
 import { type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
 import { metaKey, type SessionState, toState } from "../../shared/session/state.ts";
 import type { ClientRecord } from "./client.ts";
+import { type Deliveries, judgeDeliveries } from "./deliveries.ts";
 import type { Journal } from "./journal.ts";
 import { answerText, expectedEnd, type MessagePlan, tagOf } from "./plan.ts";
 
 /** What went wrong, by kind; each finding is a sentence. */
 export type Findings = Record<
-  "lost" | "duplicated" | "reordered" | "stuck" | "fencingViolations" | "invalidTranscripts",
+  | "lost"
+  | "duplicated"
+  | "reordered"
+  | "stuck"
+  | "fencingViolations"
+  | "invalidTranscripts"
+  | "misreported"
+  | "leftOver",
   string[]
 >;
 
@@ -18,6 +26,7 @@ export interface Evidence {
   planOf(tag: string): MessagePlan;
   /** Model's ids of the calls that nodes have carried out. */
   carriedOut: readonly string[];
+  deliveries: Deliveries;
 }
 
 export interface Verdict {
@@ -28,8 +37,8 @@ export interface Verdict {
   answered: number;
   /** Messages whose end reached no client as an event: those with an answer show it in `session.preview`. */
   unheard: number;
-  /** Messages that have an answer, and whose client told its user that they had failed. */
-  misreported: string[];
+  /** Messages that a channel's platform took more than once, each time counted by the log. */
+  resent: number;
   findings: Findings;
 }
 
@@ -48,6 +57,8 @@ export function noFindings(): Findings {
     stuck: [],
     fencingViolations: [],
     invalidTranscripts: [],
+    misreported: [],
+    leftOver: [],
   };
 }
 
@@ -57,7 +68,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
   const sessions = evidence.journal.sessions();
   let accepted = 0;
   let answered = 0;
-  const misreported: string[] = [];
+  const withAnswer = new Set<string>();
   const called = new Set<string>();
   for (const sessionKey of sessions) {
     const state = toState((await evidence.table.get(metaKey(sessionKey))) as Item);
@@ -73,9 +84,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
     for (const tag of taken) {
       const { right, hasAnswer } = checkAnswer(findings, evidence, transcript, tag);
       answered += right ? 1 : 0;
-      const { outcome = "answered" } = evidence.records.get(tag) ?? {};
-      if (hasAnswer && outcome !== "answered")
-        misreported.push(`#${tag} has an answer, its client said: ${outcome}`);
+      if (hasAnswer) withAnswer.add(tag);
     }
   }
   const taken = new Set(sessions.flatMap((key) => evidence.journal.of(key).accepted.map(({ id }) => id)));
@@ -89,10 +98,20 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
   for (const id of evidence.carriedOut.filter((one, i, all) => all.indexOf(one) !== i)) {
     findings.duplicated.push(`the call ${id} was carried out twice`);
   }
+  const delivered = judgeDeliveries(evidence.deliveries, evidence.records, (tag) => withAnswer.has(tag));
+  findings.lost.push(...delivered.lost);
+  findings.duplicated.push(...delivered.duplicated);
   const records = [...evidence.records.values()];
   const unheard = records.filter(({ finals, errors }) => finals.length + errors.length === 0).length;
-  const sent = records.length;
-  return { sessions: sessions.length, sent, accepted, answered, unheard, misreported, findings };
+  return {
+    sessions: sessions.length,
+    sent: records.length,
+    accepted,
+    answered,
+    unheard,
+    resent: delivered.repeated,
+    findings,
+  };
 }
 
 async function readStored(table: Evidence["table"], state: SessionState): Promise<Stored[]> {
@@ -176,11 +195,12 @@ function checkOrder(
 
 /** `right`: the message has its one end, the answer, or the error where the provider fails by plan. */
 function checkAnswer(
-  { lost, duplicated }: Findings,
+  findings: Findings,
   { records, planOf }: Evidence,
   transcript: readonly Message[],
   tag: string,
 ): { right: boolean; hasAnswer: boolean } {
+  const { lost, duplicated } = findings;
   const before = lost.length + duplicated.length;
   const asked = transcript.filter((message) => message.role === "user" && tagOf(textOf(message)) === tag);
   if (asked.length === 0) lost.push(`#${tag} is not in the transcript`);
@@ -189,15 +209,39 @@ function checkAnswer(
     (message) =>
       message.role === "assistant" && toolCallsOf(message).length === 0 && tagOf(textOf(message)) === tag,
   );
-  const { finals = [], errors = [] } = records.get(tag) ?? {};
+  const record = records.get(tag);
   const expected = expectedEnd(planOf(tag));
   if (expected === "error" && answers.length > 0) lost.push(`#${tag} should have failed and has an answer`);
   if (expected === "answer" && answers.length === 0)
-    lost.push(`#${tag} has no answer; clients were told: ${errors.join()}`);
+    lost.push(`#${tag} has no answer; clients were told: ${record?.errors.join()}`);
   if (answers.length > 1) duplicated.push(`#${tag} has ${answers.length} answers`);
   if (answers.some((message) => textOf(message) !== answerText(tag))) lost.push(`#${tag} has a wrong answer`);
-  if (answers.length > 0 && errors.length > 0)
+  const hasAnswer = answers.length > 0;
+  if (record) checkTold(findings, record, tag, hasAnswer);
+  return { right: lost.length + duplicated.length === before, hasAnswer };
+}
+
+/** Why a run fails whose provider does: its own words, and not that of a turn that was given up. */
+const providerError = /^LLM (error: (?!the turn was interrupted)|returned empty response)/;
+
+/** Whether clients were told how a message ended, and nothing else: an event may come twice, and says the same. */
+function checkTold(
+  { duplicated, misreported }: Findings,
+  { finals, errors, outcome, chat }: ClientRecord,
+  tag: string,
+  hasAnswer: boolean,
+): void {
+  const told = [...new Set([...finals, ...errors])];
+  if (hasAnswer && errors.length > 0)
     duplicated.push(`#${tag}: has an answer, and clients were told of an error: ${errors.join()}`);
-  if (new Set(finals).size > 1) duplicated.push(`#${tag}: clients were told of different answers`);
-  return { right: lost.length + duplicated.length === before, hasAnswer: answers.length > 0 };
+  else if (told.length > 1) duplicated.push(`#${tag}: clients were told of different ends: ${told.join()}`);
+  if (!hasAnswer && finals.length > 0)
+    misreported.push(`#${tag} has no answer, and clients were told one: ${finals.join()}`);
+  const strange = errors.find((error) => !providerError.test(error));
+  if (!hasAnswer && strange !== undefined) misreported.push(`#${tag} failed with: ${strange}`);
+  // What people in chats were told is judged by what the platform has taken.
+  if (chat !== undefined) return;
+  const claimed = outcome === "answered";
+  if (claimed !== hasAnswer)
+    misreported.push(`#${tag} has ${hasAnswer ? "an" : "no"} answer, its client said: ${outcome}`);
 }

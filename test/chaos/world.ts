@@ -3,15 +3,21 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Cloud, type CloudOptions, startCloud } from "../../local/cloud.ts";
+import type { FunctionHost } from "../../local/host.ts";
+import { isRecord } from "../../local/json.ts";
+import type { WebSocketEvent } from "../../local/websocket-events.ts";
 import { openSecrets } from "../../shared/aws/secrets.ts";
 import { openTable, type Table } from "../../shared/aws/table.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { createToken } from "../../shared/tokens.ts";
+import { type ChaosChannel, dmScope, startChaosChannel } from "./channel.ts";
 import { type ChaosClient, type ClientRecord, startChaosClient } from "./client.ts";
 import type { ClockSettings } from "./clock.mjs";
+import { countDoubts } from "./deliveries.ts";
 import { type Draw, drawFor } from "./draw.ts";
 import { type ChaosHost, startChaosHost } from "./host.ts";
 import { type Journal, openJournal } from "./journal.ts";
+import { findLeftovers, readItems, untilFired } from "./leftovers.ts";
 import { type ChaosModel, callName, startChaosModel } from "./model.ts";
 import { type ChaosNode, startChaosNode } from "./node.ts";
 import { type MessagePlan, nodeIds } from "./plan.ts";
@@ -47,8 +53,13 @@ export interface World {
   model: ChaosModel;
   nodes: ChaosNode[];
   clients: ChaosClient[];
+  channel: ChaosChannel;
+  /** How often each delivery to the channel was made again in doubt. */
+  uncertain: ReadonlyMap<string, number>;
   records: Map<string, ClientRecord>;
   wires: Wire[];
+  /** What the run has left behind; waits for what still comes. @throws what the table throws */
+  leftovers(): Promise<string[]>;
   /** File of what the functions logged. */
   logFile: string;
   /** Ends everything; the folder stays when `keep` says so. */
@@ -57,6 +68,9 @@ export interface World {
 
 /** Lambda's own pauses before it tries a failed event again. */
 const retryDelaysMs = [60_000, 120_000];
+
+/** A tool's timeout is a minute, and every event is tried three times. Milliseconds. */
+const scheduleMs = 400_000;
 
 /** A model call that hangs ends after this long. */
 const modelTimeoutMs = 60_000;
@@ -69,11 +83,19 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const journal = openJournal(options.onProgress);
   const records = new Map<string, ClientRecord>();
   const hosts: ChaosHost[] = [];
+  const ended = new Set<string>();
   const workerOf = (key: string) => hosts[0]?.workerOf(key);
   const proxy = await startAwsProxy({
     interceptor: options.interceptor,
     workerOf,
     onExchange: journal.observe,
+  });
+  const doubts = countDoubts();
+  const channel = await startChaosChannel({
+    seed,
+    restless: options.restless,
+    records,
+    webhook: () => cloud.webhook,
   });
   const cloud = await startCloud({
     dir,
@@ -89,10 +111,13 @@ export async function startWorld(options: WorldOptions): Promise<World> {
         log: write,
       });
       hosts.push(host);
-      return host;
+      return noteEnds(host, ended);
     },
     invocations: { ...options.invocations, retryDelaysMs },
-    log: (name, line) => log.write(`${name} ${line}\n`),
+    log: (name, line) => {
+      log.write(`${name} ${line}\n`);
+      doubts.read(line);
+    },
   });
   const [host] = hosts as [ChaosHost];
   Object.assign(process.env, cloud.env, { AWS_ACCESS_KEY_ID: "owner", AWS_SECRET_ACCESS_KEY: "owner" });
@@ -101,7 +126,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     planOf,
     onKillInCall: (tag) => options.onKillInCall(records.get(tag)?.sessionKey ?? "", host),
   });
-  await configure(table, cloud, model);
+  await configure(table, cloud, model, channel);
   const { token } = await createToken(
     table,
     { name: "owner", scopes: ["client", "node", "admin"] },
@@ -124,14 +149,23 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       return startChaosClient({ url: await wireTo(clientId), token, clientId, records, repeats });
     }),
   );
-  const parts = { proxy, cloud, model, nodes, clients, wires };
+  const parts = { proxy, cloud, model, nodes, clients, channel, wires };
   return {
     ...parts,
     table,
     host,
     journal,
     records,
+    uncertain: doubts.uncertain,
     logFile,
+    async leftovers() {
+      const schedules = await untilFired(cloud.schedules, scheduleMs);
+      const items = await readItems(cloud.dynamodb, cloud.table);
+      const peers = [...clients, ...nodes].map(
+        (peer) => [`${peer.mode} ${peer.id}`, peer.connectionId() ?? ""] as const,
+      );
+      return findLeftovers({ items, schedules }, { peers: new Map(peers), ended });
+    },
     async close(keep) {
       await closeAll(parts);
       await new Promise((resolve) => log.end(resolve));
@@ -140,22 +174,44 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   };
 }
 
+/** Notes the connections whose end the socket function has been told, and has dealt with. */
+function noteEnds(host: ChaosHost, ended: Set<string>): FunctionHost {
+  return {
+    ...host,
+    async invoke(name, event) {
+      const answer = await host.invoke(name, event);
+      const { requestContext } = event as Partial<WebSocketEvent>;
+      if (requestContext?.routeKey === "$disconnect" && isRecord(answer) && answer.statusCode === 200)
+        ended.add(requestContext.connectionId);
+      return answer;
+    },
+  };
+}
+
 /** Policies that the passing of days sets off stay out: hours pass in minutes here. */
-async function configure(table: Table, cloud: Cloud, model: ChaosModel): Promise<void> {
+async function configure(
+  table: Table,
+  cloud: Cloud,
+  model: ChaosModel,
+  channel: ChaosChannel,
+): Promise<void> {
   const configuration = openConfiguration(table, openSecrets(String(cloud.env.SSM_PREFIX)));
   await configuration.set("model", { provider: "openai-compatible", id: "m", baseUrl: model.url });
   await configuration.set("timeouts.llmMs", modelTimeoutMs);
   await configuration.set("session.defaultResetPolicy", { mode: "manual" });
+  await configuration.set("session.dmScope", dmScope);
+  await configuration.set("channels.telegram", channel.configuration);
 }
 
-interface Parts extends Pick<World, "cloud" | "model" | "nodes" | "clients" | "wires"> {
+interface Parts extends Pick<World, "cloud" | "model" | "nodes" | "clients" | "channel" | "wires"> {
   proxy: AwsProxy;
 }
 
-async function closeAll({ proxy, cloud, model, nodes, clients, wires }: Parts): Promise<void> {
+async function closeAll({ proxy, cloud, model, nodes, clients, channel, wires }: Parts): Promise<void> {
   await Promise.all([...clients, ...nodes].map((peer) => peer.close()));
   await Promise.all(wires.map((wire) => wire.close()));
   await cloud.close();
   await proxy.close();
   await model.close();
+  await channel.close();
 }
