@@ -6,23 +6,33 @@ import type { Setting } from "./setting.ts";
 import { sweepOften, untilQuiet } from "./settle.ts";
 import { startWorld, type World } from "./world.ts";
 
-type Rounds = MessagePlan["rounds"];
+/** A turn, by the tool calls of its rounds and by where its message comes from. */
+interface Shape {
+  rounds: MessagePlan["rounds"];
+  from: "client" | "chat";
+}
 
-/** The turns with two tool calls whose every AWS call is a point: at once on two nodes, one after the other, and one that times out. */
-const shapes: Record<string, Rounds> = {
-  together: [[work("alpha"), work("beta")]],
-  apart: [[work("alpha")], [work("beta")]],
-  timeout: [[work("alpha"), { ...work("beta"), silent: true }]],
+/**
+ * The turns with two tool calls whose every AWS call is a point: at once on two nodes, one after the other, with one
+ * that times out, and asked for in a chat of the channel.
+ */
+const shapes: Record<string, Shape> = {
+  together: { rounds: [[work("alpha"), work("beta")]], from: "client" },
+  apart: { rounds: [[work("alpha")], [work("beta")]], from: "client" },
+  timeout: { rounds: [[work("alpha"), { ...work("beta"), silent: true }]], from: "client" },
+  chat: { rounds: [[work("alpha"), work("beta")]], from: "chat" },
 };
 
 /** Turns at work at the same time. */
 const concurrentTurns = 8;
+/** The last calls of a turn follow its answer, at most this long. Milliseconds. */
+const afterAnswerMs = 5000;
 /** A point that a turn did not come by is tried with another turn, this often in all. */
 const tries = 3;
 /** When the last turn has its answer, everything has this long to come to rest. Milliseconds. */
 const settleMs = 600_000;
 
-function work(nodeId: string): Rounds[number][number] {
+function work(nodeId: string): MessagePlan["rounds"][number][number] {
   return { nodeId, workMs: 0 };
 }
 
@@ -77,8 +87,8 @@ export async function runEnumeration(setting: Setting, every: number): Promise<C
 
 /** One turn in a session of its own. */
 interface Turns {
-  /** @returns the session's key, once the client has told its user how the turn ended */
-  run(rounds: Rounds, point?: Point): Promise<string>;
+  /** @returns the session's key, once whoever sent the message has been told how the turn ended, and the point is hit */
+  run(shape: Shape, point?: Point): Promise<string>;
   callsOf(sessionKey: string): string[];
   hasHit(sessionKey: string): boolean;
 }
@@ -86,13 +96,17 @@ interface Turns {
 function openTurns(world: World, executioner: Executioner, plans: Map<string, MessagePlan>): Turns {
   let number = 0;
   return {
-    async run(rounds, point) {
-      const name = `e${number++}`;
-      const sessionKey = `agent:main:${name}`;
+    async run({ rounds, from }, point) {
+      const chat = number++;
+      const name = `e${chat}`;
+      const sessionKey = from === "chat" ? world.channel.sessionOf(chat) : `agent:main:${name}`;
       const tag = `${name}-m0`;
       plans.set(tag, planWith(tag, rounds));
       if (point) executioner.aim(sessionKey, point);
-      await world.clients[0]?.send(sessionKey, tag);
+      if (from === "chat") await world.channel.send(chat, tag);
+      else await world.clients[0]?.send(sessionKey, tag);
+      const until = Date.now() + afterAnswerMs;
+      while (!executioner.hasHit(sessionKey) && Date.now() < until) await pause(200);
       return sessionKey;
     },
     callsOf: executioner.callsOf,
@@ -100,23 +114,22 @@ function openTurns(world: World, executioner: Executioner, plans: Map<string, Me
   };
 }
 
-function planWith(tag: string, rounds: Rounds): MessagePlan {
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function planWith(tag: string, rounds: MessagePlan["rounds"]): MessagePlan {
   return { tag, rounds, pieceMs: 0, killInCall: false };
 }
 
-type Target = Point & { rounds: Rounds };
+type Target = Point & { shape: Shape };
 
 /** The calls of one turn of each shape that nothing interrupts. */
 async function findPoints({ say }: Setting, turns: Turns, every: number): Promise<Target[]> {
   const found: Target[] = [];
-  for (const [shape, rounds] of Object.entries(shapes)) {
-    const sessionKey = await turns.run(rounds);
-    // The last calls follow the answer.
-    await new Promise((resolve) => setTimeout(resolve, 5000));
-    const calls = turns.callsOf(sessionKey).filter(isOfTurn);
-    say(`a turn "${shape}" makes ${calls.length} AWS calls`);
+  for (const [name, shape] of Object.entries(shapes)) {
+    const calls = turns.callsOf(await turns.run(shape)).filter(isOfTurn);
+    say(`a turn "${name}" makes ${calls.length} AWS calls`);
     for (const call of calls)
-      for (const moment of ["before", "after"] as const) found.push({ call, moment, rounds });
+      for (const moment of ["before", "after"] as const) found.push({ call, moment, shape });
   }
   return found.filter((_, i) => i % every === 0);
 }
@@ -139,7 +152,7 @@ async function hitAll({ say }: Setting, turns: Turns, points: readonly Target[])
     const waiting = [...left];
     const slot = async () => {
       for (let point = waiting.shift(); point; point = waiting.shift()) {
-        if (!turns.hasHit(await turns.run(point.rounds, point))) missed.push(point);
+        if (!turns.hasHit(await turns.run(point.shape, point))) missed.push(point);
         if (waiting.length % 20 === 0) say(`${waiting.length} of ${left.length} points are left`);
       }
     };
