@@ -143,10 +143,18 @@ export const commands: readonly CommandEntry[] = [
   {
     name: "client [message]",
     summary: "chat: interactive, one message, or a message a line from standard input (-)",
-    options: [["--session <key>", "session to talk in (default: the config file's, else agent:main:main)"]],
+    options: [
+      ["--session <key>", "session to talk in (default: the config file's, else agent:main:main)"],
+      [
+        "--image <file>",
+        "image that goes with the message: JPEG, PNG, GIF or WebP up to 25 MB; may be given several times",
+        "repeatable",
+      ],
+    ],
     examples: [
       "client",
       'client "which files are in this folder?"',
+      'client --image photo.jpg "what is this?"',
       "printf 'hello\\nand again\\n' | gsv client",
     ],
     load: async () => (await import("./commands/client.ts")).client,

@@ -10,7 +10,7 @@ import {
 import type { ToolDefinition } from "../shared/protocol/messages.ts";
 import type { NodeRuntime } from "../shared/protocol/schemas.ts";
 import { backoffDelay } from "./connection/backoff.ts";
-import { FrameResolver, type TransferLimits, uploadParams } from "./connection/payloads.ts";
+import { FrameResolver, type TransferLimits, uploadBytes, uploadParams } from "./connection/payloads.ts";
 import { PendingRequests } from "./connection/pending.ts";
 import { finalEnd, isFinalRefusal } from "./connection/refusal.ts";
 import { localCode, RequestError } from "./connection/request-error.ts";
@@ -32,6 +32,9 @@ export interface ConnectionTiming {
   backoffMinMs: number;
   backoffMaxMs: number;
 }
+
+/** How long an answer is waited for, in milliseconds. */
+const defaultTimeoutMs = 30_000;
 
 const defaultTiming: ConnectionTiming = {
   pingIntervalMs: 240_000,
@@ -144,11 +147,22 @@ export class Connection {
    */
   request(method: string, params?: unknown, options: { timeoutMs?: number } = {}): Promise<unknown> {
     if (this.#state.status !== "connected" || this.#socket === undefined) {
-      return Promise.reject(
-        new RequestError(localCode.notConnected, "not connected to the gateway", { retryable: true }),
-      );
+      return Promise.reject(notConnected());
     }
-    return this.#call(this.#socket, method, params, options.timeoutMs ?? 30_000);
+    return this.#call(this.#socket, method, params, options.timeoutMs ?? defaultTimeoutMs);
+  }
+
+  /**
+   * Uploads an attachment for a request that follows on the same socket, which carries the ref as `dataRef`.
+   * @throws RequestError as `request` does
+   */
+  upload(bytes: Uint8Array): Promise<string> {
+    const socket = this.#socket;
+    if (socket === undefined || this.#state.status !== "connected") return Promise.reject(notConnected());
+    const reserve = (length: number) =>
+      this.#call(socket, "payload.upload", { bytes: length, kind: "media" }, defaultTimeoutMs);
+    const file = { what: "the attachment", contentType: "application/octet-stream", bytes };
+    return this.#onSocket(socket, uploadBytes(file, reserve, this.#transferLimits()));
   }
 
   /** Calls `handler` with the payload of each event of this name. Returns what undoes it. */
@@ -248,9 +262,12 @@ export class Connection {
     return this.#pending.answerTo(id, method, timeoutMs, () => socket.probe());
   }
 
-  async #upload(socket: GatewaySocket, params: unknown, timeoutMs: number): Promise<string> {
+  #upload(socket: GatewaySocket, params: unknown, timeoutMs: number): Promise<string> {
     const reserve = (bytes: number) => this.#call(socket, "payload.upload", { bytes }, timeoutMs);
-    const upload = uploadParams(params, reserve, this.#transferLimits());
+    return this.#onSocket(socket, uploadParams(params, reserve, this.#transferLimits()));
+  }
+
+  #onSocket(socket: GatewaySocket, upload: Promise<string>): Promise<string> {
     return upload.finally(() => {
       // Whatever came of it, the ref belongs to the connection that is lost.
       if (socket !== this.#socket)
@@ -318,6 +335,10 @@ export class Connection {
     this.#state = state;
     for (const handler of this.#stateHandlers) handler(state);
   }
+}
+
+function notConnected(): RequestError {
+  return new RequestError(localCode.notConnected, "not connected to the gateway", { retryable: true });
 }
 
 function isHello(payload: unknown): payload is HelloOk {

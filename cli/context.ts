@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type Address, findGateway } from "./address.ts";
 import { usage } from "./failure.ts";
 import { type Gateway, openGateway } from "./gateway.ts";
-import type { GlobalOptions } from "./program.ts";
+import type { GlobalOptions, OptionValue } from "./program.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -70,7 +70,7 @@ export class Context {
 /** An option's value as a whole number within bounds, or undefined when it was not given. */
 export function wholeNumber(
   name: string,
-  value: string | boolean | undefined,
+  value: OptionValue,
   least: number,
   most: number,
 ): number | undefined {
@@ -82,6 +82,11 @@ export function wholeNumber(
 }
 
 /** An option's value as text, or undefined when it was not given. */
-export function text(value: string | boolean | undefined): string | undefined {
+export function text(value: OptionValue): string | undefined {
   return typeof value === "string" ? value : undefined;
+}
+
+/** The values of an option that may be given several times. */
+export function texts(value: OptionValue): readonly string[] {
+  return Array.isArray(value) ? value : [];
 }

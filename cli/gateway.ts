@@ -15,6 +15,8 @@ export interface Gateway {
   readonly state: ConnectionState;
   /** Throws a RequestError, as `Connection.request` does. `timeoutMs`: 30,000 unless told. */
   request<M extends keyof Results>(method: M, params?: Input<M>, timeoutMs?: number): Promise<Results[M]>;
+  /** Uploads an attachment for a `chat.send` that follows; as `Connection.upload` does. */
+  upload(bytes: Uint8Array): Promise<string>;
   onEvent(event: string, handler: (payload: unknown) => void): () => void;
   onState(handler: (state: ConnectionState) => void): () => void;
   close(): Promise<void>;
@@ -43,6 +45,7 @@ export async function openGateway(url: string, token: string | undefined): Promi
     },
     request: async (method, params, timeoutMs) =>
       (await connection.request(method, params, { timeoutMs })) as never,
+    upload: (bytes) => connection.upload(bytes),
     onEvent: (event, handler) => connection.onEvent(event, handler),
     onState: (handler) => connection.onState(handler),
     close: () => connection.close(),

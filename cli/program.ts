@@ -1,10 +1,13 @@
 import { Command, Option } from "commander";
 import type { Context } from "./context.ts";
 
+/** A list for an option that may be given several times. */
+export type OptionValue = string | boolean | string[] | undefined;
+
 /** What the user typed for one command: its arguments in order, and its own options. */
 export interface Invocation {
   args: string[];
-  options: Record<string, string | boolean | undefined>;
+  options: Record<string, OptionValue>;
 }
 
 export type Action = (context: Context, invocation: Invocation) => Promise<void>;
@@ -14,8 +17,8 @@ export interface CommandEntry {
   /** As commander writes it: `get <sessionKey>`, `call <tool> [args...]`. */
   name: string;
   summary: string;
-  /** Pairs of flags and description. */
-  options?: readonly (readonly [flags: string, description: string])[];
+  /** Flags, description, and whether it may be given several times. */
+  options?: readonly (readonly [flags: string, description: string, repeatable?: "repeatable"])[];
   /** Lines of examples, without `gsv`. */
   examples: readonly string[];
   load?: () => Promise<Action>;
@@ -77,7 +80,11 @@ function commandOf(
   const [name = "", ...parameters] = entry.name.split(" ");
   const command = new Command(name).description(entry.summary).copyInheritedSettings(program);
   for (const parameter of parameters) command.argument(parameter);
-  for (const [flags, description] of entry.options ?? []) command.option(flags, description);
+  for (const [flags, description, repeatable] of entry.options ?? []) {
+    const option = new Option(flags, description);
+    if (repeatable) option.argParser((value, before: string[] = []) => [...before, value]);
+    command.addOption(option);
+  }
   const examples = entry.examples.map((example) => `  gsv ${example}`).join("\n");
   command.addHelpText("after", `\nExample:\n${examples}\n\nOptions of every command: gsv --help`);
   for (const child of entry.commands ?? []) command.addCommand(commandOf(child, program, choose));

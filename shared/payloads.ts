@@ -6,13 +6,22 @@ import type { Table } from "./aws/table.ts";
 import { code, PeerError } from "./protocol/errors.ts";
 import { type Frame, maxPayloadBytes, type PayloadRef, payloadCapability } from "./protocol/frames.ts";
 import { readConnection } from "./registry.ts";
+import { maxMediaBytes } from "./session/media.ts";
 
 /** How long an upload or a download may begin after it was offered. Seconds. */
 const urlSeconds = 300;
 
-/** A place for params that are too large for a frame. */
+/** What is uploaded: a request's params as JSON, or the bytes of an attachment. */
+export type UploadKind = "params" | "media";
+
+const uploads = {
+  params: { mostBytes: maxPayloadBytes, extension: "json", field: "paramsRef" },
+  media: { mostBytes: maxMediaBytes, extension: "bin", field: "dataRef" },
+} as const;
+
+/** A place for what is too large for a frame. */
 export interface Upload {
-  /** What the request carries as `paramsRef`. Means something on the connection alone that it was made for. */
+  /** What the request carries as `paramsRef`, or its attachment as `dataRef`. Means something on the connection alone that it was made for. */
   ref: string;
   /** Takes one PUT of exactly the bytes that were announced. */
   url: string;
@@ -25,17 +34,30 @@ export interface Upload {
 export interface Payloads {
   /** Stores a whole frame for its recipient. Undefined above `maxPayloadBytes`. */
   offer(frame: Frame): Promise<PayloadRef | undefined>;
-  /** @throws PeerError 413 above `maxPayloadBytes` */
-  reserve(connectionId: string, bytes: number): Promise<Upload>;
+  /** @throws PeerError 413 above `maxPayloadBytes`; for media above `maxMediaBytes` */
+  reserve(connectionId: string, bytes: number, kind: UploadKind): Promise<Upload>;
   /**
    * The params that a connection has uploaded. They are removed with it: a ref works once.
    * @throws PeerError 400 for a ref that `reserve` did not make, or what is not JSON; 404 for one that was not uploaded
    *   on this connection, or was used; 413 above `maxPayloadBytes`
    */
   take(connectionId: string, ref: string): Promise<unknown>;
+  /** As `take`, for the bytes of an attachment. */
+  takeMedia(connectionId: string, ref: string): Promise<Uint8Array>;
 }
 
 export function openPayloads(bucket: Pick<Bucket, "get" | "put" | "delete">, presigner: Presigner): Payloads {
+  const takeUpload = async (connectionId: string, ref: string, kind: UploadKind) => {
+    const key = uploadKey(connectionId, ref, kind);
+    const object = await bucket.get(key);
+    if (!object) {
+      const message = `${uploads[kind].field}: nothing was uploaded there, or it was used already`;
+      throw new PeerError(code.notFound, message);
+    }
+    await bucket.delete(key);
+    checkSize(object.body.byteLength, kind);
+    return object.body;
+  };
   return {
     async offer(frame) {
       const body = Buffer.from(JSON.stringify(frame));
@@ -44,39 +66,36 @@ export function openPayloads(bucket: Pick<Bucket, "get" | "put" | "delete">, pre
       await bucket.put(key, body, { contentType: "application/json" });
       return { url: await presigner.get(key, urlSeconds), bytes: body.byteLength };
     },
-    async reserve(connectionId, bytes) {
-      if (bytes > maxPayloadBytes) throw tooLarge(bytes);
+    async reserve(connectionId, bytes, kind) {
+      checkSize(bytes, kind);
       const ref = randomUUID();
-      return { ref, url: await presigner.put(uploadKey(connectionId, ref), urlSeconds, bytes) };
+      return { ref, url: await presigner.put(uploadKey(connectionId, ref, kind), urlSeconds, bytes) };
     },
     async take(connectionId, ref) {
-      const key = uploadKey(connectionId, ref);
-      const object = await bucket.get(key);
-      if (!object) {
-        throw new PeerError(code.notFound, "paramsRef: nothing was uploaded there, or it was used already");
-      }
-      await bucket.delete(key);
-      const { byteLength } = object.body;
-      if (byteLength > maxPayloadBytes) throw tooLarge(byteLength);
+      const body = await takeUpload(connectionId, ref, "params");
       try {
-        return JSON.parse(Buffer.from(object.body).toString());
+        return JSON.parse(Buffer.from(body).toString());
       } catch {
         throw new PeerError(code.badRequest, "paramsRef: what was uploaded is not JSON");
       }
     },
+    takeMedia: (connectionId, ref) => takeUpload(connectionId, ref, "media"),
   };
 }
 
 /** The connection is part of the key, so that a ref leads nowhere on any other. */
-function uploadKey(connectionId: string, ref: string): string {
+function uploadKey(connectionId: string, ref: string, kind: UploadKind): string {
+  const { extension, field } = uploads[kind];
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(ref)) {
-    throw new PeerError(code.badRequest, "paramsRef: not a ref that payload.upload has given");
+    throw new PeerError(code.badRequest, `${field}: not a ref that payload.upload has given`);
   }
-  return `payloads/in/${encodeURIComponent(connectionId)}/${ref}.json`;
+  return `payloads/in/${encodeURIComponent(connectionId)}/${ref}.${extension}`;
 }
 
-function tooLarge(bytes: number): PeerError {
-  return new PeerError(code.tooLarge, `${bytes} bytes; a payload holds at most ${maxPayloadBytes}`);
+function checkSize(bytes: number, kind: UploadKind): void {
+  const { mostBytes } = uploads[kind];
+  if (bytes > mostBytes)
+    throw new PeerError(code.tooLarge, `${bytes} bytes; ${kind} by reference hold at most ${mostBytes}`);
 }
 
 /**

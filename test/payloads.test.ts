@@ -11,6 +11,7 @@ import {
   payloadCapability,
 } from "../shared/protocol/frames.ts";
 import { openConnection } from "../shared/registry.ts";
+import { maxMediaBytes } from "../shared/session/media.ts";
 import { createMemoryBucket, type MemoryBucket } from "./support/memory-bucket.ts";
 import { createMemoryTable } from "./support/memory-table.ts";
 
@@ -100,7 +101,7 @@ describe("a frame that is too large", () => {
 describe("uploaded params", () => {
   it("are taken once, by the connection that they were uploaded on", async () => {
     const payloads = openPayloads(bucket, presigner);
-    const { ref, url } = await payloads.reserve("abc=", 12);
+    const { ref, url } = await payloads.reserve("abc=", 12, "params");
     const key = `payloads/in/abc%3D/${ref}.json`;
     expect(url).toBe(`https://storage/${key}?put=300&bytes=12`);
     await bucket.put(key, '{"path":"a"}');
@@ -116,7 +117,7 @@ describe("uploaded params", () => {
       ["{", 400],
       [`"${"x".repeat(maxPayloadBytes)}"`, 413],
     ] as const) {
-      const { ref } = await payloads.reserve("c", 10);
+      const { ref } = await payloads.reserve("c", 10, "params");
       await bucket.put(`payloads/in/c/${ref}.json`, body);
       await expect(payloads.take("c", ref)).rejects.toMatchObject({ code });
     }
@@ -127,8 +128,32 @@ describe("uploaded params", () => {
     const payloads = openPayloads(bucket, presigner);
     for (const ref of ["../other/x", "..", "", "%2e%2e", "A0000000-0000-0000-0000-000000000000"])
       await expect(payloads.take("c", ref)).rejects.toMatchObject({ code: 400 });
-    const { url } = await payloads.reserve("../../agents/main", 10);
+    const { url } = await payloads.reserve("../../agents/main", 10, "params");
     expect(new URL(url).pathname).toMatch(/^\/payloads\/in\/..%2F..%2Fagents%2Fmain\/[0-9a-f-]+\.json$/);
     expect(bucket.requests).toEqual([]);
+  });
+});
+
+describe("an uploaded attachment", () => {
+  it("is its bytes, taken once, on its own connection, and not as params", async () => {
+    const payloads = openPayloads(bucket, presigner);
+    const { ref, url } = await payloads.reserve("abc", maxMediaBytes, "media");
+    expect(url).toBe(`https://storage/payloads/in/abc/${ref}.bin?put=300&bytes=${maxMediaBytes}`);
+    await bucket.put(`payloads/in/abc/${ref}.bin`, "{}");
+    await expect(payloads.take("abc", ref)).rejects.toMatchObject({ code: 404 });
+    await expect(payloads.takeMedia("abd", ref)).rejects.toMatchObject({ code: 404 });
+    expect(Buffer.from(await payloads.takeMedia("abc", ref)).toString()).toBe("{}");
+    await expect(payloads.takeMedia("abc", ref)).rejects.toMatchObject({ code: 404 });
+    expect(bucket.keys()).toEqual([]);
+  });
+
+  it("may have 25 MB and no byte more, where params may have 10 MB", async () => {
+    const payloads = openPayloads(bucket, presigner);
+    await expect(payloads.reserve("c", maxMediaBytes + 1, "media")).rejects.toMatchObject({ code: 413 });
+    await expect(payloads.reserve("c", maxPayloadBytes + 1, "params")).rejects.toMatchObject({ code: 413 });
+  });
+
+  it.each(["../x", "", "payloads"])("cannot be %j, which is no ref", async (ref) => {
+    await expect(openPayloads(bucket, presigner).takeMedia("c", ref)).rejects.toMatchObject({ code: 400 });
   });
 });

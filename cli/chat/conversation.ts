@@ -4,6 +4,7 @@ import { RequestError } from "../connection.ts";
 import { failureOf } from "../failure.ts";
 import type { Gateway } from "../gateway.ts";
 import type { ChatEvent, ChatSendResult, ToolResultEvent } from "../results.ts";
+import { attachmentsOf, type ImageFile } from "./images.ts";
 import { isBusy, lookUpAnswer } from "./missed-answer.ts";
 import { type RunStep, RunView } from "./run-view.ts";
 
@@ -34,6 +35,7 @@ const cancelled = "Run cancelled by user";
 interface Turn {
   runId: string;
   message: string;
+  images: readonly ImageFile[];
   view: RunView;
   lastEventAt: number;
   /** When the gateway was last asked whether the run goes on. */
@@ -93,13 +95,18 @@ export class Conversation {
   }
 
   /** Sends a message after those before it and waits for its end. Failures are outcomes; nothing is thrown. */
-  send(message: string, onStep: (step: RunStep) => void): Promise<TurnOutcome> {
+  send(
+    message: string,
+    onStep: (step: RunStep) => void,
+    images: readonly ImageFile[] = [],
+  ): Promise<TurnOutcome> {
     const runId = randomUUID();
     if (this.#ended !== undefined) return Promise.resolve({ runId, ...this.#ended });
     return new Promise((resolve) => {
       const turn: Turn = {
         runId,
         message,
+        images,
         view: new RunView(),
         lastEventAt: Date.now(),
         checkedAt: 0,
@@ -153,10 +160,14 @@ export class Conversation {
   }
 
   async #deliver(turn: Turn): Promise<ChatSendResult> {
-    const { runId, message } = turn;
+    const { runId, message, images } = turn;
     const isCommand = message.startsWith("/");
-    const params = { sessionKey: this.#sessionKey, message, runId };
-    const send = () => this.#gateway.request("chat.send", params, isCommand ? commandTimeoutMs : undefined);
+    const send = async () => {
+      // What was uploaded belongs to the connection, and is used up by a try.
+      const media = await attachmentsOf(this.#gateway, images);
+      const params = { sessionKey: this.#sessionKey, message, media, runId };
+      return this.#gateway.request("chat.send", params, isCommand ? commandTimeoutMs : undefined);
+    };
     // A command has no run that would make a repeat the same one.
     return isCommand ? send() : this.#persist(turn, send);
   }
@@ -164,10 +175,12 @@ export class Conversation {
   /** Tries `work` again while its failure may pass and the turn is not over. Throws what failed last. */
   async #persist<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; ) {
+      const reconnects = this.#reconnects;
       try {
         return await work();
       } catch (error) {
-        const again = error instanceof RequestError && error.retryable;
+        const isLost = reconnects !== this.#reconnects;
+        const again = error instanceof RequestError && (error.retryable || isLost);
         if (!again || tries >= mostTries || !this.#turns.has(turn.runId)) throw error;
         // Being offline is not counted: the connection says itself when it gives up.
         if (this.#gateway.state.status === "connected") tries++;

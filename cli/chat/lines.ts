@@ -1,5 +1,6 @@
 import type { Style } from "../terminal.ts";
 import type { Conversation, TurnOutcome } from "./conversation.ts";
+import type { ImageFile } from "./images.ts";
 import type { RunStep } from "./run-view.ts";
 import { printable } from "./text-width.ts";
 import { toolLine } from "./tool-line.ts";
@@ -14,11 +15,12 @@ export interface TurnSinks {
   style: Style;
 }
 
-/** Sends one message and prints what comes of it; at a terminal the answer streams. */
+/** Sends one message, with images, and prints what comes of it; at a terminal the answer streams. */
 export async function converse(
   conversation: Conversation,
   message: string,
   { answer, activity, json, style }: TurnSinks,
+  images: readonly ImageFile[] = [],
 ): Promise<TurnOutcome> {
   const streaming = answer.isTTY === true && !json;
   let held = "";
@@ -57,7 +59,7 @@ export async function converse(
       activity.write(`${style.dim("(the reply starts over)")}\n`);
     }
   };
-  const outcome = await conversation.send(message, show);
+  const outcome = await conversation.send(message, show, images);
   newLine();
   if (json) answer.write(`${JSON.stringify({ message, ...outcome })}\n`);
   else if (outcome.status === "failed") activity.write(`gsv: ${outcome.error}\n`);

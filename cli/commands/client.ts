@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { maxShownImageBytes } from "../../shared/session/media-content.ts";
 import { Conversation } from "../chat/conversation.ts";
+import { type ImageFile, readImage } from "../chat/images.ts";
 import { chatInteractively } from "../chat/interactive.ts";
 import { converse, converseByLine, type TurnSinks } from "../chat/lines.ts";
 import { configFolder } from "../config-file.ts";
-import { type Context, text } from "../context.ts";
-import { exitCode, Failure } from "../failure.ts";
+import { type Context, text, texts } from "../context.ts";
+import { exitCode, Failure, usage } from "../failure.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Action } from "../program.ts";
 import { isInteractive, styleOf } from "../terminal.ts";
@@ -13,9 +15,17 @@ import { version } from "../version.ts";
 
 export const client: Action = async (context, { args, options }) => {
   const sessionKey = text(options.session) ?? (await context.settings()).sessionKey;
-  const gateway = await context.gateway(false);
   const message = args[0];
-  if (message !== undefined && message !== "-") return sayOnce(context, gateway, sessionKey, message);
+  const paths = texts(options.image);
+  if (paths.length > 0 && (message === undefined || message === "-"))
+    throw usage('--image goes with a message: gsv client --image photo.jpg "what is this?"');
+  const images = await Promise.all(paths.map((path) => readImage(path, context.terminal.cwd)));
+  for (const { filename, bytes } of images) {
+    if (bytes.byteLength > maxShownImageBytes)
+      context.note(`gsv: ${filename} is kept, but too large for the model to be shown: 3.75 MB at most`);
+  }
+  const gateway = await context.gateway(false);
+  if (message !== undefined && message !== "-") return sayOnce(context, gateway, sessionKey, message, images);
   if (message === "-" || !isInteractive(context.terminal)) return chatByLine(context, gateway, sessionKey);
   const greeting = `gsv ${version}, session ${sessionKey}\n/help lists commands; Ctrl-C stops a run, Ctrl-D leaves.\n`;
   return chatAtTerminal(context, gateway, sessionKey, greeting);
@@ -55,9 +65,10 @@ async function sayOnce(
   gateway: Gateway,
   sessionKey: string,
   message: string,
+  images: readonly ImageFile[],
 ): Promise<void> {
   const outcome = await withConversation(context, gateway, sessionKey, (conversation) =>
-    converse(conversation, message, sinksOf(context)),
+    converse(conversation, message, sinksOf(context), images),
   );
   if (outcome.status === "failed") throw reported();
 }

@@ -31,14 +31,23 @@ export async function uploadParams(
   reserve: (bytes: number) => Promise<unknown>,
   limits: TransferLimits,
 ): Promise<string> {
-  const body = Buffer.from(JSON.stringify(params));
-  const { ref, url } = (await reserve(body.byteLength)) as { ref: string; url: string };
-  const headers = { "content-type": "application/json" };
+  const bytes = Buffer.from(JSON.stringify(params));
+  return uploadBytes({ what: "the request", contentType: "application/json", bytes }, reserve, limits);
+}
+
+/** As `uploadParams`, for any bytes; `what` they are is said when they cannot be uploaded. */
+export async function uploadBytes(
+  { what, contentType, bytes }: { what: string; contentType: string; bytes: Uint8Array },
+  reserve: (bytes: number) => Promise<unknown>,
+  limits: TransferLimits,
+): Promise<string> {
+  const { ref, url } = (await reserve(bytes.byteLength)) as { ref: string; url: string };
   try {
-    await transfer(url, { method: "PUT", body: new Uint8Array(body), headers }, limits);
+    const headers = { "content-type": contentType };
+    await transfer(url, { method: "PUT", body: new Uint8Array(bytes), headers }, limits);
     return ref;
   } catch (error) {
-    const message = `the request is ${body.byteLength} bytes and cannot be uploaded: ${(error as Error).message}`;
+    const message = `${what} is ${bytes.byteLength} bytes and cannot be uploaded: ${(error as Error).message}`;
     throw new RequestError(localCode.tooLarge, message);
   }
 }

@@ -11,13 +11,23 @@ import {
   sessionSettingsField,
 } from "./schemas.ts";
 
-/** An attachment as a client sends it: what a request holds is its limit. */
-const attachment = v.object({
-  type: v.picklist(["image", "audio", "video", "document"]),
-  mimeType: v.pipe(v.string(), v.maxLength(255)),
-  data: v.string(),
-  filename: v.optional(v.pipe(v.string(), v.maxLength(1024))),
-});
+/**
+ * An attachment as a client sends it: its bytes as base64 in `data`, or uploaded before (`payload.upload` of kind media)
+ * and named by `dataRef`.
+ */
+const attachment = v.pipe(
+  v.object({
+    type: v.picklist(["image", "audio", "video", "document"]),
+    mimeType: v.pipe(v.string(), v.maxLength(255)),
+    data: v.optional(v.string()),
+    dataRef: v.optional(v.pipe(v.string(), v.maxLength(64))),
+    filename: v.optional(v.pipe(v.string(), v.maxLength(1024))),
+  }),
+  v.check(
+    ({ data, dataRef }) => (data === undefined) !== (dataRef === undefined),
+    "expected either data or dataRef",
+  ),
+);
 
 const nothing = v.optional(v.object({}), {});
 const ofSession = v.object({ sessionKey: sessionKeyField });
@@ -106,7 +116,10 @@ export const methodParams = {
   "pair.list": nothing,
   "pair.approve": applicant,
   "pair.reject": applicant,
-  "payload.upload": v.object({ bytes: count(1, Number.MAX_SAFE_INTEGER) }),
+  "payload.upload": v.object({
+    bytes: count(1, Number.MAX_SAFE_INTEGER),
+    kind: v.optional(v.picklist(["params", "media"]), "params"),
+  }),
   "token.create": v.object({
     name: v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(64)),
     scopes: v.optional(v.pipe(v.array(v.picklist(scopes)), v.minLength(1)), ["client"]),

@@ -107,6 +107,7 @@ function recording(
       return connection.state;
     },
     request,
+    upload: (bytes) => connection.upload(bytes),
     onEvent: (event, handler) => connection.onEvent(event, handler),
     onState: (handler) => connection.onState(handler),
     close: () => connection.close(),

@@ -1,6 +1,9 @@
+import { truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { imageBytes } from "../support/images.ts";
 import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "./fake-gateway.ts";
-import { type GsvOptions, gsv } from "./run-gsv.ts";
+import { type GsvOptions, gsv, newFolder } from "./run-gsv.ts";
 
 let gateway: FakeGateway;
 const sessionKey = "agent:main:main";
@@ -100,5 +103,46 @@ describe("gsv client with messages on standard input", () => {
       stdout: "yes\n",
       stderr: "gsv: no\n",
     });
+  });
+});
+
+describe("gsv client --image", () => {
+  const folder = newFolder();
+  const file = async (name: string, bytes: Uint8Array) => {
+    await writeFile(join(folder, name), bytes);
+    return name;
+  };
+
+  it("sends images with a message, whose type their bytes tell", async () => {
+    answering(useTool);
+    const [png, jpeg] = [imageBytes("image/png"), imageBytes("image/jpeg")];
+    const images = [await file("Grüße.png", png), await file("b.png", jpeg)];
+    const options = images.flatMap((name) => ["--image", name]);
+    const { code, stdout } = await run([...options, "what is this?"], { cwd: folder });
+    expect([code, stdout]).toEqual([0, "Answer to what is this?.\n"]);
+    expect(gateway.requests[0]?.params).toMatchObject({
+      message: "what is this?",
+      media: [
+        { type: "image", mimeType: "image/png", filename: "Grüße.png", data: png.toString("base64") },
+        { type: "image", mimeType: "image/jpeg", filename: "b.png", data: jpeg.toString("base64") },
+      ],
+    });
+  });
+
+  it.each([
+    ["without a message", ["--image", "a.png"], "--image goes with a message"],
+    ["for lines of standard input", ["--image", "a.png", "-"], "--image goes with a message"],
+    ["that is none", ["--image", "note.png", "look"], "note.png is no image that a model can be shown"],
+    ["of more than 25 MB", ["--image", "huge.png", "look"], "huge.png has 25.1 MB; an image may have 25 MB"],
+    ["that is not there", ["--image", "none.png", "look"], "no such file"],
+  ])("refuses one %s, and sends nothing", async (_what, args, reason) => {
+    await file("a.png", imageBytes());
+    await file("note.png", Buffer.from("just text"));
+    await file("huge.png", imageBytes());
+    await truncate(join(folder, "huge.png"), 25 * 1024 * 1024 + 1);
+    const { code, stderr } = await run(args, { cwd: folder });
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(reason);
+    expect(gateway.requests).toEqual([]);
   });
 });

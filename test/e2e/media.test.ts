@@ -1,8 +1,17 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { DynamoDBClient, ScanCommand } from "@aws-sdk/client-dynamodb";
-import { DeleteObjectCommand, HeadObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  S3Client,
+} from "@aws-sdk/client-s3";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { set } from "../../shared/aws/expression.ts";
 import { metaKey } from "../../shared/session/state.ts";
+import { gsv, newFolder } from "../cli/run-gsv.ts";
 import { startAnthropicServer } from "../support/anthropic-server.ts";
 import { imageBytes } from "../support/images.ts";
 import { startOpenAiServer } from "../support/openai-server.ts";
@@ -280,7 +289,37 @@ describe("media in a session", () => {
     expect(lastBody()).toContain(image.toString("base64"));
   });
 
+  it("comes from the command line, by way of the bucket where it is large", async () => {
+    const folder = newFolder();
+    const env = { GSV_URL: stack.cloud.ws, GSV_TOKEN: stack.token };
+    const chat = (name: string) =>
+      gsv(["client", "--session", "cli", "--image", name, "what is this?"], { cwd: folder, env });
+    const shown = imageBytes("image/jpeg", 3_000_000);
+    await writeFile(join(folder, "photo.jpg"), shown);
+    model.queue({ text: "A whale.", usage: { input: 900, output: 3 } });
+    expect(await chat("photo.jpg")).toMatchObject({ code: 0, stdout: "A whale.\n", stderr: "" });
+    expect(lastBody()).toContain(shown.toString("base64"));
+
+    const most = imageBytes("image/png", 25 * 1024 * 1024);
+    await writeFile(join(folder, "scan.png"), most);
+    model.queue({ text: "I am told of it." });
+    const { code, stderr } = await chat("scan.png");
+    expect([code, stderr]).toEqual([0, expect.stringContaining("too large for the model to be shown")]);
+    expect(lastBody()).toContain("[image: scan.png, image/png, 25.0 MB, too large to be shown]");
+    const keys = await mediaKeys("cli");
+    expect(keys.map((key) => key.split(".").at(-1)).sort()).toEqual(["jpg", "png"]);
+    const Key = keys.find((key) => key.endsWith("png"));
+    const stored = await s3.send(new GetObjectCommand({ Bucket: stack.cloud.bucket, Key }));
+    expect(Buffer.from(await stored.Body!.transformToByteArray()).equals(most)).toBe(true);
+    const left = new ListObjectsV2Command({ Bucket: stack.cloud.bucket, Prefix: "payloads/" });
+    expect((await s3.send(left)).KeyCount).toBe(0);
+    const upload = await client.request("payload.upload", { bytes: most.length + 1, kind: "media" });
+    expect(upload.error).toMatchObject({ code: 413, message: expect.stringContaining("26214400") });
+  });
+
   it.each([
+    ["has neither bytes nor a ref", { type: "image", mimeType: "image/png" }, /^media\.0: .*data or dataRef/],
+    ["refers to nothing", { type: "image", mimeType: "image/png", dataRef: "x" }, /^dataRef: not a ref/],
     ["is not base64", { type: "image", mimeType: "image/png", data: "no!" }, /^data: not base64/],
     ["is empty", { type: "image", mimeType: "image/png", data: "" }, /^data: /],
     [

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
+import type { StoredMedia } from "../../../shared/protocol/messages.ts";
+import type { Params } from "../../../shared/protocol/methods.ts";
 import { takeMessage } from "../../../shared/session/intake.ts";
 import { canonicalizeSessionKey } from "../../../shared/session/key.ts";
-import { decodeMedia, storeMedia } from "../../../shared/session/media.ts";
+import { decodeMedia, type MediaTarget, storeMedia } from "../../../shared/session/media.ts";
 import { keyRules } from "../../../shared/session/routing.ts";
 import { deferred, type Gateway, type MethodTable } from "../gateway.ts";
 
@@ -13,18 +15,32 @@ export async function canonicalKey(
   return canonicalizeSessionKey(sessionKey, keyRules(await gateway.configuration.load()));
 }
 
+/** One after the other, for each may be 25 MB; what is no base64 is refused before anything is stored. */
+async function storeAttachments(
+  { bucket, payloads }: Gateway,
+  connectionId: string,
+  target: MediaTarget,
+  media: Params<"chat.send">["media"],
+): Promise<StoredMedia[]> {
+  const inline = media.map(({ data }) => (data === undefined ? undefined : decodeMedia(data)));
+  const stored: StoredMedia[] = [];
+  for (const [index, { data: _, dataRef = "", ...attachment }] of media.entries()) {
+    const body = inline[index] ?? (await payloads.takeMedia(connectionId, dataRef));
+    const id = JSON.stringify([target.id, index]);
+    stored.push(await storeMedia(bucket, { ...target, id }, { ...attachment, body }));
+  }
+  return stored;
+}
+
 export const chatMethods: Pick<MethodTable, "chat.send"> = {
   "chat.send": {
     modes: ["client"],
     async handle(gateway, { sessionKey, message, media, runId = randomUUID() }, { id, caller }) {
       const key = await canonicalKey(gateway, sessionKey);
-      const bodies = media.map(({ data, ...attachment }) => ({ ...attachment, body: decodeMedia(data) }));
-      const stored = bodies.map((one, index) => {
-        const target = { sessionKey: key, id: JSON.stringify([runId, index]), now: gateway.now() };
-        return storeMedia(gateway.bucket, target, one);
-      });
+      const target = { sessionKey: key, id: runId, now: gateway.now() };
+      const stored = await storeAttachments(gateway, caller.connectionId, target, media);
       const origin = { kind: "client", connectionId: caller.connectionId, requestId: id } as const;
-      const incoming = { id: runId, text: message, media: await Promise.all(stored), origin };
+      const incoming = { id: runId, text: message, media: stored, origin };
       const reply = await takeMessage(gateway, key, incoming);
       return reply.status === "deferred" ? deferred : reply;
     },

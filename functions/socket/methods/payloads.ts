@@ -3,6 +3,7 @@ import type { MethodTable } from "../gateway.ts";
 export const payloadMethods: Pick<MethodTable, "payload.upload"> = {
   "payload.upload": {
     modes: ["client", "node", "channel"],
-    handle: async ({ payloads }, { bytes }, { caller }) => payloads.reserve(caller.connectionId, bytes),
+    handle: async ({ payloads }, { bytes, kind }, { caller }) =>
+      payloads.reserve(caller.connectionId, bytes, kind),
   },
 };
