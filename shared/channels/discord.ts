@@ -22,8 +22,11 @@ const maxText = 2000;
 /** For how long an interaction's token is used: Discord takes it for 15 minutes. Milliseconds. */
 const tokenLifeMs = 14.5 * 60_000;
 
-/** For how long an interaction may not be known to Discord yet, because our answer to its call is on its way. */
-const settlingMs = 10_000;
+/**
+ * For how long an interaction may not be known to Discord yet, because our answer to its call is on its way. Discord
+ * gives that call up after 3 s, so that a second wait leads past this, to the channel.
+ */
+const settlingMs = 6000;
 
 /** How long to wait for that, in milliseconds. */
 const settlingWaitMs = 4000;

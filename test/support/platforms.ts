@@ -35,6 +35,12 @@ export interface Platform {
   deliver(webhookUrl: string, event: object, account?: string): Promise<{ status: number; text: string }>;
   /** What people were sent, oldest first. */
   answers(): string[];
+  /** What the calls that send a message look like: `{method} {url} {body}`. */
+  sends: RegExp;
+  /** Forgets what people were sent. */
+  forget(): void;
+  /** Whether an event comes again that was not taken. */
+  redelivers: boolean;
   /** How often "typing" was shown; undefined where the platform has nothing to show it with. */
   typing?(): number;
   /** How many answers people are still shown to be waiting for; elsewhere "typing" ends by itself. */
@@ -54,6 +60,7 @@ export async function startTelegram(): Promise<Platform> {
   };
   return {
     name: "telegram",
+    sends: /sendMessage /,
     url: server.url,
     account: { botToken: server.token, webhookSecret, apiBaseUrl: server.url },
     people: { ann: "5001002003", bob: "5001002004" },
@@ -68,6 +75,8 @@ export async function startTelegram(): Promise<Platform> {
         secret: webhookSecret,
       }),
     answers: () => server.sent.map(({ text = "" }) => text),
+    forget: () => void server.sent.splice(0),
+    redelivers: true,
     typing: () => server.calls.filter(({ method }) => method === "sendChatAction").length,
     awaiting: () => 0,
     refuse: (...how) => server.fail("sendMessage", ...how.map((one) => failures[one])),
@@ -85,6 +94,7 @@ export async function startWhatsapp(): Promise<Platform> {
   };
   return {
     name: "whatsapp",
+    sends: /"(?:to|recipient)":/,
     url: server.url,
     account: { accessToken, appSecret, phoneNumberId, verifyToken: "a-text", apiBaseUrl: server.url },
     people: { ann: "16505551234", bob: "447700900123" },
@@ -93,6 +103,8 @@ export async function startWhatsapp(): Promise<Platform> {
     deliver: (webhookUrl, event, account = "default") =>
       server.deliver(webhookUrl, event, `/whatsapp/${account}`),
     answers: () => server.sent.map(({ text }) => text),
+    forget: () => void server.sent.splice(0),
+    redelivers: true,
     typing: () => server.typing.length,
     awaiting: () => 0,
     // A message is also marked as read by this endpoint.
@@ -111,6 +123,7 @@ export async function startSlack(): Promise<Platform> {
   };
   return {
     name: "slack",
+    sends: /chat\.postMessage /,
     url: server.url,
     account: { botToken, signingSecret, apiBaseUrl: server.url },
     people: { ann: "U061F7AUR", bob: "U0BOB0BOB" },
@@ -122,6 +135,8 @@ export async function startSlack(): Promise<Platform> {
     deliver: (webhookUrl, event, account = "default") =>
       server.deliver(webhookUrl, event, `/slack/${account}`),
     answers: () => server.posted.map(({ text }) => text),
+    forget: () => void server.posted.splice(0),
+    redelivers: true,
     awaiting: () => 0,
     refuse: (...how) => server.fail("chat.postMessage", ...how.map((one) => failures[one])),
     close: server.close,
@@ -140,17 +155,23 @@ export async function startDiscord(): Promise<Platform> {
   };
   return {
     name: "discord",
+    sends: /^(?:POST|PATCH) .*\/(?:messages|webhooks)/,
     url: server.url,
     account: { botToken, applicationId, publicKey, apiBaseUrl: server.url },
     people: { ann: "53908232506183680", bob: "53908232506183681" },
     maxText: 2000,
     direct: (text, id = "53908232506183680") =>
-      directCommand(text, { user: { id, username: "someone", discriminator: "0" } }),
+      directCommand(text, { channel_id: `7${id}`, user: { id, username: "someone", discriminator: "0" } }),
     inRoom: guildCommand,
     room: "agent:main:discord:channel:645027906669510999",
     deliver: (webhookUrl, event, account = "default") =>
       server.deliver(webhookUrl, event, `/discord/${account}`),
     answers: () => server.shown(),
+    forget() {
+      server.interactions.clear();
+      server.messages.length = 0;
+    },
+    redelivers: false,
     typing: () => server.interactions.size,
     awaiting: () =>
       [...server.interactions.values()].filter(({ original }) => original.content === "").length,

@@ -1,0 +1,225 @@
+import { vi } from "vitest";
+import type { Agent } from "../../functions/agent/agent.ts";
+import { createHistory } from "../../functions/agent/history.ts";
+import { createPromptSource } from "../../functions/agent/prompt-source.ts";
+import { holdSession } from "../../functions/agent/run.ts";
+import { sweep } from "../../functions/timer/timer.ts";
+import { answerWebhook, type Webhook } from "../../functions/webhook/webhook.ts";
+import { startFunctionUrl } from "../../local/function-url.ts";
+import type { Endpoint } from "../../local/http-endpoint.ts";
+import type { Item } from "../../shared/aws/table.ts";
+import { createBroadcast } from "../../shared/broadcast.ts";
+import { channels as allChannels } from "../../shared/channels/channels.ts";
+import { createDiscord } from "../../shared/channels/discord.ts";
+import { createChannelSender } from "../../shared/channels/sender.ts";
+import { createSlack } from "../../shared/channels/slack.ts";
+import { defaults } from "../../shared/configuration/defaults.ts";
+import type { Configuration } from "../../shared/configuration/schema.ts";
+import { textOf } from "../../shared/protocol/messages.ts";
+import { toState } from "../../shared/session/state.ts";
+import { readMessages } from "../../shared/session/transcript.ts";
+import { openWorkspace } from "../../shared/workspace/files.ts";
+import { createMemoryBucket } from "../support/memory-bucket.ts";
+import { createMemoryTable } from "../support/memory-table.ts";
+import type { Platform } from "../support/platforms.ts";
+
+/** The process has died: no call of it gets through any more. */
+export class Killed extends Error {}
+
+/** One process, which dies after so many of its calls of AWS and of the platform. */
+export class Life {
+  /** The calls that were begun, which are those that were carried out. */
+  readonly calls: string[] = [];
+  private readonly most: number;
+
+  constructor(most = Number.POSITIVE_INFINITY) {
+    this.most = most;
+  }
+
+  get isOver(): boolean {
+    return this.calls.length >= this.most;
+  }
+
+  /** Carries a call out, unless life is over; of the last one, nobody hears what came of it. */
+  async call<T>(name: string, go: () => Promise<T>): Promise<T> {
+    if (this.isOver) throw new Killed();
+    this.calls.push(name);
+    const [answer] = await Promise.allSettled([go()]);
+    if (this.isOver) throw new Killed();
+    if (answer.status === "rejected") throw answer.reason;
+    return answer.value;
+  }
+}
+
+/** Reads of the bucket: what dies between two of them is as dead as before the first. */
+const uncounted = ["bucket.get", "bucket.getIfChanged", "bucket.head", "bucket.list"];
+
+/** An AWS client whose calls are counted, named after it, the method and the kind of what they are about. */
+function counted<T extends object>(of: T, name: string, life: Life): T {
+  const kindOf = (about: unknown) =>
+    String(typeof about === "string" ? about : (about as { pk?: string } | undefined)?.pk).split(/[#/]/)[0];
+  const wrap = ([method, call]: [string, unknown]) =>
+    typeof call === "function" && !uncounted.includes(`${name}.${method}`)
+      ? [
+          method,
+          (...args: unknown[]) =>
+            life.call(`${name}.${method} ${kindOf(args[0])}`, () => call.apply(of, args) as Promise<unknown>),
+        ]
+      : [method, call];
+  return Object.fromEntries(Object.entries(of).map(wrap)) as T;
+}
+
+/** What the webhook and the agent do for one platform, in this process, by a clock that the test moves. */
+export class TurnBench {
+  /** Sessions for which the agent was woken and did not come yet. */
+  readonly woken = new Set<string>();
+  /** How often the model was asked. */
+  asked = 0;
+  /** What the model says to every message; an error in place of it where it fails. */
+  reply: { text: string } | { error: string } = { text: "hello" };
+  readonly platform: Platform;
+  bucket = createMemoryBucket();
+  private items = new Map<string, Item>();
+  table = createMemoryTable(this.items);
+  readonly configuration: Configuration;
+  private life = new Life();
+  private endpoint: Endpoint | undefined;
+
+  constructor(platform: Platform) {
+    this.platform = platform;
+    this.configuration = {
+      ...structuredClone(defaults),
+      channels: { [platform.name]: { dmPolicy: "open", accounts: { default: platform.account } } },
+    };
+    this.configuration.session.dmScope = "per-peer";
+    // The clock is set forward at will.
+    this.configuration.session.defaultResetPolicy = { mode: "manual" };
+  }
+
+  /** Sets the clock forward, which moves in no other way. */
+  pass(ms: number): void {
+    vi.setSystemTime(Date.now() + ms);
+  }
+
+  /** Opens the webhook, stops the clock, and has the calls of the platform counted as those of the process at work. */
+  async open(): Promise<void> {
+    this.endpoint = await startFunctionUrl({ invoke: (event) => this.invokeWebhook(event) });
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const { platform } = this;
+    const send = globalThis.fetch;
+    vi.stubGlobal("fetch", (url: string, init?: RequestInit) => {
+      if (!url.startsWith(platform.url)) return send(url, init);
+      const { method = "GET", body = "" } = init ?? {};
+      const name = platform.sends.test(`${method} ${url} ${body}`) ? "platform.send" : "platform.other";
+      return this.life.call(name, () => send(url, init));
+    });
+  }
+
+  async close(): Promise<void> {
+    vi.unstubAllGlobals();
+    vi.useRealTimers();
+    await this.endpoint?.close();
+  }
+
+  /** Starts over, with nothing stored and nothing said. */
+  renew(): void {
+    this.items = new Map();
+    this.table = createMemoryTable(this.items);
+    this.bucket = createMemoryBucket();
+    this.platform.forget();
+    this.woken.clear();
+    this.asked = 0;
+  }
+
+  /** The platform delivers an event to a cold function. @returns whether it was told that the event was taken */
+  async deliver(event: object, life = new Life()): Promise<boolean> {
+    this.life = life;
+    const answer = await this.platform.deliver(this.endpoint?.url ?? "", event);
+    return answer.status === 200;
+  }
+
+  private async invokeWebhook(event: object): Promise<unknown> {
+    const { life } = this;
+    const answer = await answerWebhook(this.webhook(life), event as Parameters<typeof answerWebhook>[1]);
+    if (life.isOver) throw new Killed();
+    return answer;
+  }
+
+  /** The agent comes for every session that it was woken for, so many times at once, cold. It may die on the way. */
+  async runAgents(life = new Life(), times = 1): Promise<void> {
+    this.life = life;
+    const keys = Array.from({ length: times }, () => [...this.woken]).flat();
+    this.woken.clear();
+    const agent = this.agent(life);
+    const dead = (error: unknown) => {
+      if (!life.isOver) throw error;
+    };
+    await Promise.all(keys.map((key) => holdSession(agent, key, () => 900_000).catch(dead)));
+  }
+
+  /** The sweep finds what was left behind, once no lease and no claim of the dead holds it any more. */
+  async sweep(): Promise<void> {
+    this.pass(31_000);
+    const { configuration, schedules, sockets } = this.agent(new Life());
+    await sweep({
+      ...{ table: this.table, configuration, schedules, sockets, now: Date.now },
+      wake: async (key) => void this.woken.add(key),
+    });
+    await this.runAgents();
+  }
+
+  /** Who said what, envelopes left out. There is one session at most. */
+  async said(): Promise<string[]> {
+    const [found, ...others] = [...this.items.values()].filter(({ sk }) => sk === "META");
+    if (others.length > 0) throw new Error("there are several sessions");
+    const messages = found ? await readMessages(this, toState(found)) : [];
+    return messages.map((message) => `${message.role}: ${textOf(message).split("]\n").at(-1)}`);
+  }
+
+  private webhook(life: Life): Webhook {
+    const { table, secrets, configuration, channels, sender } = this.shared(life);
+    return {
+      ...{ table, secrets, configuration, channels, sender, now: Date.now },
+      wake: (key) => life.call("wake", async () => void this.woken.add(key)),
+    };
+  }
+
+  private agent(life: Life): Agent {
+    const { table, configuration, sender } = this.shared(life);
+    const prompts = createPromptSource(counted(this.bucket, "bucket", life));
+    const sockets: Agent["sockets"] = { post: async () => "sent", close: async () => {} };
+    return {
+      ...{ table, bucket: prompts.bucket, sockets, prompts, now: Date.now, configuration },
+      schedules: counted({ once: async () => {} }, "schedules", life),
+      wake: (key) => life.call("wake", async () => void this.woken.add(key)),
+      broadcast: createBroadcast(table, sockets, Date.now),
+      workspace: openWorkspace(prompts.bucket),
+      history: createHistory({ table, bucket: prompts.bucket }),
+      callModel: () => life.call("model", () => this.askModel()),
+      channels: sender,
+    };
+  }
+
+  private async askModel(): ReturnType<Agent["callModel"]> {
+    this.asked++;
+    if ("error" in this.reply) return { status: "failed", error: this.reply.error, overflow: false };
+    const content = [{ type: "text" as const, text: this.reply.text }];
+    return { status: "answered", message: { role: "assistant", content, timestamp: Date.now() } };
+  }
+
+  private shared(life: Life) {
+    const { account } = this.platform;
+    const table = counted(this.table, "table", life);
+    const secrets = { get: async (path: string) => account[path.split(".").at(-1) ?? ""] };
+    const configuration = { load: async () => this.configuration } as Agent["configuration"];
+    const now = () => Date.now();
+    const channels = { ...allChannels, slack: createSlack({ now }), discord: createDiscord({ now }) };
+    const wait = async (ms: number) => {
+      // Whoever waits for another process does not hurry the clock, for that one is as quick as ever.
+      if (ms < 1000) return new Promise((resolve) => setImmediate(resolve));
+      this.pass(ms);
+    };
+    const sender = createChannelSender({ table, secrets, configuration, now, channels, wait });
+    return { table, secrets, configuration, channels, sender };
+  }
+}
