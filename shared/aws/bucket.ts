@@ -1,17 +1,5 @@
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  type GetObjectCommandOutput,
-  HeadObjectCommand,
-  type HeadObjectCommandOutput,
-  ListObjectsV2Command,
-  NoSuchKey,
-  PutObjectCommand,
-  S3Client,
-  S3ServiceException,
-} from "@aws-sdk/client-s3";
-import { decodeMetadata, encodeMetadata, type Metadata } from "./metadata.ts";
-import { uploadStream, type WriteRequest } from "./upload.ts";
+import { lazily } from "./lazily.ts";
+import type { Metadata } from "./metadata.ts";
 
 export interface ObjectHead {
   contentType: string | undefined;
@@ -78,112 +66,17 @@ export interface Bucket {
   list(prefix: string, delimiter?: "/"): Promise<{ objects: ListedObject[]; prefixes: string[] }>;
 }
 
-/** The bucket over S3; region, credentials and endpoint come from the environment, as the SDK reads them. */
+/** The bucket over S3, whose client is loaded when it is first used. */
 export function openBucket(bucketName: string): Bucket {
-  const client = new S3Client({ maxAttempts: 5 });
-  const fetch = async (key: string, etag?: string) => {
-    const request = { Bucket: bucketName, Key: key, IfNoneMatch: etag };
-    return unlessAbsent(client.send(new GetObjectCommand(request)));
-  };
-  const get = async (key: string, etag?: string): Promise<StoredObject | "unchanged" | undefined> => {
-    const found = await fetch(key, etag);
-    if (typeof found !== "object") return found;
-    return { ...headOf(found), body: (await found.Body?.transformToByteArray()) ?? new Uint8Array() };
-  };
-  return {
-    get: async (key) => (await get(key)) as StoredObject | undefined,
-    getIfChanged: get,
-    async head(key) {
-      const found = await unlessAbsent(client.send(new HeadObjectCommand({ Bucket: bucketName, Key: key })));
-      return typeof found === "object" ? headOf(found) : undefined;
-    },
-    async getStream(key) {
-      const found = await fetch(key);
-      if (typeof found !== "object") return undefined;
-      // In Node.js the SDK's body is a Readable, which is an iterable of bytes.
-      return { ...headOf(found), body: found.Body as unknown as AsyncIterable<Uint8Array> };
-    },
-    async put(key, body, options = {}) {
-      const command = new PutObjectCommand({ ...writeRequest(bucketName, key, options), Body: body });
-      return (await unlessRefused(key, options, client.send(command))).ETag ?? "";
-    },
-    putStream(key, body, options = {}) {
-      const uploaded = uploadStream(client, writeRequest(bucketName, key, options), body);
-      return unlessRefused(key, options, uploaded);
-    },
-    async delete(key) {
-      await client.send(new DeleteObjectCommand({ Bucket: bucketName, Key: key }));
-    },
-    list: (prefix, delimiter) => listPages(client, bucketName, prefix, delimiter),
-  };
-}
-
-function headOf(output: GetObjectCommandOutput | HeadObjectCommandOutput): ObjectHead {
-  return {
-    contentType: output.ContentType,
-    metadata: decodeMetadata(output.Metadata),
-    etag: output.ETag ?? "",
-    lastModified: output.LastModified?.getTime() ?? 0,
-  };
-}
-
-function writeRequest(Bucket: string, Key: string, options: PutOptions): WriteRequest {
-  const { contentType, metadata = {}, ifMatch, ifAbsent } = options;
-  return {
-    Bucket,
-    Key,
-    ContentType: contentType,
-    Metadata: encodeMetadata(metadata),
-    IfMatch: ifMatch,
-    IfNoneMatch: ifAbsent ? "*" : undefined,
-  };
-}
-
-/** Undefined where there is no object, "unchanged" where it still has the ETag that was named. */
-async function unlessAbsent<T>(sent: Promise<T>): Promise<T | "unchanged" | undefined> {
-  try {
-    return await sent;
-  } catch (error) {
-    if (error instanceof NoSuchKey || statusOf(error) === 404) return undefined;
-    if (statusOf(error) === 304) return "unchanged";
-    throw error;
-  }
-}
-
-/** @throws PreconditionFailed */
-async function unlessRefused<T>(key: string, { ifMatch }: PutOptions, sent: Promise<T>): Promise<T> {
-  try {
-    return await sent;
-  } catch (error) {
-    // 409 is S3's answer to two conditional writes at the same moment; 404 to If-Match on a deleted object.
-    const lost = [409, 412].includes(statusOf(error) ?? 0) || (ifMatch && statusOf(error) === 404);
-    throw lost ? new PreconditionFailed(key) : error;
-  }
-}
-
-function statusOf(error: unknown): number | undefined {
-  return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
-}
-
-async function listPages(client: S3Client, bucket: string, prefix: string, delimiter: string | undefined) {
-  const objects: ListedObject[] = [];
-  const prefixes: string[] = [];
-  let token: string | undefined;
-  do {
-    const page = await client.send(
-      new ListObjectsV2Command({
-        Bucket: bucket,
-        Prefix: prefix,
-        Delimiter: delimiter,
-        ContinuationToken: token,
-      }),
-    );
-    for (const entry of page.Contents ?? []) {
-      const { Key: key = "", Size: size = 0, ETag: etag = "" } = entry;
-      objects.push({ key, size, etag, lastModified: entry.LastModified?.getTime() ?? 0 });
-    }
-    for (const entry of page.CommonPrefixes ?? []) prefixes.push(entry.Prefix ?? "");
-    token = page.NextContinuationToken;
-  } while (token);
-  return { objects, prefixes };
+  const methods = {
+    get: true,
+    getIfChanged: true,
+    head: true,
+    getStream: true,
+    put: true,
+    putStream: true,
+    delete: true,
+    list: true,
+  } as const;
+  return lazily<Bucket>(methods, async () => (await import("./s3-bucket.ts")).openS3Bucket(bucketName));
 }

@@ -1,4 +1,4 @@
-import { GetObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { lazily } from "./lazily.ts";
 
 /**
  * URLs by which somebody without credentials reads or writes one object for a while, with this function's rights. They
@@ -12,59 +12,9 @@ export interface Presigner {
   put(key: string, seconds: number, bytes: number): Promise<string>;
 }
 
-/** A request as the SDK's middleware has it, before it is signed. */
-interface Unsigned {
-  method: string;
-  protocol: string;
-  hostname: string;
-  port?: number;
-  path: string;
-  query: Record<string, string>;
-  headers: Record<string, string>;
-}
-
-/** The part of the client's own signer that its type does not tell of. */
-interface PresigningSigner {
-  presign(request: Unsigned, options: { expiresIn: number }): Promise<Unsigned>;
-}
-
-/** The S3 client is made when the first URL is asked for. Endpoint, region and credentials are those of the environment. */
+/** The S3 client is loaded when the first URL is asked for. */
 export function openPresigner(bucketName: string): Presigner {
-  let client: S3Client | undefined;
-  const presign = async (method: "GET" | "PUT", key: string, seconds: number, bytes?: number) => {
-    client ??= new S3Client({});
-    const target = await targetOf(client, bucketName, key);
-    const host = target.port === undefined ? target.hostname : `${target.hostname}:${target.port}`;
-    // Whoever uses the URL chooses the body, so that it cannot be signed; its length can.
-    const headers: Record<string, string> = { host, "X-Amz-Content-Sha256": "UNSIGNED-PAYLOAD" };
-    if (bytes !== undefined) headers["content-length"] = String(bytes);
-    const signer = await signerOf(client);
-    const { query } = await signer.presign({ ...target, method, query: {}, headers }, { expiresIn: seconds });
-    return `${target.protocol}//${host}${target.path}?${new URLSearchParams(query)}`;
-  };
-  return {
-    get: (key, seconds) => presign("GET", key, seconds),
-    put: (key, seconds, bytes) => presign("PUT", key, seconds, bytes),
-  };
-}
-
-/** Where an object is, as the client itself finds it: nothing is sent. */
-async function targetOf(client: S3Client, bucketName: string, key: string): Promise<Unsigned> {
-  const command = new GetObjectCommand({ Bucket: bucketName, Key: key });
-  let request: unknown;
-  command.middlewareStack.add(
-    () => async (args) => {
-      request = args.request;
-      return { output: { $metadata: {} }, response: undefined };
-    },
-    { step: "build", priority: "low", name: "keepRequestUnsent" },
+  return lazily<Presigner>({ get: true, put: true }, async () =>
+    (await import("./s3-presigner.ts")).openS3Presigner(bucketName),
   );
-  await client.send(command);
-  return request as Unsigned;
-}
-
-async function signerOf(client: S3Client): Promise<PresigningSigner> {
-  const signer: object = await client.config.signer();
-  if (!("presign" in signer)) throw new Error("this version of the S3 client cannot presign");
-  return signer as PresigningSigner;
 }

@@ -1,5 +1,5 @@
-import { ConflictException, CreateScheduleCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import type { Environment } from "../config.ts";
+import { lazily } from "./lazily.ts";
 
 /** What the timer function is invoked with. */
 export type TimerEvent =
@@ -18,33 +18,15 @@ export interface Schedules {
   once(name: string, at: number, event: TimerEvent): Promise<void>;
 }
 
-export function openSchedules(
-  environment: Pick<Environment, "scheduleGroup" | "scheduleRoleArn" | "timerFunctionArn" | "deadLetterArn">,
-): Schedules {
-  const client = new SchedulerClient({ maxAttempts: 5 });
-  return {
-    async once(name, at, event) {
-      const target = {
-        Arn: environment.timerFunctionArn,
-        RoleArn: environment.scheduleRoleArn,
-        Input: JSON.stringify(event),
-        DeadLetterConfig: { Arn: environment.deadLetterArn },
-      };
-      const command = new CreateScheduleCommand({
-        Name: name,
-        GroupName: environment.scheduleGroup,
-        // Rounded up: a deadline is a floor.
-        ScheduleExpression: `at(${new Date(Math.ceil(at / 1000) * 1000).toISOString().slice(0, 19)})`,
-        ScheduleExpressionTimezone: "UTC",
-        FlexibleTimeWindow: { Mode: "OFF" },
-        ActionAfterCompletion: "DELETE",
-        Target: target,
-      });
-      try {
-        await client.send(command);
-      } catch (error) {
-        if (!(error instanceof ConflictException)) throw error;
-      }
-    },
-  };
+/** Where schedules are made, and what they invoke. */
+export type ScheduleTarget = Pick<
+  Environment,
+  "scheduleGroup" | "scheduleRoleArn" | "timerFunctionArn" | "deadLetterArn"
+>;
+
+/** Schedules of EventBridge Scheduler, whose client is loaded when it is first used. */
+export function openSchedules(target: ScheduleTarget): Schedules {
+  return lazily<Schedules>({ once: true }, async () =>
+    (await import("./eventbridge-schedules.ts")).openEventBridgeSchedules(target),
+  );
 }

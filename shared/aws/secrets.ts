@@ -1,10 +1,4 @@
-import {
-  DeleteParameterCommand,
-  GetParameterCommand,
-  ParameterNotFound,
-  PutParameterCommand,
-  SSMClient,
-} from "@aws-sdk/client-ssm";
+import { lazily } from "./lazily.ts";
 
 /** How long a warm function keeps a secret before it reads it again, in milliseconds. */
 const secretMaxAgeMs = 60_000;
@@ -21,41 +15,38 @@ export interface Secrets {
   delete(path: string): Promise<void>;
 }
 
-/** @param prefix parameter path without a trailing slash, e.g. `/gsv/dev` */
+/** SecureString parameters by their whole name. */
+export interface Parameters {
+  get(name: string): Promise<string | undefined>;
+  put(name: string, value: string): Promise<void>;
+  delete(name: string): Promise<void>;
+}
+
+/**
+ * SSM's client is loaded when it is first used.
+ * @param prefix parameter path without a trailing slash, e.g. `/gsv/dev`
+ */
 export function openSecrets(prefix: string, now: () => number = Date.now): Secrets {
-  const client = new SSMClient({ maxAttempts: 5 });
+  const parameters = lazily<Parameters>({ get: true, put: true, delete: true }, async () =>
+    (await import("./ssm-parameters.ts")).openParameters(),
+  );
   const cache = new Map<string, { value: string | undefined; readAt: number }>();
   const nameOf = (path: string) => `${prefix}/secrets/${path.replaceAll(".", "/")}`;
   return {
     async get(path) {
       const cached = cache.get(path);
       if (cached && now() - cached.readAt < secretMaxAgeMs) return cached.value;
-      const value = await read(client, nameOf(path));
+      const value = await parameters.get(nameOf(path));
       cache.set(path, { value, readAt: now() });
       return value;
     },
     async put(path, value) {
-      const request = { Name: nameOf(path), Value: value, Type: "SecureString", Overwrite: true } as const;
-      await client.send(new PutParameterCommand(request));
+      await parameters.put(nameOf(path), value);
       cache.delete(path);
     },
     async delete(path) {
-      try {
-        await client.send(new DeleteParameterCommand({ Name: nameOf(path) }));
-      } catch (error) {
-        if (!(error instanceof ParameterNotFound)) throw error;
-      }
+      await parameters.delete(nameOf(path));
       cache.delete(path);
     },
   };
-}
-
-async function read(client: SSMClient, name: string): Promise<string | undefined> {
-  try {
-    const output = await client.send(new GetParameterCommand({ Name: name, WithDecryption: true }));
-    return output.Parameter?.Value;
-  } catch (error) {
-    if (error instanceof ParameterNotFound) return undefined;
-    throw error;
-  }
 }

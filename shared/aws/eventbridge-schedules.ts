@@ -1,0 +1,32 @@
+import { ConflictException, CreateScheduleCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
+import type { Schedules, ScheduleTarget } from "./schedules.ts";
+
+/** Region, credentials and endpoint come from the environment, as the SDK reads them. */
+export function openEventBridgeSchedules(environment: ScheduleTarget): Schedules {
+  const client = new SchedulerClient({ maxAttempts: 5 });
+  return {
+    async once(name, at, event) {
+      const target = {
+        Arn: environment.timerFunctionArn,
+        RoleArn: environment.scheduleRoleArn,
+        Input: JSON.stringify(event),
+        DeadLetterConfig: { Arn: environment.deadLetterArn },
+      };
+      const command = new CreateScheduleCommand({
+        Name: name,
+        GroupName: environment.scheduleGroup,
+        // Rounded up: a deadline is a floor.
+        ScheduleExpression: `at(${new Date(Math.ceil(at / 1000) * 1000).toISOString().slice(0, 19)})`,
+        ScheduleExpressionTimezone: "UTC",
+        FlexibleTimeWindow: { Mode: "OFF" },
+        ActionAfterCompletion: "DELETE",
+        Target: target,
+      });
+      try {
+        await client.send(command);
+      } catch (error) {
+        if (!(error instanceof ConflictException)) throw error;
+      }
+    },
+  };
+}
