@@ -1,7 +1,7 @@
 import type { Context } from "aws-lambda";
+import { openBucket } from "../../shared/aws/bucket.ts";
 import { openAgent } from "../../shared/aws/invoke.ts";
 import { openPresigner } from "../../shared/aws/presign.ts";
-import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
 import { openSchedules } from "../../shared/aws/schedules.ts";
 import { openSecrets } from "../../shared/aws/secrets.ts";
 import { openSockets } from "../../shared/aws/sockets.ts";
@@ -29,7 +29,7 @@ const agent = once((): Agent => {
   const environment = readEnvironment();
   const now = Date.now;
   const table = openTable(environment.tableName);
-  const prompts = createPromptSource(openS3Bucket(environment.bucketName));
+  const prompts = createPromptSource(openBucket(environment.bucketName));
   const { bucket } = prompts;
   const payloads = openPayloads(bucket, openPresigner(environment.bucketName));
   const sockets = sendByReference(openSockets(environment.webSocketApiEndpoint), { table, payloads, now });
