@@ -58,7 +58,7 @@ export async function askModel(
   const typing = keepTyping(agent, run);
   const thinkingLevel = effectiveThinking(state.settings, run.overrides);
   const { maxTokens } = state.settings;
-  const outcome = await agent.callModel({
+  const called = agent.callModel({
     model: turn.model,
     ...(thinkingLevel ? { thinkingLevel } : {}),
     ...(maxTokens ? { maxTokens } : {}),
@@ -70,7 +70,7 @@ export async function askModel(
     timeoutMs: turn.configuration.timeouts.llmMs,
     onText: (text) => deltas.add(text),
   });
-  clearInterval(typing);
+  const outcome = await called.finally(() => clearInterval(typing));
   return { outcome, streamed: deltas.end() };
 }
 

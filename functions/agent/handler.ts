@@ -20,6 +20,9 @@ import { createCallModel } from "./model.ts";
 import { createPromptSource } from "./prompt-source.ts";
 import { holdSession } from "./run.ts";
 
+/** Rate limits of platforms are counted by the minute. Milliseconds. */
+const maxWaitMs = 60_000;
+
 /** What wakes the agent: there is, or may be, something to do in a session. A repeat is harmless. */
 export interface AgentEvent {
   sessionKey: string;
@@ -47,7 +50,7 @@ const agent = once((): Agent => {
     prompts,
     history: createHistory({ table, bucket }),
     callModel: createCallModel(secrets, createMediaCache(bucket)),
-    channels: createChannelSender({ table, secrets, configuration, now }),
+    channels: createChannelSender({ table, secrets, configuration, now, maxWaitMs }),
     now,
   };
 });

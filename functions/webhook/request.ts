@@ -1,8 +1,8 @@
 import type { LambdaFunctionURLEvent } from "aws-lambda";
 import type { ChannelAddress } from "../../shared/channels/channel.ts";
 
-/** Largest body that is read, in bytes. */
-export const maxBodyBytes = 1024 * 1024;
+/** Largest body that is read, in bytes: WhatsApp's batches hold up to 3 MB, the others send far less. */
+export const maxBodyBytes = 3 * 1024 * 1024;
 
 /** The raw bytes of a request's body; undefined when there are more than `maxBodyBytes`. */
 export function readBody({ body = "", isBase64Encoded }: LambdaFunctionURLEvent): Uint8Array | undefined {

@@ -1,11 +1,14 @@
 /** Longest detail that is shown, in UTF-16 units. */
 const maxDetail = 100;
 
-/** What the model is told of content that is no text: `[photo]`, `[document: plan.pdf]`. Never looks like two notes. */
-export function contentNote(label: string, detail?: string): string {
+/**
+ * What the model is told of content that is no text: `[photo]`, `[document: plan.pdf]`. Never looks like two notes.
+ * @param longest the most that is shown of the detail, in UTF-16 units
+ */
+export function contentNote(label: string, detail?: string, longest = maxDetail): string {
   const plain = detail
     ?.replace(/[[\]\p{Cc}\s]+/gu, " ")
-    .slice(0, maxDetail)
+    .slice(0, longest)
     .toWellFormed();
   return plain ? `[${label}: ${plain}]` : `[${label}]`;
 }

@@ -2,8 +2,8 @@ import { absent, any, below, set } from "../aws/expression.ts";
 import { ConditionFailed, type Key, type Table } from "../aws/table.ts";
 import type { ChannelAddress } from "./channel.ts";
 
-/** How long a receipt is kept, in seconds: no platform repeats an event for so long. */
-const keptSeconds = 2 * 86_400;
+/** How long a receipt is kept, in seconds: WhatsApp repeats what was not taken for a week, the others for a day at most. */
+const keptSeconds = 8 * 86_400;
 
 /** An event as its platform names it. */
 export type EventId = ChannelAddress & { eventId: string };

@@ -21,7 +21,7 @@ import { splitText } from "./split.ts";
 /** How often one part is tried before the delivery is given up. */
 const maxTries = 3;
 
-/** The longest wait between two tries, in milliseconds: a platform that asks for more gets none. */
+/** The longest wait between two tries of a function that a platform waits for, in milliseconds. */
 const maxWaitMs = 15_000;
 
 /** The wait before the second try where the platform named none; doubled for the next. */
@@ -40,6 +40,8 @@ export interface SenderOptions {
   /** Epoch ms. */
   now: () => number;
   channels?: Channels;
+  /** The longest wait between two tries, in milliseconds: a platform that asks for more is given up. 15 s unless given. */
+  maxWaitMs?: number;
   /** Waits that many milliseconds. */
   wait?: (ms: number) => Promise<unknown>;
 }
@@ -54,7 +56,7 @@ type Target = { ok: true; channel: Channel; account: ChannelAccount } | { ok: fa
  * sent again (`channel.resend`, `channel.retry` in the log), rather than lost.
  */
 export function createChannelSender(options: SenderOptions): ChannelSender {
-  const tools: Tools = { channels: allChannels, wait: sleep, ...options };
+  const tools: Tools = { channels: allChannels, maxWaitMs, wait: sleep, ...options };
   return {
     async deliver(origin, id, text) {
       const target = await findTarget(tools, origin);
@@ -131,7 +133,7 @@ async function sendClaimed(
       return { ok: true };
     }
     const { reason } = outcome;
-    const waitMs = waitBefore(outcome, tries);
+    const waitMs = waitBefore(outcome, tries, tools.maxWaitMs);
     if (waitMs === undefined) {
       await recordFailed(table, id, claim, reason);
       log("channel.failed", { ...logFields(target, id), tries, reason });
@@ -147,10 +149,14 @@ async function sendClaimed(
 }
 
 /** How long to wait for the next try; undefined where there is to be none. */
-function waitBefore(outcome: Exclude<SendOutcome, { status: "sent" }>, tries: number): number | undefined {
+function waitBefore(
+  outcome: Exclude<SendOutcome, { status: "sent" }>,
+  tries: number,
+  longest: number,
+): number | undefined {
   if (outcome.status === "failed" || tries >= maxTries) return undefined;
   const waitMs = outcome.retryAfterMs ?? firstWaitMs * 2 ** (tries - 1);
-  return waitMs > maxWaitMs ? undefined : waitMs;
+  return waitMs > longest ? undefined : waitMs;
 }
 
 function logFields({ channel, account }: Extract<Target, { ok: true }>, { deliveryId, part }: PartId) {

@@ -16,16 +16,17 @@ const answerSchema = v.object({
 
 /**
  * Calls a method of the Bot API as the account's bot. Does not throw: what keeps the call from an answer is a
- * retryable failure. The token, which is a part of the address, stays out of every reason.
+ * retryable failure. `signal` ends several calls together. The token, which is a part of the address, stays out of every reason.
  */
 export async function callBotApi(
   account: ChannelAccount,
   method: string,
   params: object,
+  signal?: AbortSignal,
 ): Promise<BotApiAnswer> {
   const token = account.secrets.botToken ?? "";
   const baseUrl = baseUrlOf(account, "https://api.telegram.org");
-  const called = await callPlatform(`${baseUrl}/bot${token}/${method}`, { body: params });
+  const called = await callPlatform(`${baseUrl}/bot${token}/${method}`, { body: params, signal });
   if (!called.answered) return { ok: false, retryable: true, reason: called.reason };
   const { status, body } = called;
   const parsed = v.safeParse(answerSchema, body);

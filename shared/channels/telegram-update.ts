@@ -46,6 +46,8 @@ const message = v.object({
       forum_topic_created: v.optional(v.unknown()),
     }),
   ),
+  /** The part of that message that is answered, where somebody chose one. */
+  quote: v.optional(v.object({ text: v.string() })),
   ...telegramContent,
 });
 
@@ -94,7 +96,8 @@ export async function readMessage(
     messageId: String(found.message_id),
     text: withoutBotName(text, isBot),
     timestamp: found.date * 1000,
-    ...replyOf(replied),
+    ...replyOf(replied, found.quote?.text),
+    ...topicOf(found),
     wasMentioned: replied?.from?.id === bot.id || marks.some((mark) => isMention(mark, bot.id, isBot)),
   };
 }
@@ -141,9 +144,22 @@ function repliedTo({ reply_to_message: replied }: Message): Message["reply_to_me
   return replied?.forum_topic_created === undefined ? replied : undefined;
 }
 
-function replyOf(replied: Message["reply_to_message"]): Pick<InboundMessage, "replyToId" | "replyToText"> {
+/** A direct message with a bot may have topics: they belong to it, only the answer is put where the question stands. */
+function topicOf({
+  chat: room,
+  message_thread_id,
+  is_topic_message,
+}: Message): Pick<InboundMessage, "context"> {
+  const isTopic = room.type === "private" && is_topic_message && message_thread_id !== undefined;
+  return isTopic ? { context: { threadId: String(message_thread_id) } } : {};
+}
+
+function replyOf(
+  replied: Message["reply_to_message"],
+  quoted?: string,
+): Pick<InboundMessage, "replyToId" | "replyToText"> {
   if (!replied) return {};
-  const text = replied.text ?? replied.caption;
+  const text = quoted ?? replied.text ?? replied.caption;
   return { replyToId: String(replied.message_id), ...(text === undefined ? {} : { replyToText: text }) };
 }
 

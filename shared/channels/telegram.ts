@@ -1,11 +1,12 @@
 import * as v from "valibot";
-import type { Peer } from "../session/state.ts";
 import {
   type Channel,
   type ChannelAccount,
+  type Destination,
   type OutboundMessage,
   refused,
   type SendOutcome,
+  sendTimeoutMs,
 } from "./channel.ts";
 import { failedSend } from "./platform-call.ts";
 import { isSameSecret } from "./signature.ts";
@@ -36,26 +37,28 @@ export function createTelegram(): Channel {
       });
       return { status: "messages", messages: message ? [message] : [] };
     },
-    send,
-    async typing(account, { peer }) {
-      await callBotApi(account, "sendChatAction", { ...chatOf(peer), action: "typing" });
+    send: (account, message) => send(account, message),
+    async typing(account, destination) {
+      await callBotApi(account, "sendChatAction", { ...chatOf(destination), action: "typing" });
     },
   };
 }
 
 async function send(
   account: ChannelAccount,
-  { peer, text, replyToId }: OutboundMessage,
+  message: OutboundMessage,
+  signal = AbortSignal.timeout(sendTimeoutMs),
 ): Promise<SendOutcome> {
-  const answer = await callBotApi(account, "sendMessage", {
-    ...chatOf(peer),
-    text,
-    ...(peer.kind !== "dm" && replyToId !== undefined ? replyTo(replyToId) : {}),
-  });
+  const { peer, text, replyToId, context } = message;
+  const reply = peer.kind !== "dm" && replyToId !== undefined ? replyTo(replyToId) : {};
+  const answer = await callBotApi(account, "sendMessage", { ...chatOf(message), text, ...reply }, signal);
   if (answer.ok) {
     const sent = v.safeParse(v.object({ message_id: v.number() }), answer.result);
     return { status: "sent", ...(sent.success ? { messageId: String(sent.output.message_id) } : {}) };
   }
+  // A topic of a direct message that is gone, or that Telegram no longer takes, is not worth the answer.
+  if (context?.threadId !== undefined && answer.reason.includes("thread not found"))
+    return send(account, { ...message, context: undefined }, signal);
   return failedSend(answer.retryable, answer.reason, answer.retryAfterMs);
 }
 
@@ -64,8 +67,8 @@ function replyTo(messageId: string) {
   return { reply_parameters: { message_id: Number(messageId), allow_sending_without_reply: true } };
 }
 
-function chatOf({ id }: Peer) {
-  const [chat, thread] = id.split("/");
+function chatOf({ peer, context }: Destination) {
+  const [chat, thread = context?.threadId] = peer.id.split("/");
   return { chat_id: chat, ...(thread === undefined ? {} : { message_thread_id: Number(thread) }) };
 }
 

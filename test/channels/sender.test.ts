@@ -166,6 +166,17 @@ describe("a platform that does not take a message", () => {
     expect(on.telegram.calls).toHaveLength(1);
   });
 
+  it("is given a minute where the sender has that much", async () => {
+    const patientSender = () =>
+      createChannelSender({ ...on, now: () => clock, wait, maxWaitMs: 60_000 }).deliver(toAnn, id, "hello");
+    on.telegram.fail("sendMessage", { retryAfter: 42 });
+    expect(await patientSender()).toEqual({ ok: true });
+    on.telegram.fail("sendMessage", { retryAfter: 61 });
+    id = `${id}-again`;
+    expect(await patientSender()).toMatchObject({ ok: false });
+    expect(waits).toEqual([42_000]);
+  });
+
   it("is tried three times, with more time each, and then given up", async () => {
     const down = { status: 502, description: "Bad Gateway" };
     on.telegram.fail("sendMessage", down, { drop: true }, down);

@@ -108,6 +108,12 @@ describe("an update of Telegram", () => {
       replyToId: "6",
       replyToText: "a caption",
     });
+    const quoting = textUpdate("this", { replyTo });
+    expect(
+      await read({ ...quoting, message: { ...quoting.message!, quote: { text: "question" } } }),
+    ).toMatchObject({
+      replyToText: "question",
+    });
   });
 
   it("with media tells what came, beside the caption", async () => {
@@ -152,6 +158,11 @@ describe("an update of Telegram", () => {
       kind: "thread",
       id: "-1001234567890/8",
       name: "Family",
+    });
+    const direct = textUpdate("hi");
+    expect(await read({ ...direct, message: { ...direct.message!, ...inTopic } })).toMatchObject({
+      peer: { kind: "dm", id: "5001002003" },
+      context: { threadId: "8" },
     });
     // Outside of a forum, replies have a thread too, and are the group's all the same.
     expect((await read(groupWith("hi", { message_thread_id: 8 })))?.peer.kind).toBe("group");

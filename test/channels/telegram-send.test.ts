@@ -49,6 +49,17 @@ describe("sending on Telegram", () => {
     });
   });
 
+  it("answers in the topic of a direct message, and beside it once that is gone", async () => {
+    const message = { peer: ann, text: "hi", context: { threadId: "77" } };
+    await telegram.send(account, message);
+    await telegram.typing(account, message);
+    expect(server.calls.map(({ params }) => params.message_thread_id)).toEqual([77, 77]);
+    server.fail("sendMessage", { status: 400, description: "Bad Request: message thread not found" });
+    expect(await telegram.send(account, message)).toMatchObject({ status: "sent" });
+    expect(server.calls.at(-1)?.params).toEqual({ chat_id: "5001002003", text: "hi" });
+    expect(server.sent).toHaveLength(2);
+  });
+
   it("says when to try again after 429", async () => {
     server.fail("sendMessage", { retryAfter: 7 });
     expect(await telegram.send(account, { peer: ann, text: "hi" })).toEqual({

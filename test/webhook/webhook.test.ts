@@ -95,9 +95,9 @@ describe("a call of the webhook that is not a platform's", () => {
     expect((await request("/telegram/default", { method: "PUT" })).status).toBe(405);
   });
 
-  it("with more than a megabyte answers 413, in text and in base64, without a look at the rest", async () => {
-    const just = Buffer.alloc(1024 * 1024, "x");
-    const over = Buffer.alloc(1024 * 1024 + 1, "x");
+  it("with more than three megabytes answers 413, in text and in base64, without a look at the rest", async () => {
+    const just = Buffer.alloc(3 * 1024 * 1024, "x");
+    const over = Buffer.alloc(3 * 1024 * 1024 + 1, "x");
     for (const type of ["application/json", "application/octet-stream"]) {
       const post = async (body: Buffer) =>
         (
