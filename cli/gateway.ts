@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { InferInput } from "valibot";
 import type { methodParams } from "../shared/protocol/methods.ts";
-import { Connection, type ConnectionState, type HelloOk } from "./connection.ts";
+import { Connection, type ConnectionState, type ConnectionTiming, type HelloOk } from "./connection.ts";
 import type { Results } from "./results.ts";
 import { version } from "./version.ts";
 
@@ -22,8 +22,15 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-/** Connects once; it later reconnects by itself. Throws a RequestError when the gateway is not reached or refuses. */
-export async function openGateway(url: string, token: string | undefined): Promise<Gateway> {
+/**
+ * Connects once; it later reconnects by itself. Throws a RequestError when the gateway is not reached or refuses.
+ * `timing`: where the connection's defaults do not fit.
+ */
+export async function openGateway(
+  url: string,
+  token: string | undefined,
+  timing?: Partial<ConnectionTiming>,
+): Promise<Gateway> {
   const connection = new Connection({
     url,
     token,
@@ -35,6 +42,7 @@ export async function openGateway(url: string, token: string | undefined): Promi
       mode: "client",
     },
     firstAttempts: 1,
+    timing,
   });
   const hello = await connection.open();
   return {

@@ -16,6 +16,9 @@ export interface Connection extends ConnectionFacts {
   close(code: number, reason: string): void;
 }
 
+/** How long a client may take to answer a close, in milliseconds: one that has gone silently never does. */
+const goodbyeMs = 2000;
+
 /** What a client may leave unread before further messages are refused, in bytes. */
 const maxUnreadBytes = 8 * 1024 * 1024;
 
@@ -35,16 +38,20 @@ export function openConnection(
   };
   for (const event of ["message", "ping", "pong"]) socket.on(event, active);
 
+  let goodbye: NodeJS.Timeout | undefined;
+  function close(code: number, reason: string): void {
+    socket.close(code, reason);
+    goodbye ??= setTimeout(() => socket.terminate(), goodbyeMs);
+  }
   let idle = setTimeout(checkIdle, limits.idleMs);
   function checkIdle(): void {
     const left = lastActiveAt + limits.idleMs - Date.now();
-    if (left <= 0) socket.close(1001, "Going away");
+    if (left <= 0) close(1001, "Going away");
     else idle = setTimeout(checkIdle, left);
   }
-  const tooOld = setTimeout(() => socket.close(1001, "Going away"), limits.connectionMs);
+  const tooOld = setTimeout(() => close(1001, "Going away"), limits.connectionMs);
   socket.once("close", (code, reason) => {
-    clearTimeout(idle);
-    clearTimeout(tooOld);
+    for (const timer of [idle, tooOld, goodbye]) clearTimeout(timer);
     onClose(code, reason.toString());
   });
 
@@ -59,7 +66,7 @@ export function openConnection(
       sendInFrames(socket, data, limits.frameBytes);
       return true;
     },
-    close: (code, reason) => socket.close(code, reason),
+    close,
   };
 }
 

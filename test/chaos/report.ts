@@ -20,7 +20,7 @@ export function report(
   { seed, clock, say }: Setting,
   { verdict, counts, crashes, logFile }: ChaosResult,
 ): number {
-  const { findings, sessions, sent, answered, unheard, resent } = verdict;
+  const { findings, sessions, sent, answered, unheard, unreached, resent } = verdict;
   const kinds = Object.keys(findings) as (keyof Findings)[];
   for (const kind of kinds) for (const found of findings[kind].slice(0, mostShown)) say(`${kind}: ${found}`);
   for (const one of crashes.slice(0, mostShown)) say(`crash: ${one}`);
@@ -36,6 +36,7 @@ export function report(
     speed: clock.speed,
     crashes: crashes.length,
     unheard,
+    unreached,
     resent,
     ...others,
   };

@@ -122,7 +122,10 @@ describe("the verdict", () => {
     [
       "an answer that its client says has failed",
       "misreported",
-      ({ records }) => Object.assign(records.get("s1-m1")!, { outcome: "failed: no answer" }),
+      ({ records }) =>
+        Object.assign(records.get("s1-m1")!, {
+          outcome: "failed: the run ended, but its answer did not arrive",
+        }),
     ],
     [
       "a failure that its client says was answered",

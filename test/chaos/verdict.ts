@@ -37,6 +37,8 @@ export interface Verdict {
   answered: number;
   /** Messages whose end reached no client as an event: those with an answer show it in `session.preview`. */
   unheard: number;
+  /** Messages whose client gave up asking for their end, because the gateway did not answer. */
+  unreached: number;
   /** Messages that a channel's platform took more than once, each time counted by the log. */
   resent: number;
   findings: Findings;
@@ -109,6 +111,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
     accepted,
     answered,
     unheard,
+    unreached: records.filter(({ outcome }) => isUnreached(outcome)).length,
     resent: delivered.repeated,
     findings,
   };
@@ -221,6 +224,11 @@ function checkAnswer(
   return { right: lost.length + duplicated.length === before, hasAnswer };
 }
 
+/** The client has told its user that it got no answer from the gateway for minutes: it claims nothing of the message. */
+function isUnreached(outcome = ""): boolean {
+  return /no answer from the gateway|closed the connection|not connected|internal error/.test(outcome);
+}
+
 /** Why a run fails whose provider does: its own words, and not that of a turn that was given up. */
 const providerError = /^LLM (error: (?!the turn was interrupted)|returned empty response)/;
 
@@ -240,7 +248,7 @@ function checkTold(
   const strange = errors.find((error) => !providerError.test(error));
   if (!hasAnswer && strange !== undefined) misreported.push(`#${tag} failed with: ${strange}`);
   // What people in chats were told is judged by what the platform has taken.
-  if (chat !== undefined) return;
+  if (chat !== undefined || isUnreached(outcome)) return;
   const claimed = outcome === "answered";
   if (claimed !== hasAnswer)
     misreported.push(`#${tag} has ${hasAnswer ? "an" : "no"} answer, its client said: ${outcome}`);

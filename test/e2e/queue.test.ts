@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startOpenAiServer } from "../support/openai-server.ts";
+import type { Peer } from "../support/peer.ts";
 import type { ModelRequest, ModelServer } from "../support/scripted-model.ts";
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
@@ -19,6 +20,13 @@ afterAll(async () => {
   await stack?.close();
   await model?.close();
 });
+
+/** Functions keep the configuration for up to five seconds. */
+async function takesEffect(client: Peer, modelId: string): Promise<void> {
+  const configured = async () => (await client.call("config.get", { path: "model.id" })).value;
+  await until(async () => (await configured()) === modelId, "the model is configured");
+  await new Promise((resolve) => setTimeout(resolve, 5_100));
+}
 
 it("answers five messages that come at once one by one, in their order", async () => {
   const client = await stack.client();
@@ -64,6 +72,44 @@ it("takes a repeated runId as the same message", async () => {
   await client.close();
 });
 
+it("refuses with 429 what an inbox has no room for, and answers all that it took", async () => {
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const seen: string[] = [];
+  const slow = await startOpenAiServer(async (request) => {
+    await gate;
+    seen.push(lastUser(request).slice(0, 2));
+    return { text: "done" };
+  });
+  await stack.configure({ model: { provider: "openai-compatible", id: "slow", baseUrl: slow.url } });
+  const client = await stack.client();
+  await takesEffect(client, "slow");
+  const send = (n: number) => {
+    const runId = `full-${n}`;
+    const message = `${String(n).padStart(2, "0")} ${"x".repeat(30_000)}`;
+    return client.request("chat.send", { sessionKey: "full", message, runId });
+  };
+  const taken: number[] = [];
+  let refusal: Awaited<ReturnType<typeof send>> | undefined;
+  for (let n = 0; !refusal; n++) {
+    const answer = await send(n);
+    if (answer.ok) taken.push(n);
+    else refusal = answer;
+  }
+  expect(refusal.error).toMatchObject({ code: 429, retryable: true });
+  expect(taken.length).toBeGreaterThanOrEqual(4);
+  open();
+  for (const n of taken) expect(await client.ended(`full-${n}`, 60_000)).toMatchObject({ state: "final" });
+  expect(seen).toEqual(taken.map((n) => String(n).padStart(2, "0")));
+  // The very same message, sent again as it was told, is taken now.
+  expect(await send(taken.length)).toMatchObject({ ok: true });
+  expect(await client.ended(`full-${taken.length}`)).toMatchObject({ state: "final" });
+  await slow.close();
+  await client.close();
+});
+
 it("runs two sessions side by side", async () => {
   const waiting: (() => void)[] = [];
   const gate = await startOpenAiServer(async (request) => {
@@ -75,14 +121,7 @@ it("runs two sessions side by side", async () => {
   });
   await stack.configure({ model: { provider: "openai-compatible", id: "gate", baseUrl: gate.url } });
   const client = await stack.client();
-  // Functions keep the configuration for up to five seconds.
-  await until(() => true, "now");
-  await expect
-    .poll(async () => (await client.call("config.get", { path: "model.id" })).value as string, {
-      timeout: 10_000,
-    })
-    .toBe("gate");
-  await new Promise((resolve) => setTimeout(resolve, 5_100));
+  await takesEffect(client, "gate");
   await client.call("chat.send", { sessionKey: "left", message: "l", runId: "left" });
   await client.call("chat.send", { sessionKey: "right", message: "r", runId: "right" });
   await Promise.all([client.ended("left"), client.ended("right")]);
