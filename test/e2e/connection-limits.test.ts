@@ -67,9 +67,12 @@ function countConnects(of: Pick<Connection, "onState">): () => number {
 it("a connection that pings outlives the idle limit, one that does not is closed", async () => {
   const gateway = await openClient();
   const reconnects = countConnects(gateway);
-  const silent = await Peer.open(stack.cloud.ws, stack.token);
-  await until(() => silent.closed !== undefined, "the silent one is closed");
-  expect(silent.closed).toMatchObject({ code: 1001 });
+  // One after the other: together they take twice the limit.
+  for (let i = 0; i < 2; i++) {
+    const silent = await Peer.open(stack.cloud.ws, stack.token);
+    await until(() => silent.closed !== undefined, "the silent one is closed");
+    expect(silent.closed).toMatchObject({ code: 1001 });
+  }
   expect(reconnects()).toBe(0);
 });
 
