@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 afterAll(() => stack?.close());
 
-describe("a conversation that fills the window", () => {
+describe("session-routing.md, Compaction: a conversation that fills the window", () => {
   it("is compacted before the model is called, and nothing that was said is lost", async () => {
     const before = turns(40);
     await bench.seed(bench.key, before);

@@ -10,9 +10,13 @@ beforeAll(() => resets.start());
 beforeEach(() => resets.renew());
 afterAll(() => resets.close());
 
-describe("Reset Behavior", () => {
+describe("session-routing.md, Reset Behavior", () => {
   let before: SessionState;
   beforeEach(async () => {
+    resets.reply = (request) => ({
+      text: isReading(request) ? "<memories>- likes tea</memories>" : "a fresh answer",
+      usage: { input: 5, output: 2 },
+    });
     before = await resets.seed();
     await resets.submit(message("good morning", nextDay));
     await resets.invoke(nextDay);
@@ -20,19 +24,6 @@ describe("Reset Behavior", () => {
 
   it("1. current messages are archived", async () => {
     expect(await resets.archived(before.sessionId)).toEqual(conversation);
-    const { metadata } = (await resets.state.bucket.head(
-      `agents/${resets.agentId}/sessions/${before.sessionId}.jsonl.gz`,
-    ))!;
-    expect(metadata).toEqual({
-      sessionKey: resets.key,
-      sessionId: before.sessionId,
-      agentId: resets.agentId,
-      messageCount: "6",
-      archivedAt: String(nextDay),
-      inputTokens: "100",
-      outputTokens: "20",
-      totalTokens: "120",
-    });
   });
 
   it("2. memories are appended to the daily file of the last activity", async () => {
@@ -50,16 +41,32 @@ describe("Reset Behavior", () => {
     expect(await resets.keysUnder(`agents/${resets.agentId}/sessions/${before.sessionId}/`)).toEqual([]);
   });
 
-  it("5. to 8. there is a new id, the old one is remembered, tokens are zero, and the time is noted", async () => {
-    const after = await resets.current();
-    expect(after.sessionId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/);
-    expect(after.sessionId).not.toBe(before.sessionId);
-    expect(after.previousSessionIds).toEqual([before.sessionId]);
-    expect(after.lastResetAt).toBe(nextDay);
-    expect(after.resetting).toBeUndefined();
+  it("5. a new sessionId (UUID) is generated", async () => {
+    const { sessionId } = await resets.current();
+    expect(sessionId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/);
+    expect(sessionId).not.toBe(before.sessionId);
   });
 
-  it("9. and 10. the message opens the fresh session, and the loop goes on with it", async () => {
+  it("6. the old sessionId is appended to previousSessionIds", async () => {
+    expect((await resets.current()).previousSessionIds).toEqual([before.sessionId]);
+  });
+
+  it("7. token counters are zeroed", async () => {
+    // What there is now, the answer to the message took.
+    expect(before.tokens).toEqual({ input: 100, output: 20, total: 120 });
+    expect((await resets.current()).tokens).toEqual({ input: 5, output: 2, total: 7 });
+  });
+
+  it("8. lastResetAt is set to the current time", async () => {
+    const { lastResetAt, resetting } = await resets.current();
+    expect([lastResetAt, resetting]).toEqual([nextDay, undefined]);
+  });
+
+  it("9. the triggering message is added to the fresh session", async () => {
+    expect((await resets.live())[0]).toEqual({ role: "user", content: "good morning", timestamp: nextDay });
+  });
+
+  it("10. the agent loop continues with the new message", async () => {
     expect((await resets.live()).map(({ role }) => role)).toEqual(["user", "assistant"]);
     const answered = resets.model.requests.find((request) => !isReading(request));
     expect(answered?.turns.map((turn) => turn.text)).toEqual(["good morning"]);

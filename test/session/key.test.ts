@@ -75,20 +75,6 @@ describe("normalization", () => {
 });
 
 describe("building a key", () => {
-  it.each([
-    ["main", "agent:main:main"],
-    ["per-peer", "agent:main:dm:31628552611@s.whatsapp.net"],
-    ["per-channel-peer", "agent:main:whatsapp:dm:31628552611@s.whatsapp.net"],
-    ["per-account-channel-peer", "agent:main:whatsapp:work:dm:31628552611@s.whatsapp.net"],
-  ] as const)("of a direct message in dmScope %s gives %s", (dmScope, expected) => {
-    expect(buildAgentSessionKey({ ...steve, dmScope })).toBe(expected);
-  });
-
-  it.each(scopes)("of a group does not depend on dmScope %s", (dmScope) => {
-    const group = { ...steve, peer: { kind: "group", id: "123@g.us" }, dmScope, mainKey: "home" };
-    expect(buildAgentSessionKey(group)).toBe("agent:main:whatsapp:group:123@g.us");
-  });
-
   it("uses the configured main key, and the defaults of what is missing", () => {
     expect(buildAgentSessionKey({ ...steve, mainKey: "Home" })).toBe("agent:main:home");
     const nothing = { agentId: "", peer: { kind: "", id: "" } };

@@ -118,7 +118,7 @@ describe("on the days when clocks change", () => {
   );
 });
 
-describe("Auto-Reset Policies", () => {
+describe("session-routing.md, Auto-Reset Policies", () => {
   const now = at("2026-03-02T12:00:00Z");
   const said = (updatedAt: number) => ({ first: 1, head: 4, updatedAt });
   const silent = (updatedAt: number) => ({ first: 1, head: 0, updatedAt });
