@@ -38,7 +38,7 @@ function changeBetween(before: number, after: number, holds: (instant: number) =
 }
 
 /** What a clock in a timezone shows, as if it were UTC: epoch milliseconds, to the second. */
-function wallTimeAt(epochMs: number, timezone: string): number {
+export function wallTimeAt(epochMs: number, timezone: string): number {
   const parts: Record<string, number> = {};
   for (const { type, value } of formatIn(timezone).formatToParts(epochMs)) parts[type] = Number(value);
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;

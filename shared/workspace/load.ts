@@ -1,6 +1,7 @@
 import type { Bucket } from "../aws/bucket.ts";
+import { addDays } from "../zoned-time.ts";
 import { createCachedReader } from "./cached-reader.ts";
-import { dailyMemoryPath, dayBefore, localTime } from "./clock.ts";
+import { dailyMemoryPath, localTime } from "./clock.ts";
 import { asksForHeartbeat } from "./heartbeat.ts";
 import { workspacePrefix } from "./paths.ts";
 import { type Audience, seesDailyMemory, seesLongTermMemory } from "./privacy.ts";
@@ -76,7 +77,7 @@ function filesFor(request: LoadRequest): [keyof WorkspaceFiles, string][] {
   if (seesLongTermMemory(request)) files.push(["memory", "MEMORY.md"]);
   if (seesDailyMemory(request)) {
     const today = localTime(request.now, request.timezone).date;
-    files.push(["yesterday", dailyMemoryPath(dayBefore(today))], ["today", dailyMemoryPath(today)]);
+    files.push(["yesterday", dailyMemoryPath(addDays(today, -1))], ["today", dailyMemoryPath(today)]);
   }
   return files;
 }

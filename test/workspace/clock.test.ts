@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { dailyMemoryPath, dayBefore, localTime } from "../../shared/workspace/clock.ts";
+import { dailyMemoryPath, localTime } from "../../shared/workspace/clock.ts";
+import { addDays } from "../../shared/zoned-time.ts";
 
 describe("the clock of a timezone", () => {
   it("shows date, time and weekday there", () => {
@@ -25,7 +26,7 @@ describe("the clock of a timezone", () => {
   });
 
   it("knows the day before, over months, years and leap days", () => {
-    expect(["2026-03-01", "2024-03-01", "2026-01-01", "2026-03-30"].map(dayBefore)).toEqual([
+    expect(["2026-03-01", "2024-03-01", "2026-01-01", "2026-03-30"].map((day) => addDays(day, -1))).toEqual([
       "2026-02-28",
       "2024-02-29",
       "2025-12-31",
