@@ -38,13 +38,15 @@ export function costOf1000Turns(calls: readonly SeenCall[], ms: Record<string, n
   return { by_service, total: round(Object.values(turn).reduce((sum, usd) => sum + usd, 0) * 1000, 4) };
 }
 
-/** What a month costs in which nobody says anything, storage aside: the sweep, once a minute. */
+/**
+ * What a month costs in which nobody says anything, storage aside: the sweep, once a minute. Its schedule is free, being
+ * far below Scheduler's 14 million; Lambda's own free tier, which would take the rest, is not counted.
+ */
 export function idleCostPerMonth(): number {
   const sweeps = 60 * 24 * 30;
   const seconds = 0.02;
   const each =
     prices.lambdaInvocation +
-    prices.schedulerInvocation +
     seconds * (memoryGb.timer ?? 0) * prices.lambdaGbSecond +
     0.5 * prices.dynamodbRead;
   return round(sweeps * each, 4);

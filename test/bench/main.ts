@@ -5,13 +5,15 @@ import { parseArgs } from "node:util";
 import { measureBundles } from "./bundles.ts";
 import { costOf1000Turns, idleCostPerMonth } from "./cost.ts";
 import { byOperation, percentiles, round, sequentialCalls } from "./figures.ts";
+import { profiled } from "./profile.ts";
 import { type Marks, startSubject } from "./subject.ts";
 
 const usage = `Measures turns over the in-process host with its local DynamoDB and S3, and an instant scripted model.
 
-  npm run bench -- [--json] [--turns N] [--aws-latency]
+  npm run bench -- [--json] [--turns N] [--aws-latency] [--profile]
 
   --turns N       turns of each kind (default 200)
+  --profile       adds where the CPU went in turns without a tool, in percent by part
   --aws-latency   adds the delays of the real services to each AWS call (test/bench/latency.ts)
   --json          one line of JSON on standard output`;
 
@@ -20,6 +22,7 @@ const { values: options } = parseArgs({
     json: { type: "boolean", default: false },
     turns: { type: "string", default: "200" },
     "aws-latency": { type: "boolean", default: false },
+    profile: { type: "boolean", default: false },
     part: { type: "string" },
     help: { type: "boolean", default: false },
   },
@@ -29,7 +32,7 @@ const say = (text: string) => process.stderr.write(`${text}\n`);
 
 /** Times of turns one after the other and of many sessions at once. */
 async function timing(turns: number, latency: number | undefined) {
-  const subject = await startSubject(latency);
+  const subject = await startSubject({ latency });
   const many = async (kind: "plain" | "tool", count: number, name: string) => {
     const marks: Marks[] = [];
     for (let i = 0; i < count; i++) marks.push(await subject.turn(`${name}-${i % 10}`, kind));
@@ -77,9 +80,21 @@ async function timing(turns: number, latency: number | undefined) {
   };
 }
 
+/** Where the CPU goes in turns without a tool: its thread runs functions, emulators, model server and client alike. */
+async function profile(turns: number) {
+  const subject = await startSubject();
+  const some = async (count: number) => {
+    for (let i = 0; i < count; i++) await subject.turn(`profile-${i % 10}`, "plain");
+  };
+  await some(50);
+  const shares = await profiled(() => some(turns));
+  await subject.close();
+  return { profile_percent: shares };
+}
+
 /** The AWS calls of one warm turn of each kind, some seconds after the last one, as people talk. */
 async function trace() {
-  const subject = await startSubject(1);
+  const subject = await startSubject({ latency: 1, toolMs: 100 });
   const settle = () => new Promise((resolve) => setTimeout(resolve, 400));
   const one = async (kind: "plain" | "tool") => {
     for (let i = 0; i < 5; i++) await subject.turn(`trace-${kind}`, kind);
@@ -139,6 +154,7 @@ async function main(): Promise<void> {
   if (options.part === "timing")
     return console.log(JSON.stringify(await timing(turns, options["aws-latency"] ? 1 : undefined)));
   if (options.part === "trace") return console.log(JSON.stringify(await trace()));
+  if (options.part === "profile") return console.log(JSON.stringify(await profile(turns)));
   say("bundles …");
   const bundles = await measureBundles();
   const timed = inProcess("timing");
@@ -149,7 +165,14 @@ async function main(): Promise<void> {
     memory_gb: Math.round(totalmem() / 2 ** 30),
     node: process.version,
   };
-  const result = { machine, aws_latency: options["aws-latency"], ...timed, ...inProcess("trace"), bundles };
+  const result = {
+    machine,
+    aws_latency: options["aws-latency"],
+    ...timed,
+    ...inProcess("trace"),
+    ...(options.profile ? inProcess("profile") : {}),
+    bundles,
+  };
   console.log(JSON.stringify(result, null, options.json ? undefined : 2));
 }
 

@@ -42,8 +42,14 @@ const proxied = {
   ssm: "SSM",
 } as const;
 
-/** @param latency undefined: straight to the endpoints; else a proxy delays each call by this times the real delay */
-export async function startSubject(latency?: number): Promise<Subject> {
+export interface SubjectOptions {
+  /** Undefined: straight to the endpoints; else a proxy delays each call by this times the real delay. */
+  latency?: number;
+  /** How long the node's tool takes, in milliseconds; by default it answers at once. */
+  toolMs?: number;
+}
+
+export async function startSubject({ latency, toolMs = 0 }: SubjectOptions = {}): Promise<Subject> {
   const dir = await mkdtemp(join(tmpdir(), "gsv-bench-"));
   const calls: SeenCall[] = [];
   const durations: Record<string, number[]> = {};
@@ -66,7 +72,8 @@ export async function startSubject(latency?: number): Promise<Subject> {
   });
   const { client, token } = await connect(cloud, model);
   const node = await openNode(cloud.ws, token, "laptop", {
-    Work: (args) => {
+    Work: async (args) => {
+      if (toolMs > 0) await new Promise((resolve) => setTimeout(resolve, toolMs));
       const mark = marks.get(String(args.run));
       if (mark) mark.result = performance.now();
       return "done";
