@@ -156,7 +156,7 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     },
     // A large archive is uploaded in parts, and aborted when it fails.
     { resource: "agentObjects", actions: [...readWriteDelete, "s3:AbortMultipartUpload"] },
-    { resource: "mediaObjects", actions: ["s3:GetObject", "s3:DeleteObject"] },
+    { resource: "mediaObjects", actions: readWriteDelete },
     { resource: "payloadObjects", actions: ["s3:GetObject", "s3:PutObject"] },
     { resource: "skillObjects", actions: ["s3:GetObject"] },
     listBucket,

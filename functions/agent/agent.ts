@@ -4,12 +4,14 @@ import type { Schedules } from "../../shared/aws/schedules.ts";
 import type { Sockets } from "../../shared/aws/sockets.ts";
 import type { Table } from "../../shared/aws/table.ts";
 import type { Broadcast } from "../../shared/broadcast.ts";
+import type { FetchAttachment } from "../../shared/channels/attachment.ts";
 import type { ChannelSender } from "../../shared/channels/channel.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
 import type { Workspace } from "../../shared/workspace/files.ts";
 import type { History } from "./history.ts";
 import type { CallModel } from "./model.ts";
 import type { PromptSource } from "./prompt-source.ts";
+import type { Transcribe } from "./transcription.ts";
 
 /** What the agent function works with, built once at cold start. */
 export interface Agent {
@@ -25,5 +27,7 @@ export interface Agent {
   history: History;
   callModel: CallModel;
   channels: ChannelSender;
+  fetchAttachment: FetchAttachment;
+  transcribe: Transcribe;
   now: () => number;
 }

@@ -75,7 +75,10 @@ export async function askModel(
 }
 
 /** Platforms show "typing" for a few seconds only, so it is said again until the timer is cleared. */
-export function keepTyping(agent: Agent, run: Pick<Run, "origin">): NodeJS.Timeout | undefined {
+export function keepTyping(
+  agent: Pick<Agent, "channels">,
+  run: Pick<Run, "origin">,
+): NodeJS.Timeout | undefined {
   if (run.origin.kind !== "channel") return undefined;
   const say = () => void agent.channels.typing(run.origin);
   say();

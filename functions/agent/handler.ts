@@ -7,9 +7,12 @@ import { openSecrets } from "../../shared/aws/secrets.ts";
 import { openSockets } from "../../shared/aws/sockets.ts";
 import { openTable } from "../../shared/aws/table.ts";
 import { createBroadcast } from "../../shared/broadcast.ts";
+import { createFetchAttachment } from "../../shared/channels/attachment.ts";
+import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/sender.ts";
 import { readEnvironment } from "../../shared/config.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
+import { createGuardedFetch } from "../../shared/guarded-fetch.ts";
 import { once, wrapHandler } from "../../shared/handler.ts";
 import { openPayloads, sendByReference } from "../../shared/payloads.ts";
 import { openWorkspace } from "../../shared/workspace/files.ts";
@@ -19,6 +22,7 @@ import { createMediaCache } from "./media-cache.ts";
 import { createCallModel } from "./model.ts";
 import { createPromptSource } from "./prompt-source.ts";
 import { holdSession } from "./run.ts";
+import { createTranscribe } from "./transcription.ts";
 
 /** Rate limits of platforms are counted by the minute. Milliseconds. */
 const maxWaitMs = 60_000;
@@ -38,6 +42,7 @@ const agent = once((): Agent => {
   const sockets = sendByReference(openSockets(environment.webSocketApiEndpoint), { table, payloads, now });
   const secrets = openSecrets(environment.ssmPrefix);
   const configuration = openConfiguration(table, secrets);
+  const guardedFetch = createGuardedFetch();
   return {
     table,
     bucket,
@@ -51,6 +56,8 @@ const agent = once((): Agent => {
     history: createHistory({ table, bucket }),
     callModel: createCallModel(secrets, createMediaCache(bucket)),
     channels: createChannelSender({ table, secrets, configuration, now, maxWaitMs }),
+    fetchAttachment: createFetchAttachment({ channels, configuration, secrets, guardedFetch }),
+    transcribe: createTranscribe({ configuration, secrets }),
     now,
   };
 });

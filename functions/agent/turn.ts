@@ -4,7 +4,7 @@ import type { ItemValue } from "../../shared/aws/table.ts";
 import { log } from "../../shared/log.ts";
 import { type AssistantMessage, type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
 import { type Outcomes, readOutcomes } from "../../shared/session/calls.ts";
-import { userContent } from "../../shared/session/media-content.ts";
+import { mediaBlocks, userContent } from "../../shared/session/media-content.ts";
 import {
   type InboxEntry,
   type Run,
@@ -14,6 +14,7 @@ import {
 import { writeMessages } from "../../shared/session/transcript.ts";
 import type { Agent } from "./agent.ts";
 import { askModel, type Prepared, prepareRequest } from "./ask-model.ts";
+import { receiveAttachments } from "./attachments.ts";
 import { withUniqueCallIds } from "./call-ids.ts";
 import { beginCompaction } from "./compaction.ts";
 import { loadContext, type TurnContext } from "./context.ts";
@@ -47,15 +48,16 @@ export async function beginRun(
   hold: Hold,
   entry: Extract<InboxEntry, { kind: "message" }>,
 ): Promise<void> {
+  const received = await receiveAttachments(agent, hold, entry);
   const { state } = hold;
   const now = agent.now();
-  const content = userContent(entry.text, entry.media ?? []);
+  const content = userContent(entry.text, [...(entry.media ?? []).flatMap(mediaBlocks), ...received]);
   const message: Message = { role: "user", content, timestamp: entry.at };
   const run: Run = {
     runId: entry.id,
     phase: "model",
     step: 0,
-    attempt: 1,
+    attempt: entry.attachments ? 0 : 1,
     startedAt: now,
     origin: entry.origin,
     ...(entry.overrides ? { overrides: entry.overrides } : {}),
@@ -76,13 +78,16 @@ export async function beginRun(
     ]);
     agent.history.extend(hold.state, [message]);
   };
-  await modelStep(agent, hold, run, [...before, message], commit);
+  // What was fetched is committed before the model is called, as a step of its own: the time that is left is looked at.
+  if (entry.attachments) await commit();
+  else await modelStep(agent, hold, run, [...before, message], commit);
 }
 
-/** Repeats a model step that an earlier invocation did not finish. */
+/** Takes up a model step that was not begun yet, or that an earlier invocation did not finish. */
 export async function resumeModel(agent: Agent, hold: Hold, run: Run): Promise<void> {
   const again: Run = { ...run, attempt: run.attempt + 1 };
-  log("run.resume", { sessionKey: hold.sessionKey, runId: run.runId, attempt: again.attempt });
+  if (run.attempt > 0)
+    log("run.resume", { sessionKey: hold.sessionKey, runId: run.runId, attempt: again.attempt });
   if (again.attempt > maxAttempts) {
     return failRun(agent, hold, `LLM error: the turn was interrupted ${run.attempt} times`);
   }

@@ -1,4 +1,4 @@
-import type { Origin, Peer } from "../session/state.ts";
+import type { Origin, Peer, RemoteMedia } from "../session/state.ts";
 
 /** A webhook call, as it came in: nothing is parsed before it is verified. */
 export interface WebhookRequest {
@@ -38,8 +38,10 @@ export interface InboundMessage {
   peer: Peer;
   sender: Sender;
   messageId: string;
-  /** A command stands at its start as `/name`, without the agent's own name on the platform. */
+  /** A command stands at its start as `/name`, without the agent's own name on the platform. May be empty. */
   text: string;
+  /** What came with it, still with the platform: nothing is fetched before its sender was let in. */
+  attachments?: RemoteMedia[];
   /** Epoch ms. */
   timestamp: number;
   replyToId?: string;
@@ -74,12 +76,19 @@ export interface ShownAnswer {
 }
 
 /** What became of one outgoing message. `retryAfterMs` where the platform named a time. */
-export type SendOutcome =
-  | { status: "sent"; messageId?: string }
+export type SendOutcome = { status: "sent"; messageId?: string } | PlatformFailure;
+
+/** Why a platform did not do what it was asked for. No reason ever holds a secret. */
+export type PlatformFailure =
   /** May succeed later: connection errors, 429, 5xx. */
   | { status: "retry"; reason: string; retryAfterMs?: number }
   /** Will not succeed: the platform refused it. */
   | { status: "failed"; reason: string };
+
+/** Where the bytes of an attachment are to be fetched; `headers` may hold credentials. */
+export type MediaLocation =
+  | { status: "found"; url: string; headers?: Record<string, string> }
+  | PlatformFailure;
 
 /** Where a message goes. */
 export interface Destination {
@@ -121,6 +130,11 @@ export interface Channel {
   send(account: ChannelAccount, message: OutboundMessage): Promise<SendOutcome>;
   /** Shows that an answer is being written. Best effort. */
   typing(account: ChannelAccount, destination: Destination): Promise<void>;
+  /**
+   * Finds the bytes that an attachment's `source` stands for, by asking the platform where it has to be asked. Does not
+   * throw. Without it, and for a source that it does not know, the bytes are at the source's `url`.
+   */
+  locate?(account: ChannelAccount, source: Readonly<Record<string, string>>): Promise<MediaLocation>;
 }
 
 /** The platforms by their names, which are those in the configuration and in webhook URLs. */

@@ -1,3 +1,6 @@
+import { kindOfMedia } from "../session/media-types.ts";
+import type { RemoteMedia } from "../session/state.ts";
+
 /** Longest detail that is shown, in UTF-16 units. */
 const maxDetail = 100;
 
@@ -13,14 +16,32 @@ export function contentNote(label: string, detail?: string, longest = maxDetail)
   return plain ? `[${label}: ${plain}]` : `[${label}]`;
 }
 
-/** What was written and notes of what came with it, a line each. Undefined for nothing at all. */
-export function withNotes(written: string | undefined, notes: readonly string[]): string | undefined {
-  const lines = [...(written ? [written] : []), ...notes];
-  return lines.length > 0 ? lines.join("\n") : undefined;
+/** What a message holds, in the platform's terms no more. */
+export interface Content {
+  /** What was written, or notes of what cannot be fetched, or both. */
+  text: string;
+  attachments: RemoteMedia[];
 }
 
-/** What a file of a MIME type is called in a note. */
-export function kindOfFile(mimeType = ""): string {
-  const [kind = ""] = mimeType.split("/");
-  return ["image", "audio", "video"].includes(kind) ? kind : "document";
+/** Undefined for nothing at all. `lines` are what was written and notes, a line each; empty ones are left out. */
+export function contentOf(
+  lines: readonly (string | undefined)[],
+  attachments: readonly RemoteMedia[] = [],
+): Content | undefined {
+  const text = lines.filter((line) => line).join("\n");
+  return text === "" && attachments.length === 0 ? undefined : { text, attachments: [...attachments] };
+}
+
+/** The fields of a message that its content fills. */
+export function contentFields({ text, attachments }: Content): { text: string; attachments?: RemoteMedia[] } {
+  return { text, ...(attachments.length > 0 ? { attachments } : {}) };
+}
+
+/** A file as a platform describes it; what it does not say, or says as null, is left out. */
+export function remoteMedia(
+  source: Record<string, string>,
+  file: { [K in "mimeType" | "filename" | "size" | "duration" | "voice"]?: RemoteMedia[K] | null },
+): RemoteMedia {
+  const known = Object.entries(file).filter(([, value]) => value !== undefined && value !== null);
+  return { type: kindOfMedia(file.mimeType ?? undefined), ...Object.fromEntries(known), source };
 }

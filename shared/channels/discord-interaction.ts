@@ -1,14 +1,24 @@
 import * as v from "valibot";
-import type { Peer } from "../session/state.ts";
+import type { Peer, RemoteMedia } from "../session/state.ts";
 import type { InboundMessage, Sender } from "./channel.ts";
-import { contentNote, kindOfFile, withNotes } from "./content-note.ts";
+import { type Content, contentFields, contentNote, contentOf, remoteMedia } from "./content-note.ts";
 import { parseJson } from "./platform-call.ts";
 
 const text = v.optional(v.string());
 const name = v.nullish(v.string());
 
 const user = v.object({ id: v.string(), username: text, global_name: name });
-const attachment = v.object({ filename: text, content_type: name });
+
+/** A file (https://docs.discord.com/developers/resources/message#attachment-object), as far as it is read. */
+const attachment = v.object({
+  filename: text,
+  content_type: name,
+  size: v.optional(v.number()),
+  /** Seconds; of voice messages, as the waveform is. */
+  duration_secs: v.nullish(v.number()),
+  waveform: name,
+  url: text,
+});
 
 const resolved = v.object({
   messages: v.optional(
@@ -73,14 +83,14 @@ export function parseInteraction(body: Uint8Array): DiscordCall | undefined {
  */
 export function readInteraction(found: Interaction, now: number): InboundMessage | undefined {
   const sender = senderOf(found);
-  const written = textOf(found.data);
-  if (!sender || written === undefined) return undefined;
+  const content = contentIn(found.data);
+  if (!sender || !content) return undefined;
   return {
     eventId: found.id,
     peer: peerOf(found, sender),
     sender,
     messageId: found.id,
-    text: written,
+    ...contentFields(content),
     timestamp: now,
     // To give a command is to address the agent.
     wasMentioned: true,
@@ -121,24 +131,27 @@ function peerOf({ guild_id, channel_id, channel, context }: Interaction, sender:
 const stringOption = 3;
 const messageCommand = 3;
 
-function textOf({ type, target_id = "", resolved: found, options = [] }: Interaction["data"]) {
-  if (type === messageCommand) return textOfTarget(found?.messages?.[target_id]);
+function contentIn({ type, target_id = "", resolved: found, options = [] }: Interaction["data"]) {
+  if (type === messageCommand) return contentOfTarget(found?.messages?.[target_id]);
   const texts = options.filter((option) => option.type === stringOption);
   const option = texts.find((one) => one.name === "message") ?? texts[0];
   const written = typeof option?.value === "string" ? option.value.trim() : undefined;
-  return withNotes(written, Object.values(found?.attachments ?? {}).map(noteOf));
+  return contentOf([written], Object.values(found?.attachments ?? {}).map(toMedia));
 }
 
 type Target = NonNullable<NonNullable<v.InferOutput<typeof resolved>["messages"]>[string]>;
 
 /** Somebody else may have written it, so that nothing in it passes for a command of the sender's. */
-function textOfTarget(target: Target | undefined): string | undefined {
+function contentOfTarget(target: Target | undefined): Content | undefined {
   if (!target) return undefined;
   const { content, author, attachments = [] } = target;
   const head = contentNote("message", author?.global_name ?? author?.username);
-  return withNotes(head, [...(content ? [content] : []), ...attachments.map(noteOf)]);
+  return contentOf([head, content], attachments.map(toMedia));
 }
 
-function noteOf({ filename, content_type }: v.InferOutput<typeof attachment>): string {
-  return contentNote(kindOfFile(content_type ?? undefined), filename);
+/** The addresses of attachments need no credentials, and are good for a day. */
+function toMedia(found: v.InferOutput<typeof attachment>): RemoteMedia {
+  const { filename, content_type: mimeType, size, duration_secs: duration, waveform, url } = found;
+  const voice = waveform ? true : null;
+  return remoteMedia(url ? { url } : {}, { mimeType, filename, size, duration, voice });
 }

@@ -61,6 +61,7 @@ export async function takeInbound(
     text: message.text,
     envelope: envelope(address.channel, message, configuration.userTimezone),
     origin,
+    ...(message.attachments ? { attachments: message.attachments } : {}),
   });
   const answer = answerOf(reply);
   if (answer !== undefined && !isShown) await send(inbound.sender, origin, `${id}:reply`, answer);

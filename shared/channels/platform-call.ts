@@ -1,4 +1,4 @@
-import { type ChannelAccount, type SendOutcome, sendTimeoutMs } from "./channel.ts";
+import { type ChannelAccount, type PlatformFailure, sendTimeoutMs } from "./channel.ts";
 
 /** Longest description of a failure that is kept, in characters. */
 const maxReason = 200;
@@ -8,7 +8,11 @@ export interface PlatformRequest {
   headers?: Record<string, string>;
   /** Sent as JSON. */
   body?: object;
-  /** Ends several calls together; one call alone has `sendTimeoutMs`. */
+  /** Sent as multipart form data. */
+  form?: FormData;
+  /** `sendTimeoutMs` unless given. */
+  timeoutMs?: number;
+  /** Ends several calls together, in place of a time for each. */
   signal?: AbortSignal;
 }
 
@@ -19,22 +23,22 @@ export type PlatformAnswer =
   | { answered: false; reason: string };
 
 /** Calls a platform's API. Does not throw, and follows no redirect: elsewhere the token would go along. */
-export async function callPlatform(
-  url: string,
-  { method = "POST", headers, body, signal = AbortSignal.timeout(sendTimeoutMs) }: PlatformRequest,
-): Promise<PlatformAnswer> {
+export async function callPlatform(url: string, request: PlatformRequest): Promise<PlatformAnswer> {
+  const { method = "POST", headers, body, form, timeoutMs = sendTimeoutMs } = request;
+  const { signal = AbortSignal.timeout(timeoutMs) } = request;
   try {
     const response = await fetch(url, {
       method,
       headers: { ...(body ? { "content-type": "application/json; charset=utf-8" } : {}), ...headers },
       ...(body ? { body: JSON.stringify(body) } : {}),
+      ...(form ? { body: form } : {}),
       redirect: "manual",
       signal,
     });
     const text = await response.text();
     return { answered: true, status: response.status, headers: response.headers, body: parseJson(text) };
   } catch (error) {
-    return { answered: false, reason: describe(error) };
+    return { answered: false, reason: describe(error, timeoutMs) };
   }
 }
 
@@ -52,7 +56,7 @@ export function plainReason(text: string, ...secrets: (string | undefined)[]): s
 }
 
 /** A failure that may pass, or one that will not. */
-export function failedSend(isRetryable: boolean, reason: string, retryAfterMs?: number): SendOutcome {
+export function failedSend(isRetryable: boolean, reason: string, retryAfterMs?: number): PlatformFailure {
   if (!isRetryable) return { status: "failed", reason };
   return { status: "retry", reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
@@ -78,9 +82,9 @@ export function parseJson(source: string | Uint8Array): unknown {
 }
 
 /** An error's message may hold the address, so only its kind is told. */
-function describe(error: unknown): string {
+function describe(error: unknown, timeoutMs: number): string {
   if (!(error instanceof Error)) return "no connection";
-  if (error.name === "TimeoutError") return `no answer within ${sendTimeoutMs / 1000} s`;
+  if (error.name === "TimeoutError") return `no answer within ${timeoutMs / 1000} s`;
   const { code } = (error.cause ?? {}) as { code?: unknown };
   return typeof code === "string" ? `no connection (${code})` : "no connection";
 }

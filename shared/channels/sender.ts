@@ -3,11 +3,7 @@ import type { Secrets } from "../aws/secrets.ts";
 import type { Table } from "../aws/table.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
 import { log, logError } from "../log.ts";
-import { findAccount, ownValue } from "./account.ts";
 import {
-  type Channel,
-  type ChannelAccount,
-  type ChannelOrigin,
   type ChannelSender,
   type Channels,
   type OutboundMessage,
@@ -17,6 +13,7 @@ import {
 import { channels as allChannels } from "./channels.ts";
 import { claimPart, extendClaim, type PartId, recordFailed, recordSent } from "./outbound-receipt.ts";
 import { splitText } from "./split.ts";
+import { findTarget, type Target } from "./target.ts";
 
 /** How often one part is tried before the delivery is given up. */
 const maxTries = 3;
@@ -48,7 +45,6 @@ export interface SenderOptions {
 
 type Tools = Required<SenderOptions>;
 type Delivered = { ok: true } | { ok: false; reason: string };
-type Target = { ok: true; channel: Channel; account: ChannelAccount } | { ok: false; reason: string };
 
 /**
  * Delivers to channels with a receipt for every part, so that a repeat sends only what was not sent. One case cannot be
@@ -84,20 +80,9 @@ export function createChannelSender(options: SenderOptions): ChannelSender {
   };
 }
 
-async function findTarget(
-  tools: Tools,
-  { channel: name, accountId }: Pick<ChannelOrigin, "channel" | "accountId">,
-): Promise<Target> {
-  const channel = ownValue(tools.channels, name);
-  if (!channel) return { ok: false, reason: `there is no channel ${name}` };
-  const found = await findAccount(channel, accountId, await tools.configuration.load(), tools.secrets);
-  if (!found.ok) return { ok: false, reason: `${name}/${accountId}: ${found.reason}` };
-  return { ok: true, channel, account: found.account };
-}
-
 async function deliverPart(
   tools: Tools,
-  target: Extract<Target, { ok: true }>,
+  target: Target,
   id: PartId,
   message: OutboundMessage,
 ): Promise<Delivered> {
@@ -119,7 +104,7 @@ async function deliverPart(
 /** Sends a part, again where that may help, and writes down what became of it. */
 async function sendClaimed(
   tools: Tools,
-  target: Extract<Target, { ok: true }>,
+  target: Target,
   id: PartId,
   claim: string,
   message: OutboundMessage,
@@ -159,6 +144,6 @@ function waitBefore(
   return waitMs > longest ? undefined : waitMs;
 }
 
-function logFields({ channel, account }: Extract<Target, { ok: true }>, { deliveryId, part }: PartId) {
+function logFields({ channel, account }: Target, { deliveryId, part }: PartId) {
   return { channel: channel.name, accountId: account.accountId, deliveryId, part };
 }

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import type { Peer } from "../session/state.ts";
+import type { Peer, RemoteMedia } from "../session/state.ts";
 import type { InboundMessage } from "./channel.ts";
-import { contentNote, kindOfFile, withNotes } from "./content-note.ts";
+import { type Content, contentFields, contentNote, contentOf, remoteMedia } from "./content-note.ts";
 import { parseJson } from "./platform-call.ts";
 import { decodeSlackText } from "./slack-text.ts";
 
@@ -22,6 +22,21 @@ const eventCallback = v.object({
 /** Also the id of a message within its channel: epoch seconds with a fraction. */
 const timestamp = v.pipe(v.string(), v.regex(/^\d+\.\d+$/));
 
+const name = v.nullish(v.string());
+
+/** A file (https://docs.slack.dev/reference/objects/file-object), as far as it is read. */
+const file = v.object({
+  id: name,
+  name,
+  mimetype: name,
+  size: v.nullish(v.number()),
+  /** `hosted` by Slack; otherwise it lies elsewhere, is deleted, or is hidden by the plan. */
+  mode: name,
+  subtype: name,
+  duration_ms: v.nullish(v.number()),
+  url_private: name,
+});
+
 /** What somebody wrote (https://docs.slack.dev/reference/events/message), as far as it is read. */
 const message = v.object({
   type: v.picklist(["message", "app_mention"]),
@@ -36,7 +51,7 @@ const message = v.object({
   parent_user_id: v.optional(v.string()),
   bot_id: v.nullish(v.string()),
   edited: v.optional(v.unknown()),
-  files: v.optional(v.array(v.object({ name: v.nullish(v.string()), mimetype: v.nullish(v.string()) }))),
+  files: v.optional(v.array(file)),
 });
 
 export type SlackEvent = v.InferOutput<typeof eventCallback>;
@@ -78,15 +93,15 @@ export function readSlackMessage({
   const found = parsed.output;
   const botUser = authorizations.find(({ is_bot }) => is_bot)?.user_id ?? undefined;
   if (found.bot_id || found.user === botUser || found.edited !== undefined) return undefined;
-  const text = textOf(found, botUser);
-  if (text === undefined) return undefined;
+  const content = contentIn(found, botUser);
+  if (!content) return undefined;
   const isDirect = found.channel_type === "im";
   return {
     eventId: event_id,
     peer: peerOf(found, isDirect),
     sender: { id: found.user },
     messageId: found.ts,
-    text,
+    ...contentFields(content),
     timestamp: Math.floor(Number(found.ts) * 1000),
     ...(isDirect && found.thread_ts !== undefined ? { context: { threadTs: found.thread_ts } } : {}),
     wasMentioned: isMention(found, botUser),
@@ -106,12 +121,28 @@ function isMention({ type, parent_user_id, text = "" }: Message, botUser: string
   return botUser !== undefined && parent_user_id === botUser && !text.includes(`<@${botUser}`);
 }
 
-function textOf({ text = "", files = [] }: Message, botUser: string | undefined): string | undefined {
+function contentIn({ text = "", files = [] }: Message, botUser: string | undefined): Content | undefined {
   const written = decodeSlackText(withoutBotName(text.trim(), botUser)) || decodeSlackText(text.trim());
-  const notes = files.map(({ name, mimetype }) =>
-    contentNote(kindOfFile(mimetype ?? undefined), name ?? undefined),
-  );
-  return withNotes(written, notes);
+  const elsewhere = files.filter((one) => !isHosted(one));
+  const notes = elsewhere.map((one) => contentNote("file", one.name ?? undefined));
+  return contentOf([written, ...notes], files.filter(isHosted).map(toMedia));
+}
+
+type File = v.InferOutput<typeof file>;
+
+function isHosted({ id, mode }: File): boolean {
+  return Boolean(id) && (mode === "hosted" || mode === "snippet" || !mode);
+}
+
+function toMedia({ id, mimetype, duration_ms, url_private, ...found }: File): RemoteMedia {
+  const source = { ...(id ? { fileId: id } : {}), ...(url_private ? { url: url_private } : {}) };
+  return remoteMedia(source, {
+    mimeType: mimetype,
+    filename: found.name,
+    size: found.size,
+    duration: duration_ms ? duration_ms / 1000 : null,
+    voice: found.subtype === "slack_audio" || null,
+  });
 }
 
 /** `<@U0BOT> hello`, as one speaks to the bot in a channel. */

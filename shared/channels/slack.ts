@@ -4,44 +4,20 @@ import {
   type Channel,
   type ChannelAccount,
   type Destination,
+  type MediaLocation,
   type OutboundMessage,
   refused,
   type SendOutcome,
   type WebhookRequest,
 } from "./channel.ts";
-import {
-  baseUrlOf,
-  callPlatform,
-  failedSend,
-  isPassing,
-  plainReason,
-  retryAfterOf,
-} from "./platform-call.ts";
+import { failedSend } from "./platform-call.ts";
 import { hmacSha256, isSameSecret } from "./signature.ts";
+import { callSlack, slackHeaders, slackOrigin } from "./slack-api.ts";
 import { parseSlackCall, readSlackMessage } from "./slack-event.ts";
 import { encodeSlackText } from "./slack-text.ts";
 
 /** How far a request's timestamp may be from now, in seconds; an older one may be a replay. */
 const maxSkewSeconds = 300;
-
-/** Errors that may pass (https://docs.slack.dev/reference/methods/chat.postMessage#errors). */
-const passingErrors = [
-  ...["ratelimited", "rate_limited", "internal_error", "fatal_error"],
-  ...["service_unavailable", "request_timeout", "team_added_to_org"],
-];
-
-/** Errors of the token, which only the operator can mend. */
-const tokenErrors = [
-  ...["invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired"],
-  ...["missing_scope", "no_permission", "not_allowed_token_type", "ekm_access_denied"],
-];
-
-const answerSchema = v.object({
-  ok: v.boolean(),
-  ts: v.optional(v.string()),
-  error: v.optional(v.string()),
-  needed: v.optional(v.string()),
-});
 
 /** Slack, by the Events API and a bot's token (https://docs.slack.dev/apis/events-api). */
 export function createSlack({ now = Date.now }: { now?: () => number } = {}): Channel {
@@ -67,6 +43,7 @@ export function createSlack({ now = Date.now }: { now?: () => number } = {}): Ch
     send,
     // The Events API has nothing to show that an answer is being written.
     async typing() {},
+    locate,
   };
 }
 
@@ -87,26 +64,33 @@ export function isSlackSigned(
 }
 
 async function send(account: ChannelAccount, { peer, text, context }: OutboundMessage): Promise<SendOutcome> {
-  const token = account.secrets.botToken;
-  const called = await callPlatform(`${baseUrlOf(account, "https://slack.com")}/api/chat.postMessage`, {
-    headers: { authorization: `Bearer ${token}` },
-    // Previews would have Slack fetch whatever address an answer holds.
-    body: { ...addressOf(peer, context), text, unfurl_links: false, unfurl_media: false },
-  });
-  if (!called.answered) return failedSend(true, called.reason);
-  const { status, headers, body } = called;
-  const parsed = v.safeParse(answerSchema, body);
-  const answer = parsed.success ? parsed.output : undefined;
-  if (status === 200 && answer?.ok) return { status: "sent", messageId: answer.ts };
-  const error = answer?.error ?? "without a reason";
-  const isToken = tokenErrors.includes(error);
-  const reason = isToken ? `authentication failed: ${error}` : `${status} ${error}`;
-  const needed = answer?.needed ? ` (needed: ${answer.needed})` : "";
-  return failedSend(
-    isPassing(status) || passingErrors.includes(error),
-    plainReason(reason + needed, token),
-    retryAfterOf(headers),
-  );
+  // Previews would have Slack fetch whatever address an answer holds.
+  const body = { ...addressOf(peer, context), text, unfurl_links: false, unfurl_media: false };
+  const answer = await callSlack(account, "chat.postMessage", { body });
+  if (!answer.ok) return answer.failure;
+  const posted = v.safeParse(v.object({ ts: v.string() }), answer.body);
+  return { status: "sent", ...(posted.success ? { messageId: posted.output.ts } : {}) };
+}
+
+/** A file of Slack's own is given to whoever bears the token; the address of another must not get to see it. */
+async function locate(
+  account: ChannelAccount,
+  { url, fileId = "" }: Readonly<Record<string, string>>,
+): Promise<MediaLocation> {
+  if (url !== undefined) return { status: "found", url, headers: headersFor(account, url) };
+  const answer = await callSlack(account, "files.info", { query: { file: fileId } });
+  if (!answer.ok) return answer.failure;
+  const found = v.safeParse(v.object({ file: v.object({ url_private: v.string() }) }), answer.body);
+  if (!found.success) return failedSend(false, "Slack names no file");
+  const { url_private } = found.output.file;
+  return { status: "found", url: url_private, headers: headersFor(account, url_private) };
+}
+
+function headersFor(account: ChannelAccount, url: string): Record<string, string> {
+  if (!URL.canParse(url)) return {};
+  const { origin, protocol, hostname } = new URL(url);
+  const isSlacks = protocol === "https:" && /(^|\.)slack(-gov)?\.com$/.test(hostname);
+  return isSlacks || origin === new URL(slackOrigin(account)).origin ? slackHeaders(account) : {};
 }
 
 function addressOf({ id }: Peer, context: Destination["context"]) {

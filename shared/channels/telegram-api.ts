@@ -24,9 +24,8 @@ export async function callBotApi(
   params: object,
   signal?: AbortSignal,
 ): Promise<BotApiAnswer> {
-  const token = account.secrets.botToken ?? "";
-  const baseUrl = baseUrlOf(account, "https://api.telegram.org");
-  const called = await callPlatform(`${baseUrl}/bot${token}/${method}`, { body: params, signal });
+  const token = account.secrets.botToken;
+  const called = await callPlatform(botApiUrl(account, method), { body: params, signal });
   if (!called.answered) return { ok: false, retryable: true, reason: called.reason };
   const { status, body } = called;
   const parsed = v.safeParse(answerSchema, body);
@@ -39,4 +38,9 @@ export async function callBotApi(
     reason: plainReason(`${status} ${answer?.description ?? "without a description"}`, token),
     ...(status === 429 && seconds !== undefined ? { retryAfterMs: seconds * 1000 } : {}),
   };
+}
+
+/** The address of a method, or with the root `/file` of a file. It holds the token. */
+export function botApiUrl(account: ChannelAccount, path: string, root = ""): string {
+  return `${baseUrlOf(account, "https://api.telegram.org")}${root}/bot${account.secrets.botToken ?? ""}/${path}`;
 }

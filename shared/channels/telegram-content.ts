@@ -1,17 +1,29 @@
 import * as v from "valibot";
-import { contentNote } from "./content-note.ts";
+import type { RemoteMedia } from "../session/state.ts";
+import { type Content, contentNote, contentOf, remoteMedia } from "./content-note.ts";
 
 const anything = v.optional(v.unknown());
 
+/** What PhotoSize, Voice, Audio, Video, VideoNote, Animation and Document have in common, as far as it is read. */
+const file = v.object({
+  file_id: v.string(),
+  file_name: v.optional(v.string()),
+  mime_type: v.optional(v.string()),
+  file_size: v.optional(v.number()),
+  duration: v.optional(v.number()),
+});
+type File = v.InferOutput<typeof file>;
+
 /** What a Message may hold besides text (https://core.telegram.org/bots/api#message), as far as it is read. */
 export const telegramContent = {
-  photo: anything,
-  voice: anything,
-  audio: anything,
-  video: anything,
-  video_note: anything,
-  animation: anything,
-  document: v.optional(v.object({ file_name: v.optional(v.string()) })),
+  /** In several sizes, the largest last. */
+  photo: v.optional(v.array(file)),
+  voice: v.optional(file),
+  audio: v.optional(file),
+  video: v.optional(file),
+  video_note: v.optional(file),
+  animation: v.optional(file),
+  document: v.optional(file),
   sticker: v.optional(v.object({ emoji: v.optional(v.string()) })),
   venue: anything,
   location: v.optional(v.object({ latitude: v.number(), longitude: v.number() })),
@@ -21,37 +33,46 @@ export const telegramContent = {
 };
 
 const contentSchema = v.object(telegramContent);
-type Content = v.InferOutput<typeof contentSchema>;
+type Fields = v.InferOutput<typeof contentSchema>;
 
-/** An animation comes with the document that it is, and a venue with its location: what says more stands first. */
-const notes: readonly [keyof Content, string][] = [
-  ["photo", "photo"],
-  ["voice", "voice note"],
-  ["audio", "audio"],
-  ["video", "video"],
-  ["video_note", "video note"],
-  ["animation", "animation"],
-  ["document", "document"],
-  ["sticker", "sticker"],
-  ["venue", "venue"],
-  ["location", "location"],
-  ["contact", "contact"],
-  ["poll", "poll"],
-  ["dice", "dice"],
-];
+/** Files by what they are where Telegram does not say it. An animation comes with the document that it is. */
+const files = [
+  ["voice", "audio/ogg"],
+  ["audio", "audio/mpeg"],
+  ["video", "video/mp4"],
+  ["video_note", "video/mp4"],
+  ["animation", "video/mp4"],
+  ["document", undefined],
+] as const;
 
-/** What the model is told of content that is no text: `[photo]`, `[document: plan.pdf]`. Undefined for text alone. */
-export function noteOfContent(content: Content): string | undefined {
-  const found = notes.find(([field]) => content[field] !== undefined);
-  if (!found) return undefined;
-  const [field, label] = found;
-  return contentNote(label, detailOf(content, field));
+/** A venue comes with its location: what says more stands first. */
+const notes = ["sticker", "venue", "location", "contact", "poll", "dice"] as const;
+
+/** What a message holds, written being its text or caption. Undefined for nothing at all. */
+export function telegramContentOf(written: string | undefined, fields: Fields): Content | undefined {
+  const noted = notes.find((field) => fields[field] !== undefined);
+  const note = noted && contentNote(noted, detailOf(fields, noted));
+  return contentOf([written, note], attachmentsOf(fields));
 }
 
-function detailOf(content: Content, field: keyof Content): string | undefined {
-  if (field === "document") return content.document?.file_name;
-  if (field === "sticker") return content.sticker?.emoji;
-  if ((field === "location" || field === "venue") && content.location)
-    return `${content.location.latitude}, ${content.location.longitude}`;
+function attachmentsOf(fields: Fields): RemoteMedia[] {
+  const photo = fields.photo?.at(-1);
+  // Photos have no type of their own: Telegram makes a JPEG of each.
+  if (photo) return [toMedia(photo, "image/jpeg", false)];
+  const [field, mimeType] = files.find(([name]) => fields[name] !== undefined) ?? [];
+  const found = field && fields[field];
+  return found ? [toMedia(found, mimeType, field === "voice")] : [];
+}
+
+function toMedia(found: File, mimeType: string | undefined, voice: boolean): RemoteMedia {
+  const { file_id, file_name: filename, file_size: size, duration } = found;
+  const described = { mimeType: found.mime_type ?? mimeType, filename, size, duration };
+  return remoteMedia({ fileId: file_id }, { ...described, ...(voice ? { voice } : {}) });
+}
+
+function detailOf({ sticker, location }: Fields, field: (typeof notes)[number]): string | undefined {
+  if (field === "sticker") return sticker?.emoji;
+  if ((field === "location" || field === "venue") && location)
+    return `${location.latitude}, ${location.longitude}`;
   return undefined;
 }

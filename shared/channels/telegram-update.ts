@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import type { Peer } from "../session/state.ts";
 import type { InboundMessage, Sender } from "./channel.ts";
+import { contentFields } from "./content-note.ts";
 import { parseJson } from "./platform-call.ts";
-import { noteOfContent, telegramContent } from "./telegram-content.ts";
+import { telegramContent, telegramContentOf } from "./telegram-content.ts";
 
 const user = v.object({
   id: v.number(),
@@ -84,8 +85,8 @@ export async function readMessage(
 ): Promise<InboundMessage | undefined> {
   const found = direct ?? channel_post;
   const sender = found && senderOf(found);
-  const text = found && textOf(found);
-  if (!found || !sender || text === undefined) return undefined;
+  const content = found && telegramContentOf(found.text ?? found.caption, found);
+  if (!found || !sender || !content) return undefined;
   const marks = marksOf(found);
   const isBot = await botTest(found, marks, bot);
   const replied = repliedTo(found);
@@ -94,20 +95,12 @@ export async function readMessage(
     peer: peerOf(found),
     sender,
     messageId: String(found.message_id),
-    text: withoutBotName(text, isBot),
+    ...contentFields({ ...content, text: withoutBotName(content.text, isBot) }),
     timestamp: found.date * 1000,
     ...replyOf(replied, found.quote?.text),
     ...topicOf(found),
     wasMentioned: replied?.from?.id === bot.id || marks.some((mark) => isMention(mark, bot.id, isBot)),
   };
-}
-
-/** The text, or the caption with a note of what it belongs to, or that note alone. */
-function textOf(found: Message): string | undefined {
-  const written = found.text ?? found.caption;
-  const note = noteOfContent(found);
-  if (written === undefined || note === undefined) return written ?? note;
-  return `${written}\n${note}`;
 }
 
 /** Who speaks for a chat (an anonymous administrator, a channel) is that chat: `from` is a placeholder then. */

@@ -3,6 +3,7 @@ import {
   type Channel,
   type ChannelAccount,
   type Destination,
+  type MediaLocation,
   type OutboundMessage,
   refused,
   type SendOutcome,
@@ -10,7 +11,7 @@ import {
 } from "./channel.ts";
 import { failedSend } from "./platform-call.ts";
 import { isSameSecret } from "./signature.ts";
-import { callBotApi } from "./telegram-api.ts";
+import { botApiUrl, callBotApi } from "./telegram-api.ts";
 import { parseUpdate, readMessage } from "./telegram-update.ts";
 
 /** The secret that setWebhook was given (https://core.telegram.org/bots/api#setwebhook). */
@@ -41,6 +42,7 @@ export function createTelegram(): Channel {
     async typing(account, destination) {
       await callBotApi(account, "sendChatAction", { ...chatOf(destination), action: "typing" });
     },
+    locate,
   };
 }
 
@@ -60,6 +62,19 @@ async function send(
   if (context?.threadId !== undefined && answer.reason.includes("thread not found"))
     return send(account, { ...message, context: undefined }, signal);
   return failedSend(answer.retryable, answer.reason, answer.retryAfterMs);
+}
+
+/** Files are fetched by a path that is good for an hour (https://core.telegram.org/bots/api#getfile), up to 20 MB. */
+async function locate(
+  account: ChannelAccount,
+  { fileId }: Readonly<Record<string, string>>,
+): Promise<MediaLocation> {
+  const answer = await callBotApi(account, "getFile", { file_id: fileId });
+  if (!answer.ok) return failedSend(answer.retryable, answer.reason);
+  const found = v.safeParse(v.object({ file_path: v.string() }), answer.result);
+  if (!found.success) return failedSend(false, "Telegram names no file");
+  const path = found.output.file_path.split("/").map(encodeURIComponent).join("/");
+  return { status: "found", url: botApiUrl(account, path, "/file") };
 }
 
 /** A message that was deleted meanwhile is still answered. */

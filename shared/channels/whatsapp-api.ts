@@ -1,10 +1,11 @@
 import * as v from "valibot";
-import type { ChannelAccount, SendOutcome } from "./channel.ts";
+import type { ChannelAccount, PlatformFailure, SendOutcome } from "./channel.ts";
 import {
   baseUrlOf,
   callPlatform,
   failedSend,
   isPassing,
+  type PlatformRequest,
   plainReason,
   retryAfterOf,
 } from "./platform-call.ts";
@@ -24,8 +25,7 @@ const passingCodes = [4, 80007, 130429, 131056, 1, 2, 131000, 131016, 131057, 13
 /** Codes of a token that is not, or no more, good for this. */
 const tokenCodes = [0, 3, 10, 190];
 
-const answerSchema = v.object({
-  messages: v.optional(v.array(v.object({ id: v.string() }))),
+const errorSchema = v.object({
   error: v.optional(
     v.object({
       code: v.number(),
@@ -35,31 +35,64 @@ const answerSchema = v.object({
   ),
 });
 
+/** What the Graph API answered. */
+export type GraphAnswer = { ok: true; body: unknown } | { ok: false; failure: PlatformFailure };
+
+const sentSchema = v.object({ messages: v.tuple([v.object({ id: v.string() })]) });
+
 /**
  * Calls the messages endpoint
- * (https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/send-messages) and classifies
- * what it answers
- * (https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes).
+ * (https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/send-messages).
  */
 export async function callMessages(account: ChannelAccount, message: object): Promise<SendOutcome> {
-  const token = account.secrets.accessToken;
-  const phoneNumberId = encodeURIComponent(String(account.settings.phoneNumberId));
-  const baseUrl = baseUrlOf(account, "https://graph.facebook.com");
-  const called = await callPlatform(`${baseUrl}/${version}/${phoneNumberId}/messages`, {
-    headers: { authorization: `Bearer ${token}` },
-    body: { messaging_product: "whatsapp", ...message },
-  });
-  if (!called.answered) return failedSend(true, called.reason);
-  const { status, headers, body } = called;
-  const parsed = v.safeParse(answerSchema, body);
-  const answer = parsed.success ? parsed.output : {};
-  if (status === 200 && !answer.error) return { status: "sent", messageId: answer.messages?.[0]?.id };
-  const code = answer.error?.code;
-  if (code === undefined) return failedSend(isPassing(status), `${status} without a reason`);
-  const details = answer.error?.error_data?.details ?? answer.error?.message ?? "without a reason";
+  const body = { messaging_product: "whatsapp", ...message };
+  const answer = await callGraph(account, `${phoneNumberOf(account)}/messages`, { body });
+  if (!answer.ok) return answer.failure;
+  const sent = v.safeParse(sentSchema, answer.body);
+  return { status: "sent", ...(sent.success ? { messageId: sent.output.messages[0].id } : {}) };
+}
+
+/** The account's phone number, as a part of a path. */
+export function phoneNumberOf({ settings }: ChannelAccount): string {
+  return encodeURIComponent(String(settings.phoneNumberId));
+}
+
+/** What every request of the account is authorized by. */
+export function graphHeaders({ secrets }: ChannelAccount): Record<string, string> {
+  return { authorization: `Bearer ${secrets.accessToken}` };
+}
+
+/**
+ * Calls the Graph API at a path behind its version, and classifies what it answers
+ * (https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes). Does not throw.
+ */
+export async function callGraph(
+  account: ChannelAccount,
+  path: string,
+  request: Pick<PlatformRequest, "method" | "body">,
+): Promise<GraphAnswer> {
+  const url = `${baseUrlOf(account, "https://graph.facebook.com")}/${version}/${path}`;
+  const called = await callPlatform(url, { ...request, headers: graphHeaders(account) });
+  if (!called.answered) return { ok: false, failure: failedSend(true, called.reason) };
+  const parsed = v.safeParse(errorSchema, called.body);
+  const error = parsed.success ? parsed.output.error : undefined;
+  if (called.status === 200 && !error) return { ok: true, body: called.body };
+  return { ok: false, failure: failureOf(account, called, error) };
+}
+
+type GraphError = NonNullable<v.InferOutput<typeof errorSchema>["error"]>;
+
+function failureOf(
+  { secrets }: ChannelAccount,
+  { status, headers }: { status: number; headers: Headers },
+  error: GraphError | undefined,
+): PlatformFailure {
+  if (!error) return failedSend(isPassing(status), `${status} without a reason`);
+  const { code } = error;
+  const details = error.error_data?.details ?? error.message ?? "without a reason";
   const isRetryable = passingCodes.includes(code) || (status >= 500 && !tokenCodes.includes(code));
   const wait = retryAfterOf(headers) ?? (code === 131056 ? pairRateWaitMs : undefined);
-  return failedSend(isRetryable, plainReason(describeFailure(code, details), token), wait);
+  return failedSend(isRetryable, plainReason(describeFailure(code, details), secrets.accessToken), wait);
 }
 
 /** What a failure means, by its code, for whoever reads the log or the channel's status. */

@@ -1,8 +1,16 @@
 import * as v from "valibot";
-import { contentNote, withNotes } from "./content-note.ts";
+import { type Content, contentNote, contentOf, remoteMedia } from "./content-note.ts";
 
 const text = v.optional(v.string());
-const media = v.optional(v.object({ caption: text, filename: text, voice: v.optional(v.boolean()) }));
+const file = v.object({
+  id: v.string(),
+  mime_type: text,
+  caption: text,
+  filename: text,
+  /** Of audio: recorded as a message. */
+  voice: v.optional(v.boolean()),
+});
+const media = v.optional(file);
 const choice = v.optional(v.object({ title: text }));
 
 /**
@@ -22,37 +30,40 @@ export const whatsappContent = {
 };
 
 const contentSchema = v.object({ type: v.string(), ...whatsappContent });
-type Content = v.InferOutput<typeof contentSchema>;
+type Fields = v.InferOutput<typeof contentSchema>;
 
 /**
- * The text of a message: what was written, with a note of what came with it. Undefined for what nobody wrote to be
- * answered: a reaction, a notice of WhatsApp's.
+ * What a message holds. Undefined for what nobody wrote to be answered: a reaction, a notice of WhatsApp's.
  */
-export function whatsappText(content: Content): string | undefined {
-  const { type, button, interactive, location } = content;
+export function whatsappContentOf(fields: Fields): Content | undefined {
+  const { type, button, interactive, location } = fields;
   switch (type) {
     case "text":
-      return content.text?.body || undefined;
+      return contentOf([fields.text?.body]);
     case "image":
     case "video":
-      return withNotes(content[type]?.caption, [contentNote(type)]);
     case "document":
-      return withNotes(content.document?.caption, [contentNote("document", content.document?.filename)]);
     case "audio":
-      return contentNote(content.audio?.voice ? "voice note" : "audio");
+      return fileContent(type, fields[type]);
     case "location":
-      return contentNote("location", location && `${location.latitude}, ${location.longitude}`);
+      return contentOf([contentNote("location", location && `${location.latitude}, ${location.longitude}`)]);
     case "button":
-      return button?.text || undefined;
+      return contentOf([button?.text]);
     case "interactive":
-      return interactive?.button_reply?.title || interactive?.list_reply?.title || undefined;
+      return contentOf([interactive?.button_reply?.title || interactive?.list_reply?.title]);
     case "sticker":
     case "contacts":
     case "order":
-      return contentNote(type);
+      return contentOf([contentNote(type)]);
     case "unsupported":
-      return contentNote("message of a kind that WhatsApp does not pass on");
+      return contentOf([contentNote("message of a kind that WhatsApp does not pass on")]);
     default:
       return undefined;
   }
+}
+
+function fileContent(type: string, found: v.InferOutput<typeof media>): Content | undefined {
+  if (!found) return contentOf([contentNote(type)]);
+  const { id, mime_type: mimeType, filename, voice, caption } = found;
+  return contentOf([caption], [remoteMedia({ mediaId: id }, { mimeType, filename, voice: voice || null })]);
 }

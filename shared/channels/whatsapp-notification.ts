@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import type { InboundMessage } from "./channel.ts";
+import { contentFields } from "./content-note.ts";
 import { parseJson } from "./platform-call.ts";
-import { whatsappContent, whatsappText } from "./whatsapp-content.ts";
+import { whatsappContent, whatsappContentOf } from "./whatsapp-content.ts";
 
 const text = v.optional(v.string());
 
@@ -91,9 +92,9 @@ function readMessage(source: unknown, { contacts }: Value): InboundMessage | und
   if (!parsed.success) return undefined;
   const found = parsed.output;
   const id = found.from ?? found.from_user_id;
-  const written = whatsappText(found);
+  const content = whatsappContentOf(found);
   // What is said in a group is not for a person's own conversation.
-  if (id === undefined || found.group_id !== undefined || written === undefined) return undefined;
+  if (id === undefined || found.group_id !== undefined || !content) return undefined;
   const name = contacts.find((one) => one.wa_id === id || one.user_id === id)?.profile?.name;
   const named = name === undefined ? {} : { name };
   return {
@@ -101,7 +102,7 @@ function readMessage(source: unknown, { contacts }: Value): InboundMessage | und
     peer: { kind: "dm", id, ...named },
     sender: { id, ...named },
     messageId: found.id,
-    text: written,
+    ...contentFields(content),
     timestamp: Number(found.timestamp) * 1000,
     ...replyOf(found),
     wasMentioned: false,

@@ -1,17 +1,19 @@
+import * as v from "valibot";
 import { log } from "../log.ts";
 import {
   type Channel,
   type ChannelAccount,
   type Destination,
+  type MediaLocation,
   type OutboundMessage,
   type Received,
   refused,
   type SendOutcome,
   type WebhookRequest,
 } from "./channel.ts";
-import { plainReason } from "./platform-call.ts";
+import { failedSend, plainReason } from "./platform-call.ts";
 import { hmacSha256, isSameSecret } from "./signature.ts";
-import { callMessages, describeFailure } from "./whatsapp-api.ts";
+import { callGraph, callMessages, describeFailure, graphHeaders, phoneNumberOf } from "./whatsapp-api.ts";
 import { type MessageStatus, readNotification } from "./whatsapp-notification.ts";
 
 /** WhatsApp, by a business's webhook and the Cloud API (https://developers.facebook.com/documentation/business-messaging/whatsapp). */
@@ -38,6 +40,7 @@ export function createWhatsapp(): Channel {
       const typing_indicator = { type: "text" };
       await callMessages(account, { status: "read", message_id: replyToId, typing_indicator });
     },
+    locate,
   };
 }
 
@@ -76,6 +79,19 @@ async function send(
     type: "text",
     text: { preview_url: false, body: text },
   });
+}
+
+/** Media is known by an id, which leads to an address that is good for five minutes. */
+async function locate(
+  account: ChannelAccount,
+  { mediaId = "" }: Readonly<Record<string, string>>,
+): Promise<MediaLocation> {
+  const path = `${encodeURIComponent(mediaId)}?phone_number_id=${phoneNumberOf(account)}`;
+  const answer = await callGraph(account, path, { method: "GET" });
+  if (!answer.ok) return answer.failure;
+  const found = v.safeParse(v.object({ url: v.string() }), answer.body);
+  if (!found.success) return failedSend(false, "WhatsApp names no file");
+  return { status: "found", url: found.output.url, headers: graphHeaders(account) };
 }
 
 /** Who has a username in place of a number is written to by the id that the business knows them by. */

@@ -9,6 +9,7 @@ export const defaults: Configuration = {
   systemPrompt: "You are a helpful AI assistant running inside GSV.",
   userTimezone: "UTC",
   channels: {},
+  transcription: { model: "whisper-1" },
   session: {
     mainKey: "main",
     dmScope: "main",

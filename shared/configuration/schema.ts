@@ -71,6 +71,15 @@ const channel = v.strictObject({
   accounts: v.optional(v.record(plainName, account)),
 });
 
+/** Any server that answers `/audio/transcriptions` as OpenAI does. */
+const transcription = v.strictObject({
+  enabled: flag,
+  /** OpenAI's own, with `apiKeys.openai`, unless given. */
+  baseUrl: v.optional(httpUrl),
+  model: text(256),
+  apiKey: v.optional(secret),
+});
+
 const duration = v.pipe(
   v.string(),
   v.regex(/^\d{1,6}(s|m|h|d)$/, "expected a duration such as 30m; 0m switches off"),
@@ -126,6 +135,7 @@ export const configurationSchema = v.strictObject({
   systemPrompt: text(20_000),
   userTimezone: timezone,
   channels: v.record(plainName, channel),
+  transcription,
   session: v.strictObject({
     mainKey: text(64),
     dmScope: v.picklist(["main", "per-peer", "per-channel-peer", "per-account-channel-peer"]),

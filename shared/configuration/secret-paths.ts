@@ -10,11 +10,15 @@ const accountSecrets = new Set([
   "webhookSecret",
 ]);
 
-/** Whether a path holds a secret: `apiKeys.*`, `auth.token`, the secret fields of `channels.*.accounts.*`. */
+/**
+ * Whether a path holds a secret: `apiKeys.*`, `auth.token`, `transcription.apiKey`, the secret fields of
+ * `channels.*.accounts.*`.
+ */
 export function isSecretPath(path: readonly string[]): boolean {
   const [first, second, third, fourth, fifth] = path;
   if (first === "apiKeys") return path.length === 2;
   if (first === "auth") return path.length === 2 && second === "token";
+  if (first === "transcription") return path.length === 2 && second === "apiKey";
   return (
     first === "channels" &&
     path.length === 5 &&

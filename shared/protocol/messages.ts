@@ -46,6 +46,8 @@ export interface MediaAttachment {
 export interface StoredMedia extends Omit<MediaAttachment, "data" | "url"> {
   r2Key: string;
   size: number;
+  /** Audio that was spoken as a message. */
+  voice?: boolean;
 }
 
 export interface ToolCallBlock {

@@ -8,7 +8,14 @@ import { type Directives, parseDirectives } from "./directives.ts";
 import { appendEntry } from "./inbox.ts";
 import { effectiveModel } from "./model-choice.ts";
 import { readSession } from "./sessions.ts";
-import { type InboxEntry, isLeased, needsAgent, type Origin, type SessionState } from "./state.ts";
+import {
+  type InboxEntry,
+  isLeased,
+  needsAgent,
+  type Origin,
+  type RemoteMedia,
+  type SessionState,
+} from "./state.ts";
 
 /** What every way into a session needs: the socket, the webhooks and the timer share it. */
 export interface Intake {
@@ -27,6 +34,8 @@ export interface Incoming {
   envelope?: string;
   /** What came with the message, stored already (`storeMedia`). A command does nothing with it. */
   media?: readonly StoredMedia[];
+  /** What came with it and is still to be fetched, by the agent. */
+  attachments?: readonly RemoteMedia[];
   origin: Origin;
 }
 
@@ -62,8 +71,8 @@ export async function takeMessage(
   const found = await directivesOf(intake, sessionKey, incoming.text);
   const directives = found && describeDirectives(found);
   const response = found?.status ? await statusText(intake, sessionKey) : undefined;
-  const media = incoming.media ?? [];
-  if (found && found.text === "" && media.length === 0) {
+  const { media = [], attachments = [] } = incoming;
+  if (found && found.text === "" && media.length + attachments.length === 0) {
     return {
       status: "directive-only",
       response: response ?? "Directives hold for the message they stand in.",
@@ -74,8 +83,9 @@ export async function takeMessage(
   const entry: InboxEntry = {
     ...entryBase(intake, incoming),
     kind: "message",
-    text: incoming.envelope === undefined ? text : `${incoming.envelope}\n${text}`,
+    text: [incoming.envelope, text].filter((line) => line).join("\n"),
     ...(media.length > 0 ? { media: [...media] } : {}),
+    ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
     ...(found ? { overrides: found.overrides } : {}),
   };
   const { queued } = await submitEntry(intake, sessionKey, entry);

@@ -4,22 +4,36 @@ import { code, PeerError } from "../protocol/errors.ts";
 import type { ImageBlock, StoredMedia, TextBlock, UserMessage } from "../protocol/messages.ts";
 import { decodeMedia, type MediaTarget, storeMedia } from "./media.ts";
 import { essenceOf } from "./media-types.ts";
+import type { RemoteMedia } from "./state.ts";
 
 /** The largest image that a model is shown, in bytes: 5 MB as base64, the least that a provider takes. */
 export const maxShownImageBytes = (5 * 1024 * 1024 * 3) / 4;
 
+/** A part of what a model is shown. */
+export type ContentBlock = ImageBlock | TextBlock;
+
 /** What a user's message is made of: its text, then what came with it. Text alone stays a string. */
-export function userContent(text: string, media: readonly StoredMedia[]): UserMessage["content"] {
-  if (media.length === 0) return text;
-  return [...(text === "" ? [] : [{ type: "text", text } as const]), ...media.map(mediaBlock)];
+export function userContent(text: string, blocks: readonly ContentBlock[]): UserMessage["content"] {
+  if (blocks.length === 0) return text;
+  return [...(text === "" ? [] : [{ type: "text", text } as const]), ...blocks];
 }
 
-/** An image that models take as an image; everything else as a note that says what it is. */
-export function mediaBlock(media: StoredMedia): ImageBlock | TextBlock {
+/** A note that says what it is and where it lies, and before it an image that models take as an image. */
+export function mediaBlocks(media: StoredMedia): ContentBlock[] {
   const { type, mimeType, r2Key, size } = media;
-  const isShown = shownImageTypes.some((shown) => shown === mimeType) && size <= maxShownImageBytes;
-  if (type === "image" && isShown) return { type, mimeType, r2Key, size };
-  return { type: "text", text: noteOf(media) };
+  const isShown = type === "image" && isShowable(media);
+  const note = { type: "text", text: noteOf(media) } as const;
+  return isShown ? [{ type, mimeType, r2Key, size }, note] : [note];
+}
+
+function isShowable({ mimeType, size }: StoredMedia): boolean {
+  return shownImageTypes.some((shown) => shown === mimeType) && size <= maxShownImageBytes;
+}
+
+/** Tells of something that came with a message, and why the model does not get it. */
+export function lostMediaNote({ filename, mimeType, ...media }: RemoteMedia, why: string): ContentBlock {
+  const facts = [plainName(filename), mimeType && essenceOf(mimeType), plainName(why)];
+  return { type: "text", text: `[${labelOf(media)}: ${facts.filter((fact) => fact).join(", ")}]` };
 }
 
 /**
@@ -35,11 +49,11 @@ export async function storeResultImages(
 ): Promise<unknown> {
   if (!holdsImages(result)) return result;
   const stored = result.content.map(async (block, index) => {
-    if (!isImage(block)) return block;
+    if (!isImage(block)) return [block];
     const id = JSON.stringify([runId, callId, index]);
     return storeImage(bucket, { sessionKey, id, now }, block);
   });
-  return { ...result, content: await Promise.all(stored) };
+  return { ...result, content: (await Promise.all(stored)).flat() };
 }
 
 /** Whether a tool's result is made of blocks, and one of them is an image. */
@@ -56,28 +70,40 @@ async function storeImage(
   bucket: Pick<Bucket, "put">,
   target: MediaTarget,
   { data, mimeType }: { data?: unknown; mimeType?: unknown },
-): Promise<ImageBlock | TextBlock> {
+): Promise<ContentBlock[]> {
   try {
     if (typeof data !== "string") throw new PeerError(code.badRequest, "data: missing");
     const body = decodeMedia(data);
-    return mediaBlock(await storeMedia(bucket, target, { type: "image", mimeType: String(mimeType), body }));
+    return mediaBlocks(await storeMedia(bucket, target, { type: "image", mimeType: String(mimeType), body }));
   } catch (error) {
     if (!(error instanceof PeerError)) throw error;
-    return { type: "text", text: `[image left out: ${error.message}]` };
+    return [{ type: "text", text: `[image left out: ${error.message}]` }];
   }
 }
 
-/** `[document: plan.pdf, application/pdf, 12.3 KB]`: a model knows that it is there, and does not see what is in it. */
-function noteOf({ type, filename, mimeType, size, duration, transcription }: StoredMedia): string {
+/** `[document: plan.pdf, application/pdf, 12.3 KB, media/…]`: by its key the model can send it on. */
+function noteOf(media: StoredMedia): string {
+  const { type, filename, mimeType, size, duration, transcription, r2Key } = media;
+  const hidden = size > maxShownImageBytes ? "too large to be shown" : "cannot be shown";
   const facts = [
-    filename?.replace(/[[\]]/g, "_"),
+    plainName(filename),
     essenceOf(mimeType),
     bytesText(size),
     ...(duration === undefined ? [] : [`${Math.round(duration)} s`]),
-    ...(type === "image" ? [size > maxShownImageBytes ? "too large to be shown" : "cannot be shown"] : []),
+    ...(type === "image" && !isShowable(media) ? [hidden] : []),
+    r2Key,
   ];
-  const note = `[${type}: ${facts.filter((fact) => fact).join(", ")}]`;
+  const note = `[${labelOf(media)}: ${facts.filter((fact) => fact).join(", ")}]`;
   return transcription ? `${note}\nTranscription: ${transcription}` : note;
+}
+
+function labelOf({ type, voice }: Pick<StoredMedia, "type" | "voice">): string {
+  return voice ? "voice note" : type;
+}
+
+/** What somebody else has written must not end a note. */
+function plainName(name: string | undefined): string | undefined {
+  return name?.replace(/[[\]]/g, "_").replace(/\p{Cc}+/gu, " ");
 }
 
 function bytesText(bytes: number): string {

@@ -41,6 +41,12 @@ export function essenceOf(mimeType: string): string {
   return (mimeType.split(";")[0] ?? "").trim().toLowerCase();
 }
 
+/** The kind of attachment that a MIME type stands for. */
+export function kindOfMedia(mimeType = ""): MediaAttachment["type"] {
+  const [kind = ""] = essenceOf(mimeType).split("/");
+  return kind === "image" || kind === "audio" || kind === "video" ? kind : "document";
+}
+
 /**
  * A MIME type that can stand in a header, as it was given but for white space around it.
  * @throws PeerError 400 for what is no MIME type, or does not belong to the kind of attachment

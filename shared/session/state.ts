@@ -1,5 +1,5 @@
 import type { Item, Key } from "../aws/table.ts";
-import type { StoredMedia } from "../protocol/messages.ts";
+import type { MediaAttachment, StoredMedia } from "../protocol/messages.ts";
 import type { ModelRef, ResetPolicy, ThinkingLevel } from "../protocol/schemas.ts";
 
 /** A person or room on a messaging platform. `kind` is dm, group, channel or thread. */
@@ -7,6 +7,21 @@ export interface Peer {
   kind: string;
   id: string;
   name?: string;
+}
+
+/** What came with a message and lies with its platform, until the agent fetches it. `mimeType` where it is known. */
+export interface RemoteMedia {
+  type: MediaAttachment["type"];
+  mimeType?: string;
+  filename?: string;
+  /** Bytes, as the platform says. */
+  size?: number;
+  /** Seconds. */
+  duration?: number;
+  /** Audio that was spoken as a message. */
+  voice?: boolean;
+  /** Where it lies: `url` for everybody, anything else for its channel to read. */
+  source: Record<string, string>;
 }
 
 /** Where an entry came from, and so where its answer goes besides the connected clients. */
@@ -35,7 +50,13 @@ export interface Overrides {
 
 /** One thing for the agent to do. Its id makes a repeat the same entry; for a message it is the run's id too. */
 export type InboxEntry = { id: string; at: number; origin: Origin } & (
-  | { kind: "message"; text: string; media?: StoredMedia[]; overrides?: Overrides }
+  | {
+      kind: "message";
+      text: string;
+      media?: StoredMedia[];
+      attachments?: RemoteMedia[];
+      overrides?: Overrides;
+    }
   /** `via`: how the request came, and so in which shape it is answered. */
   | { kind: "reset"; via: "command" | "method" | "policy" }
   /** `keep`: messages that stay as they are. */
@@ -57,7 +78,7 @@ export interface Run {
   phase: "model" | "tools" | "reply";
   /** Model calls of this run that are complete. */
   step: number;
-  /** Times this step was started; more than 1 only after a crash. */
+  /** Times this step was started; more than 1 only after a crash, 0 while it is still to be. */
   attempt: number;
   startedAt: number;
   origin: Origin;

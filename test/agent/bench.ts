@@ -58,6 +58,8 @@ export interface Bench {
   posted: { connectionId: string; frame: unknown }[];
   /** Milliseconds that the clock has been set forward. */
   later: number;
+  /** What messages bring, as their platform gives it. */
+  fetchAttachment: Agent["fetchAttachment"];
   /** An agent as a cold start builds it. */
   agent(life?: Life): Agent;
   /** Writes a session with these messages, and nothing to do. */
@@ -80,6 +82,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
     configuration: withoutResets({ ...structuredClone(defaults), model }),
     posted: [],
     later: 0,
+    fetchAttachment: async () => ({ ok: false, reason: "there is no platform" }),
     agent(life = immortal()) {
       const now = () => Date.now() + bench.later;
       const prompts = createPromptSource(mortal(bucket, "bucket", life));
@@ -105,6 +108,8 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         history: createHistory({ table: mortalTable, bucket: prompts.bucket }),
         callModel: createCallModel(secrets, createMediaCache(prompts.bucket)),
         channels: { deliver: async () => ({ ok: true }), typing: async () => {} } as Agent["channels"],
+        fetchAttachment: (...request) => bench.fetchAttachment(...request),
+        transcribe: async () => ({ status: "off" }),
         now,
       };
     },

@@ -119,11 +119,27 @@ describe("a command on Discord", () => {
     });
   });
 
-  it("takes the option called message, and tells of a file beside it", async () => {
+  it("takes the option called message, and a file beside it", async () => {
     const options = [option("other", "tone"), option("hello"), option("11", "file", 11)];
-    const resolved = { attachments: { "11": { id: "11", filename: "a.png", content_type: "image/png" } } };
-    const data = { name: "gsv", type: 1, options, resolved };
-    expect((await read(directCommand("", { data })))?.text).toBe("hello\n[image: a.png]");
+    const url = "https://cdn.discordapp.com/ephemeral-attachments/1/11/a.png?ex=1&hm=2";
+    const file = { id: "11", filename: "a.png", content_type: "image/png", size: 9, url };
+    const data = { name: "gsv", type: 1, options, resolved: { attachments: { "11": file } } };
+    expect(await read(directCommand("", { data }))).toMatchObject({
+      text: "hello",
+      attachments: [{ type: "image", mimeType: "image/png", filename: "a.png", size: 9, source: { url } }],
+    });
+    const alone = { ...data, options: [option("11", "file", 11)] };
+    expect(await read(directCommand("", { data: alone }))).toMatchObject({ text: "", attachments: [{}] });
+  });
+
+  it("on a voice message brings what can be listened to", async () => {
+    const voice = {
+      ...{ id: "1", filename: "voice-message.ogg", content_type: "audio/ogg", size: 4000 },
+      ...{ url: "https://cdn.discordapp.com/attachments/1/1/voice-message.ogg" },
+      ...{ duration_secs: 2.4, waveform: "AAA=" },
+    };
+    const found = await read(messageCommand({ content: "", author: undefined, attachments: [voice] }));
+    expect(found?.attachments).toMatchObject([{ type: "audio", voice: true, duration: 2.4 }]);
   });
 
   it("on a message brings that message, by its writer's name", async () => {

@@ -82,15 +82,28 @@ describe("a call of the Events API", () => {
     expect(await textOf(appMention("<@U0LAN0Z89>"))).toBe("@U0LAN0Z89");
   });
 
-  it("with files tells what came, beside the text", async () => {
+  it("brings files beside the text, and tells of those that Slack does not hold", async () => {
+    const url_private = "https://files.slack.com/files-pri/T061EG9R6-F1/ghost.png";
     const files = [
-      { id: "F1", name: "ghost [1].png", mimetype: "image/png" },
-      { id: "F2", name: "plan.pdf", mimetype: "application/pdf" },
+      { id: "F1", name: "ghost [1].png", mimetype: "image/png", mode: "hosted", size: 5, url_private },
+      { id: "F2", name: null, mimetype: null, file_access: "check_file_info" },
       { id: "F3", mode: "tombstone" },
+      { id: "F4", mode: "external", name: "elsewhere.pdf", url_private: "https://elsewhere.example/" },
     ];
-    const event = directMessage("look", { subtype: "file_share", files });
-    expect(await textOf(event)).toBe("look\n[image: ghost 1 .png]\n[document: plan.pdf]\n[document]");
-    expect(await textOf(directMessage("", { files: files.slice(0, 1) }))).toBe("[image: ghost 1 .png]");
+    const message = await read(directMessage("look", { subtype: "file_share", files }));
+    const source = { fileId: "F1", url: url_private };
+    expect(message?.text).toBe("look\n[file]\n[file: elsewhere.pdf]");
+    expect(message?.attachments).toEqual([
+      { type: "image", mimeType: "image/png", filename: "ghost [1].png", size: 5, source },
+      { type: "document", source: { fileId: "F2" } },
+    ]);
+    expect(await read(directMessage("", { files: files.slice(0, 1) }))).toMatchObject({ text: "" });
+  });
+
+  it("brings a clip that was spoken as a voice note", async () => {
+    const clip = { id: "F1", mimetype: "audio/mp4", subtype: "slack_audio", duration_ms: 2500 };
+    const message = await read(directMessage("", { subtype: "file_share", files: [clip] }));
+    expect(message?.attachments).toMatchObject([{ type: "audio", voice: true, duration: 2.5 }]);
   });
 
   it("that is nothing to the agent is taken and holds no message", async () => {

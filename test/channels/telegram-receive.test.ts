@@ -116,18 +116,44 @@ describe("an update of Telegram", () => {
     });
   });
 
-  it("with media tells what came, beside the caption", async () => {
-    const files = { name: "plan [1]\n.pdf", mimeType: "application/pdf" };
+  it("brings media beside the caption: the largest photo, voice notes, files", async () => {
+    const plan = { name: "plan [1]\n.pdf", mimeType: "application/pdf" };
+    const pdf = { filename: plan.name, mimeType: plan.mimeType, size: 1024, source: { fileId: "d" } };
+    const file = { file_id: "f", file_unique_id: "u", duration: 4 };
+    const photo = { type: "image", mimeType: "image/jpeg", size: 190_000, source: { fileId: "p" } };
+    const voice = { type: "audio", mimeType: "audio/ogg", duration: 3, size: 12_000, voice: true };
+    const film = { type: "video", mimeType: "video/mp4", duration: 4, source: { fileId: "f" } };
+    const song = { mimeType: "audio/mpeg", type: "audio", duration: 4, source: { fileId: "f" } };
+    const expected: [TelegramUpdate, string, object][] = [
+      [photoUpdate("p"), "", photo],
+      [photoUpdate("p", "look at this"), "look at this", photo],
+      [voiceUpdate("v"), "", { ...voice, source: { fileId: "v" } }],
+      [documentUpdate("d", plan), "", { type: "document", ...pdf }],
+      [
+        documentUpdate("d", { ...plan, mimeType: "image/png" }),
+        "",
+        { ...pdf, type: "image", mimeType: "image/png" },
+      ],
+      [textWith({ video: file }), "", film],
+      [textWith({ video_note: file }), "", film],
+      [textWith({ audio: file }), "", song],
+      [textWith({ animation: file, document: { file_id: "d", file_name: "a.mp4" } }), "", film],
+    ];
+    for (const [update, text, media] of expected)
+      expect(await read(update)).toMatchObject({ text, attachments: [media] });
+  });
+
+  it("tells of what is neither text nor a file", async () => {
     const expected: [TelegramUpdate, string][] = [
-      [photoUpdate("p"), "[photo]"],
-      [photoUpdate("p", "look at this"), "look at this\n[photo]"],
-      [voiceUpdate("v"), "[voice note]"],
-      [documentUpdate("d", files), "[document: plan 1 .pdf]"],
       [textWith({ sticker: { file_id: "s", emoji: "👍" } }), "[sticker: 👍]"],
       [textWith({ location: { latitude: 52.37, longitude: 4.9 } }), "[location: 52.37, 4.9]"],
-      [textWith({ animation: {}, document: { file_name: "a.mp4" } }), "[animation]"],
+      [textWith({ contact: { phone_number: "1", first_name: "Bob" } }), "[contact]"],
     ];
-    for (const [update, text] of expected) expect((await read(update))?.text).toBe(text);
+    for (const [update, text] of expected) {
+      const message = await read(update);
+      expect(message?.text).toBe(text);
+      expect(message).not.toHaveProperty("attachments");
+    }
   });
 
   it("that is nothing to the agent is taken and holds no message", async () => {

@@ -9,12 +9,14 @@ import { startFunctionUrl } from "../../local/function-url.ts";
 import type { Endpoint } from "../../local/http-endpoint.ts";
 import type { Item } from "../../shared/aws/table.ts";
 import { createBroadcast } from "../../shared/broadcast.ts";
+import { createFetchAttachment } from "../../shared/channels/attachment.ts";
 import { channels as allChannels } from "../../shared/channels/channels.ts";
 import { createDiscord } from "../../shared/channels/discord.ts";
 import { createChannelSender } from "../../shared/channels/sender.ts";
 import { createSlack } from "../../shared/channels/slack.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../shared/configuration/schema.ts";
+import { createGuardedFetch } from "../../shared/guarded-fetch.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
 import { toState } from "../../shared/session/state.ts";
 import { readMessages } from "../../shared/session/transcript.ts";
@@ -185,7 +187,8 @@ export class TurnBench {
   }
 
   private agent(life: Life): Agent {
-    const { table, configuration, sender } = this.shared(life);
+    const { table, configuration, secrets, channels, sender } = this.shared(life);
+    const guardedFetch = createGuardedFetch();
     const prompts = createPromptSource(counted(this.bucket, "bucket", life));
     const sockets: Agent["sockets"] = { post: async () => "sent", close: async () => {} };
     return {
@@ -197,6 +200,11 @@ export class TurnBench {
       history: createHistory({ table, bucket: prompts.bucket }),
       callModel: () => life.call("model", () => this.askModel()),
       channels: sender,
+      fetchAttachment: createFetchAttachment({
+        ...{ configuration, secrets, channels },
+        guardedFetch: (request) => life.call("fetch", () => guardedFetch(request)),
+      }),
+      transcribe: async () => ({ status: "off" }),
     };
   }
 

@@ -77,15 +77,31 @@ describe("a message of WhatsApp", () => {
     expect(found?.sender).not.toHaveProperty("name");
   });
 
-  it("with media tells what came, beside the caption", async () => {
-    const media = { id: "1003383421387256", mime_type: "image/jpeg", sha256: "…" };
+  it("brings media beside the caption", async () => {
+    const media = (mime_type: string) => ({ id: "1003383421387256", mime_type, sha256: "…" });
+    const [jpeg, mp4, opus] = [media("image/jpeg"), media("video/mp4"), media("audio/ogg; codecs=opus")];
+    const pdf = { ...media("application/pdf"), filename: "plan.pdf" };
+    const source = { mediaId: "1003383421387256" };
+    const expected: [Record<string, unknown>, string, object][] = [
+      [{ type: "image", image: jpeg }, "", { type: "image", mimeType: "image/jpeg", source }],
+      [{ type: "image", image: { ...jpeg, caption: "look" } }, "look", { type: "image" }],
+      [{ type: "video", video: { ...mp4, caption: "see" } }, "see", { type: "video" }],
+      [
+        { type: "audio", audio: { ...opus, voice: true } },
+        "",
+        { type: "audio", mimeType: "audio/ogg; codecs=opus", voice: true },
+      ],
+      [{ type: "document", document: pdf }, "", { type: "document", filename: "plan.pdf" }],
+    ];
+    for (const [content, text, attachment] of expected)
+      expect(await read(whatsappMessage(content))).toMatchObject({ text, attachments: [attachment] });
+    const song = await read(whatsappMessage({ type: "audio", audio: { ...opus, voice: false } }));
+    expect(song?.attachments?.[0]).not.toHaveProperty("voice");
+  });
+
+  it("tells of what is neither text nor a file", async () => {
+    const media = { id: "1003383421387256", mime_type: "image/webp", sha256: "…" };
     const expected: [Record<string, unknown>, string][] = [
-      [{ type: "image", image: media }, "[image]"],
-      [{ type: "image", image: { ...media, caption: "look" } }, "look\n[image]"],
-      [{ type: "video", video: { ...media, caption: "/reset" } }, "/reset\n[video]"],
-      [{ type: "audio", audio: { ...media, voice: true } }, "[voice note]"],
-      [{ type: "audio", audio: { ...media, voice: false } }, "[audio]"],
-      [{ type: "document", document: { ...media, filename: "plan.pdf" } }, "[document: plan.pdf]"],
       [{ type: "sticker", sticker: { ...media, animated: false } }, "[sticker]"],
       [{ type: "location", location: { latitude: 52.37, longitude: 4.9 } }, "[location: 52.37, 4.9]"],
       [{ type: "contacts", contacts: [{ name: { formatted_name: "Bob" } }] }, "[contacts]"],

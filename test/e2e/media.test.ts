@@ -134,7 +134,8 @@ describe.each(providers)(
       expect(table).not.toContain(data.slice(0, 50));
       expect(table).toContain(String(keys[0]));
       const event = client.events.find((one) => one.event === "tool.result")?.payload;
-      expect(event).toMatchObject({ preview: "image file a.png\n[image/png]" });
+      const preview = `image file a.png\n[image/png]\n[image: image/png, 19.5 KB, ${keys[0]}]`;
+      expect(event).toMatchObject({ preview });
       const { messages } = await client.call<{ messages: { content: unknown[] }[] }>("session.preview", {
         sessionKey: "picture",
       });
@@ -262,7 +263,11 @@ describe("media in a session", () => {
     await send("attached", "/think:low is this paid?", "attached", { media });
     expect(lastBody()).toContain(`data:image/webp;base64,${image.toString("base64")}`);
     const asked = model.requests.at(-1)?.turns.findLast((turn) => turn.role === "user")?.text;
-    expect(asked).toBe(`is this paid?\n[document: ${filename}, application/pdf, 8 bytes]`);
+    const stored = await mediaKeys("attached");
+    const keyOf = (extension: string) => stored.find((key) => key.endsWith(extension));
+    expect(asked).toBe(
+      `is this paid?\n[image: image/webp, 64 bytes, ${keyOf("webp")}]\n[document: ${filename}, application/pdf, 8 bytes, ${keyOf("pdf")}]`,
+    );
     expect(await tableText()).not.toContain(image.toString("base64"));
 
     // The same request once more: a client that lost its connection.

@@ -7,7 +7,7 @@ import { startOpenAiServer } from "../support/openai-server.ts";
 import { Peer } from "../support/peer.ts";
 import type { ModelServer } from "../support/scripted-model.ts";
 import { startTelegramServer } from "../support/telegram-server.ts";
-import { textUpdate } from "../support/telegram-updates.ts";
+import { photoUpdate, textUpdate } from "../support/telegram-updates.ts";
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 
@@ -119,8 +119,9 @@ async function useTelegram(): Promise<void> {
   });
   await new Promise((resolve) => setTimeout(resolve, 5100));
   model.queue({ text: "hello from the agent" });
+  telegram.addFile("a-photo", { path: "photos/file_1.jpg", bytes: imageBytes("image/jpeg") });
   const url = `${stack.cloud.webhook}/telegram/default`;
-  const answer = await telegram.deliver(textUpdate("hello"), { url, secret: "s".repeat(20) });
+  const answer = await telegram.deliver(photoUpdate("a-photo", "hello"), { url, secret: "s".repeat(20) });
   expect(answer.status).toBe(200);
   await until(() => telegram.sent.length > 0, "the answer is sent", 20_000);
   const stranger = textUpdate("/status", { from: { id: 42 } });

@@ -61,7 +61,12 @@ it("stores a result's image once, whichever write the first try died at", async 
     ] as never);
     const [r2Key] = bucket.keys();
     expect(outcomes.get("call")).toEqual({
-      result: { content: [{ type: "image", mimeType: "image/png", r2Key, size: 64 }] },
+      result: {
+        content: [
+          { type: "image", mimeType: "image/png", r2Key, size: 64 },
+          { type: "text", text: `[image: image/png, 64 bytes, ${r2Key}]` },
+        ],
+      },
     });
   }
 });

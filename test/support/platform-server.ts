@@ -6,16 +6,21 @@ export interface PlatformCall {
   method: string;
   /** Without the query. */
   path: string;
+  query: Record<string, string>;
   headers: Record<string, string | undefined>;
   /** The JSON that came; undefined for none. */
   body: Record<string, unknown> | undefined;
+  /** The form data that came; undefined for none. */
+  form?: FormData;
+  /** What came, whatever it is. */
+  bytes: Buffer;
   /** The HTTP status answered; 0 when the connection was dropped. */
   status: number;
 }
 
 export interface PlatformReply {
   status: number;
-  /** JSON, or a page that is none. */
+  /** JSON, or a page that is none; bytes as they are. */
   body?: unknown;
   headers?: Record<string, string>;
 }
@@ -35,7 +40,7 @@ export interface PlatformServer {
   close(): Promise<void>;
 }
 
-const maxBody = 10 * 1024 * 1024;
+const maxBody = 50 * 1024 * 1024;
 
 /** An API over JSON on 127.0.0.1, which `answer` speaks. */
 export async function startPlatformServer(
@@ -52,13 +57,15 @@ export async function startPlatformServer(
     return undefined;
   };
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const bytes = await readBody(request, maxBody);
-    const call = { ...readCall(request), body: bytes && parse(bytes), status: 0 };
+    const bytes = (await readBody(request, maxBody)) ?? Buffer.alloc(0);
+    const call = { ...readCall(request), ...(await readContent(request, bytes)), bytes, status: 0 };
     calls.push(call);
     const reply = take(call);
     if (!reply) return void request.socket.destroy();
     call.status = reply.status;
     if (reply.status === 204) response.writeHead(204, reply.headers).end();
+    else if (reply.body instanceof Uint8Array)
+      response.writeHead(reply.status, reply.headers).end(Buffer.from(reply.body));
     else sendJson(response, reply.status, reply.body ?? {}, reply.headers);
   };
   const server = await serveLoopback((request, response) => {
@@ -80,7 +87,16 @@ export async function startPlatformServer(
 
 function readCall({ method = "", url = "/", headers }: IncomingMessage) {
   const joined = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(",")]);
-  return { method, path: new URL(url, "http://localhost").pathname, headers: Object.fromEntries(joined) };
+  const { pathname, searchParams } = new URL(url, "http://localhost");
+  const query = Object.fromEntries(searchParams);
+  return { method, path: pathname, query, headers: Object.fromEntries(joined) };
+}
+
+async function readContent({ headers }: IncomingMessage, bytes: Buffer) {
+  const type = headers["content-type"] ?? "";
+  if (!type.startsWith("multipart/form-data")) return { body: parse(bytes) };
+  const form = await new Response(new Uint8Array(bytes), { headers: { "content-type": type } }).formData();
+  return { body: undefined, form };
 }
 
 function parse(bytes: Buffer): Record<string, unknown> | undefined {

@@ -218,11 +218,13 @@ describe("Discord", () => {
 
   it("brings a message that a command is given on, which is no command by itself", async () => {
     const author = { id: "7", username: "bob", global_name: "Bob [admin]" };
-    const attachments = [{ id: "1", filename: "plan.pdf", content_type: "application/pdf" }];
+    const url = "https://cdn.discordapp.com/attachments/1/1/plan.pdf";
+    const attachments = [{ id: "1", filename: "plan.pdf", content_type: "application/pdf", url }];
     expect(await deliver(messageCommand({ content: "/reset", author, attachments }))).toEqual(pending);
     expect(await on.inbox(room)).toMatchObject([
       {
-        text: expect.stringMatching(/ · Annie\]\n\[message: Bob admin \]\n\/reset\n\[document: plan\.pdf\]$/),
+        text: expect.stringMatching(/ · Annie\]\n\[message: Bob admin \]\n\/reset$/),
+        attachments: [{ type: "document", filename: "plan.pdf", source: { url } }],
       },
     ]);
   });

@@ -1,0 +1,92 @@
+import { log } from "../../shared/log.ts";
+import { PeerError } from "../../shared/protocol/errors.ts";
+import type { StoredMedia } from "../../shared/protocol/messages.ts";
+import { maxMediaBytes, storeMedia } from "../../shared/session/media.ts";
+import { type ContentBlock, lostMediaNote, mediaBlocks } from "../../shared/session/media-content.ts";
+import { kindOfMedia } from "../../shared/session/media-types.ts";
+import type { InboxEntry, Origin, RemoteMedia } from "../../shared/session/state.ts";
+import type { Agent } from "./agent.ts";
+import { keepTyping } from "./ask-model.ts";
+import type { Hold } from "./hold.ts";
+
+/** For all attachments of a message together, in milliseconds; what has not come by then does not. */
+const fetchMs = 60_000;
+
+type Receiver = Pick<Agent, "bucket" | "fetchAttachment" | "transcribe" | "channels" | "now">;
+
+/**
+ * Fetches and stores what came with a message, and has voice notes transcribed. Whatever cannot be had is a note, and
+ * no reason for the message to be lost. A repeat after a crash fetches again, and stores the same objects under the
+ * same keys.
+ */
+export async function receiveAttachments(
+  agent: Receiver,
+  { sessionKey }: Pick<Hold, "sessionKey">,
+  entry: Extract<InboxEntry, { kind: "message" }>,
+): Promise<ContentBlock[]> {
+  const { attachments = [], origin, id } = entry;
+  if (attachments.length === 0) return [];
+  const until = agent.now() + fetchMs;
+  const typing = keepTyping(agent, entry);
+  try {
+    const blocks: ContentBlock[] = [];
+    // One after the other: each may have 25 MB, and the function has little memory.
+    for (const [index, media] of attachments.entries()) {
+      const target = { sessionKey, id: JSON.stringify([id, index]), now: agent.now() };
+      blocks.push(...(await receive(agent, origin, target, media, until)));
+    }
+    return blocks;
+  } finally {
+    clearInterval(typing);
+  }
+}
+
+async function receive(
+  agent: Receiver,
+  origin: Origin,
+  target: Parameters<typeof storeMedia>[1],
+  media: RemoteMedia,
+  until: number,
+): Promise<ContentBlock[]> {
+  const fetched = await fetchMedia(agent, origin, media, until - agent.now());
+  if (!fetched.ok) return [lost(target.sessionKey, media, fetched.reason)];
+  const { body, mimeType } = fetched;
+  const { filename, duration, voice } = media;
+  const described = {
+    ...(filename === undefined ? {} : { filename }),
+    ...(duration === undefined ? {} : { duration }),
+  };
+  let stored: StoredMedia;
+  try {
+    const incoming = { type: kindOfMedia(mimeType), mimeType, body, ...described };
+    stored = await storeMedia(agent.bucket, target, incoming);
+  } catch (error) {
+    if (!(error instanceof PeerError)) throw error;
+    return [lost(target.sessionKey, media, error.message)];
+  }
+  log("media.stored", { sessionKey: target.sessionKey, type: stored.type, bytes: stored.size });
+  return voice ? voiceBlocks(agent, { ...stored, voice }, body) : mediaBlocks(stored);
+}
+
+async function fetchMedia(agent: Receiver, origin: Origin, media: RemoteMedia, timeoutMs: number) {
+  if (origin.kind !== "channel") return { ok: false, reason: "it came by no channel" } as const;
+  if ((media.size ?? 0) > maxMediaBytes)
+    return { ok: false, reason: `larger than ${maxMediaBytes / 1024 / 1024} MB` } as const;
+  if (timeoutMs <= 0) return { ok: false, reason: "the others took too long" } as const;
+  return agent.fetchAttachment(origin, media, timeoutMs);
+}
+
+async function voiceBlocks(agent: Receiver, voice: StoredMedia, body: Buffer): Promise<ContentBlock[]> {
+  const outcome = await agent.transcribe({ body, mimeType: voice.mimeType });
+  if (outcome.status === "transcribed") return mediaBlocks({ ...voice, transcription: outcome.text });
+  const why =
+    outcome.status === "off"
+      ? "not transcribed: nothing is configured that could"
+      : `the transcription failed: ${outcome.reason}`;
+  return [...mediaBlocks(voice), { type: "text", text: `[${why.replace(/[[\]]/g, "_")}]` }];
+}
+
+function lost(sessionKey: string, media: RemoteMedia, reason: string): ContentBlock {
+  log("media.lost", { sessionKey, type: media.type, reason });
+  return lostMediaNote(media, `could not be fetched: ${reason}`);
+}
