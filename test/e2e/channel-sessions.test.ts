@@ -83,24 +83,37 @@ async function saidIn(sessionKey: string): Promise<string[]> {
   return messages.filter(({ role }) => role === "user").map((one) => textOf(one).split("\n")[1] ?? "");
 }
 
-/** Who may write, such that neither Ann nor the room may. */
-const closedTo: Record<string, object> = {
-  "nobody was let in yet": {},
-  "only somebody else is on the list": { dmPolicy: "allowlist", allowFrom: ["42"] },
-  "the list is empty": { dmPolicy: "allowlist", allowFrom: [] },
+/** Ways in which neither Ann nor the room is let in, and what whoever tries is told nevertheless. */
+const states: Record<string, { settings: object; account?: object; status?: number; told?: string }> = {
+  "nobody was let in yet": { settings: {} },
+  "the list is empty": { settings: { dmPolicy: "allowlist", allowFrom: [] } },
+  "only somebody else is on the list": { settings: { dmPolicy: "allowlist", allowFrom: ["42"] } },
+  "strangers may ask": {
+    settings: { dmPolicy: "pairing", allowFrom: ["42"] },
+    told: "You are not known here yet. Your message waits until you are let in, and is answered then.",
+  },
+  "the account was stopped": { settings: { dmPolicy: "open" }, account: { enabled: false }, status: 503 },
 };
 
-describe.each(Object.entries(closedTo))("where %s", (_state, settings) => {
-  it("a stranger learns nothing, has no command run and leaves nothing behind", async () => {
-    await configureAll(settings);
-    await refusesEverything(200);
-  });
-});
+const attempts = ["hello", "/status", "/reset", "/model openai/gpt-5", "/stop", "why? /status"];
 
-describe("where an account was stopped", () => {
-  it("nobody is heard on it, and nothing is left behind", async () => {
-    await configureAll({ dmPolicy: "open" }, { enabled: false });
-    await refusesEverything(503);
+describe.each(Object.entries(states))("where %s", (_state, { settings, account, status = 200, told }) => {
+  it("a stranger learns nothing, has no command run, and leaves nothing in a session or the bucket", async () => {
+    await configureAll(settings, account);
+    const before = [await leftBehind(), model.requests.length];
+    for (const { home } of platforms) {
+      const heard = home.answers().length;
+      for (const text of attempts)
+        for (const event of [home.direct(text), home.inRoom?.(text)])
+          if (event) expect((await home.deliver(stack.cloud.webhook, event, "home")).status).toBe(status);
+      // Whoever gives Discord a command is shown an answer in any case.
+      const shown = status === 200 && home.name === "discord" ? ["Not available."] : [];
+      expect(new Set(home.answers().slice(heard)), home.name).toEqual(
+        new Set([...shown, ...(told ? [told] : [])]),
+      );
+      if (told) expect(home.answers().filter((answer) => answer === told)).toHaveLength(1);
+    }
+    expect([await leftBehind(), model.requests.length]).toEqual(before);
   });
 });
 
@@ -115,26 +128,10 @@ async function configureAll(settings: object, account: object = {}): Promise<voi
   await until(() => stack.host.instances("webhook") === 0, "the function has ended");
 }
 
-const attempts = ["hello", "/status", "/reset", "/model openai/gpt-5", "/stop", "why? /status"];
-
-async function refusesEverything(status: number): Promise<void> {
-  const before = [await everything(), model.requests.length];
-  for (const { home } of platforms) {
-    const heard = home.answers().length;
-    for (const text of attempts)
-      for (const event of [home.direct(text), home.inRoom?.(text)])
-        if (event) expect((await home.deliver(stack.cloud.webhook, event, "home")).status).toBe(status);
-    // Discord shows the one who gave a command an answer in any case.
-    expect(new Set(home.answers().slice(heard)), home.name).toEqual(
-      new Set(status === 200 && home.name === "discord" ? ["Not available."] : []),
-    );
-  }
-  expect([await everything(), model.requests.length]).toEqual(before);
-}
-
-/** All that is stored, in the table and in the bucket. */
-async function everything(): Promise<unknown> {
-  const { Items } = await dynamodb.send(new ScanCommand({ TableName: stack.cloud.table }));
+/** All that is stored, but for requests to be let in and the receipts of what those who asked were told. */
+async function leftBehind(): Promise<unknown> {
+  const { Items = [] } = await dynamodb.send(new ScanCommand({ TableName: stack.cloud.table }));
   const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: stack.cloud.bucket }));
-  return [Items, Contents.map(({ Key }) => Key)];
+  const isRequest = (item: (typeof Items)[number]) => /^PAIR$|^TX#.*:pairing$/.test(String(item.pk?.S));
+  return [Items.filter((item) => !isRequest(item)), Contents.map(({ Key }) => Key)];
 }

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openAiError } from "../../local/offline-model/openai-error.ts";
+import { set } from "../../shared/aws/expression.ts";
 import { readSession } from "../../shared/session/sessions.ts";
+import { duePartition } from "../../shared/session/state.ts";
 import { startOpenAiServer } from "../support/openai-server.ts";
 import { channelsOf, type Platform, platformStarts } from "../support/platforms.ts";
 import type { ModelServer, Reply } from "../support/scripted-model.ts";
@@ -162,4 +164,34 @@ it("a platform is waited for when it asks for it, and tried again after a fault 
     expect(waits, platform.name).toEqual([1000, 2000]);
   });
   await Promise.all(delivered);
+});
+
+it("an answer that kill -9 interrupted comes once, and so does what was said meanwhile", async () => {
+  let open = () => {};
+  gate = new Promise<void>((resolve) => (open = resolve));
+  for (const platform of platforms) platform.forget();
+  const deliver = (platform: Platform, text: string) =>
+    platform.deliver(stack.cloud.webhook, platform.direct(text));
+  for (const platform of platforms) expect((await deliver(platform, "wait")).status).toBe(200);
+  await until(() => model.active() === platforms.length, "the model is asked for every platform", 20_000);
+  stack.host.kill();
+  await until(() => stack.host.instances() === 0, "nothing runs");
+  for (const platform of platforms) expect((await deliver(platform, "and this")).status).toBe(200);
+  // The leases of the dead would run out in half a minute, and the sweep comes once a minute.
+  const held = await stack.table.queryIndex({ index: "due", pk: duePartition });
+  await Promise.all(
+    held.map(({ pk }) => stack.table.update({ pk: String(pk), sk: "META" }, [set("leaseUntil", 1)])),
+  );
+  await stack.cloud.fire("timer", { kind: "sweep" });
+  open();
+  await until(
+    () => platforms.every((platform) => platform.answers().length >= 2),
+    "all are answered",
+    40_000,
+  );
+  for (const platform of platforms)
+    expect(
+      platform.answers().map((answer) => answer.split("] ")[1]),
+      platform.name,
+    ).toEqual(["said: wait", "said: and this"]);
 });
