@@ -5,6 +5,7 @@ import { routeInbound } from "../session/routing.ts";
 import { type Admission, admit, type Refusal } from "./admission.ts";
 import type { ChannelAddress, ChannelOrigin, ChannelSender, InboundMessage } from "./channel.ts";
 import { envelope } from "./envelope.ts";
+import { fitMessage } from "./fit-message.ts";
 import { closeReceipt, openReceipt } from "./inbound-receipt.ts";
 
 /** The longest that showing "typing" holds up the answer to the platform, in milliseconds. */
@@ -56,13 +57,9 @@ export async function takeInbound(
   const event = { ...address, eventId: message.eventId };
   if (!(await openReceipt(inbound.table, event, inbound.now()))) return { status: "duplicate" };
   const { sessionKey } = routeInbound({ ...address, ...message }, configuration);
-  const reply = await takeMessage(inbound, sessionKey, {
-    id,
-    text: message.text,
-    envelope: envelope(address.channel, message, configuration.userTimezone),
-    origin,
-    ...(message.attachments ? { attachments: message.attachments } : {}),
-  });
+  const head = envelope(address.channel, message, configuration.userTimezone);
+  const rest = { id, envelope: head, origin };
+  const reply = await takeMessage(inbound, sessionKey, { ...rest, ...fitMessage(message, rest) });
   const answer = answerOf(reply);
   if (answer !== undefined && !isShown) await send(inbound.sender, origin, `${id}:reply`, answer);
   await closeReceipt(inbound.table, event);

@@ -93,6 +93,12 @@ describe("Slack", () => {
     expect(texts()).toEqual([expect.stringContaining(`Session: ${main}`)]);
   });
 
+  it("has its longest message taken, and cut where it is more than an inbox holds", async () => {
+    expect(await deliver(directMessage("漢".repeat(40_000)))).toBe(200);
+    const cut = /^\[slack · [^\]]+\]\n漢{30000,}\n\[cut here: the message has 40000 characters\]$/;
+    expect(await on.inbox(main)).toMatchObject([{ text: expect.stringMatching(cut) }]);
+  });
+
   it("tells of much that is nothing to the agent", async () => {
     const nothing = [
       channelMessage("what a day"),
