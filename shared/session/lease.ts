@@ -169,5 +169,6 @@ async function releaseIf(
   }
   const item = await table.get(key);
   if (item?.epoch !== lease.epoch) throw new LeaseLost(lease.sessionKey);
-  return toState(item);
+  // Without an owner it was let go by this very write, whose answer was lost: what came since has woken another agent.
+  return item.owner === undefined ? undefined : toState(item);
 }

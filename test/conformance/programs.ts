@@ -14,6 +14,7 @@ import type { ConfigurationStore } from "../../shared/configuration/store.ts";
 import { nodeToolName } from "../../shared/node-tools.ts";
 import type { EventFrame } from "../../shared/protocol/frames.ts";
 import { type AssistantMessage, type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
+import { decodeCallAddress } from "../../shared/session/calls.ts";
 import { takeMessage } from "../../shared/session/intake.ts";
 import { createMemoryTable, itemName } from "../support/memory-table.ts";
 import type { Program, Surroundings } from "./process.ts";
@@ -72,12 +73,14 @@ export function sender(...ids: string[]): Program {
   };
 }
 
-/** The node's answer to a call, as the socket function takes it in. */
+/** The node's answer to a call, as the socket function takes it in; for a message "tool-large…" an item of its own. */
 export function toolResult(callId: string): Program {
+  const address = decodeCallAddress(callId);
+  const result = address?.runId.startsWith("tool-large") ? "found".repeat(1000) : "found";
   return {
     name: `result of ${callId}`,
     run: (surroundings) =>
-      acceptResult(only<Gateway>("gateway", intakeOf(surroundings)), "n", callId, { result: "found" }),
+      acceptResult(only<Gateway>("gateway", intakeOf(surroundings)), "n", callId, { result }),
   };
 }
 

@@ -5,6 +5,7 @@ import { type Scenario, scenario } from "./scenario.ts";
 const withTool = [sender("tool1", "m2"), sender("tool1")];
 const plain = [sender("m1", "m2"), sender("m1")];
 const oneTool = [sender("tool1")];
+const largeResult = [sender("tool-large")];
 const one = [sender("m1")];
 
 const fresh = { agent: agent() };
@@ -30,6 +31,7 @@ export const quickScenarios: readonly Scenario[] = [
     { ...used, senders: oneTool, extraAgents: [extra] },
     { crashes: 1 },
   ),
+  scenario("a crash, a large result", { ...used, senders: largeResult }, { crashes: 1 }),
   scenario("two crashes, a tool", { ...used, senders: oneTool }, { crashes: 2 }),
   scenario("a failing call, a tool", { ...used, senders: oneTool }, { failures: 1 }),
   scenario("two failing calls", { ...used, senders: plain }, { failures: 2 }),
@@ -64,6 +66,7 @@ export const deepScenarios: readonly Scenario[] = [
   scenario("a pause, a tool, two messages", { ...used, senders: [sender("tool1", "m2")] }, { pauses: 1 }),
   scenario("all: a failing call", { ...used, senders: withTool }, { failures: 1 }),
   scenario("all: a repeated write", { ...used, senders: withTool }, { repeats: 1 }),
+  scenario("two failing calls, a large result", { ...used, senders: largeResult }, { failures: 2 }),
   scenario("a pause and a crash, a tool", { ...used, senders: oneTool }, { pauses: 1, crashes: 1 }),
   scenario(
     "a pause and a crash, two messages",
