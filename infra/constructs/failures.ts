@@ -53,13 +53,13 @@ export class Failures extends Construct {
       "SocketErrors",
       errorsOf(socket),
       "Clients and nodes cannot connect, or some of their requests are answered with an error. The socket " +
-        "function's log has the error.",
+        "function's log has the error, unless its metric Throttles shows that it was not started.",
     );
     this.alarm(
       "WebhookErrors",
       errorsOf(webhook),
       "Messages from Telegram and other channels are not getting in. The platforms deliver them again for a while, " +
-        "then drop them. The webhook function's log has the error.",
+        "then drop them. The webhook function's log has the error, unless its metric Throttles shows that it was not started.",
     );
   }
 
@@ -90,7 +90,7 @@ export class Failures extends Construct {
   }
 }
 
-/** Invocations that Lambda saw fail, and errors that the function has logged and answered itself. */
+/** Invocations that Lambda saw fail or did not begin, and errors that the function has logged and answered itself. */
 function errorsOf({ lambda, log }: GatewayFunction): MathExpression {
   const period = Duration.minutes(5);
   const logged = log.addMetricFilter("Errors", {
@@ -99,9 +99,10 @@ function errorsOf({ lambda, log }: GatewayFunction): MathExpression {
     metricName: `${lambda.functionName}-errors`,
   });
   return new MathExpression({
-    expression: "SUM([failed, logged])",
+    expression: "SUM([failed, throttled, logged])",
     usingMetrics: {
       failed: lambda.metricErrors({ period, statistic: "Sum" }),
+      throttled: lambda.metricThrottles({ period, statistic: "Sum" }),
       logged: logged.metric({ period, statistic: "Sum" }),
     },
     period,

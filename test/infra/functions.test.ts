@@ -176,27 +176,33 @@ describe("failures", () => {
   test.each([
     ["socket", "Clients and nodes cannot connect"],
     ["webhook", "Messages from Telegram and other channels are not getting in"],
-  ])("errors of the %s function are mailed, those it answered itself too", (name, description) => {
-    const [id] = Object.keys(
-      template.findResources("AWS::Lambda::Function", { Properties: { FunctionName: `gsv-local-${name}` } }),
-    );
-    const logged = { MetricName: { "Fn::Join": ["", [{ Ref: id }, "-errors"]] } };
-    template.hasResourceProperties("AWS::Logs::MetricFilter", {
-      LogGroupName: { Ref: Match.stringLikeRegexp(`^${name[0]!.toUpperCase()}${name.slice(1)}Log`) },
-      FilterPattern: '{ $.level = "error" }',
-      MetricTransformations: [{ ...logged, MetricNamespace: "gsv", MetricValue: "1" }],
-    });
-    const metric = (Id: string, Metric: object) =>
-      Match.objectLike({ Id, MetricStat: { Metric, Stat: "Sum" } });
-    const failed = { MetricName: "Errors", Dimensions: [{ Name: "FunctionName", Value: { Ref: id } }] };
-    alarm(description, {
-      Metrics: Match.arrayWith([
-        Match.objectLike({ Expression: "SUM([failed, logged])" }),
-        metric("failed", Match.objectLike(failed)),
-        metric("logged", Match.objectLike(logged)),
-      ]),
-    });
-  });
+  ])(
+    "errors of the %s function are mailed, those it answered itself and what was not begun too",
+    (name, description) => {
+      const [id] = Object.keys(
+        template.findResources("AWS::Lambda::Function", {
+          Properties: { FunctionName: `gsv-local-${name}` },
+        }),
+      );
+      const logged = { MetricName: { "Fn::Join": ["", [{ Ref: id }, "-errors"]] } };
+      template.hasResourceProperties("AWS::Logs::MetricFilter", {
+        LogGroupName: { Ref: Match.stringLikeRegexp(`^${name[0]!.toUpperCase()}${name.slice(1)}Log`) },
+        FilterPattern: '{ $.level = "error" }',
+        MetricTransformations: [{ ...logged, MetricNamespace: "gsv", MetricValue: "1" }],
+      });
+      const metric = (Id: string, Metric: object) =>
+        Match.objectLike({ Id, MetricStat: { Metric, Stat: "Sum" } });
+      const failed = { MetricName: "Errors", Dimensions: [{ Name: "FunctionName", Value: { Ref: id } }] };
+      alarm(description, {
+        Metrics: Match.arrayWith([
+          Match.objectLike({ Expression: "SUM([failed, throttled, logged])" }),
+          metric("failed", Match.objectLike(failed)),
+          metric("throttled", Match.objectLike({ ...failed, MetricName: "Throttles" })),
+          metric("logged", Match.objectLike(logged)),
+        ]),
+      });
+    },
+  );
 
   test("an unexpected error is logged as the filter reads it", () => {
     const write = vi.spyOn(process.stdout, "write").mockReturnValue(true);
