@@ -34,7 +34,8 @@ const shapes: Record<FunctionName, Shape> = {
   },
   webhook: {
     description: "Messages from channels",
-    memoryMegabytes: 256,
+    // CPU comes with memory: a cold start takes some 150 ms of it, and Slack and Discord wait for 3 s in all.
+    memoryMegabytes: 512,
     timeout: Duration.seconds(29),
     asynchronous: false,
   },

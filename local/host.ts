@@ -23,7 +23,7 @@ export interface FunctionSettings {
 /** The functions of the stack, with the timeouts they are deployed with. */
 export const stackFunctions: Record<string, FunctionSettings> = {
   socket: { timeoutMs: 29_000, memoryMb: 256 },
-  webhook: { timeoutMs: 29_000, memoryMb: 256 },
+  webhook: { timeoutMs: 29_000, memoryMb: 512 },
   timer: { timeoutMs: 60_000, memoryMb: 256 },
   agent: { timeoutMs: 900_000, memoryMb: 512 },
 };

@@ -21,7 +21,7 @@ describe("functions", () => {
   const minute = 60;
   test.each([
     ["socket", 256, 29],
-    ["webhook", 256, 29],
+    ["webhook", 512, 29],
     ["timer", 256, minute],
     ["agent", 512, 15 * minute],
   ])("%s runs Node 24 on arm64 with %i MB for %i s", (name, MemorySize, Timeout) => {
