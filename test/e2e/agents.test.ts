@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startOpenAiServer } from "../support/openai-server.ts";
+import { type Platform, startTelegram } from "../support/platforms.ts";
+import type { ModelRequest, ModelServer, Reply } from "../support/scripted-model.ts";
+import { until } from "../support/until.ts";
+import { type Stack, startStack } from "./stack.ts";
+
+let stack: Stack;
+let model: ModelServer;
+let reply: (request: ModelRequest) => Reply | Promise<Reply>;
+let telegram: { home: Platform; work: Platform };
+beforeAll(async () => {
+  model = await startOpenAiServer((request) => reply(request));
+  telegram = { home: await startTelegram(), work: await startTelegram() };
+  stack = await startStack();
+  await stack.configure({
+    model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
+    agents: {
+      list: [
+        { id: "main", default: true },
+        { id: "work", model: { provider: "openai-compatible", id: "w", baseUrl: model.url } },
+      ],
+      bindings: [
+        { agentId: "work", match: { channel: "telegram", accountId: "office" } },
+        { agentId: "main", match: { channel: "telegram" } },
+      ],
+    },
+    "channels.telegram": {
+      dmPolicy: "open",
+      accounts: { private: telegram.home.account, office: telegram.work.account },
+    },
+  });
+});
+afterAll(async () => {
+  expect(stack.roles.refusals()).toEqual([]);
+  await stack?.close();
+  await model?.close();
+  await telegram?.home.close();
+  await telegram?.work.close();
+});
+
+it("gives a new agent its files once, and its ceremony is what the model sees first", async () => {
+  const client = await stack.client();
+  const first = await client.call<{ agentId: string; written: string[] }>("agent.init", { agentId: "Work" });
+  expect(first.agentId).toBe("work");
+  expect(first.written).toContain("BOOTSTRAP.md");
+  expect(first.written).toContain("SOUL.md");
+  expect((await client.call("agent.init", { agentId: "work" })).written).toEqual([]);
+  reply = () => ({ text: "Who shall I be?" });
+  await client.call("chat.send", { sessionKey: "agent:work:main", message: "hello", runId: "ceremony" });
+  await client.ended("ceremony");
+  expect(model.requests.at(-1)?.system).toContain("## COMMISSIONING CEREMONY (First Run)");
+  expect(model.requests.at(-1)?.body).toMatchObject({ model: "w" });
+
+  await client.call("workspace.delete", { path: "BOOTSTRAP.md", agentId: "work" });
+  expect((await client.call("agent.init", { agentId: "work" })).written).toEqual([]);
+  await client.close();
+});
+
+it("lets two agents that bindings choose work at the same time, each with its own workspace and model", async () => {
+  const client = await stack.client();
+  const agents = [
+    { agentId: "main", modelId: "m", soul: "I keep house.", account: "private", platform: telegram.home },
+    { agentId: "work", modelId: "w", soul: "I mind the office.", account: "office", platform: telegram.work },
+  ];
+  for (const { agentId, soul } of agents)
+    await client.call("workspace.write", { path: "SOUL.md", content: soul, agentId });
+  const modelOf = ({ body }: ModelRequest) => (body as { model: string }).model;
+  const seen: ModelRequest[] = [];
+  reply = async (request) => {
+    seen.push(request);
+    if (request.turns.at(-1)?.role === "tool") return { text: `${modelOf(request)} is done` };
+    // Neither gets an answer before both have asked.
+    await until(() => new Set(seen.map(modelOf)).size === 2, "both agents call their models", 20_000);
+    const path = "who.md";
+    return { toolCalls: [{ name: "gsv__WriteFile", arguments: { path, content: modelOf(request) } }] };
+  };
+  for (const { platform, account } of agents)
+    await platform.deliver(stack.cloud.webhook, platform.direct("who are you?"), account);
+  for (const { platform, modelId } of agents)
+    await until(() => platform.answers().includes(`${modelId} is done`), "both are answered", 20_000);
+  for (const { agentId, modelId, soul, platform } of agents) {
+    const own = seen.filter((request) => modelOf(request) === modelId);
+    const others = agents.find((agent) => agent.agentId !== agentId)!;
+    expect(own).toHaveLength(2);
+    for (const { system } of own) {
+      expect(system).toContain(soul);
+      expect(system).not.toContain(others.soul);
+    }
+    expect((await client.call("workspace.read", { path: "who.md", agentId })).content).toBe(modelId);
+    expect(platform.answers()).not.toContain(`${others.modelId} is done`);
+    const { messages } = await client.call<{ messages: unknown[] }>("session.preview", {
+      sessionKey: `agent:${agentId}:main`,
+    });
+    expect(JSON.stringify(messages)).toContain("who are you?");
+  }
+  await client.close();
+});
