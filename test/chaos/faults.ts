@@ -26,8 +26,8 @@ export interface Faults {
 
 /** Chances for one call, all tries of the SDK together. */
 const chances = {
-  killBefore: 0.02,
-  killAfter: 0.02,
+  killBefore: 0.03,
+  killAfter: 0.03,
   refuse: 0.02,
   outage: 0.01,
   loseAnswer: 0.02,

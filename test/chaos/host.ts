@@ -33,6 +33,8 @@ export interface Worker {
   /** What it works on now, or worked on last. */
   task: Task;
   readonly killed: boolean;
+  /** Notes that it has called AWS, and so has started. */
+  heard(): void;
   /** Ends the process with SIGKILL. */
   kill(): void;
 }
@@ -45,6 +47,8 @@ export interface ChaosHost extends FunctionHost {
   working(functionName: string, sessionKey: string): Worker[];
   /** Invocations whose process ended by itself, which none should. */
   crashes(): string[];
+  /** The longest that a process took from its start to its first call, in milliseconds of the run's clock. */
+  slowestStartMs(): number;
 }
 
 interface Pool {
@@ -65,6 +69,7 @@ export function startChaosHost(options: ChaosHostOptions): ChaosHost {
   const pools = new Map<string, Pool>();
   const processes = new Map<string, Process>();
   const crashes: string[] = [];
+  let slowestStartMs = 0;
   let started = 0;
   let closed = false;
 
@@ -78,7 +83,9 @@ export function startChaosHost(options: ChaosHostOptions): ChaosHost {
     const name = task.functionName;
     const number = started++;
     const accessKeyId = accessKeyOf(name, number);
-    const process = startProcess(options, name, number, accessKeyId, task);
+    const process = startProcess(options, name, number, accessKeyId, task, (ms) => {
+      slowestStartMs = Math.max(slowestStartMs, ms);
+    });
     processes.set(accessKeyId, process);
     pool.living.add(process);
     void process.instance.ended.then(() => {
@@ -137,6 +144,7 @@ export function startChaosHost(options: ChaosHostOptions): ChaosHost {
         ({ busy, functionName, task }) => busy && functionName === name && task.sessionKey === sessionKey,
       ),
     crashes: () => crashes,
+    slowestStartMs: () => slowestStartMs,
     async close() {
       closed = true;
       for (const { waiting } of pools.values()) for (const { fail } of waiting.splice(0)) fail(hostClosed());
@@ -155,7 +163,10 @@ function startProcess(
   number: number,
   accessKeyId: string,
   task: Task,
+  onStarted: (ms: number) => void,
 ): Process {
+  const startedAt = Date.now();
+  let isHeard = false;
   const clock = { ...options.clock, skewMs: options.skewMs(number) };
   const env = {
     PATH: String(process.env.PATH),
@@ -179,6 +190,10 @@ function startProcess(
     killed: false,
     busy: true,
     instance,
+    heard() {
+      if (!isHeard) onStarted(Date.now() - startedAt);
+      isHeard = true;
+    },
     kill() {
       made.killed = true;
       instance.kill();

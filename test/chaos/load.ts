@@ -80,7 +80,11 @@ export async function runLoad(setting: Setting, kills: number): Promise<ChaosRes
     return {
       verdict,
       crashes: world.host.crashes(),
-      counts: { ...faults.counts, cuts: cuts() },
+      counts: {
+        ...faults.counts,
+        cuts: cuts(),
+        slowestStartSeconds: Math.round(world.host.slowestStartMs() / 1000),
+      },
       ...(kept ? { logFile: world.logFile } : {}),
     };
   } finally {

@@ -94,6 +94,7 @@ async function relay(to: Relay, message: IncomingMessage, response: ServerRespon
   const request = { ...pick(message), body: await readAll(message) };
   const worker = workerOf(accessKeyIdOf(message.headers) ?? "");
   if (!worker) return void response.destroy();
+  worker.heard();
   const call = readAwsCall(to.service, request);
   const seen: SeenCall = { ...call, worker, sessionKey: call.sessionKey ?? worker.task.sessionKey };
   const decision = await interceptor.before(seen);
