@@ -61,7 +61,9 @@ function findReason(
   { channel }: ChannelAddress,
   message: InboundMessage,
 ): Exclude<Refusal, "full"> | "pairing" | undefined {
-  if (message.peer.kind !== "dm" && !message.wasMentioned) return "not mentioned";
-  const access = checkAccess(ownValue(channels, channel), message);
+  const settings = ownValue(channels, channel);
+  const isMeant = message.peer.kind === "dm" || message.wasMentioned || settings?.requireMention === false;
+  if (!isMeant) return "not mentioned";
+  const access = checkAccess(settings, message);
   return access.allowed ? undefined : access.reason;
 }

@@ -93,9 +93,10 @@ export function readSlackMessage({
   const found = parsed.output;
   const botUser = authorizations.find(({ is_bot }) => is_bot)?.user_id ?? undefined;
   if (found.bot_id || found.user === botUser || found.edited !== undefined) return undefined;
+  const isDirect = found.channel_type === "im";
+  if (!isDirect && comesAsMention(found, botUser)) return undefined;
   const content = contentIn(found, botUser);
   if (!content) return undefined;
-  const isDirect = found.channel_type === "im";
   return {
     eventId: event_id,
     peer: peerOf(found, isDirect),
@@ -115,10 +116,13 @@ function peerOf({ channel, thread_ts }: Message, isDirect: boolean): Peer {
   return { kind: "channel", id: channel };
 }
 
-/** A message that names the bot comes as a mention too, and is taken from there. */
-function isMention({ type, parent_user_id, text = "" }: Message, botUser: string | undefined): boolean {
-  if (type === "app_mention") return true;
-  return botUser !== undefined && parent_user_id === botUser && !text.includes(`<@${botUser}`);
+/** A message in a channel that names the bot comes as a mention too, by an event of its own, and is taken from there. */
+function comesAsMention({ type, text = "" }: Message, botUser: string | undefined): boolean {
+  return type === "message" && botUser !== undefined && text.includes(`<@${botUser}`);
+}
+
+function isMention({ type, parent_user_id }: Message, botUser: string | undefined): boolean {
+  return type === "app_mention" || (botUser !== undefined && parent_user_id === botUser);
 }
 
 function contentIn({ text = "", files = [] }: Message, botUser: string | undefined): Content | undefined {

@@ -32,10 +32,11 @@ export async function callBotApi(
   const answer = parsed.success ? parsed.output : undefined;
   if (status === 200 && answer?.ok) return { ok: true, result: answer.result };
   const seconds = answer?.parameters?.retry_after;
+  const reason = `${status} ${answer?.description ?? "without a description"}`;
   return {
     ok: false,
     retryable: isPassing(status),
-    reason: plainReason(`${status} ${answer?.description ?? "without a description"}`, token),
+    reason: plainReason(status === 401 ? `authentication failed: ${reason}` : reason, token),
     ...(status === 429 && seconds !== undefined ? { retryAfterMs: seconds * 1000 } : {}),
   };
 }

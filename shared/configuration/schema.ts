@@ -68,6 +68,8 @@ const channel = v.strictObject({
   dmPolicy: v.optional(v.picklist(["open", "allowlist", "pairing"])),
   /** Sender ids; `*` lets everybody in. */
   allowFrom: v.optional(names),
+  /** In rooms: false to have everything that is said there answered. Absent: only what is said to the agent. */
+  requireMention: flag,
   accounts: v.optional(v.record(plainName, account)),
 });
 

@@ -69,8 +69,10 @@ describe("a call of the Events API", () => {
       channelMessage(text, { thread_ts: "1780000000.000001", parent_user_id });
     expect(await read(reply("U0LAN0Z89"))).toMatchObject({ wasMentioned: true });
     expect(await read(reply("U061F7AUR"))).toMatchObject({ wasMentioned: false });
-    // This one comes as a mention too, as an event of its own.
-    expect(await read(reply("U0LAN0Z89", "<@U0LAN0Z89> yes"))).toMatchObject({ wasMentioned: false });
+    // These come as mentions too, as events of their own.
+    expect(await read(reply("U0LAN0Z89", "<@U0LAN0Z89> yes"))).toBeUndefined();
+    expect(await read(channelMessage("you, <@U0LAN0Z89|gsv>?"))).toBeUndefined();
+    expect(await read(directMessage("<@U0LAN0Z89> hello"))).toMatchObject({ text: "hello" });
     expect(await read(channelMessage("hello"))).toMatchObject({ wasMentioned: false });
   });
 

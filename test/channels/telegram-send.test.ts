@@ -105,7 +105,7 @@ describe("sending on Telegram", () => {
     const other = accountAt(server.url, "1:of-another-bot");
     expect(await telegram.send(other, { peer: ann, text: "hi" })).toEqual({
       status: "failed",
-      reason: "401 Unauthorized",
+      reason: "authentication failed: 401 Unauthorized",
     });
   });
 

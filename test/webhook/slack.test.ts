@@ -114,6 +114,19 @@ describe("Slack", () => {
     expect(on.woken).toEqual([]);
   });
 
+  it("has everything in a channel answered where that is wanted, once, and by those alone who were let in", async () => {
+    const settings = { dmPolicy: "allowlist", allowFrom: ["U061F7AUR"], requireMention: false };
+    await on.configure("channels.slack", { ...settings, accounts: { default: accountSettings() } });
+    const text = "and <@U0LAN0Z89>?";
+    for (const body of [channelMessage("what a day"), channelMessage(text), appMention(text)])
+      expect(await deliver(body)).toBe(200);
+    await deliver(channelMessage("a stranger's", { user: "U2" }));
+    expect(await on.inbox(room)).toMatchObject([
+      { text: expect.stringMatching(/what a day$/) },
+      { text: expect.stringMatching(/and @U0LAN0Z89\?$/) },
+    ]);
+  });
+
   it("is not read without its secrets", async () => {
     for (const missing of ["botToken", "signingSecret"]) {
       const { [missing]: _left, ...rest } = accountSettings() as Record<string, string>;
