@@ -7,6 +7,7 @@ import { publishValues } from "./constructs/published-values.ts";
 import { Schedules } from "./constructs/schedules.ts";
 import { SocketApi } from "./constructs/socket-api.ts";
 import { Storage } from "./constructs/storage.ts";
+import { memoryMegabytes } from "./memory.ts";
 import { type Arns, type FunctionName, functionNames } from "./permissions.ts";
 import type { Settings } from "./settings.ts";
 
@@ -18,7 +19,6 @@ export interface GsvStackProps extends StackProps {
 
 interface Shape {
   description: string;
-  memoryMegabytes: number;
   timeout: Duration;
   /** Invoked asynchronously: Lambda retries, then hands the event to the dead-letter queue. */
   asynchronous: boolean;
@@ -27,27 +27,22 @@ interface Shape {
 const shapes: Record<FunctionName, Shape> = {
   socket: {
     description: "Frames and connects of clients and nodes",
-    memoryMegabytes: 256,
     // API Gateway waits 29 s for an integration.
     timeout: Duration.seconds(29),
     asynchronous: false,
   },
   webhook: {
     description: "Messages from channels",
-    // CPU comes with memory: a cold start takes some 150 ms of it, and Slack and Discord wait for 3 s in all.
-    memoryMegabytes: 512,
     timeout: Duration.seconds(29),
     asynchronous: false,
   },
   timer: {
     description: "Timeouts and the sweep",
-    memoryMegabytes: 256,
     timeout: Duration.seconds(60),
     asynchronous: true,
   },
   agent: {
     description: "Turns of sessions",
-    memoryMegabytes: 512,
     timeout: Duration.minutes(15),
     asynchronous: true,
   },
@@ -128,6 +123,7 @@ export class GsvStack extends Stack {
       const functionName = `${shared.name}-${name}`;
       const created = new GatewayFunction(this, `${name[0]?.toUpperCase()}${name.slice(1)}`, {
         ...shape,
+        memoryMegabytes: memoryMegabytes[name],
         name,
         functionName,
         bundles,

@@ -1,11 +1,19 @@
+import { memoryMegabytes } from "../../infra/memory.ts";
 import { round } from "./figures.ts";
 import type { SeenCall } from "./latency.ts";
-import { memoryGb, prices } from "./prices.ts";
+import { prices } from "./prices.ts";
 
 /** A plain turn as it is billed: model time, and streamed text for as long. Seconds. */
 const modelSeconds = 3;
 /** Delta events in that time: functions/agent/deltas.ts sends four a second. */
 const deltaEvents = modelSeconds * 4;
+
+const gb = (megabytes: number) => megabytes / 1024;
+const memoryGb = {
+  socket: gb(memoryMegabytes.socket),
+  agent: gb(memoryMegabytes.agent),
+  timer: gb(memoryMegabytes.timer),
+};
 
 const writes = new Set(["PutItem", "UpdateItem", "DeleteItem"]);
 
@@ -19,8 +27,7 @@ export function costOf1000Turns(calls: readonly SeenCall[], ms: Record<string, n
   const count = (operation: string) => calls.filter((call) => call.operation === operation).length;
   const isTable = (call: SeenCall) => call.service === "dynamodb";
   const gbSeconds =
-    (memoryGb.socket ?? 0) * ((ms.socket ?? 0) / 1000) +
-    (memoryGb.agent ?? 0) * (modelSeconds + (ms.agent ?? 0) / 1000);
+    memoryGb.socket * ((ms.socket ?? 0) / 1000) + memoryGb.agent * (modelSeconds + (ms.agent ?? 0) / 1000);
   // The message in, the posts of one turn (one of them a delta), and the other deltas.
   const messages = 1 + count("PostToConnection") + deltaEvents - 1;
   const turn = {
@@ -46,8 +53,6 @@ export function idleCostPerMonth(): number {
   const sweeps = 60 * 24 * 30;
   const seconds = 0.02;
   const each =
-    prices.lambdaInvocation +
-    seconds * (memoryGb.timer ?? 0) * prices.lambdaGbSecond +
-    0.5 * prices.dynamodbRead;
+    prices.lambdaInvocation + seconds * memoryGb.timer * prices.lambdaGbSecond + 0.5 * prices.dynamodbRead;
   return round(sweeps * each, 4);
 }

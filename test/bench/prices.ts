@@ -15,6 +15,3 @@ export const prices = {
   /** EventBridge Scheduler, without its 14 million free invocations a month. */
   schedulerInvocation: 1.0 / 1e6,
 } as const;
-
-/** Memory of the functions, in GB: as the stack sets it. */
-export const memoryGb: Record<string, number> = { socket: 0.25, webhook: 0.25, timer: 0.25, agent: 0.5 };
