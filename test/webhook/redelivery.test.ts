@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Webhook } from "../../functions/webhook/webhook.ts";
+import { set } from "../../shared/aws/expression.ts";
 import type { Table } from "../../shared/aws/table.ts";
 import { channels } from "../../shared/channels/channels.ts";
+import { metaKey } from "../../shared/session/state.ts";
 import { type Around, deathAt } from "../channels/fixture.ts";
 import { type TelegramUpdate, textUpdate } from "../support/telegram-updates.ts";
 import { startWebhook, type WebhookState } from "./fixture.ts";
@@ -32,6 +34,14 @@ describe("the same update, delivered again and again", () => {
     expect(await on.inbox(main)).toHaveLength(1);
     expect(on.woken).toHaveLength(woken);
     expect(on.telegram.calls).toEqual([]);
+  });
+
+  it("is known although its session remembers only the newest", async () => {
+    const update = textUpdate("hello");
+    await on.deliver(update);
+    await on.table.update(metaKey(main), [set("recent", {}), set("inbox", [])]);
+    expect(await on.deliver(update)).toBe(200);
+    expect(await on.inbox(main)).toEqual([]);
   });
 
   it("is one reply, where it is a command", async () => {
