@@ -1,4 +1,4 @@
-import { pairCommands } from "./channel-commands.ts";
+import { channelCommands, pairCommands } from "./channel-commands.ts";
 import type { CommandEntry } from "./program.ts";
 
 const agentOption = ["--agent <id>", "agent whose workspace it is (default: the default agent)"] as const;
@@ -256,6 +256,12 @@ export const commands: readonly CommandEntry[] = [
     summary: "access tokens, one a device",
     examples: ["token list"],
     commands: tokenCommands,
+  },
+  {
+    name: "channel",
+    summary: "messaging platforms that the agent is reached on: Telegram, WhatsApp, Slack, Discord",
+    examples: ["channel add telegram", "channel status"],
+    commands: channelCommands,
   },
   {
     name: "pair",

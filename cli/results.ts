@@ -1,3 +1,5 @@
+import type { AccountStatus } from "../shared/channels/account-status.ts";
+import type { Started } from "../shared/channels/accounts.ts";
 import type { AssistantMessage, Message, ToolDefinition } from "../shared/protocol/messages.ts";
 import type { Scope } from "../shared/protocol/methods.ts";
 import type { ResetPolicy, SessionSettingsPatch } from "../shared/protocol/schemas.ts";
@@ -28,6 +30,21 @@ export interface PairEntry {
   expiresAt: number;
   /** The beginning of what they wrote; absent when it was too long to be kept. */
   message?: string;
+}
+
+/** An account on a messaging platform. Times are epoch ms; `connectedAt` is 0 where it is not known. */
+export interface ChannelEntry {
+  channel: string;
+  accountId: string;
+  connectedAt: number;
+  lastMessageAt?: number;
+  stopped?: boolean;
+}
+
+interface AccountResult {
+  ok: boolean;
+  channel: string;
+  accountId: string;
 }
 
 /** Answer of `chat.send`: a run was started or queued, or the message was handled without the model. */
@@ -106,6 +123,12 @@ export interface Results {
   "workspace.write": { path: string; size: number; written: boolean };
   "workspace.delete": { path: string; deleted: boolean };
   "agent.init": { agentId: string; written: string[] };
+  "channels.list": { channels: ChannelEntry[]; count: number };
+  "channel.start": AccountResult & Started;
+  "channel.stop": AccountResult;
+  "channel.status": { channel: string; accounts: AccountStatus[] };
+  "channel.remove": { removed: boolean; channel: string; accountId: string };
+  "channel.test": AccountResult & { error?: string };
   "pair.list": { pairs: Record<string, PairEntry> };
   "pair.approve": { approved: true; senderId: string; senderName?: string };
   "pair.reject": { rejected: true; senderId: string };

@@ -106,6 +106,7 @@ export class GsvStack extends Stack {
     schedules.sweepWith(functions.timer.lambda);
     failures.watch(functions);
     const webhookUrl = functions.webhook.lambda.addFunctionUrl({ authType: FunctionUrlAuthType.NONE });
+    functions.socket.lambda.addEnvironment("WEBHOOK_URL", webhookUrl.url);
     publishValues(this, parameterPrefix, {
       WebSocketUrl: socketApi.url,
       WebhookUrl: webhookUrl.url,

@@ -134,7 +134,10 @@ async function start(options: CloudOptions, file: JsonFile<CloudFile>, closers: 
     ssm: ssm.url,
   };
   const connections = `http://127.0.0.1:${ws.port}`;
-  const env = { ...names.functionEnvironment({ ...urls, connections }), ...options.env };
+  const env = {
+    ...names.functionEnvironment({ ...urls, connections, webhook: webhook.url }),
+    ...options.env,
+  };
   const host = startHost(options.host, env, log);
   late.set(host);
   await createSweep(scheduler.schedules);

@@ -23,6 +23,8 @@ export interface EndpointUrls {
   ssm: string;
   /** Of the WebSocket API's host, `http:`, without the stage. */
   connections: string;
+  /** Of the webhook function, without a trailing slash. */
+  webhook: string;
 }
 
 /** The environment of the functions: what the stack sets, and the SDK pointed at the local endpoints. */
@@ -38,6 +40,7 @@ export function functionEnvironment(urls: EndpointUrls): Record<string, string> 
     DEAD_LETTER_ARN: deadLetterArn,
     SSM_PREFIX: ssmPrefix,
     WEBSOCKET_API_ENDPOINT: `${urls.connections}/${webSocketStage}`,
+    WEBHOOK_URL: `${urls.webhook}/`,
     AWS_ENDPOINT_URL_DYNAMODB: urls.dynamodb,
     AWS_ENDPOINT_URL_S3: urls.s3,
     AWS_ENDPOINT_URL_SCHEDULER: urls.scheduler,

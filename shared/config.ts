@@ -16,9 +16,11 @@ export interface Environment {
   ssmPrefix: string;
   /** The WebSocket API's callback URL, `https://{api}.execute-api.{region}.amazonaws.com/{stage}`. */
   webSocketApiEndpoint: string;
+  /** The webhook function's URL, which ends in a slash. Of the socket function alone, as that URL has to exist first. */
+  webhookUrl?: string;
 }
 
-const variables: Record<keyof Environment, string> = {
+const variables: Record<keyof Required<Environment>, string> = {
   tableName: "TABLE_NAME",
   bucketName: "BUCKET_NAME",
   agentFunction: "AGENT_FUNCTION",
@@ -28,15 +30,19 @@ const variables: Record<keyof Environment, string> = {
   deadLetterArn: "DEAD_LETTER_ARN",
   ssmPrefix: "SSM_PREFIX",
   webSocketApiEndpoint: "WEBSOCKET_API_ENDPOINT",
+  webhookUrl: "WEBHOOK_URL",
 };
+
+const optional = new Set([variables.webhookUrl]);
 
 /**
  * Reads and checks the environment.
  * @throws Error that names every missing variable at once.
  */
 export function readEnvironment(source: Record<string, string | undefined> = process.env): Environment {
-  const missing = Object.values(variables).filter((variable) => !source[variable]);
+  const missing = Object.values(variables).filter((name) => !source[name] && !optional.has(name));
   if (missing.length > 0) throw new Error(`missing environment variables: ${missing.join(", ")}`);
-  const entries = Object.entries(variables).map(([field, variable]) => [field, source[variable]]);
+  const set = Object.entries(variables).filter(([, variable]) => source[variable]);
+  const entries = set.map(([field, variable]) => [field, source[variable]]);
   return Object.fromEntries(entries) as Environment;
 }

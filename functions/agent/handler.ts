@@ -7,6 +7,7 @@ import { openSecrets } from "../../shared/aws/secrets.ts";
 import { openSockets } from "../../shared/aws/sockets.ts";
 import { openTable } from "../../shared/aws/table.ts";
 import { createBroadcast } from "../../shared/broadcast.ts";
+import { createActivity, noteFailures } from "../../shared/channels/activity.ts";
 import { createFetchAttachment } from "../../shared/channels/attachment.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/sender.ts";
@@ -55,7 +56,10 @@ const agent = once((): Agent => {
     prompts,
     history: createHistory({ table, bucket }),
     callModel: createCallModel(secrets, createMediaCache(bucket)),
-    channels: createChannelSender({ table, secrets, configuration, now, maxWaitMs }),
+    channels: noteFailures(
+      createChannelSender({ table, secrets, configuration, now, maxWaitMs }),
+      createActivity(table, now),
+    ),
     fetchAttachment: createFetchAttachment({ channels, configuration, secrets, guardedFetch }),
     transcribe: createTranscribe({ configuration, secrets }),
     now,

@@ -2,10 +2,9 @@ import type { Bucket } from "../../shared/aws/bucket.ts";
 import type { WakeAgent } from "../../shared/aws/invoke.ts";
 import type { Schedules } from "../../shared/aws/schedules.ts";
 import type { Sockets } from "../../shared/aws/sockets.ts";
-import type { Table } from "../../shared/aws/table.ts";
 import type { Broadcast } from "../../shared/broadcast.ts";
+import type { Accounts } from "../../shared/channels/accounts.ts";
 import type { ChannelSender } from "../../shared/channels/channel.ts";
-import type { ConfigurationStore } from "../../shared/configuration/store.ts";
 import type { Payloads } from "../../shared/payloads.ts";
 import type { Method, Params, Scope } from "../../shared/protocol/methods.ts";
 import type { ConnectionRecord, Mode } from "../../shared/registry.ts";
@@ -13,21 +12,18 @@ import type { TokenVerifier } from "../../shared/tokens.ts";
 import type { Workspace } from "../../shared/workspace/files.ts";
 
 /** What the socket function works with, built once at cold start. */
-export interface Gateway {
-  table: Table;
+export interface Gateway extends Accounts {
   bucket: Bucket;
   sockets: Sockets;
   payloads: Payloads;
   schedules: Schedules;
   wake: WakeAgent;
-  configuration: ConfigurationStore;
   broadcast: Broadcast;
   sender: ChannelSender;
   workspace: Workspace;
   tokens: TokenVerifier;
   /** Sockets that have connected, kept while the function is warm: their records do not change any more. */
   connected: Map<string, Caller>;
-  now: () => number;
 }
 
 /** A peer that has connected. */

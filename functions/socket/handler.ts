@@ -7,6 +7,8 @@ import { openSecrets } from "../../shared/aws/secrets.ts";
 import { openSockets } from "../../shared/aws/sockets.ts";
 import { openTable } from "../../shared/aws/table.ts";
 import { createBroadcast } from "../../shared/broadcast.ts";
+import { createActivity, noteFailures } from "../../shared/channels/activity.ts";
+import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/sender.ts";
 import { readEnvironment } from "../../shared/config.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
@@ -27,6 +29,7 @@ const gateway = once((): Gateway => {
   const sockets = sendByReference(openSockets(environment.webSocketApiEndpoint), { table, payloads, now });
   const secrets = openSecrets(environment.ssmPrefix);
   const configuration = openConfiguration(table, secrets);
+  const activity = createActivity(table, now);
   return {
     table,
     bucket,
@@ -36,7 +39,11 @@ const gateway = once((): Gateway => {
     wake: openAgent(environment.agentFunction),
     configuration,
     broadcast: createBroadcast(table, sockets, now),
-    sender: createChannelSender({ table, secrets, configuration, now }),
+    secrets,
+    channels,
+    activity,
+    webhookUrl: environment.webhookUrl,
+    sender: noteFailures(createChannelSender({ table, secrets, configuration, now }), activity),
     workspace: openWorkspace(bucket),
     tokens: createTokenVerifier(table),
     connected: new Map(),

@@ -1,4 +1,5 @@
 import type { MethodTable } from "./gateway.ts";
+import { channelMethods } from "./methods/channels.ts";
 import { chatMethods } from "./methods/chat.ts";
 import { configMethods } from "./methods/config.ts";
 import { historyMethods } from "./methods/history.ts";
@@ -19,6 +20,7 @@ export const methodTable: MethodTable = {
   ...sessionMethods,
   ...historyMethods,
   ...workspaceMethods,
+  ...channelMethods,
   ...pairingMethods,
   ...payloadMethods,
   ...tokenMethods,

@@ -2,6 +2,7 @@ import type { LambdaFunctionURLEvent } from "aws-lambda";
 import { openAgent } from "../../shared/aws/invoke.ts";
 import { openSecrets } from "../../shared/aws/secrets.ts";
 import { openTable } from "../../shared/aws/table.ts";
+import { createActivity, noteFailures } from "../../shared/channels/activity.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/sender.ts";
 import { readEnvironment } from "../../shared/config.ts";
@@ -16,12 +17,14 @@ const webhook = once((): Webhook => {
   const table = openTable(environment.tableName);
   const secrets = openSecrets(environment.ssmPrefix);
   const configuration = openConfiguration(table, secrets);
+  const activity = createActivity(table, now);
   return {
     table,
     secrets,
     configuration,
     channels,
-    sender: createChannelSender({ table, secrets, configuration, now }),
+    activity,
+    sender: noteFailures(createChannelSender({ table, secrets, configuration, now }), activity),
     wake: openAgent(environment.agentFunction),
     now,
   };

@@ -1,6 +1,7 @@
 import type { LambdaFunctionURLEvent } from "aws-lambda";
 import type { Secrets } from "../../shared/aws/secrets.ts";
 import { findAccount, ownValue } from "../../shared/channels/account.ts";
+import type { Activity } from "../../shared/channels/activity.ts";
 import type { ChannelAddress, Channels, InboundMessage, ShownAnswer } from "../../shared/channels/channel.ts";
 import { type Inbound, type InboundOutcome, takeInbound } from "../../shared/channels/inbound.ts";
 import { log } from "../../shared/log.ts";
@@ -10,6 +11,7 @@ import { readAddress, readBody } from "./request.ts";
 export interface Webhook extends Inbound {
   secrets: Pick<Secrets, "get">;
   channels: Channels;
+  activity: Activity;
 }
 
 /** The answer to a platform (Lambda function URL, payload format 2.0). */
@@ -31,8 +33,7 @@ export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEv
   const address = readAddress(event);
   const channel = address && ownValue(webhook.channels, address.channel);
   if (!address || !channel) return refuse(404, "there is no such channel");
-  const configuration = await webhook.configuration.load();
-  const found = await findAccount(channel, address.accountId, configuration, webhook.secrets);
+  const found = await findAccount(channel, address.accountId, webhook, { stopped: true });
   if (!found.ok) return refuse(503, "not configured", address, found.reason);
   const received = await channel.receive(
     {
@@ -45,13 +46,28 @@ export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEv
   );
   if (received.status === "refused") return refuse(received.httpStatus, received.reason, address);
   if (received.status === "answered") return answer(received.httpStatus, received.body, received.contentType);
-  const { messages, shown } = received;
+  const { messages, shown, failures = [] } = received;
+  for (const failure of failures) await webhook.activity.failure(address, failure);
+  if (found.account.settings.enabled === false) return dropMessages(address, messages, shown);
   let text = "{}";
   for (const message of messages) {
     const outcome = await takeMessage(webhook, address, message, shown !== undefined);
     if (shown) text = bodyFor(outcome, shown);
   }
   return answer(200, text);
+}
+
+/**
+ * A stopped account is answered as ever: a platform that is refused says it again for hours, or gives up the webhook.
+ * What was said meanwhile is gone.
+ */
+function dropMessages(
+  address: ChannelAddress,
+  messages: readonly InboundMessage[],
+  shown: ShownAnswer | undefined,
+): WebhookAnswer {
+  log("webhook.stopped", { ...address, messages: messages.length });
+  return answer(200, shown ? shown.refused : "{}");
 }
 
 async function takeMessage(

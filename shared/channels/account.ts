@@ -1,31 +1,74 @@
 import type { Secrets } from "../aws/secrets.ts";
-import type { Configuration } from "../configuration/schema.ts";
-import type { Channel, ChannelAccount } from "./channel.ts";
+import type { ChannelConfiguration, Configuration } from "../configuration/schema.ts";
+import type { ConfigurationStore } from "../configuration/store.ts";
+import type { Channel, ChannelAccount, ChannelAddress } from "./channel.ts";
+
+type Settings = NonNullable<ChannelConfiguration["accounts"]>[string];
+
+/** Where accounts are found. */
+export interface AccountSource {
+  configuration: Pick<ConfigurationStore, "load">;
+  secrets: Pick<Secrets, "get">;
+}
 
 export type AccountLookup = { ok: true; account: ChannelAccount } | { ok: false; reason: string };
 
 /**
  * The account of a channel with its settings and secrets. Not ok, with the reason, when it is not configured, is
- * disabled, or lacks a secret or a setting that the channel requires: then nothing is to be read or sent.
+ * stopped, or lacks a secret or a setting that the channel requires: then nothing is to be read or sent. What is not
+ * there, or stopped, is looked at once more in the newest configuration: it may have been added or started just now.
+ * @param how `stopped`: also an account that is stopped, which shows by its setting `enabled`
  */
 export async function findAccount(
   channel: Channel,
   accountId: string,
-  configuration: Pick<Configuration, "channels">,
-  secrets: Pick<Secrets, "get">,
+  { configuration, secrets }: AccountSource,
+  how: { stopped: boolean } = { stopped: false },
 ): Promise<AccountLookup> {
-  const accounts = ownValue(configuration.channels, channel.name)?.accounts ?? {};
-  const settings = ownValue(accounts, accountId);
-  if (!settings) return { ok: false, reason: "not configured" };
-  if (settings.enabled === false) return { ok: false, reason: "disabled" };
-  const unset = channel.requiredSettings.filter((name) => !settings[name as keyof typeof settings]);
-  if (unset.length > 0) return { ok: false, reason: `no ${unset.join(", ")} configured` };
+  const look = async (fresh: boolean): Promise<AccountLookup> => {
+    const loaded = await configuration.load({ fresh });
+    const settings = accountSettings(loaded, { channel: channel.name, accountId });
+    if (!settings) return { ok: false, reason: "not configured" };
+    if (settings.enabled === false && !how.stopped) return { ok: false, reason: "stopped" };
+    const account = await readAccount(channel, accountId, settings, secrets);
+    const missing = missingFields(channel, account);
+    if (missing.length > 0) return { ok: false, reason: `no ${missing.join(", ")} configured` };
+    return { ok: true, account };
+  };
+  const found = await look(false);
+  const isRunning = found.ok && found.account.settings.enabled !== false;
+  return isRunning ? found : look(true);
+}
+
+/** What is configured of an account, secrets as markers; undefined where nothing is. */
+export function accountSettings(
+  { channels }: Pick<Configuration, "channels">,
+  { channel, accountId }: ChannelAddress,
+): Settings | undefined {
+  return ownValue(ownValue(channels, channel)?.accounts ?? {}, accountId);
+}
+
+/** The account that settings make with the secrets that the parameter store has for it, complete or not. */
+export async function readAccount(
+  channel: Channel,
+  accountId: string,
+  settings: Settings,
+  secrets: Pick<Secrets, "get">,
+): Promise<ChannelAccount> {
+  const names = channel.fields.filter(({ secret }) => secret).map(({ name }) => name);
   const path = `channels.${channel.name}.accounts.${accountId}`;
-  const values = await Promise.all(channel.requiredSecrets.map((name) => secrets.get(`${path}.${name}`)));
-  const missing = channel.requiredSecrets.filter((_, index) => !values[index]);
-  if (missing.length > 0) return { ok: false, reason: `no ${missing.join(", ")} configured` };
-  const found = channel.requiredSecrets.map((name, index) => [name, values[index]]);
-  return { ok: true, account: { accountId, settings, secrets: Object.fromEntries(found) } };
+  const values = await Promise.all(names.map((name) => secrets.get(`${path}.${name}`)));
+  return {
+    accountId,
+    settings,
+    secrets: Object.fromEntries(names.map((name, index) => [name, values[index]])),
+  };
+}
+
+/** The names of the fields that an account lacks. */
+export function missingFields(channel: Channel, { settings, secrets }: ChannelAccount): string[] {
+  const names = channel.fields.filter(({ name, secret }) => !(secret ? secrets : settings)[name]);
+  return names.map(({ name }) => name);
 }
 
 /** Names may come from a URL: what an object inherits is not found. */

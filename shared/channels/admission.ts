@@ -42,8 +42,8 @@ export async function admit(
     return { loaded, reason: findReason(loaded, address, message) };
   };
   let { loaded, reason } = await decide(false);
-  // Somebody may have been let in a moment ago.
-  if (reason === "pairing") ({ loaded, reason } = await decide(true));
+  // They may have been let in a moment ago.
+  if (reason !== undefined && reason !== "not mentioned") ({ loaded, reason } = await decide(true));
   if (reason === "pairing") {
     const asked = await openRequest(table, address, message, now());
     if (asked.state === "waiting") return { status: "waiting" };

@@ -58,7 +58,13 @@ export type Received =
   /** To be answered at once with this body; nothing for the agent. `contentType` is JSON unless given. */
   | { status: "answered"; httpStatus: number; body: string; contentType?: string }
   /** `shown`: the platform shows the sender what the call is answered, so there is one message at most. */
-  | { status: "messages"; messages: InboundMessage[]; shown?: ShownAnswer };
+  | {
+      status: "messages";
+      messages: InboundMessage[];
+      shown?: ShownAnswer;
+      /** Why messages that the platform had taken before were not delivered after all. */
+      failures?: string[];
+    };
 
 /** `reason` is for the log alone: the caller may be anybody. */
 export function refused(httpStatus: number, reason: string): Received {
@@ -107,15 +113,51 @@ export interface OutboundMessage extends Destination {
 /** The longest that one call to a platform takes, in milliseconds. */
 export const sendTimeoutMs = 10_000;
 
+/** A setting or secret of an account without which nothing is read or sent. */
+export interface AccountField {
+  /** Its name in the configuration. */
+  name: string;
+  /** Kept in the parameter store, and never shown. */
+  secret: boolean;
+  /** What it is, and where it is found: what whoever sets the account up is asked. */
+  about: string;
+  /** Any text will do, so it may be made up. */
+  free?: true;
+}
+
+/** What a platform says of an account. No reason ever holds a secret. */
+export type AccountCheck =
+  | {
+      ok: true;
+      /** Who the agent is there, for people to read. */
+      identity: string;
+      /** What the platform knows of the webhook, where it tells: its address, empty for none, and its last fault. */
+      webhook?: { url: string; lastError?: string; lastErrorAt?: number };
+    }
+  | { ok: false; reason: string };
+
+/** Whether a platform knows the webhook now. `todo`: what is to be done by hand, as it has no API for that. */
+export type Registration =
+  | { status: "registered" }
+  | { status: "manual"; todo: string }
+  | { status: "failed"; reason: string };
+
+/** How an account of a platform is set up. Nothing here throws for what the platform does. */
+export interface AccountSetup {
+  fields: readonly AccountField[];
+  /** Asks the platform whether it takes the credentials. */
+  check(account: ChannelAccount): Promise<AccountCheck>;
+  /** Tells the platform the webhook's address, and what else it has to know. May be repeated. */
+  register(account: ChannelAccount, webhookUrl: string): Promise<Registration>;
+  /** Takes that back, where the platform has an API for it. Best effort. */
+  unregister?(account: ChannelAccount): Promise<void>;
+}
+
 /** A messaging platform: one file each behind this interface, one line in the table of channels. */
-export interface Channel {
+export interface Channel extends AccountSetup {
   name: string;
   /** Longest text of one message, in UTF-16 units; longer replies are split. */
   maxText: number;
-  /** Secrets of the account without which nothing is read or sent. */
-  requiredSecrets: readonly string[];
-  /** The same for settings. */
-  requiredSettings: readonly string[];
   /** A text as the platform takes it, which is what `maxText` counts; as it is unless given. */
   encode?(text: string): string;
   /**

@@ -24,7 +24,7 @@ const errorSchema = v.object({
 
 /** What Discord answered. `gone`: there is no such channel, message or interaction, or no more. */
 export type DiscordAnswer =
-  | { ok: true; message?: v.InferOutput<typeof messageSchema> }
+  | { ok: true; message?: v.InferOutput<typeof messageSchema>; body: unknown }
   | { ok: false; gone: boolean; outcome: SendOutcome };
 
 export interface DiscordRequest extends Pick<PlatformRequest, "method" | "body" | "signal"> {
@@ -47,7 +47,7 @@ export async function callDiscord(account: ChannelAccount, request: DiscordReque
   const { status, body } = called;
   if (status >= 200 && status < 300) {
     const parsed = v.safeParse(messageSchema, body);
-    return { ok: true, ...(parsed.success ? { message: parsed.output } : {}) };
+    return { ok: true, ...(parsed.success ? { message: parsed.output } : {}), body };
   }
   const parsed = v.safeParse(errorSchema, body);
   const error = parsed.success ? parsed.output : {};

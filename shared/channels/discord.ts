@@ -10,6 +10,7 @@ import {
   sendTimeoutMs,
   type WebhookRequest,
 } from "./channel.ts";
+import { discordAccount } from "./discord-account.ts";
 import { callDiscord, type DiscordAnswer } from "./discord-api.ts";
 import { type Interaction, parseInteraction, readInteraction } from "./discord-interaction.ts";
 import { failedSend } from "./platform-call.ts";
@@ -59,8 +60,7 @@ export function createDiscord({ now = Date.now }: { now?: () => number } = {}): 
   return {
     name: "discord",
     maxText,
-    requiredSecrets: ["botToken"],
-    requiredSettings: ["applicationId", "publicKey"],
+    ...discordAccount,
     async receive(request, account) {
       if (request.method !== "POST") return refused(405, "only POST");
       if (!isDiscordSigned(request, account.settings.publicKey)) return refused(401, "wrong signature");

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { log } from "../log.ts";
 import { type Intake, type IntakeReply, takeMessage } from "../session/intake.ts";
 import { routeInbound } from "../session/routing.ts";
+import type { Activity } from "./activity.ts";
 import { type Admission, admit, type Refusal } from "./admission.ts";
 import type { ChannelAddress, ChannelOrigin, ChannelSender, InboundMessage } from "./channel.ts";
 import { envelope } from "./envelope.ts";
@@ -14,6 +15,7 @@ const typingMs = 300;
 /** What taking in messages of channels needs. */
 export interface Inbound extends Intake {
   sender: ChannelSender;
+  activity: Pick<Activity, "message">;
 }
 
 /** What became of a message. */
@@ -63,6 +65,7 @@ export async function takeInbound(
   const answer = answerOf(reply);
   if (answer !== undefined && !isShown) await send(inbound.sender, origin, `${id}:reply`, answer);
   await closeReceipt(inbound.table, event);
+  await inbound.activity.message(address);
   if (reply.status === "started") await Promise.race([inbound.sender.typing(origin), sleep(typingMs)]);
   return { status: reply.status, sessionKey, ...(answer !== undefined && isShown ? { answer } : {}) };
 }

@@ -4,7 +4,7 @@ import { type ChannelAccount, type PlatformFailure, sendTimeoutMs } from "./chan
 const maxReason = 200;
 
 export interface PlatformRequest {
-  method?: "GET" | "POST" | "PATCH";
+  method?: "GET" | "POST" | "PATCH" | "PUT";
   headers?: Record<string, string>;
   /** Sent as JSON. */
   body?: object;

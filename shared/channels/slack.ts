@@ -12,6 +12,7 @@ import {
 } from "./channel.ts";
 import { failedSend } from "./platform-call.ts";
 import { hmacSha256, isSameSecret } from "./signature.ts";
+import { slackAccount } from "./slack-account.ts";
 import { callSlack, slackHeaders, slackOrigin } from "./slack-api.ts";
 import { parseSlackCall, readSlackMessage } from "./slack-event.ts";
 import { encodeSlackText } from "./slack-text.ts";
@@ -24,8 +25,7 @@ export function createSlack({ now = Date.now }: { now?: () => number } = {}): Ch
   return {
     name: "slack",
     maxText: 40_000,
-    requiredSecrets: ["botToken", "signingSecret"],
-    requiredSettings: [],
+    ...slackAccount,
     encode: encodeSlackText,
     async receive(request, account) {
       if (request.method !== "POST") return refused(405, "only POST");

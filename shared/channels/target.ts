@@ -23,7 +23,7 @@ export async function findTarget(
 ): Promise<({ ok: true } & Target) | { ok: false; reason: string }> {
   const channel = ownValue(channels, name);
   if (!channel) return { ok: false, reason: `there is no channel ${name}` };
-  const found = await findAccount(channel, accountId, await configuration.load(), secrets);
+  const found = await findAccount(channel, accountId, { configuration, secrets });
   if (!found.ok) return { ok: false, reason: `${name}/${accountId}: ${found.reason}` };
   return { ok: true, channel, account: found.account };
 }

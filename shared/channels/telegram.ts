@@ -11,6 +11,7 @@ import {
 } from "./channel.ts";
 import { failedSend } from "./platform-call.ts";
 import { isSameSecret } from "./signature.ts";
+import { telegramAccount } from "./telegram-account.ts";
 import { botApiUrl, callBotApi } from "./telegram-api.ts";
 import { parseUpdate, readMessage } from "./telegram-update.ts";
 
@@ -24,8 +25,7 @@ export function createTelegram(): Channel {
   return {
     name: "telegram",
     maxText: 4096,
-    requiredSecrets: ["botToken", "webhookSecret"],
-    requiredSettings: [],
+    ...telegramAccount,
     async receive({ method, headers, body }, account) {
       if (method !== "POST") return refused(405, "only POST");
       if (!isSameSecret(headers[secretHeader], account.secrets.webhookSecret))

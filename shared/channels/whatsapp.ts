@@ -13,6 +13,7 @@ import {
 } from "./channel.ts";
 import { failedSend, plainReason } from "./platform-call.ts";
 import { hmacSha256, isSameSecret } from "./signature.ts";
+import { whatsappAccount } from "./whatsapp-account.ts";
 import { callGraph, callMessages, describeFailure, graphHeaders, phoneNumberOf } from "./whatsapp-api.ts";
 import { type MessageStatus, readNotification } from "./whatsapp-notification.ts";
 
@@ -21,8 +22,7 @@ export function createWhatsapp(): Channel {
   return {
     name: "whatsapp",
     maxText: 4096,
-    requiredSecrets: ["accessToken", "appSecret", "verifyToken"],
-    requiredSettings: ["phoneNumberId"],
+    ...whatsappAccount,
     async receive(request, account) {
       if (request.method === "GET") return answerChallenge(request, account);
       if (request.method !== "POST") return refused(405, "only GET and POST");
@@ -30,9 +30,9 @@ export function createWhatsapp(): Channel {
       const notification = readNotification(request.body, account.settings.phoneNumberId);
       if (!notification) return refused(400, "not a notification of WhatsApp");
       const { messages, statuses, skipped } = notification;
-      for (const status of statuses) logStatus(account, status);
+      const failures = statuses.flatMap((status) => takeStatus(account, status) ?? []);
       if (skipped > 0) log("whatsapp.skipped", { accountId: account.accountId, messages: skipped });
-      return { status: "messages", messages };
+      return { status: "messages", messages, failures };
     },
     send,
     async typing(account, { replyToId }) {
@@ -62,10 +62,14 @@ export function isMetaSigned(
   return isSameSecret(headers["x-hub-signature-256"], `sha256=${hmacSha256(appSecret, body)}`);
 }
 
-/** A message that was taken may still fail: WhatsApp tells so here, and nowhere else. */
-function logStatus({ accountId }: ChannelAccount, { messageId, status, error }: MessageStatus): void {
+/** A message that was taken may still fail: WhatsApp tells so here, and nowhere else. @returns why it failed */
+function takeStatus(
+  { accountId }: ChannelAccount,
+  { messageId, status, error }: MessageStatus,
+): string | undefined {
   const reason = error && plainReason(describeFailure(error.code, error.title ?? "without a reason"));
   log("whatsapp.status", { accountId, messageId, status, reason });
+  return reason;
 }
 
 async function send(

@@ -40,6 +40,7 @@ const channelName = v.pipe(
   v.toLowerCase(),
   v.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "expected a name of a-z, 0-9, _ and -, at most 64"),
 );
+const account = v.object({ channel: channelName, accountId: v.optional(channelName, "default") });
 const applicant = v.object({ channel: channelName, senderId: v.pipe(idField, v.trim(), v.minLength(1)) });
 
 /** Scopes a token can carry. `admin` includes the others. */
@@ -113,6 +114,22 @@ export const methodParams = {
   "workspace.write": v.object({ path: pathField, content: v.string(), agentId }),
   "workspace.delete": v.object({ path: pathField, agentId }),
   "agent.init": v.optional(v.object({ agentId }), {}),
+  "channels.list": nothing,
+  "channel.start": v.object({ ...account.entries, config: v.optional(jsonObject) }),
+  "channel.stop": account,
+  "channel.status": v.object({ channel: channelName, accountId: v.optional(channelName) }),
+  "channel.login": v.object({ ...account.entries, force: v.optional(v.boolean()) }),
+  "channel.logout": account,
+  "channel.remove": account,
+  "channel.test": v.object({
+    ...account.entries,
+    to: idField,
+    peerKind: v.optional(v.picklist(["dm", "group", "channel", "thread"]), "dm"),
+    text: v.optional(
+      v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(4000)),
+      "A test message of gsv.",
+    ),
+  }),
   "pair.list": nothing,
   "pair.approve": applicant,
   "pair.reject": applicant,

@@ -256,7 +256,7 @@ describe("a channel that cannot be delivered to", () => {
       });
     }
     await on.configuration.set("channels.telegram.accounts.off", { enabled: false, botToken: "1:x" });
-    expect(await to("telegram", "off")).toEqual({ ok: false, reason: "telegram/off: disabled" });
+    expect(await to("telegram", "off")).toEqual({ ok: false, reason: "telegram/off: stopped" });
     await on.configuration.set("channels.telegram.accounts.half", { botToken: "1:x" });
     expect(await to("telegram", "half")).toEqual({
       ok: false,

@@ -3,7 +3,7 @@ import { isDiscordSigned } from "../../shared/channels/discord.ts";
 import { isEd25519Signed, isSameSecret } from "../../shared/channels/signature.ts";
 import { isSlackSigned } from "../../shared/channels/slack.ts";
 import { isMetaSigned } from "../../shared/channels/whatsapp.ts";
-import { ed25519Key, signDiscord } from "../support/discord-server.ts";
+import { ed25519Key, signDiscord } from "../support/discord-signature.ts";
 
 describe("a secret", () => {
   it("is the same or it is not, and none is none", () => {

@@ -9,6 +9,7 @@ import { startFunctionUrl } from "../../local/function-url.ts";
 import type { Endpoint } from "../../local/http-endpoint.ts";
 import type { Item } from "../../shared/aws/table.ts";
 import { createBroadcast } from "../../shared/broadcast.ts";
+import { createActivity } from "../../shared/channels/activity.ts";
 import { createFetchAttachment } from "../../shared/channels/attachment.ts";
 import { channels as allChannels } from "../../shared/channels/channels.ts";
 import { createDiscord } from "../../shared/channels/discord.ts";
@@ -182,6 +183,7 @@ export class TurnBench {
     const { table, secrets, configuration, channels, sender } = this.shared(life);
     return {
       ...{ table, secrets, configuration, channels, sender, now: Date.now },
+      activity: createActivity(this.table, Date.now),
       wake: (key) => life.call("wake", async () => void this.woken.add(key)),
     };
   }

@@ -5,7 +5,7 @@ import { inject } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "../../local/cloud.ts";
 import { stackFunctions } from "../../local/host.ts";
 import { type ProcessHost, startProcessHost } from "../../local/process-host.ts";
-import { openSecrets } from "../../shared/aws/secrets.ts";
+import { openSecrets, type Secrets } from "../../shared/aws/secrets.ts";
 import { openTable, type Table } from "../../shared/aws/table.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import type { Scope } from "../../shared/protocol/methods.ts";
@@ -20,6 +20,7 @@ export interface Stack {
   /** The functions' processes. */
   host: ProcessHost;
   table: Table;
+  secrets: Secrets;
   /** Decides by the synthesized roles; what it refused is a permission that a deployment would lack. */
   roles: RoleAuthorizer;
   /** A token with all scopes. */
@@ -58,7 +59,8 @@ export async function startStack(
   });
   Object.assign(process.env, cloud.env, { AWS_ACCESS_KEY_ID: "owner", AWS_SECRET_ACCESS_KEY: "owner" });
   const table = openTable(cloud.table);
-  const configuration = openConfiguration(table, openSecrets(String(cloud.env.SSM_PREFIX)));
+  const secrets = openSecrets(String(cloud.env.SSM_PREFIX));
+  const configuration = openConfiguration(table, secrets);
   // Half a day from now: no session is reset while a test runs because it is four in the morning.
   const atHour = (new Date().getUTCHours() + 12) % 24;
   await configuration.set("session.defaultResetPolicy", { mode: "daily", atHour });
@@ -72,6 +74,7 @@ export async function startStack(
     cloud,
     host,
     table,
+    secrets,
     roles,
     token,
     logs,

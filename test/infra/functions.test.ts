@@ -53,6 +53,7 @@ describe("functions", () => {
     const lambdas = Object.values(template.findResources("AWS::Lambda::Function"));
     for (const { Properties } of lambdas) {
       const variables = resolve(Properties.Environment.Variables, names) as Record<string, string>;
+      const isSocket = Properties.FunctionName === "gsv-local-socket";
       const environment = {
         tableName: "gsv-local",
         bucketName: "gsv-storage",
@@ -63,6 +64,7 @@ describe("functions", () => {
         deadLetterArn: "arn:aws:sqs:us-east-1:000000000000:gsv-local-dead-letters",
         ssmPrefix: "/gsv/local",
         webSocketApiEndpoint: "https://local.execute-api.us-east-1.amazonaws.com/ws",
+        ...(isSocket ? { webhookUrl: "https://webhook.example/" } : {}),
       };
       expect(readEnvironment(variables)).toEqual(environment);
       expect(Object.values(variables)).toHaveLength(Object.values(environment).length);

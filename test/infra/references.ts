@@ -29,6 +29,7 @@ export function resourceNames(template: TemplateJson): Names {
       names[id] = { Arn: local.scheduleRoleArn };
     }
     if (Type === "AWS::SQS::Queue") names[id] = { Arn: local.deadLetterArn };
+    if (Type === "AWS::Lambda::Url") names[id] = { FunctionUrl: "https://webhook.example/" };
     if (Type === "AWS::Lambda::Function") {
       const name = String(Properties.FunctionName);
       names[id] = { Ref: name, Arn: arn("lambda", `function:${name}`) };

@@ -1,5 +1,6 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject, sign as signBytes } from "node:crypto";
+import { answerApplication, type DiscordApplication } from "./discord-application.ts";
 import { answerDiscord, type DiscordState, endCall } from "./discord-methods.ts";
+import { newKeys, signDiscord } from "./discord-signature.ts";
 import {
   callWebhook,
   type PlatformServer,
@@ -11,6 +12,7 @@ import {
 export interface DiscordServer extends PlatformServer, DiscordState {
   /** 32 bytes in hexadecimal. */
   publicKey: string;
+  application: DiscordApplication;
   /** An interaction, signed as Discord does. */
   sign(interaction: object): SignedRequest;
   /**
@@ -33,13 +35,18 @@ export async function startDiscordServer(): Promise<DiscordServer> {
     closed: new Set(),
   };
   const keys = newKeys();
-  const server = await startPlatformServer((call) => answerDiscord(call, state));
+  const { botToken, applicationId } = state;
+  const application: DiscordApplication = { ...keys, botToken, applicationId, endpoint: null, commands: [] };
+  const server = await startPlatformServer(
+    async (call) => (await answerApplication(call, application)) ?? answerDiscord(call, state),
+  );
   const sign: DiscordServer["sign"] = (interaction) =>
     signDiscord(keys.privateKey, JSON.stringify(interaction), String(Math.floor(Date.now() / 1000)));
   return {
     ...server,
     ...state,
     publicKey: keys.publicKey,
+    application,
     sign,
     shown: () =>
       [...state.interactions.values()]
@@ -52,34 +59,5 @@ export async function startDiscordServer(): Promise<DiscordServer> {
       endCall(state, interaction, reply);
       return reply;
     },
-  };
-}
-
-function newKeys(): { publicKey: string; privateKey: KeyObject } {
-  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
-  const { x = "" } = publicKey.export({ format: "jwk" });
-  return { publicKey: Buffer.from(x, "base64url").toString("hex"), privateKey };
-}
-
-/** A private key of 32 bytes in hexadecimal, as RFC 8032 has them. */
-export function ed25519Key(seed: string): KeyObject {
-  const prefix = Buffer.from("302e020100300506032b657004220420", "hex");
-  return createPrivateKey({
-    key: Buffer.concat([prefix, Buffer.from(seed, "hex")]),
-    format: "der",
-    type: "pkcs8",
-  });
-}
-
-export function signDiscord(key: KeyObject, body: string, timestamp: string): SignedRequest {
-  return {
-    method: "POST",
-    path: "/discord/default",
-    headers: {
-      "content-type": "application/json",
-      "x-signature-ed25519": signBytes(null, Buffer.from(timestamp + body), key).toString("hex"),
-      "x-signature-timestamp": timestamp,
-    },
-    body,
   };
 }

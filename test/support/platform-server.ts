@@ -44,23 +44,23 @@ const maxBody = 50 * 1024 * 1024;
 
 /** An API over JSON on 127.0.0.1, which `answer` speaks. */
 export async function startPlatformServer(
-  answer: (call: PlatformCall) => PlatformReply,
+  answer: (call: PlatformCall) => PlatformReply | Promise<PlatformReply>,
 ): Promise<PlatformServer> {
   const calls: PlatformCall[] = [];
   const failures: { isMeant: (call: PlatformCall) => boolean; failure: PlatformFailure }[] = [];
-  const take = (call: PlatformCall): PlatformReply | undefined => {
+  const take = async (call: PlatformCall): Promise<PlatformReply | undefined> => {
     const index = failures.findIndex(({ isMeant }) => isMeant(call));
     const failure = index < 0 ? undefined : failures.splice(index, 1)[0]?.failure;
     if (!failure) return answer(call);
     if (!("drop" in failure)) return failure;
-    if (failure.after) answer(call);
+    if (failure.after) await answer(call);
     return undefined;
   };
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const bytes = (await readBody(request, maxBody)) ?? Buffer.alloc(0);
     const call = { ...readCall(request), ...(await readContent(request, bytes)), bytes, status: 0 };
     calls.push(call);
-    const reply = take(call);
+    const reply = await take(call);
     if (!reply) return void request.socket.destroy();
     call.status = reply.status;
     if (reply.status === 204) response.writeHead(204, reply.headers).end();

@@ -73,13 +73,20 @@ interface State {
 
 /** Every answer has the status 200; what went wrong stands in the body. */
 function answer(call: PlatformCall, state: State): PlatformReply {
-  if (call.path !== "/api/chat.postMessage") return fault("unknown_method");
+  const known = ["/api/chat.postMessage", "/api/auth.test"];
+  if (!known.includes(call.path)) return fault("unknown_method");
   if (call.method !== "POST" || !call.headers["content-type"]?.startsWith("application/json"))
     return fault("invalid_form_data");
   const { authorization } = call.headers;
   if (!authorization) return fault("not_authed");
   if (authorization !== `Bearer ${state.botToken}`) return fault("invalid_auth");
-  return postMessage(call.body ?? {}, state);
+  return call.path === "/api/auth.test" ? authTest() : postMessage(call.body ?? {}, state);
+}
+
+function authTest(): PlatformReply {
+  const bot = { user: "gsv", user_id: "U0LAN0Z89", bot_id: "B0LAN0Z89" };
+  const team = { team: "Family", team_id: "T061EG9R6", url: "https://family.slack.com/" };
+  return { status: 200, body: { ok: true, ...team, ...bot, is_enterprise_install: false } };
 }
 
 const maxText = 40_000;

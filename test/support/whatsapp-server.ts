@@ -86,12 +86,17 @@ interface State {
 }
 
 function answer(call: PlatformCall, state: State): PlatformReply {
-  const [, phoneNumberId] = /^\/v\d+\.\d+\/(\d+)\/messages$/.exec(call.path) ?? [];
-  if (call.method !== "POST" || !phoneNumberId) return graphError(400, 2500, "Unknown path components");
+  const [, phoneNumberId, edge] = /^\/v\d+\.\d+\/(\d+)(\/messages)?$/.exec(call.path) ?? [];
+  if (call.method !== (edge ? "POST" : "GET") || !phoneNumberId)
+    return graphError(400, 2500, "Unknown path components");
   if (call.headers.authorization !== `Bearer ${state.accessToken}`)
     return graphError(401, 190, "Invalid OAuth access token - Cannot parse access token");
   if (phoneNumberId !== state.phoneNumberId)
     return graphError(400, 100, `Unsupported post request. Object with ID '${phoneNumberId}' does not exist`);
+  if (!edge) {
+    const number = { display_phone_number: "+1 555-0100", verified_name: "Gsv", id: phoneNumberId };
+    return { status: 200, body: number };
+  }
   const body = call.body ?? {};
   if (body.messaging_product !== "whatsapp")
     return graphError(400, 100, "(#100) The parameter messaging_product is required.");

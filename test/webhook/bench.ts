@@ -1,6 +1,7 @@
 import { answerWebhook, failure, type Webhook, type WebhookAnswer } from "../../functions/webhook/webhook.ts";
 import { startFunctionUrl } from "../../local/function-url.ts";
 import type { Table } from "../../shared/aws/table.ts";
+import { createActivity } from "../../shared/channels/activity.ts";
 import type { ChannelOrigin } from "../../shared/channels/channel.ts";
 import { channels as allChannels } from "../../shared/channels/channels.ts";
 import { createDiscord } from "../../shared/channels/discord.ts";
@@ -45,7 +46,8 @@ export async function startBench(): Promise<Bench> {
     const configuration = openConfiguration(state.table, secrets);
     const sender = createChannelSender({ table, secrets, configuration, now, channels });
     const wake = async (sessionKey: string) => void bench.woken.push(sessionKey);
-    return { table, secrets, configuration, channels, sender, wake, now };
+    const activity = createActivity(state.table, now);
+    return { table, secrets, configuration, channels, activity, sender, wake, now };
   };
   const invoke = (event: object): Promise<WebhookAnswer> =>
     answerWebhook(bench.webhook, event as Parameters<typeof answerWebhook>[1]).catch(failure);

@@ -1,5 +1,6 @@
 import { answerWebhook, failure, type Webhook, type WebhookAnswer } from "../../functions/webhook/webhook.ts";
 import { startFunctionUrl } from "../../local/function-url.ts";
+import { createActivity } from "../../shared/channels/activity.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/sender.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
@@ -34,7 +35,8 @@ export async function startWebhook(): Promise<WebhookState> {
     const configuration = openConfiguration(table, secrets);
     const sender = createChannelSender({ table, secrets, configuration, now, channels, ...over });
     const wake = async (sessionKey: string) => void woken.push(sessionKey);
-    return { table, secrets, configuration, channels, sender, wake, now, ...over };
+    const activity = createActivity(on.table, now);
+    return { table, secrets, configuration, channels, activity, sender, wake, now, ...over };
   };
   const invoke = (event: object): Promise<WebhookAnswer> =>
     answerWebhook(state.webhook, event as Parameters<typeof answerWebhook>[1]).catch(failure);

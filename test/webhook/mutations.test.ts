@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { ownValue } from "../../shared/channels/account.ts";
 import type { Channel } from "../../shared/channels/channel.ts";
 import { directCommand } from "../support/discord-interactions.ts";
-import { ed25519Key, signDiscord } from "../support/discord-server.ts";
+import { ed25519Key, signDiscord } from "../support/discord-signature.ts";
 import { type MutationName, mutated } from "../support/mutations.ts";
 import { callWebhook, type SignedRequest } from "../support/platform-server.ts";
 import { seededRandom } from "../support/random.ts";
@@ -93,7 +93,7 @@ beforeAll(async () => {
       accounts: {
         default: { ...settings(first, 0), apiBaseUrl },
         second: { ...settings(second, 1), apiBaseUrl },
-        off: { ...settings(first, 0), apiBaseUrl, enabled: false },
+        off: { ...settings(second, 1), apiBaseUrl, enabled: false },
       },
     });
   }

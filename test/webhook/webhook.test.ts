@@ -58,21 +58,37 @@ describe("a call of the webhook that is not a platform's", () => {
     expect(on.telegram.calls).toEqual([]);
   });
 
-  it("to an account that is not configured, disabled or without its secret answers 503, whatever it brings", async () => {
+  it("to an account that is not configured, or lacks its secret, answers 503, whatever it brings", async () => {
     await on.configure({ dmPolicy: "open" });
-    await on.configuration.set("channels.telegram.accounts.off", {
-      enabled: false,
-      botToken: "1:a",
-      webhookSecret,
-    });
     await on.configuration.set("channels.telegram.accounts.half", { botToken: "1:a" });
     const counted = countWrites();
-    for (const account of ["off", "half", "nobody", "constructor"]) {
+    for (const account of ["half", "nobody", "constructor"]) {
       const answer = await request(`/telegram/${account}`);
       expect([answer.status, await answer.json()]).toEqual([503, { error: "not configured" }]);
       expect((await request(`/telegram/${account}`, { body: "{" })).status).toBe(503);
     }
     expect(counted.writes).toBe(0);
+  });
+
+  it("to an account that is stopped is answered as ever, and taken by nobody", async () => {
+    await on.configuration.set("channels.telegram.accounts.default.enabled", false);
+    on.webhook = on.build();
+    const counted = countWrites();
+    for (const text of ["hello", "/status"]) expect(await on.deliver(textUpdate(text))).toBe(200);
+    expect(await on.deliver(textUpdate("hello"), "wrong")).toBe(401);
+    expect(counted.writes).toBe(0);
+    expect(on.telegram.calls).toEqual([]);
+  });
+
+  it("to an account that has just been added is read, though the function keeps an older configuration", async () => {
+    expect((await request("/telegram/new")).status).toBe(503);
+    await on.configuration.set("channels.telegram.accounts.new", {
+      botToken: on.telegram.token,
+      webhookSecret,
+      apiBaseUrl: on.telegram.url,
+    });
+    expect((await request("/telegram/new")).status).toBe(200);
+    expect(await on.inbox(main)).toHaveLength(1);
   });
 
   it("to any other path answers 404", async () => {

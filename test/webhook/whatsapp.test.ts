@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { readActivity } from "../../shared/channels/activity.ts";
 import { until } from "../support/until.ts";
 import {
   changeOf,
@@ -128,6 +129,8 @@ describe("WhatsApp", () => {
     const statuses = [statusOf("read"), statusOf("failed", error)];
     expect(await deliver(notificationOf(changeOf({ statuses })))).toBe(200);
     expect(on.writes).toBe(0);
+    const activityOf = await readActivity(on.table, Date.now());
+    expect(activityOf({ channel: "whatsapp", accountId: "default" }).lastError).toMatch(/24-hour window/);
     const messageId = "wamid.HBgLTEST00000001=";
     expect(logged("whatsapp.status")).toMatchObject([
       { accountId: "default", messageId, status: "read" },

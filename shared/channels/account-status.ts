@@ -1,0 +1,87 @@
+import { accountSettings, missingFields, readAccount } from "./account.ts";
+import { type Accounts, webhookUrlOf } from "./accounts.ts";
+import { type AccountActivity, readActivity } from "./activity.ts";
+import type { AccountCheck, Channel, ChannelAddress } from "./channel.ts";
+
+/** How an account does, as `channel.status` answers it. Times in epoch ms. */
+export interface AccountStatus {
+  accountId: string;
+  /** Messages come in: it is not stopped, and the platform knows its webhook, as far as it tells. */
+  connected: boolean;
+  /** The platform takes its credentials. */
+  authenticated: boolean;
+  /** What is wrong now. */
+  error?: string;
+  lastActivity?: number;
+  extra: {
+    stopped: boolean;
+    identity?: string;
+    webhookUrl: string;
+    /** What the platform last said of the webhook. */
+    webhookError?: string;
+    webhookErrorAt?: number;
+    /** Why a message of the agent's was last not delivered. */
+    lastError?: string;
+    lastErrorAt?: number;
+  };
+}
+
+/** Asks the platform how an account does. */
+export async function statusOf(
+  accounts: Accounts,
+  channel: Channel,
+  accountId: string,
+): Promise<AccountStatus> {
+  const address = { channel: channel.name, accountId };
+  const [configuration, activityOf] = await Promise.all([
+    accounts.configuration.load({ fresh: true }),
+    readActivity(accounts.table, accounts.now()),
+  ]);
+  const settings = accountSettings(configuration, address) ?? {};
+  const account = await readAccount(channel, accountId, settings, accounts.secrets);
+  const missing = missingFields(channel, account);
+  const checked: AccountCheck =
+    missing.length > 0
+      ? { ok: false, reason: `no ${missing.join(", ")} configured` }
+      : await channel.check(account);
+  return describe(accounts, address, {
+    checked,
+    activity: activityOf(address),
+    stopped: settings.enabled === false,
+  });
+}
+
+function describe(
+  accounts: Accounts,
+  address: ChannelAddress,
+  { checked, activity, stopped }: { checked: AccountCheck; activity: AccountActivity; stopped: boolean },
+): AccountStatus {
+  const webhookUrl = webhookUrlOf(accounts, address);
+  const { lastMessageAt, lastError, lastErrorAt } = activity;
+  const known = checked.ok ? checked.webhook : undefined;
+  const isKnown = known === undefined || known.url === webhookUrl;
+  const error = errorOf(checked, isKnown, known?.url);
+  return {
+    accountId: address.accountId,
+    connected: checked.ok && isKnown && !stopped,
+    authenticated: checked.ok,
+    ...(error === undefined ? {} : { error }),
+    ...(lastMessageAt === undefined ? {} : { lastActivity: lastMessageAt }),
+    extra: {
+      stopped,
+      ...(checked.ok ? { identity: checked.identity } : {}),
+      webhookUrl,
+      ...(known?.lastError === undefined ? {} : { webhookError: known.lastError }),
+      ...(known?.lastErrorAt === undefined ? {} : { webhookErrorAt: known.lastErrorAt }),
+      ...(lastError === undefined ? {} : { lastError, lastErrorAt }),
+    },
+  };
+}
+
+function errorOf(checked: AccountCheck, isKnown: boolean, url: string | undefined): string | undefined {
+  if (!checked.ok) return checked.reason;
+  if (isKnown) return undefined;
+  return url === ""
+    ? "the platform knows no webhook; start the account"
+    : `the platform calls another webhook: ${url}`;
+}

@@ -1,0 +1,156 @@
+import type { Secrets } from "../aws/secrets.ts";
+import type { Table } from "../aws/table.ts";
+import { formatPath } from "../configuration/paths.ts";
+import { type Configuration, secretMarker } from "../configuration/schema.ts";
+import type { ConfigurationStore } from "../configuration/store.ts";
+import { log } from "../log.ts";
+import { code, PeerError } from "../protocol/errors.ts";
+import { accountSettings, missingFields, ownValue, readAccount } from "./account.ts";
+import { type Activity, forgetActivity } from "./activity.ts";
+import type { Channel, ChannelAccount, ChannelAddress, Channels, Registration } from "./channel.ts";
+import { closeRequest, listRequests } from "./pairing.ts";
+
+/** What managing accounts takes. */
+export interface Accounts {
+  table: Table;
+  secrets: Pick<Secrets, "get">;
+  configuration: ConfigurationStore;
+  channels: Channels;
+  activity: Activity;
+  /** Ends in a slash; absent where nothing receives webhooks. */
+  webhookUrl?: string;
+  now: () => number;
+}
+
+/** What became of starting an account. */
+export interface Started {
+  /** Who the agent is there. */
+  identity: string;
+  webhookUrl: string;
+  registration: Registration;
+}
+
+/** What an account may be given besides its channel's fields. */
+const commonSettings = ["agentId", "apiBaseUrl"];
+
+/**
+ * Starts an account: with what is configured of it, and what `given` adds or replaces. The platform is asked whether it
+ * takes the credentials before anything is stored, and told the webhook's address after. May be repeated.
+ * @param given settings and secrets by their configuration names
+ * @throws PeerError 404 for a channel that there is none of, 400 for what is missing, unknown, or refused by the platform
+ */
+export async function startAccount(
+  accounts: Accounts,
+  address: ChannelAddress,
+  given: Readonly<Record<string, unknown>> = {},
+): Promise<Started> {
+  const channel = findChannel(accounts, address.channel);
+  const added = checkGiven(channel, given);
+  const configuration = await accounts.configuration.load({ fresh: true });
+  const known = accountSettings(configuration, address) ?? {};
+  const stored = await readAccount(channel, address.accountId, known, accounts.secrets);
+  const account = withGiven(channel, stored, added);
+  const missing = missingFields(channel, account);
+  if (missing.length > 0)
+    throw new PeerError(code.badRequest, `config: ${channel.name} needs ${missing.join(", ")}`);
+  const checked = await channel.check(account);
+  if (!checked.ok) {
+    const message = `${channel.name} does not take these credentials: ${checked.reason}`;
+    throw new PeerError(code.badRequest, message);
+  }
+  await accounts.configuration.change(pathOf(address), (settings) => {
+    const { enabled: _enabled, ...kept } = (settings ?? {}) as Record<string, unknown>;
+    return { ...kept, ...added };
+  });
+  const webhookUrl = webhookUrlOf(accounts, address);
+  const registration = await channel.register(account, webhookUrl);
+  await accounts.activity.started(address);
+  log("channel.started", { ...address, registration: registration.status });
+  return { identity: checked.identity, webhookUrl, registration };
+}
+
+/** Stops an account: what comes in is dropped, and nothing is sent. @throws PeerError 404 when there is none */
+export async function stopAccount(accounts: Accounts, address: ChannelAddress): Promise<void> {
+  await findSettings(accounts, address);
+  await accounts.configuration.change(pathOf(address), (settings) => ({
+    ...(settings as object),
+    enabled: false,
+  }));
+  log("channel.stopped", { ...address });
+}
+
+/**
+ * Removes an account: its settings, its secrets, and who waits to be let in there. The platform is told where it can be.
+ * @throws PeerError 404 when there is none
+ */
+export async function removeAccount(accounts: Accounts, address: ChannelAddress): Promise<void> {
+  const settings = await findSettings(accounts, address);
+  const channel = ownValue(accounts.channels, address.channel);
+  if (channel?.unregister) {
+    const account = await readAccount(channel, address.accountId, settings, accounts.secrets);
+    if (missingFields(channel, account).length === 0) await channel.unregister(account);
+  }
+  await accounts.configuration.set(pathOf(address), null);
+  const requests = await listRequests(accounts.table, accounts.now(), { channel: address.channel });
+  for (const request of requests)
+    if (request.accountId === address.accountId) await closeRequest(accounts.table, request, accounts.now());
+  await forgetActivity(accounts.table, address);
+  log("channel.removed", { ...address });
+}
+
+/** @throws PeerError 404 */
+export function findChannel({ channels }: Pick<Accounts, "channels">, name: string): Channel {
+  const channel = ownValue(channels, name);
+  if (channel) return channel;
+  const message = `there is no channel ${name}; there are ${Object.keys(channels).join(", ")}`;
+  throw new PeerError(code.notFound, message);
+}
+
+/** Where a platform reaches an account. */
+export function webhookUrlOf(
+  { webhookUrl = "" }: Pick<Accounts, "webhookUrl">,
+  address: ChannelAddress,
+): string {
+  return `${webhookUrl}${address.channel}/${address.accountId}`;
+}
+
+function pathOf({ channel, accountId }: ChannelAddress): string {
+  return formatPath(["channels", channel, "accounts", accountId]);
+}
+
+type Settings = NonNullable<ReturnType<typeof accountSettings>>;
+
+async function findSettings({ configuration }: Accounts, address: ChannelAddress): Promise<Settings> {
+  const loaded: Configuration = await configuration.load({ fresh: true });
+  const settings = accountSettings(loaded, address);
+  if (settings) return settings;
+  throw new PeerError(code.notFound, `there is no account ${address.accountId} of ${address.channel}`);
+}
+
+/** What is given, without what says that a secret is to stay. @throws PeerError 400 */
+function checkGiven(channel: Channel, given: Readonly<Record<string, unknown>>): Record<string, string> {
+  const names = [...channel.fields.map(({ name }) => name), ...commonSettings];
+  const checked: Record<string, string> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (!names.includes(name))
+      throw new PeerError(
+        code.badRequest,
+        `config.${name}: unknown; ${channel.name} takes ${names.join(", ")}`,
+      );
+    if (typeof value !== "string" || value === "")
+      throw new PeerError(code.badRequest, `config.${name}: expected a text`);
+    if (value !== secretMarker) checked[name] = value;
+  }
+  return checked;
+}
+
+function withGiven(channel: Channel, account: ChannelAccount, given: Record<string, string>): ChannelAccount {
+  const isSecret = (name: string) => channel.fields.some((field) => field.name === name && field.secret);
+  const only = (secret: boolean) =>
+    Object.fromEntries(Object.entries(given).filter(([name]) => isSecret(name) === secret));
+  return {
+    ...account,
+    settings: { ...account.settings, ...only(false) },
+    secrets: { ...account.secrets, ...only(true) },
+  };
+}
