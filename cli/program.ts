@@ -19,7 +19,7 @@ export interface CommandEntry {
   summary: string;
   /** Flags, description, and whether it may be given several times. */
   options?: readonly (readonly [flags: string, description: string, repeatable?: "repeatable"])[];
-  /** Lines of examples, without `gsv`. */
+  /** Lines of examples: without `gsv`, but where it stands behind a pipe. */
   examples: readonly string[];
   load?: () => Promise<Action>;
   commands?: readonly CommandEntry[];
@@ -85,7 +85,8 @@ function commandOf(
     if (repeatable) option.argParser((value, before: string[] = []) => [...before, value]);
     command.addOption(option);
   }
-  const examples = entry.examples.map((example) => `  gsv ${example}`).join("\n");
+  const lines = entry.examples.map((example) => (example.includes("| gsv ") ? example : `gsv ${example}`));
+  const examples = lines.map((line) => `  ${line}`).join("\n");
   command.addHelpText("after", `\nExample:\n${examples}\n\nOptions of every command: gsv --help`);
   for (const child of entry.commands ?? []) command.addCommand(commandOf(child, program, choose));
   const { load } = entry;

@@ -29,7 +29,13 @@ import type { Hold } from "./hold.ts";
 import { appendDailyMemory } from "./memories.ts";
 import { describeModel } from "./model.ts";
 import { summarize } from "./summarize.ts";
-import { requestAmong, summaryMessage, summarySize, writeSummary } from "./summary-message.ts";
+import {
+  readSummaryMessage,
+  requestAmong,
+  summaryMessage,
+  summarySize,
+  writeSummary,
+} from "./summary-message.ts";
 
 /** From this attempt on no model is asked: something in it may have killed the function. */
 const maxModelAttempts = 2;
@@ -68,7 +74,10 @@ export async function compactOnRequest(agent: Agent, hold: Hold, entry: CompactE
   const room = contextWindow / 8 / tokenRate(state.tokensPerCharacter);
   const removed = totalCharacters(messages.slice(0, cut));
   const mostCharacters = Math.floor(Math.min(summarySize.most, room, removed - messageOverhead));
-  if (mostCharacters >= summarySize.least) return beginCompaction(agent, hold, { cut, mostCharacters });
+  // A summary by itself is as short as it gets.
+  const isSummaryAlone = cut === 1 && readSummaryMessage(messages[0]) !== undefined;
+  if (mostCharacters >= summarySize.least && !isSummaryAlone)
+    return beginCompaction(agent, hold, { cut, mostCharacters });
   await answer(agent, hold, entry, { ok: true, trimmedMessages: 0, keptMessages: messages.length });
 }
 

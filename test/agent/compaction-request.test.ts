@@ -78,6 +78,17 @@ describe("a request to compact", () => {
     expect(await bench.state(bench.key)).toMatchObject({ inbox: [] });
   });
 
+  it("leaves a conversation as it is that was compacted already", async () => {
+    await bench.seed(bench.key, turns(5));
+    for (const id of ["c1", "c2"]) await bench.submit(bench.key, compact(id, 4));
+    await bench.invoke(bench.key);
+    expect(answers()).toMatchObject([
+      { payload: { trimmedMessages: 16, keptMessages: 4 } },
+      { payload: { ok: true, trimmedMessages: 0, keptMessages: 5 } },
+    ]);
+    expect(await bench.parts(bench.key)).toHaveLength(1);
+  });
+
   it("never leaves a conversation larger than it was", async () => {
     bench.reply = () => ({ text: `<summary>${"long ".repeat(500)}</summary>` });
     const before = Array.from({ length: 8 }, (_, i) => user(`m${i}`));
