@@ -21,7 +21,8 @@ const maxText = 100_000;
 export type Transcription =
   | { status: "transcribed"; text: string }
   | { status: "off" }
-  | { status: "failed"; reason: string };
+  /** `passing`: it may succeed later. */
+  | { status: "failed"; reason: string; passing: boolean };
 
 /** Writes down what is said in a recording. Does not throw. */
 export type Transcribe = (recording: { body: Uint8Array; mimeType: string }) => Promise<Transcription>;
@@ -76,10 +77,7 @@ const answerSchema = v.object({
   error: v.optional(v.object({ message: v.optional(v.string()) })),
 });
 
-async function ask(
-  { baseUrl, apiKey }: Provider,
-  form: FormData,
-): Promise<Extract<Transcription, { status: "transcribed" }> | Failed> {
+async function ask({ baseUrl, apiKey }: Provider, form: FormData): Promise<Transcription> {
   const called = await callPlatform(`${baseUrl.replace(/\/+$/, "")}/audio/transcriptions`, {
     ...(apiKey ? { headers: { authorization: `Bearer ${apiKey}` } } : {}),
     form,
@@ -95,8 +93,6 @@ async function ask(
   return failed(isPassing(status), plainReason(`${status} ${said}`, apiKey));
 }
 
-type Failed = Extract<Transcription, { status: "failed" }> & { passing: boolean };
-
-function failed(passing: boolean, reason: string): Failed {
+function failed(passing: boolean, reason: string): Transcription {
   return { status: "failed", reason, passing };
 }

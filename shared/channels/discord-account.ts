@@ -15,7 +15,10 @@ const commands = [
     type: 1,
     description: "Ask the agent",
     contexts: [0, 1],
-    options: [{ name: "message", description: "What to say", type: 3, required: true }],
+    options: [
+      { name: "message", description: "What to say", type: 3 },
+      { name: "file", description: "What to look at", type: 11 },
+    ],
   },
   { name: "Ask gsv", type: 3, contexts: [0, 1] },
 ];

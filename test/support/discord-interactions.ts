@@ -28,6 +28,16 @@ export function directCommand(text: string, more: Record<string, unknown> = {}):
   });
 }
 
+/** `/gsv message:<text> file:<file>` in a direct message with the bot. */
+export function fileCommand(text: string, file: Record<string, unknown> & { id: string }): Interaction {
+  const options = [
+    ...(text ? [{ type: 3, name: "message", value: text }] : []),
+    { type: 11, name: "file", value: file.id },
+  ];
+  const resolved = { attachments: { [file.id]: file } };
+  return directCommand("", { data: { id: "771825006014889984", name: "gsv", type: 1, options, resolved } });
+}
+
 /** `/gsv message:<text>` in a channel of a server. */
 export function guildCommand(text: string, more: Record<string, unknown> = {}): Interaction {
   return interactionOf({

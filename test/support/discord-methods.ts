@@ -1,4 +1,10 @@
-import type { PlatformCall, PlatformReply, WebhookReply } from "./platform-server.ts";
+import {
+  download,
+  type PlatformCall,
+  type PlatformReply,
+  type SharedFile,
+  type WebhookReply,
+} from "./platform-server.ts";
 
 /** A message that the application has sent, in a channel or to an interaction. */
 export interface DiscordMessage {
@@ -28,6 +34,8 @@ export interface DiscordState {
   typing: string[];
   /** Channels that the bot cannot see. */
   closed: Set<string>;
+  /** What lies on the content delivery network, by its path. */
+  files: Map<string, SharedFile>;
 }
 
 /** "The application is thinking". */
@@ -70,6 +78,10 @@ const routes: [RegExp, (call: PlatformCall, state: DiscordState, ...ids: string[
 ];
 
 export function answerDiscord(call: PlatformCall, state: DiscordState): PlatformReply {
+  if (call.method === "GET" && !call.path.startsWith("/api/")) {
+    const file = state.files.get(call.path);
+    return file ? download(file) : { status: 404, body: Buffer.from("This content is no longer available.") };
+  }
   if (!/^DiscordBot \(.+, .+\)/.test(call.headers["user-agent"] ?? ""))
     return { status: 403, body: { message: "Forbidden: no valid User-Agent" } };
   const [, path] = /^\/api\/v10(\/.*)$/.exec(call.path) ?? [];

@@ -33,6 +33,7 @@ export async function startDiscordServer(): Promise<DiscordServer> {
     messages: [],
     typing: [],
     closed: new Set(),
+    files: new Map(),
   };
   const keys = newKeys();
   const { botToken, applicationId } = state;

@@ -18,6 +18,20 @@ export interface PlatformCall {
   status: number;
 }
 
+/** A file that somebody has sent. */
+export interface SharedFile {
+  name: string;
+  type: string;
+  bytes: Buffer;
+  /** Spoken as a message. */
+  voice?: boolean;
+}
+
+/** The answer that a file is downloaded with. */
+export function download({ type, bytes }: Pick<SharedFile, "type" | "bytes">): PlatformReply {
+  return { status: 200, body: bytes, headers: { "content-type": type } };
+}
+
 export interface PlatformReply {
   status: number;
   /** JSON, or a page that is none; bytes as they are. */

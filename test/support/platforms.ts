@@ -1,16 +1,27 @@
-import { directCommand, guildCommand } from "./discord-interactions.ts";
+import { directCommand, fileCommand, guildCommand } from "./discord-interactions.ts";
 import { tooManyRequests } from "./discord-methods.ts";
 import { startDiscordServer } from "./discord-server.ts";
-import type { PlatformCall, PlatformFailure } from "./platform-server.ts";
+import type { PlatformCall, PlatformFailure, SharedFile } from "./platform-server.ts";
 import { appMention, channelMessage, directMessage } from "./slack-events.ts";
+import { slackFile } from "./slack-files.ts";
 import { startSlackServer } from "./slack-server.ts";
 import { startTelegramServer } from "./telegram-server.ts";
-import { groupUpdate, type TelegramUpdate, textUpdate } from "./telegram-updates.ts";
+import {
+  documentUpdate,
+  groupUpdate,
+  photoUpdate,
+  type TelegramUpdate,
+  textUpdate,
+  voiceUpdate,
+} from "./telegram-updates.ts";
+import { whatsappFile } from "./whatsapp-media.ts";
 import { notify, whatsappMessage } from "./whatsapp-notifications.ts";
 import { graphError, startWhatsappServer } from "./whatsapp-server.ts";
 
 /** What a platform does with the next message that it is to send: too many of them, a fault of its own, never. */
 export type Refusal = "busy" | "down" | "never";
+
+let lastFile = 0;
 
 /** A platform's server, in the same terms for all of them. */
 export interface Platform {
@@ -25,6 +36,12 @@ export interface Platform {
   maxText: number;
   /** Somebody writes to the agent alone: the event that the platform delivers. */
   direct(text: string, from?: string): object;
+  /** Somebody sends the agent a file, which the platform keeps for it: the event, as `direct`. */
+  attach(text: string, file: SharedFile, from?: string): object;
+  /** How often a file was asked for. */
+  downloads(): number;
+  /** The platform keeps no file any more. */
+  loseFiles(): void;
   /** Ann speaks to the agent in a room. Undefined where the agent is in no room. */
   inRoom?(text: string): object;
   /** Ann says something in that room, and not to the agent. Undefined where that is not delivered. */
@@ -66,6 +83,21 @@ export async function startTelegram(): Promise<Platform> {
     people: { ann: "5001002003", bob: "5001002004" },
     maxText: 4096,
     direct: (text, from = "5001002003") => textUpdate(text, { from: { id: Number(from) } }),
+    attach(text, { name, type, bytes, voice }, from = "5001002003") {
+      const id = `file-${++lastFile}`;
+      server.addFile(id, { path: `documents/${id}.bin`, bytes });
+      const [kind] = type.split("/");
+      const options = { from: { id: Number(from) } };
+      if (voice) return voiceUpdate(id, 3, options);
+      if (kind === "image") return photoUpdate(id, text || undefined, options);
+      return documentUpdate(
+        id,
+        { name, mimeType: type, size: bytes.length, caption: text || undefined },
+        options,
+      );
+    },
+    downloads: () => server.calls.filter(({ method }) => method === "getFile").length,
+    loseFiles: () => server.removeFiles(),
     inRoom: (text) => groupUpdate(`@${server.bot.username} ${text}`),
     aside: groupUpdate,
     room: "agent:main:telegram:group:-1001234567890",
@@ -100,6 +132,13 @@ export async function startWhatsapp(): Promise<Platform> {
     people: { ann: "16505551234", bob: "447700900123" },
     maxText: 4096,
     direct: (text, from = "16505551234") => notify({ ...whatsappMessage(text), from }),
+    attach(text, file, from = "16505551234") {
+      const id = String(1_003_383_421_000_000 + ++lastFile);
+      server.media.set(id, file);
+      return notify({ ...whatsappMessage(whatsappFile(id, file, text)), from });
+    },
+    downloads: () => server.calls.filter(({ method }) => method === "GET").length,
+    loseFiles: () => server.media.clear(),
     deliver: (webhookUrl, event, account = "default") =>
       server.deliver(webhookUrl, event, `/whatsapp/${account}`),
     answers: () => server.sent.map(({ text }) => text),
@@ -129,6 +168,14 @@ export async function startSlack(): Promise<Platform> {
     people: { ann: "U061F7AUR", bob: "U0BOB0BOB" },
     maxText: 40_000,
     direct: (text, user = "U061F7AUR") => directMessage(text, { user, channel: `D0${user.slice(2)}` }),
+    attach(text, file, user = "U061F7AUR") {
+      const id = `F0${++lastFile}`;
+      server.files.set(id, file);
+      const files = [slackFile(id, file, server.url)];
+      return directMessage(text, { user, channel: `D0${user.slice(2)}`, subtype: "file_share", files });
+    },
+    downloads: () => server.calls.filter(({ method }) => method === "GET").length,
+    loseFiles: () => server.files.clear(),
     inRoom: (text) => appMention(`<@${botUser}> ${text}`),
     aside: channelMessage,
     room: "agent:main:slack:channel:c0lan2q65",
@@ -162,6 +209,23 @@ export async function startDiscord(): Promise<Platform> {
     maxText: 2000,
     direct: (text, id = "53908232506183680") =>
       directCommand(text, { channel_id: `7${id}`, user: { id, username: "someone", discriminator: "0" } }),
+    attach(text, file, id = "53908232506183680") {
+      const { name: filename, type: content_type, bytes } = file;
+      const path = `/ephemeral-attachments/1/${++lastFile}/${encodeURIComponent(filename)}`;
+      server.files.set(path, file);
+      const sent = {
+        id: String(lastFile),
+        filename,
+        content_type,
+        size: bytes.length,
+        url: `${server.url}${path}`,
+      };
+      const voice = file.voice ? { duration_secs: 3.2, waveform: "FzYACgAAAAAAACQAAA==" } : {};
+      const user = { id, username: "someone", discriminator: "0" };
+      return { ...fileCommand(text, { ...sent, ...voice }), channel_id: `7${id}`, user };
+    },
+    downloads: () => server.calls.filter(({ path }) => path.startsWith("/ephemeral-attachments/")).length,
+    loseFiles: () => server.files.clear(),
     inRoom: guildCommand,
     room: "agent:main:discord:channel:645027906669510999",
     deliver: (webhookUrl, event, account = "default") =>

@@ -8,6 +8,7 @@ import {
   startPlatformServer,
   type WebhookReply,
 } from "./platform-server.ts";
+import { answerDownload, type SlackFiles } from "./slack-files.ts";
 
 /** A message that the bot has posted. */
 export interface SlackPost {
@@ -24,6 +25,8 @@ export interface SlackServer extends PlatformServer {
   posted: SlackPost[];
   /** Channels that the bot is not in. */
   closed: Set<string>;
+  /** What people have shared. */
+  files: SlackFiles;
   /** A call of the Events API, signed as Slack does. @param at epoch seconds; now unless given */
   sign(body: object, at?: number): SignedRequest;
   /** Posts it to a webhook, `/slack/default` unless another path is given. */
@@ -36,7 +39,8 @@ export async function startSlackServer(): Promise<SlackServer> {
   const signingSecret = "5f2d0c7a9be84b1fa3c6d8e7f0a1b2c3";
   const posted: SlackPost[] = [];
   const closed = new Set<string>();
-  const server = await startPlatformServer((call) => answer(call, { botToken, posted, closed }));
+  const files: SlackFiles = new Map();
+  const server = await startPlatformServer((call) => answer(call, { botToken, posted, closed, files }));
   const sign: SlackServer["sign"] = (body, at = Math.floor(Date.now() / 1000)) =>
     signSlack(signingSecret, JSON.stringify(body), at);
   return {
@@ -46,6 +50,7 @@ export async function startSlackServer(): Promise<SlackServer> {
     botUser: "U0LAN0Z89",
     posted,
     closed,
+    files,
     sign,
     deliver: (webhookUrl, body, path = "/slack/default") => callWebhook(webhookUrl, { ...sign(body), path }),
   };
@@ -69,10 +74,13 @@ interface State {
   botToken: string;
   posted: SlackPost[];
   closed: Set<string>;
+  files: SlackFiles;
 }
 
 /** Every answer has the status 200; what went wrong stands in the body. */
 function answer(call: PlatformCall, state: State): PlatformReply {
+  const file = answerDownload(call, state.files, state.botToken);
+  if (file) return file;
   const known = ["/api/chat.postMessage", "/api/auth.test"];
   if (!known.includes(call.path)) return fault("unknown_method");
   if (call.method !== "POST" || !call.headers["content-type"]?.startsWith("application/json"))

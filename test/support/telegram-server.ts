@@ -39,6 +39,8 @@ export interface TelegramServer {
   fail(method: string, ...failures: Failure[]): void;
   /** Puts a file where getFile and the download find it. */
   addFile(fileId: string, file: StoredFile): void;
+  /** No file is found any more. */
+  removeFiles(): void;
   /**
    * Posts an update to a webhook as Telegram does, to the one set by setWebhook unless another is given.
    * Resolves with the webhook's answer; Telegram would repeat an update that was not answered with 2xx.
@@ -102,6 +104,7 @@ export async function startTelegramServer(options: TelegramOptions = {}): Promis
     sent: state.sent,
     fail: (method, ...more) => void failures.set(method, [...(failures.get(method) ?? []), ...more]),
     addFile: (fileId, stored) => void state.files.set(fileId, stored),
+    removeFiles: () => state.files.clear(),
     deliver: (update, to) => deliver(state, update, to),
     close: server.close,
   };

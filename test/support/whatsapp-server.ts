@@ -8,6 +8,7 @@ import {
   startPlatformServer,
   type WebhookReply,
 } from "./platform-server.ts";
+import { answerMedia, type WhatsappMedia } from "./whatsapp-media.ts";
 
 /** A text that the business has sent. */
 export interface WhatsappSent {
@@ -26,6 +27,8 @@ export interface WhatsappServer extends PlatformServer {
   typing: string[];
   /** Who has not written for a day. */
   away: Set<string>;
+  /** What people have sent, for 30 days. */
+  media: WhatsappMedia;
   /** A notification, signed as Meta does. */
   sign(body: object): SignedRequest;
   /** Posts it to a webhook, `/whatsapp/default` unless another path is given. */
@@ -42,6 +45,7 @@ export async function startWhatsappServer(): Promise<WhatsappServer> {
     sent: [],
     typing: [],
     away: new Set(),
+    media: new Map(),
   };
   const appSecret = "0c1d2e3f4a5b6c7d8e9f00112233445566";
   const server = await startPlatformServer((call) => answer(call, state));
@@ -83,14 +87,17 @@ interface State {
   sent: WhatsappSent[];
   typing: string[];
   away: Set<string>;
+  media: WhatsappMedia;
 }
 
 function answer(call: PlatformCall, state: State): PlatformReply {
+  if (call.headers.authorization !== `Bearer ${state.accessToken}`)
+    return graphError(401, 190, "Invalid OAuth access token - Cannot parse access token");
+  const media = answerMedia(call, state.media, state.phoneNumberId);
+  if (media) return media;
   const [, phoneNumberId, edge] = /^\/v\d+\.\d+\/(\d+)(\/messages)?$/.exec(call.path) ?? [];
   if (call.method !== (edge ? "POST" : "GET") || !phoneNumberId)
     return graphError(400, 2500, "Unknown path components");
-  if (call.headers.authorization !== `Bearer ${state.accessToken}`)
-    return graphError(401, 190, "Invalid OAuth access token - Cannot parse access token");
   if (phoneNumberId !== state.phoneNumberId)
     return graphError(400, 100, `Unsupported post request. Object with ID '${phoneNumberId}' does not exist`);
   if (!edge) {

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { type Platform, platformStarts } from "../support/platforms.ts";
+import { Life, TurnBench } from "./turn-bench.ts";
+
+const names = Object.keys(platformStarts) as (keyof typeof platformStarts)[];
+const plan = { name: "plan.pdf", type: "application/pdf", bytes: Buffer.from("%PDF-1.7") };
+
+describe.each(names)("a message of %s with a file", (name) => {
+  let platform: Platform;
+  let bench: TurnBench;
+
+  beforeAll(async () => {
+    vi.spyOn(process.stdout, "write").mockImplementation(() => true);
+    platform = await platformStarts[name]();
+    bench = new TurnBench(platform);
+    await bench.open();
+  });
+  afterAll(async () => {
+    vi.restoreAllMocks();
+    await bench.close();
+    await platform.close();
+  });
+
+  /** The message comes, the agent that takes it up may die, and others follow. */
+  async function run(agent: Life): Promise<void> {
+    bench.renew();
+    expect(await bench.deliver(platform.attach("look", plan))).toBe(true);
+    await bench.runAgents(agent);
+    for (let sweeps = 0; sweeps < 2; sweeps++) await bench.sweep();
+  }
+
+  it("is one message and one object, wherever the agent dies", async () => {
+    const whole = new Life();
+    await run(whole);
+    expect(whole.calls.filter((call) => call === "fetch")).toHaveLength(1);
+    for (let calls = 0; calls <= whole.calls.length; calls++) {
+      const life = new Life(calls);
+      await run(life);
+      const keys = bench.bucket.keys().filter((key) => key.startsWith("media/"));
+      const killed = `killed after ${calls} calls: ${life.calls}`;
+      expect(keys, killed).toHaveLength(1);
+      expect(await bench.said(), killed).toEqual([
+        `user: look\n\n[document: plan.pdf, application/pdf, 8 bytes, ${keys[0]}]`,
+        "assistant: hello",
+      ]);
+      expect(platform.answers(), killed).toContain("hello");
+    }
+  });
+});
