@@ -47,6 +47,8 @@ export interface ChaosHost extends FunctionHost {
   working(functionName: string, sessionKey: string): Worker[];
   /** Invocations whose process ended by itself, which none should. */
   crashes(): string[];
+  /** Turns that ran until their function's time was up: on a machine that keeps pace nothing does. */
+  turnsOutOfTime(): number;
   /** The longest that a process took from its start to its first call, in milliseconds of the run's clock. */
   slowestStartMs(): number;
 }
@@ -70,6 +72,7 @@ export function startChaosHost(options: ChaosHostOptions): ChaosHost {
   const processes = new Map<string, Process>();
   const crashes: string[] = [];
   let slowestStartMs = 0;
+  let turnsOutOfTime = 0;
   let started = 0;
   let closed = false;
 
@@ -132,6 +135,7 @@ export function startChaosHost(options: ChaosHostOptions): ChaosHost {
       try {
         return await process.instance.run(event, settings);
       } catch (error) {
+        if (name === "agent" && isOutOfTime(error)) turnsOutOfTime += 1;
         if (!closed && isCrash(error)) crashes.push(`${name}, in ${task.occasion}: ${error.message}`);
         throw error;
       } finally {
@@ -145,6 +149,7 @@ export function startChaosHost(options: ChaosHostOptions): ChaosHost {
       ),
     crashes: () => crashes,
     slowestStartMs: () => slowestStartMs,
+    turnsOutOfTime: () => turnsOutOfTime,
     async close() {
       closed = true;
       for (const { waiting } of pools.values()) for (const { fail } of waiting.splice(0)) fail(hostClosed());
@@ -206,6 +211,11 @@ function startProcess(
 function isCrash(error: unknown): error is FunctionError {
   if (!(error instanceof FunctionError)) return false;
   return error.errorType === "Runtime.ExitError" && /exit status/.test(error.message);
+}
+
+/** By the function itself, which notices some milliseconds earlier, or by Lambda. */
+function isOutOfTime(error: unknown): boolean {
+  return error instanceof FunctionError && ["TimeoutError", "Sandbox.Timedout"].includes(error.errorType);
 }
 
 function hostClosed(): FunctionError {

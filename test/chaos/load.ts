@@ -83,6 +83,7 @@ export async function runLoad(setting: Setting, kills: number): Promise<ChaosRes
       counts: {
         ...faults.counts,
         cuts: cuts(),
+        turnsOutOfTime: world.host.turnsOutOfTime(),
         slowestStartSeconds: Math.round(world.host.slowestStartMs() / 1000),
       },
       ...(kept ? { logFile: world.logFile } : {}),
