@@ -2,8 +2,10 @@ import { DynamoDBClient, ScanCommand } from "@aws-sdk/client-dynamodb";
 import { ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Message, textOf } from "../../shared/protocol/messages.ts";
+import { imageBytes } from "../support/images.ts";
 import { startOpenAiServer } from "../support/openai-server.ts";
 import type { Peer } from "../support/peer.ts";
+import type { SharedFile } from "../support/platform-server.ts";
 import { type Platform, platformStarts } from "../support/platforms.ts";
 import type { ModelServer } from "../support/scripted-model.ts";
 import { until } from "../support/until.ts";
@@ -95,7 +97,12 @@ const states: Record<string, { settings: object; account?: object; told?: string
   "the account was stopped": { settings: { dmPolicy: "open" }, account: { enabled: false } },
 };
 
-const attempts = ["hello", "/status", "/reset", "/model openai/gpt-5", "/stop", "why? /status"];
+const texts = ["hello", "/status", "/reset", "/model openai/gpt-5", "/stop", "why? /status"];
+const picture: SharedFile = { name: "a.jpg", type: "image/jpeg", bytes: imageBytes("image/jpeg") };
+const attempts = (platform: Platform) => [
+  ...texts.flatMap((text) => [platform.direct(text), platform.inRoom?.(text)]),
+  platform.attach("/status", picture),
+];
 
 describe.each(Object.entries(states))("where %s", (_state, { settings, account, told }) => {
   it("a stranger learns nothing, has no command run, and leaves nothing in a session or the bucket", async () => {
@@ -103,9 +110,10 @@ describe.each(Object.entries(states))("where %s", (_state, { settings, account, 
     const before = [await leftBehind(), model.requests.length];
     for (const { home } of platforms) {
       const heard = home.answers().length;
-      for (const text of attempts)
-        for (const event of [home.direct(text), home.inRoom?.(text)])
-          if (event) expect((await home.deliver(stack.cloud.webhook, event, "home")).status).toBe(200);
+      const fetched = home.downloads();
+      for (const event of attempts(home))
+        if (event) expect((await home.deliver(stack.cloud.webhook, event, "home")).status).toBe(200);
+      expect(home.downloads()).toBe(fetched);
       // Whoever gives Discord a command is shown an answer in any case.
       const shown = home.name === "discord" ? ["Not available."] : [];
       expect(new Set(home.answers().slice(heard)), home.name).toEqual(
