@@ -7,6 +7,7 @@ import type { Broadcast } from "../../shared/broadcast.ts";
 import type { FetchAttachment } from "../../shared/channels/attachment.ts";
 import type { ChannelSender } from "../../shared/channels/channel.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
+import type { GuardedFetch } from "../../shared/guarded-fetch.ts";
 import type { Workspace } from "../../shared/workspace/files.ts";
 import type { History } from "./history.ts";
 import type { CallModel } from "./model.ts";
@@ -28,6 +29,7 @@ export interface Agent {
   callModel: CallModel;
   channels: ChannelSender;
   fetchAttachment: FetchAttachment;
+  guardedFetch: GuardedFetch;
   transcribe: Transcribe;
   now: () => number;
 }

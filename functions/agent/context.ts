@@ -1,3 +1,4 @@
+import type { ChannelOrigin } from "../../shared/channels/channel.ts";
 import type { Configuration, ModelConfiguration } from "../../shared/configuration/schema.ts";
 import { type NodeTool, nodeTools } from "../../shared/node-tools.ts";
 import type { ToolDefinition } from "../../shared/protocol/messages.ts";
@@ -24,6 +25,8 @@ export interface TurnContext {
   nodes: PeerRecord[];
   audience: Audience;
   agentId: string;
+  /** Where the conversation was last held on a channel. */
+  lastChannel?: ChannelOrigin;
 }
 
 /** Gathers configuration and workspace files, all at once. `connected`: the nodes whose tools are offered. */
@@ -69,7 +72,12 @@ export async function loadContext(
       now: run.startedAt,
     },
   });
-  return { configuration, model, systemPrompt: text, tools, nodeTools: offered, nodes, audience, agentId };
+  const lastChannel = run.origin.kind === "channel" ? run.origin : state.lastChannel;
+  const last = lastChannel ? { lastChannel } : {};
+  return {
+    ...{ configuration, model, systemPrompt: text, tools, nodeTools: offered, nodes, audience, agentId },
+    ...last,
+  };
 }
 
 function eligibleSkills(skills: Skill[], configuration: Configuration, nodes: PeerRecord[]): Skill[] {

@@ -61,6 +61,7 @@ const agent = once((): Agent => {
       createActivity(table, now),
     ),
     fetchAttachment: createFetchAttachment({ channels, configuration, secrets, guardedFetch }),
+    guardedFetch,
     transcribe: createTranscribe({ configuration, secrets }),
     now,
   };

@@ -72,6 +72,7 @@ export async function beginRun(
       set("head", state.head + 1),
       set("run", run as unknown as ItemValue),
       set("updatedAt", now),
+      ...(entry.origin.kind === "channel" ? [set("lastChannel", entry.origin as unknown as ItemValue)] : []),
       set("listPk", sessionPartition),
       set("listSk", now),
       ...forgetOldIds(state),

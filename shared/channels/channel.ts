@@ -110,8 +110,23 @@ export interface OutboundMessage extends Destination {
   text: string;
 }
 
+/** A file to be sent. `filename` without a path. */
+export interface OutboundFile {
+  filename: string;
+  mimeType: string;
+  body: Uint8Array;
+}
+
+/** One file to a peer. */
+export interface FileMessage extends Destination {
+  file: OutboundFile;
+}
+
 /** The longest that one call to a platform takes, in milliseconds. */
 export const sendTimeoutMs = 10_000;
+
+/** The longest that sending a file takes, in milliseconds. */
+export const sendFileTimeoutMs = 60_000;
 
 /** A setting or secret of an account without which nothing is read or sent. */
 export interface AccountField {
@@ -170,6 +185,11 @@ export interface Channel extends AccountSetup {
    * platform does. No reason ever holds a secret.
    */
   send(account: ChannelAccount, message: OutboundMessage): Promise<SendOutcome>;
+  /**
+   * Sends one file, as what it is where the platform shows images or plays sound. As `send`, but within
+   * `sendFileTimeoutMs`. Without it, the platform takes no files.
+   */
+  sendFile?(account: ChannelAccount, message: FileMessage): Promise<SendOutcome>;
   /** Shows that an answer is being written. Best effort. */
   typing(account: ChannelAccount, destination: Destination): Promise<void>;
   /**
@@ -187,13 +207,15 @@ export type ChannelOrigin = Extract<Origin, { kind: "channel" }>;
 /** Delivers to channels, whichever they are. */
 export interface ChannelSender {
   /**
-   * Sends a text to where a message came from, in as many parts as the platform needs. `id` names the delivery, so that
-   * a repeat after a crash does not send again what was sent. Returns the failure, if it could not be delivered.
+   * Sends a text to where a message came from, in as many parts as the platform needs, and then a file. `id` names the
+   * delivery, so that a repeat after a crash does not send again what was sent. Returns the failure, if it could not be
+   * delivered.
    */
   deliver(
     origin: ChannelOrigin,
     id: string,
     text: string,
+    file?: OutboundFile,
   ): Promise<{ ok: true } | { ok: false; reason: string }>;
   /** Shows that an answer is being written, where the origin is a channel. Best effort. */
   typing(origin: Origin): Promise<void>;

@@ -13,7 +13,11 @@ import {
 /** Discord turns away clients that do not name themselves in this form. */
 const userAgent = "DiscordBot (gsv, 0.1.0)";
 
-const messageSchema = v.object({ id: v.string(), content: v.optional(v.string()) });
+const messageSchema = v.object({
+  id: v.string(),
+  content: v.optional(v.string()),
+  attachments: v.optional(v.array(v.unknown())),
+});
 
 const errorSchema = v.object({
   code: v.optional(v.number()),
@@ -27,7 +31,7 @@ export type DiscordAnswer =
   | { ok: true; message?: v.InferOutput<typeof messageSchema>; body: unknown }
   | { ok: false; gone: boolean; outcome: SendOutcome };
 
-export interface DiscordRequest extends Pick<PlatformRequest, "method" | "body" | "signal"> {
+export interface DiscordRequest extends Pick<PlatformRequest, "method" | "body" | "form" | "signal"> {
   /** Behind `/api/v10`. */
   path: string;
   /** What is sent for the application's bot, rather than by an interaction's own token in the path. */

@@ -2,18 +2,20 @@ import {
   type Channel,
   type ChannelAccount,
   type Destination,
+  type FileMessage,
   type OutboundMessage,
   type Received,
   refused,
   type SendOutcome,
   type ShownAnswer,
+  sendFileTimeoutMs,
   sendTimeoutMs,
   type WebhookRequest,
 } from "./channel.ts";
 import { discordAccount } from "./discord-account.ts";
-import { callDiscord, type DiscordAnswer } from "./discord-api.ts";
+import { callDiscord, type DiscordAnswer, type DiscordRequest } from "./discord-api.ts";
 import { type Interaction, parseInteraction, readInteraction } from "./discord-interaction.ts";
-import { failedSend } from "./platform-call.ts";
+import { failedSend, fileOf } from "./platform-call.ts";
 import { isEd25519Signed } from "./signature.ts";
 import { splitText } from "./split.ts";
 
@@ -70,7 +72,8 @@ export function createDiscord({ now = Date.now }: { now?: () => number } = {}): 
       if (call.kind === "other") return refused(400, "an interaction that nothing here leads to");
       return receiveCommand(call.interaction, account, now());
     },
-    send: (account, message) => send(account, message, now()),
+    send: (account, message) => sendText(account, message, now()),
+    sendFile: (account, message) => sendFile(account, message, now()),
     async typing(account, { peer, context }) {
       // The deferred answer shows it already.
       if (liveInteraction(context, now())) return;
@@ -125,17 +128,40 @@ function liveInteraction(context: Destination["context"], now: number): LiveInte
   return token !== undefined && age < tokenLifeMs ? { token, age } : undefined;
 }
 
-async function send(account: ChannelAccount, message: OutboundMessage, now: number): Promise<SendOutcome> {
+function sendText(
+  account: ChannelAccount,
+  { text, ...to }: OutboundMessage,
+  now: number,
+): Promise<SendOutcome> {
   const signal = AbortSignal.timeout(sendTimeoutMs);
-  const interaction = liveInteraction(message.context, now);
-  const body = { content: message.text, allowed_mentions };
+  return sendTo(account, to, { body: { content: text, allowed_mentions }, signal, text }, now);
+}
+
+/** Up to 10 MB (https://docs.discord.com/developers/reference#uploading-files). */
+function sendFile(account: ChannelAccount, { file, ...to }: FileMessage, now: number): Promise<SendOutcome> {
+  const form = new FormData();
+  form.append("payload_json", JSON.stringify({ allowed_mentions }));
+  form.append("files[0]", fileOf(file));
+  return sendTo(account, to, { form, signal: AbortSignal.timeout(sendFileTimeoutMs) }, now);
+}
+
+/** A message, ready to be sent; `text` where it is nothing else. */
+type Content = Pick<DiscordRequest, "body" | "form" | "signal"> & { text?: string };
+
+async function sendTo(
+  account: ChannelAccount,
+  to: Destination,
+  { text, ...content }: Content,
+  now: number,
+): Promise<SendOutcome> {
+  const interaction = liveInteraction(to.context, now);
   if (interaction) {
-    const answer = await sendByInteraction(account, interaction, message, { body, signal });
+    const answer = await sendByInteraction(account, interaction, to, { text, ...content });
     if (answer.ok || !answer.gone) return outcomeOf(answer);
     if (interaction.age < settlingMs) return failedSend(true, reasonOf(answer), settlingWaitMs);
   }
-  const path = `/channels/${channelOf(message.peer)}/messages`;
-  return outcomeOf(await callDiscord(account, { path, asBot: true, body, signal }));
+  const path = `/channels/${channelOf(to.peer)}/messages`;
+  return outcomeOf(await callDiscord(account, { path, asBot: true, ...content }));
 }
 
 /**
@@ -145,18 +171,19 @@ async function send(account: ChannelAccount, message: OutboundMessage, now: numb
 async function sendByInteraction(
   account: ChannelAccount,
   { token }: LiveInteraction,
-  { text, replyToId }: OutboundMessage,
-  rest: { body: object; signal: AbortSignal },
+  { replyToId }: Destination,
+  { text, ...content }: Content,
 ): Promise<DiscordAnswer> {
   const webhook = `/webhooks/${encodeURIComponent(String(account.settings.applicationId))}/${encodeURIComponent(token)}`;
-  const request = { asBot: false, secret: token, signal: rest.signal };
+  const request = { asBot: false, secret: token, signal: content.signal };
   const original = { ...request, path: `${webhook}/messages/@original` };
   const standing =
     replyToId === undefined ? undefined : await callDiscord(account, { ...original, method: "GET" });
-  if (standing?.ok && standing.message?.content === text) return standing;
-  const isTaken = !standing || (standing.ok && Boolean(standing.message?.content));
-  if (isTaken) return callDiscord(account, { ...request, path: webhook, body: rest.body });
-  return callDiscord(account, { ...original, method: "PATCH", body: rest.body });
+  const there = standing?.ok ? standing.message : undefined;
+  if (standing?.ok && text !== undefined && there?.content === text) return standing;
+  const isTaken = !standing || Boolean(there?.content) || (there?.attachments ?? []).length > 0;
+  if (isTaken) return callDiscord(account, { ...request, ...content, path: webhook });
+  return callDiscord(account, { ...original, ...content, method: "PATCH" });
 }
 
 function outcomeOf(answer: DiscordAnswer): SendOutcome {

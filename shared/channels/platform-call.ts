@@ -1,4 +1,4 @@
-import { type ChannelAccount, type PlatformFailure, sendTimeoutMs } from "./channel.ts";
+import { type ChannelAccount, type OutboundFile, type PlatformFailure, sendTimeoutMs } from "./channel.ts";
 
 /** Longest description of a failure that is kept, in characters. */
 const maxReason = 200;
@@ -40,6 +40,11 @@ export async function callPlatform(url: string, request: PlatformRequest): Promi
   } catch (error) {
     return { answered: false, reason: describe(error, timeoutMs) };
   }
+}
+
+/** A file as form data holds it. */
+export function fileOf({ filename, mimeType, body }: OutboundFile): File {
+  return new File([new Uint8Array(body)], filename, { type: mimeType });
 }
 
 /** Where an account's platform is: its `apiBaseUrl` stands in place of the platform's own origin. */

@@ -4,10 +4,13 @@ import type { Table } from "../aws/table.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
 import { log, logError } from "../log.ts";
 import {
+  type ChannelOrigin,
   type ChannelSender,
   type Channels,
-  type OutboundMessage,
+  type Destination,
+  type OutboundFile,
   type SendOutcome,
+  sendFileTimeoutMs,
   sendTimeoutMs,
 } from "./channel.ts";
 import { channels as allChannels } from "./channels.ts";
@@ -25,7 +28,7 @@ const maxWaitMs = 15_000;
 const firstWaitMs = 1000;
 
 /** A claim outlives one call to the platform by this much. */
-const claimMs = sendTimeoutMs + 5000;
+const claimReserveMs = 5000;
 
 /** How often a part that somebody else is sending is looked at. */
 const lookEveryMs = 250;
@@ -54,16 +57,12 @@ type Delivered = { ok: true } | { ok: false; reason: string };
 export function createChannelSender(options: SenderOptions): ChannelSender {
   const tools: Tools = { channels: allChannels, maxWaitMs, wait: sleep, ...options };
   return {
-    async deliver(origin, id, text) {
+    async deliver(origin, id, text, file) {
       const target = await findTarget(tools, origin);
       if (!target.ok) return target;
-      const { channel } = target;
-      const { peer, replyToId, context } = origin;
-      const encoded = channel.encode?.(text) ?? text;
-      for (const [part, partText] of splitText(encoded, channel.maxText).entries()) {
-        const message: OutboundMessage = { peer, text: partText, ...(context ? { context } : {}) };
-        if (part === 0 && replyToId !== undefined) message.replyToId = replyToId;
-        const delivered = await deliverPart(tools, target, { deliveryId: id, part }, message);
+      if (file && !target.channel.sendFile) return { ok: false, reason: `${origin.channel} takes no files` };
+      for (const [part, toSend] of partsOf(target, origin, text, file).entries()) {
+        const delivered = await deliverPart(tools, target, { deliveryId: id, part }, toSend);
         if (!delivered.ok) return delivered;
       }
       return { ok: true };
@@ -80,15 +79,42 @@ export function createChannelSender(options: SenderOptions): ChannelSender {
   };
 }
 
-async function deliverPart(
-  tools: Tools,
-  target: Target,
-  id: PartId,
-  message: OutboundMessage,
-): Promise<Delivered> {
+/** One message of a delivery, and the longest that sending it takes, in milliseconds. */
+interface Part {
+  send(): Promise<SendOutcome>;
+  timeoutMs: number;
+}
+
+/** What a delivery is made of. The first part is the one that answers. */
+function partsOf(
+  { channel, account }: Target,
+  { peer, replyToId, context }: ChannelOrigin,
+  text: string,
+  file?: OutboundFile,
+): Part[] {
+  const to = (part: number): Destination => ({
+    peer,
+    ...(context ? { context } : {}),
+    ...(part === 0 && replyToId !== undefined ? { replyToId } : {}),
+  });
+  const texts = splitText(channel.encode?.(text) ?? text, channel.maxText);
+  const parts: Part[] = texts.map((partText, part) => ({
+    send: () => channel.send(account, { ...to(part), text: partText }),
+    timeoutMs: sendTimeoutMs,
+  }));
+  const { sendFile } = channel;
+  if (file && sendFile)
+    parts.push({
+      send: () => sendFile(account, { ...to(texts.length), file }),
+      timeoutMs: sendFileTimeoutMs,
+    });
+  return parts;
+}
+
+async function deliverPart(tools: Tools, target: Target, id: PartId, part: Part): Promise<Delivered> {
   for (;;) {
     const now = tools.now();
-    const claimed = await claimPart(tools.table, id, now + claimMs, now);
+    const claimed = await claimPart(tools.table, id, now + part.timeoutMs + claimReserveMs, now);
     if (claimed.state === "sent") return { ok: true };
     if (claimed.state === "failed") return { ok: false, reason: claimed.reason };
     if (claimed.state === "busy") {
@@ -96,7 +122,7 @@ async function deliverPart(
       continue;
     }
     if (claimed.again) log("channel.resend", logFields(target, id));
-    const delivered = await sendClaimed(tools, target, id, claimed.claim, message);
+    const delivered = await sendClaimed(tools, target, id, claimed.claim, part);
     if (delivered !== "claim lost") return delivered;
   }
 }
@@ -107,11 +133,11 @@ async function sendClaimed(
   target: Target,
   id: PartId,
   claim: string,
-  message: OutboundMessage,
+  part: Part,
 ): Promise<Delivered | "claim lost"> {
   const { table, now, wait } = tools;
   for (let tries = 1; ; tries++) {
-    const outcome = await target.channel.send(target.account, message);
+    const outcome = await part.send();
     if (outcome.status === "sent") {
       await recordSent(table, id, outcome.messageId);
       log("channel.sent", { ...logFields(target, id), tries });
@@ -125,11 +151,11 @@ async function sendClaimed(
       return { ok: false, reason };
     }
     log("channel.retry", { ...logFields(target, id), tries, waitMs, reason });
-    const until = now() + waitMs + claimMs;
+    const until = now() + waitMs + part.timeoutMs + claimReserveMs;
     if (!(await extendClaim(table, id, claim, until))) return "claim lost";
     await wait(waitMs);
     // A function that was frozen meanwhile may wake up when the part is somebody else's.
-    if (now() + sendTimeoutMs > until) return "claim lost";
+    if (now() + part.timeoutMs > until) return "claim lost";
   }
 }
 

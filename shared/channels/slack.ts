@@ -15,6 +15,7 @@ import { hmacSha256, isSameSecret } from "./signature.ts";
 import { slackAccount } from "./slack-account.ts";
 import { callSlack, slackHeaders, slackOrigin } from "./slack-api.ts";
 import { parseSlackCall, readSlackMessage } from "./slack-event.ts";
+import { shareFile } from "./slack-file.ts";
 import { encodeSlackText } from "./slack-text.ts";
 
 /** How far a request's timestamp may be from now, in seconds; an older one may be a replay. */
@@ -41,6 +42,7 @@ export function createSlack({ now = Date.now }: { now?: () => number } = {}): Ch
       return { status: "messages", messages: message ? [message] : [] };
     },
     send,
+    sendFile: (account, { peer, context, file }) => shareFile(account, addressOf(peer, context), file),
     // The Events API has nothing to show that an answer is being written.
     async typing() {},
     locate,

@@ -17,6 +17,7 @@ const answerSchema = v.object({
 /**
  * Calls a method of the Bot API as the account's bot. Does not throw: what keeps the call from an answer is a
  * retryable failure. `signal` ends several calls together. The token, which is a part of the address, stays out of every reason.
+ * @param params with a File among them, they are sent as form data
  */
 export async function callBotApi(
   account: ChannelAccount,
@@ -25,7 +26,9 @@ export async function callBotApi(
   signal?: AbortSignal,
 ): Promise<BotApiAnswer> {
   const token = account.secrets.botToken;
-  const called = await callPlatform(botApiUrl(account, method), { body: params, signal });
+  const hasFile = Object.values(params).some((value) => value instanceof File);
+  const content = hasFile ? { form: formOf(params) } : { body: params };
+  const called = await callPlatform(botApiUrl(account, method), { ...content, signal });
   if (!called.answered) return { ok: false, retryable: true, reason: called.reason };
   const { status, body } = called;
   const parsed = v.safeParse(answerSchema, body);
@@ -39,6 +42,16 @@ export async function callBotApi(
     reason: plainReason(status === 401 ? `authentication failed: ${reason}` : reason, token),
     ...(status === 429 && seconds !== undefined ? { retryAfterMs: seconds * 1000 } : {}),
   };
+}
+
+/** Objects stand in forms as JSON. */
+function formOf(params: object): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(params)) {
+    if (value instanceof File) form.append(name, value);
+    else form.append(name, typeof value === "object" ? JSON.stringify(value) : String(value));
+  }
+  return form;
 }
 
 /** The address of a method, or with the root `/file` of a file. It holds the token. */

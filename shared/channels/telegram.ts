@@ -1,18 +1,10 @@
 import * as v from "valibot";
-import {
-  type Channel,
-  type ChannelAccount,
-  type Destination,
-  type MediaLocation,
-  type OutboundMessage,
-  refused,
-  type SendOutcome,
-  sendTimeoutMs,
-} from "./channel.ts";
+import { type Channel, type ChannelAccount, type MediaLocation, refused } from "./channel.ts";
 import { failedSend } from "./platform-call.ts";
 import { isSameSecret } from "./signature.ts";
 import { telegramAccount } from "./telegram-account.ts";
 import { botApiUrl, callBotApi } from "./telegram-api.ts";
+import { chatOf, sendFile, sendText } from "./telegram-send.ts";
 import { parseUpdate, readMessage } from "./telegram-update.ts";
 
 /** The secret that setWebhook was given (https://core.telegram.org/bots/api#setwebhook). */
@@ -38,30 +30,13 @@ export function createTelegram(): Channel {
       });
       return { status: "messages", messages: message ? [message] : [] };
     },
-    send: (account, message) => send(account, message),
+    send: sendText,
+    sendFile,
     async typing(account, destination) {
       await callBotApi(account, "sendChatAction", { ...chatOf(destination), action: "typing" });
     },
     locate,
   };
-}
-
-async function send(
-  account: ChannelAccount,
-  message: OutboundMessage,
-  signal = AbortSignal.timeout(sendTimeoutMs),
-): Promise<SendOutcome> {
-  const { peer, text, replyToId, context } = message;
-  const reply = peer.kind !== "dm" && replyToId !== undefined ? replyTo(replyToId) : {};
-  const answer = await callBotApi(account, "sendMessage", { ...chatOf(message), text, ...reply }, signal);
-  if (answer.ok) {
-    const sent = v.safeParse(v.object({ message_id: v.number() }), answer.result);
-    return { status: "sent", ...(sent.success ? { messageId: String(sent.output.message_id) } : {}) };
-  }
-  // A topic of a direct message that is gone, or that Telegram no longer takes, is not worth the answer.
-  if (context?.threadId !== undefined && answer.reason.includes("thread not found"))
-    return send(account, { ...message, context: undefined }, signal);
-  return failedSend(answer.retryable, answer.reason, answer.retryAfterMs);
 }
 
 /** Files are fetched by a path that is good for an hour (https://core.telegram.org/bots/api#getfile), up to 20 MB. */
@@ -75,16 +50,6 @@ async function locate(
   if (!found.success) return failedSend(false, "Telegram names no file");
   const path = found.output.file_path.split("/").map(encodeURIComponent).join("/");
   return { status: "found", url: botApiUrl(account, path, "/file") };
-}
-
-/** A message that was deleted meanwhile is still answered. */
-function replyTo(messageId: string) {
-  return { reply_parameters: { message_id: Number(messageId), allow_sending_without_reply: true } };
-}
-
-function chatOf({ peer, context }: Destination) {
-  const [chat, thread = context?.threadId] = peer.id.split("/");
-  return { chat_id: chat, ...(thread === undefined ? {} : { message_thread_id: Number(thread) }) };
 }
 
 async function findUsername(usernames: Map<string, string>, account: ChannelAccount): Promise<string> {

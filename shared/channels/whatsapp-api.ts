@@ -69,7 +69,7 @@ export function graphHeaders({ secrets }: ChannelAccount): Record<string, string
 export async function callGraph(
   account: ChannelAccount,
   path: string,
-  request: Pick<PlatformRequest, "method" | "body">,
+  request: Pick<PlatformRequest, "method" | "body" | "form" | "timeoutMs">,
 ): Promise<GraphAnswer> {
   const url = `${baseUrlOf(account, "https://graph.facebook.com")}/${version}/${path}`;
   const called = await callPlatform(url, { ...request, headers: graphHeaders(account) });

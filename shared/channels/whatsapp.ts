@@ -4,17 +4,21 @@ import {
   type Channel,
   type ChannelAccount,
   type Destination,
+  type FileMessage,
   type MediaLocation,
   type OutboundMessage,
   type Received,
   refused,
   type SendOutcome,
+  sendFileTimeoutMs,
+  sendTimeoutMs,
   type WebhookRequest,
 } from "./channel.ts";
 import { failedSend, plainReason } from "./platform-call.ts";
 import { hmacSha256, isSameSecret } from "./signature.ts";
 import { whatsappAccount } from "./whatsapp-account.ts";
 import { callGraph, callMessages, describeFailure, graphHeaders, phoneNumberOf } from "./whatsapp-api.ts";
+import { uploadFile } from "./whatsapp-file.ts";
 import { type MessageStatus, readNotification } from "./whatsapp-notification.ts";
 
 /** WhatsApp, by a business's webhook and the Cloud API (https://developers.facebook.com/documentation/business-messaging/whatsapp). */
@@ -35,6 +39,7 @@ export function createWhatsapp(): Channel {
       return { status: "messages", messages, failures };
     },
     send,
+    sendFile,
     async typing(account, { replyToId }) {
       if (replyToId === undefined) return;
       const typing_indicator = { type: "text" };
@@ -72,16 +77,25 @@ function takeStatus(
   return reason;
 }
 
-async function send(
+function send(account: ChannelAccount, { text, ...to }: OutboundMessage): Promise<SendOutcome> {
+  return sendTo(account, to, { type: "text", text: { preview_url: false, body: text } });
+}
+
+async function sendFile(account: ChannelAccount, { file, ...to }: FileMessage): Promise<SendOutcome> {
+  const uploaded = await uploadFile(account, file, sendFileTimeoutMs - sendTimeoutMs);
+  return uploaded.ok ? sendTo(account, to, uploaded.content) : uploaded.failure;
+}
+
+function sendTo(
   account: ChannelAccount,
-  { peer, text, replyToId }: OutboundMessage,
+  { peer, replyToId }: Destination,
+  content: object,
 ): Promise<SendOutcome> {
   return callMessages(account, {
     recipient_type: "individual",
     ...recipientOf(peer),
     ...(replyToId === undefined ? {} : { context: { message_id: replyToId } }),
-    type: "text",
-    text: { preview_url: false, body: text },
+    ...content,
   });
 }
 

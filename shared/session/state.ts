@@ -211,6 +211,8 @@ export interface SessionState {
   /** Messages from here to before `first` are archived, and still to be deleted. */
   clearFrom?: number;
   settings: SessionSettings;
+  /** Where the conversation was last held on a channel; it outlives resets. */
+  lastChannel?: Extract<Origin, { kind: "channel" }>;
   label?: string;
   resetPolicy?: ResetPolicy;
   lastResetAt?: number;

@@ -109,6 +109,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         callModel: createCallModel(secrets, createMediaCache(prompts.bucket)),
         channels: { deliver: async () => ({ ok: true }), typing: async () => {} } as Agent["channels"],
         fetchAttachment: (...request) => bench.fetchAttachment(...request),
+        guardedFetch: async () => ({ ok: false, reason: "there is no network", passing: false }),
         transcribe: async () => ({ status: "off" }),
         now,
       };

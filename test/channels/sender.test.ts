@@ -47,6 +47,43 @@ const receipt = (part: number) => on.table.get({ pk: `TX#${id}`, sk: String(part
 const sentTexts = () => on.telegram.sent.map(({ text }) => text?.[0]);
 const logged = (event: string) => lines.filter((line) => line.event === event);
 
+const plan = { filename: "plan.pdf", mimeType: "application/pdf", body: Buffer.from("%PDF") };
+
+describe("delivering a file", () => {
+  it("comes after the text, with a receipt of its own: a repeat sends neither again", async () => {
+    for (let time = 0; time < 2; time++)
+      expect(await senderOver().deliver(toAnn, id, "look", plan)).toEqual({ ok: true });
+    expect(on.telegram.calls.map(({ method }) => method)).toEqual(["sendMessage", "sendDocument"]);
+    expect(await receipt(1)).toMatchObject({ state: "sent" });
+  });
+
+  it("is one message where there is no text, and answers", async () => {
+    const inGroup = originOf("group", "-1001", "7");
+    expect(await senderOver().deliver(inGroup, id, "", plan)).toEqual({ ok: true });
+    expect(on.telegram.calls).toMatchObject([
+      { method: "sendDocument", params: { reply_parameters: { message_id: 7 } } },
+    ]);
+  });
+
+  it("is tried again where that may help, and has more time than a text", async () => {
+    on.telegram.fail("sendDocument", { retryAfter: 2 });
+    expect(await senderOver().deliver(toAnn, id, "", plan)).toEqual({ ok: true });
+    expect(waits).toEqual([2000]);
+    const telegram = { ...channels.telegram, sendFile: () => new Promise<never>(() => {}) };
+    void senderOver(on.table, { telegram } as Channels).deliver(toAnn, `${id}-2`, "", plan);
+    const claim = () => on.table.get({ pk: `TX#${id}-2`, sk: "0000" });
+    await expect.poll(async () => (await claim())?.claimedUntil).toBe(clock + 65_000);
+  });
+
+  it("fails where the platform takes none, before anything is sent", async () => {
+    const telegram = { ...channels.telegram, sendFile: undefined };
+    const sender = senderOver(on.table, { telegram } as Channels);
+    const reason = "telegram takes no files";
+    expect(await sender.deliver(toAnn, id, "look", plan)).toEqual({ ok: false, reason });
+    expect(on.telegram.calls).toEqual([]);
+  });
+});
+
 describe("delivering to a channel", () => {
   it("sends the text and keeps a receipt for a week", async () => {
     expect(await senderOver().deliver(toAnn, id, "hello")).toEqual({ ok: true });

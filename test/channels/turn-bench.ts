@@ -78,8 +78,8 @@ export class TurnBench {
   readonly woken = new Set<string>();
   /** How often the model was asked. */
   asked = 0;
-  /** What the model says to every message; an error in place of it where it fails. */
-  reply: { text: string } | { error: string } = { text: "hello" };
+  /** What the model says to every message; an error in place of it where it fails. `sends`: by a call, before that. */
+  reply: { text: string; sends?: string } | { error: string } = { text: "hello" };
   readonly platform: Platform;
   bucket = createMemoryBucket();
   private items = new Map<string, Item>();
@@ -190,7 +190,8 @@ export class TurnBench {
 
   private agent(life: Life): Agent {
     const { table, configuration, secrets, channels, sender } = this.shared(life);
-    const guardedFetch = createGuardedFetch();
+    const fetchGuarded = createGuardedFetch();
+    const guardedFetch: Agent["guardedFetch"] = (request) => life.call("fetch", () => fetchGuarded(request));
     const prompts = createPromptSource(counted(this.bucket, "bucket", life));
     const sockets: Agent["sockets"] = { post: async () => "sent", close: async () => {} };
     return {
@@ -200,20 +201,20 @@ export class TurnBench {
       broadcast: createBroadcast(table, sockets, Date.now),
       workspace: openWorkspace(prompts.bucket),
       history: createHistory({ table, bucket: prompts.bucket }),
-      callModel: () => life.call("model", () => this.askModel()),
+      callModel: ({ messages }) => life.call("model", () => this.askModel(messages.at(-1)?.role)),
       channels: sender,
-      fetchAttachment: createFetchAttachment({
-        ...{ configuration, secrets, channels },
-        guardedFetch: (request) => life.call("fetch", () => guardedFetch(request)),
-      }),
+      guardedFetch,
+      fetchAttachment: createFetchAttachment({ configuration, secrets, channels, guardedFetch }),
       transcribe: async () => ({ status: "off" }),
     };
   }
 
-  private async askModel(): ReturnType<Agent["callModel"]> {
+  private async askModel(last: string | undefined): ReturnType<Agent["callModel"]> {
     this.asked++;
     if ("error" in this.reply) return { status: "failed", error: this.reply.error, overflow: false };
-    const content = [{ type: "text" as const, text: this.reply.text }];
+    const { text, sends } = this.reply;
+    const call = { type: "toolCall", id: "call", name: "gsv__Message", arguments: { text: sends } } as const;
+    const content = [last === "user" && sends ? call : { type: "text" as const, text }];
     return { status: "answered", message: { role: "assistant", content, timestamp: Date.now() } };
   }
 

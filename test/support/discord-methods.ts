@@ -11,6 +11,7 @@ export interface DiscordMessage {
   id: string;
   channel_id: string;
   content: string;
+  attachments: { id: string; filename: string; content_type: string; size: number }[];
   flags: number;
 }
 
@@ -36,6 +37,8 @@ export interface DiscordState {
   closed: Set<string>;
   /** What lies on the content delivery network, by its path. */
   files: Map<string, SharedFile>;
+  /** What the application has uploaded. */
+  uploads: File[];
 }
 
 /** "The application is thinking". */
@@ -65,7 +68,7 @@ export function endCall(
   if (answer.type === 4 && (content === "" || [...content].length > maxContent))
     throw new Error("an answer with no content, or too much");
   if ((flags & ~ephemeral) !== 0) throw new Error("an answer with flags that it cannot have");
-  const original = newMessage(channel_id, content, flags | (answer.type === 5 ? loading : 0));
+  const original = newMessage(channel_id, { content }, flags | (answer.type === 5 ? loading : 0));
   state.interactions.set(token, { original, followups: [], isExpired: false });
 }
 
@@ -100,9 +103,9 @@ function getOriginal(_call: PlatformCall, state: DiscordState, application = "",
 function editOriginal(call: PlatformCall, state: DiscordState, application = "", token = ""): PlatformReply {
   const found = findInteraction(state, application, token);
   if (!found) return fault(404, 10015, "Unknown Webhook");
-  const content = contentOf(call);
-  if (typeof content !== "string") return content;
-  Object.assign(found.original, { content, flags: found.original.flags & ~loading });
+  const written = writtenIn(call, state);
+  if ("status" in written) return written;
+  Object.assign(found.original, { ...written, flags: found.original.flags & ~loading });
   return { status: 200, body: found.original };
 }
 
@@ -114,11 +117,11 @@ function createFollowup(
 ): PlatformReply {
   const found = findInteraction(state, application, token);
   if (!found) return fault(404, 10015, "Unknown Webhook");
-  const content = contentOf(call);
-  if (typeof content !== "string") return content;
   // As documented, for backwards compatibility.
   if ((found.original.flags & loading) !== 0) return editOriginal(call, state, application, token);
-  const message = newMessage(found.original.channel_id, content, 0);
+  const written = writtenIn(call, state);
+  if ("status" in written) return written;
+  const message = newMessage(found.original.channel_id, written, 0);
   found.followups.push(message);
   return { status: 200, body: message };
 }
@@ -126,9 +129,9 @@ function createFollowup(
 function createMessage(call: PlatformCall, state: DiscordState, channel = ""): PlatformReply {
   const refusal = refuseBot(call, state, channel);
   if (refusal) return refusal;
-  const content = contentOf(call);
-  if (typeof content !== "string") return content;
-  const message = newMessage(channel, content, 0);
+  const written = writtenIn(call, state);
+  if ("status" in written) return written;
+  const message = newMessage(channel, written, 0);
   state.messages.push(message);
   return { status: 200, body: message };
 }
@@ -157,18 +160,34 @@ function findInteraction(state: DiscordState, application: string, token: string
 
 const maxContent = 2000;
 
-function contentOf({ body }: PlatformCall): string | PlatformReply {
-  const content = body?.content;
-  if (typeof content !== "string" || content.trim() === "")
+/** What an application may upload. */
+const maxUpload = 10 * 1024 * 1024;
+
+type Written = Pick<DiscordMessage, "content" | "attachments">;
+
+/** The content of a call and its files (https://docs.discord.com/developers/reference#uploading-files). */
+function writtenIn({ body, form }: PlatformCall, state: DiscordState): Written | PlatformReply {
+  const files = [...(form?.entries() ?? [])].flatMap(([name, value]) =>
+    /^files\[\d\]$/.test(name) && value instanceof File ? [value] : [],
+  );
+  const payload = form ? JSON.parse(String(form.get("payload_json") ?? "{}")) : body;
+  const content = payload?.content ?? "";
+  if (typeof content !== "string" || (content.trim() === "" && files.length === 0))
     return fault(400, 50006, "Cannot send an empty message");
   if ([...content].length > maxContent) return fault(400, 50035, "Invalid Form Body");
-  const mentions = body?.allowed_mentions as { parse?: unknown } | undefined;
+  const mentions = payload?.allowed_mentions as { parse?: unknown } | undefined;
   if (mentions !== undefined && !Array.isArray(mentions.parse)) return fault(400, 50035, "Invalid Form Body");
-  return content;
+  if (files.some(({ size }) => size > maxUpload)) return fault(413, 40005, "Request entity too large");
+  state.uploads.push(...files);
+  const attachments = files.map(({ name, type, size }, index) => ({
+    ...{ id: String(index), filename: name, content_type: type, size },
+  }));
+  return { content, attachments };
 }
 
-function newMessage(channel_id: string, content: string, flags: number): DiscordMessage {
-  return { id: String(1_300_000_000_000_000_000n + BigInt(++lastMessage)), channel_id, content, flags };
+function newMessage(channel_id: string, written: Partial<Written>, flags: number): DiscordMessage {
+  const id = String(1_300_000_000_000_000_000n + BigInt(++lastMessage));
+  return { id, channel_id, content: "", attachments: [], ...written, flags };
 }
 
 function fault(status: number, code: number, message: string): PlatformReply {

@@ -34,6 +34,7 @@ export async function startDiscordServer(): Promise<DiscordServer> {
     typing: [],
     closed: new Set(),
     files: new Map(),
+    uploads: [],
   };
   const keys = newKeys();
   const { botToken, applicationId } = state;

@@ -52,6 +52,8 @@ export interface Platform {
   deliver(webhookUrl: string, event: object, account?: string): Promise<{ status: number; text: string }>;
   /** What people were sent, oldest first. */
   answers(): string[];
+  /** The files that people were sent, oldest first. */
+  received(): File[];
   /** What the calls that send a message look like: `{method} {url} {body}`. */
   sends: RegExp;
   /** Forgets what people were sent. */
@@ -106,7 +108,8 @@ export async function startTelegram(): Promise<Platform> {
         url: `${webhookUrl}/telegram/${account}`,
         secret: webhookSecret,
       }),
-    answers: () => server.sent.map(({ text = "" }) => text),
+    answers: () => server.sent.flatMap(({ text }) => text ?? []),
+    received: () => server.uploads.map(({ file }) => file),
     forget: () => void server.sent.splice(0),
     redelivers: true,
     typing: () => server.calls.filter(({ method }) => method === "sendChatAction").length,
@@ -141,7 +144,8 @@ export async function startWhatsapp(): Promise<Platform> {
     loseFiles: () => server.media.clear(),
     deliver: (webhookUrl, event, account = "default") =>
       server.deliver(webhookUrl, event, `/whatsapp/${account}`),
-    answers: () => server.sent.map(({ text }) => text),
+    answers: () => server.sent.flatMap(({ text, file }) => (file ? [] : [text])),
+    received: () => server.sent.flatMap(({ file }) => file ?? []),
     forget: () => void server.sent.splice(0),
     redelivers: true,
     typing: () => server.typing.length,
@@ -182,6 +186,7 @@ export async function startSlack(): Promise<Platform> {
     deliver: (webhookUrl, event, account = "default") =>
       server.deliver(webhookUrl, event, `/slack/${account}`),
     answers: () => server.posted.map(({ text }) => text),
+    received: () => server.uploads.flatMap(({ channel, file }) => (channel && file ? [file] : [])),
     forget: () => void server.posted.splice(0),
     redelivers: true,
     awaiting: () => 0,
@@ -231,6 +236,7 @@ export async function startDiscord(): Promise<Platform> {
     deliver: (webhookUrl, event, account = "default") =>
       server.deliver(webhookUrl, event, `/discord/${account}`),
     answers: () => server.shown(),
+    received: () => server.uploads,
     forget() {
       server.interactions.clear();
       server.messages.length = 0;

@@ -8,7 +8,7 @@ import {
   startPlatformServer,
   type WebhookReply,
 } from "./platform-server.ts";
-import { answerDownload, type SlackFiles } from "./slack-files.ts";
+import { answerDownload, answerUpload, type SlackFiles, type SlackUpload } from "./slack-files.ts";
 
 /** A message that the bot has posted. */
 export interface SlackPost {
@@ -27,6 +27,8 @@ export interface SlackServer extends PlatformServer {
   closed: Set<string>;
   /** What people have shared. */
   files: SlackFiles;
+  /** What the bot has uploaded. */
+  uploads: SlackUpload[];
   /** A call of the Events API, signed as Slack does. @param at epoch seconds; now unless given */
   sign(body: object, at?: number): SignedRequest;
   /** Posts it to a webhook, `/slack/default` unless another path is given. */
@@ -40,7 +42,10 @@ export async function startSlackServer(): Promise<SlackServer> {
   const posted: SlackPost[] = [];
   const closed = new Set<string>();
   const files: SlackFiles = new Map();
-  const server = await startPlatformServer((call) => answer(call, { botToken, posted, closed, files }));
+  const uploads: SlackUpload[] = [];
+  const server = await startPlatformServer((call) =>
+    answer(call, { botToken, posted, closed, files, uploads }),
+  );
   const sign: SlackServer["sign"] = (body, at = Math.floor(Date.now() / 1000)) =>
     signSlack(signingSecret, JSON.stringify(body), at);
   return {
@@ -51,6 +56,7 @@ export async function startSlackServer(): Promise<SlackServer> {
     posted,
     closed,
     files,
+    uploads,
     sign,
     deliver: (webhookUrl, body, path = "/slack/default") => callWebhook(webhookUrl, { ...sign(body), path }),
   };
@@ -75,12 +81,14 @@ interface State {
   posted: SlackPost[];
   closed: Set<string>;
   files: SlackFiles;
+  uploads: SlackUpload[];
 }
 
 /** Every answer has the status 200; what went wrong stands in the body. */
 function answer(call: PlatformCall, state: State): PlatformReply {
-  const file = answerDownload(call, state.files, state.botToken);
-  if (file) return file;
+  const ofFiles =
+    answerDownload(call, state.files, state.botToken) ?? answerUpload(call, state.uploads, state.botToken);
+  if (ofFiles) return ofFiles;
   const known = ["/api/chat.postMessage", "/api/auth.test"];
   if (!known.includes(call.path)) return fault("unknown_method");
   if (call.method !== "POST" || !call.headers["content-type"]?.startsWith("application/json"))

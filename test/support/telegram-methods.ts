@@ -6,6 +6,8 @@ export interface TelegramState {
   bot: TelegramUser;
   local: boolean;
   sent: TelegramMessage[];
+  /** The files among what was sent, as what they were sent. */
+  uploads: { field: string; file: File }[];
   /** `{chat id}/{message id}` of every message that was delivered or sent. */
   seen: Set<string>;
   files: Map<string, StoredFile>;
@@ -55,6 +57,11 @@ export const METHODS: Record<string, (params: Params, state: TelegramState) => O
     },
   }),
   sendMessage: (params, state) => ({ result: sendMessage(params, state) }),
+  sendPhoto: (params, state) => sendFile(params, state, "photo", isPhoto),
+  sendDocument: (params, state) => sendFile(params, state, "document"),
+  sendVoice: (params, state) => sendFile(params, state, "voice"),
+  sendAudio: (params, state) => sendFile(params, state, "audio"),
+  sendVideo: (params, state) => sendFile(params, state, "video"),
   sendChatAction,
   setWebhook,
   deleteWebhook: (_params, state) => ({ result: true, description: clearWebhook(state) }),
@@ -87,6 +94,43 @@ function sendMessage(params: Params, state: TelegramState): TelegramMessage {
   state.seen.add(`${chatId}/${message.message_id}`);
   state.sent.push(message);
   return message;
+}
+
+/** Bots may upload files of up to 50 MB, photos of up to 10 MB. */
+const MAX_UPLOAD = 50 * 1024 * 1024;
+const MAX_PHOTO = 10 * 1024 * 1024;
+
+/** Telegram takes a photo for one when it can read its size. */
+function isPhoto({ size, type }: File): boolean {
+  return size <= MAX_PHOTO && type.startsWith("image/");
+}
+
+function sendFile(
+  params: Params,
+  state: TelegramState,
+  field: "photo" | "document" | "voice" | "audio" | "video",
+  isRight: (file: File) => boolean = () => true,
+): Outcome {
+  const chatId = readChatId(params);
+  const file = params[field];
+  if (!(file instanceof File)) throw new BotApiFault(`Bad Request: there is no ${field} in the request`);
+  if (file.size === 0) throw new BotApiFault("Bad Request: file must be non-empty");
+  if (file.size > MAX_UPLOAD) throw new BotApiFault("Request Entity Too Large", 413);
+  if (!isRight(file)) throw new BotApiFault("Bad Request: PHOTO_INVALID_DIMENSIONS");
+  const known = { file_id: `sent-${++state.lastMessage}`, file_unique_id: "u", file_size: file.size };
+  const described = { ...known, file_name: file.name, mime_type: file.type };
+  const message: TelegramMessage = {
+    message_id: state.lastMessage,
+    from: state.bot,
+    chat: { id: chatId, type: chatId < 0 ? "supergroup" : "private" },
+    date: Math.floor(Date.now() / 1000),
+    ...repliedTo(params, chatId, state),
+    ...(field === "photo" ? { photo: [known] } : { [field]: described }),
+  };
+  state.seen.add(`${chatId}/${message.message_id}`);
+  state.sent.push(message);
+  state.uploads.push({ field, file });
+  return { result: message };
 }
 
 function format(source: string, mode: unknown) {

@@ -35,6 +35,8 @@ export interface TelegramServer {
   calls: TelegramCall[];
   /** Messages the bot has sent, as Telegram keeps them. */
   sent: TelegramMessage[];
+  /** The files among them, as what they were sent. */
+  uploads: TelegramState["uploads"];
   /** Lets the next calls of a method fail, one for each failure. */
   fail(method: string, ...failures: Failure[]): void;
   /** Puts a file where getFile and the download find it. */
@@ -67,6 +69,7 @@ export async function startTelegramServer(options: TelegramOptions = {}): Promis
     bot,
     local: options.local ?? false,
     sent: [],
+    uploads: [],
     seen: new Set(),
     files: new Map(),
     webhook: {},
@@ -102,6 +105,7 @@ export async function startTelegramServer(options: TelegramOptions = {}): Promis
     bot,
     calls,
     sent: state.sent,
+    uploads: state.uploads,
     fail: (method, ...more) => void failures.set(method, [...(failures.get(method) ?? []), ...more]),
     addFile: (fileId, stored) => void state.files.set(fileId, stored),
     removeFiles: () => state.files.clear(),

@@ -27,6 +27,52 @@ export function answerMedia(
   return { status: 200, body: { messaging_product: "whatsapp", ...described } };
 }
 
+/** What the business has uploaded, by its id. */
+export type WhatsappUploads = Map<string, File>;
+
+const images = ["image/jpeg", "image/png"];
+const sounds = ["audio/aac", "audio/amr", "audio/mp4", "audio/mpeg", "audio/ogg"];
+const films = ["video/3gpp", "video/mp4"];
+const documents = /^(text\/plain|application\/(pdf|msword|vnd\.(ms-|openxmlformats-).+))$/;
+const megabyte = 1024 * 1024;
+
+/** Takes an upload. */
+export function upload({ form }: PlatformCall, uploads: WhatsappUploads): PlatformReply {
+  const file = form?.get("file");
+  const type = form?.get("type");
+  if (form?.get("messaging_product") !== "whatsapp")
+    return graphFault(100, "(#100) The parameter messaging_product is required.");
+  if (!(file instanceof File) || typeof type !== "string")
+    return graphFault(100, "(#100) The parameter file is required.");
+  const most = images.includes(type) ? 5 : [...sounds, ...films].includes(type) ? 16 : 100;
+  const isKnown = [...images, ...sounds, ...films].includes(type) || documents.test(type);
+  if (!isKnown || file.type !== type)
+    return graphFault(100, `Param file must be a file with one of the types`);
+  if (file.size > most * megabyte) return graphFault(131053, "Media upload error");
+  const id = String(4_490_709_327_384_000 + uploads.size);
+  uploads.set(id, file);
+  return { status: 200, body: { id } };
+}
+
+/** The upload that a message shows; undefined for a message that is none of a file, or a wrong one. */
+export function shownFile(body: Record<string, unknown>, uploads: WhatsappUploads): File | undefined {
+  const type = String(body.type);
+  const of = body[type] as { id?: unknown; filename?: unknown } | undefined;
+  const file = uploads.get(String(of?.id));
+  if (!file || (type !== "document" && of?.filename !== undefined)) return undefined;
+  const takes: Record<string, (mime: string) => boolean> = {
+    image: (mime) => images.includes(mime),
+    audio: (mime) => sounds.includes(mime),
+    video: (mime) => films.includes(mime),
+    document: (mime) => documents.test(mime),
+  };
+  return takes[type]?.(file.type) ? file : undefined;
+}
+
+function graphFault(code: number, message: string): PlatformReply {
+  return { status: 400, body: { error: { message, type: "OAuthException", code, fbtrace_id: "A" } } };
+}
+
 /** How a message brings a file. */
 export function whatsappFile(
   id: string,

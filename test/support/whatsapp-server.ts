@@ -8,7 +8,13 @@ import {
   startPlatformServer,
   type WebhookReply,
 } from "./platform-server.ts";
-import { answerMedia, type WhatsappMedia } from "./whatsapp-media.ts";
+import {
+  answerMedia,
+  shownFile,
+  upload,
+  type WhatsappMedia,
+  type WhatsappUploads,
+} from "./whatsapp-media.ts";
 
 /** A text that the business has sent. */
 export interface WhatsappSent {
@@ -16,6 +22,7 @@ export interface WhatsappSent {
   text: string;
   replyTo?: string;
   id: string;
+  file?: File;
 }
 
 export interface WhatsappServer extends PlatformServer {
@@ -29,6 +36,8 @@ export interface WhatsappServer extends PlatformServer {
   away: Set<string>;
   /** What people have sent, for 30 days. */
   media: WhatsappMedia;
+  /** What the business has uploaded. */
+  uploads: WhatsappUploads;
   /** A notification, signed as Meta does. */
   sign(body: object): SignedRequest;
   /** Posts it to a webhook, `/whatsapp/default` unless another path is given. */
@@ -46,6 +55,7 @@ export async function startWhatsappServer(): Promise<WhatsappServer> {
     typing: [],
     away: new Set(),
     media: new Map(),
+    uploads: new Map(),
   };
   const appSecret = "0c1d2e3f4a5b6c7d8e9f00112233445566";
   const server = await startPlatformServer((call) => answer(call, state));
@@ -88,6 +98,7 @@ interface State {
   typing: string[];
   away: Set<string>;
   media: WhatsappMedia;
+  uploads: WhatsappUploads;
 }
 
 function answer(call: PlatformCall, state: State): PlatformReply {
@@ -95,7 +106,7 @@ function answer(call: PlatformCall, state: State): PlatformReply {
     return graphError(401, 190, "Invalid OAuth access token - Cannot parse access token");
   const media = answerMedia(call, state.media, state.phoneNumberId);
   if (media) return media;
-  const [, phoneNumberId, edge] = /^\/v\d+\.\d+\/(\d+)(\/messages)?$/.exec(call.path) ?? [];
+  const [, phoneNumberId, edge] = /^\/v\d+\.\d+\/(\d+)(\/messages|\/media)?$/.exec(call.path) ?? [];
   if (call.method !== (edge ? "POST" : "GET") || !phoneNumberId)
     return graphError(400, 2500, "Unknown path components");
   if (phoneNumberId !== state.phoneNumberId)
@@ -104,6 +115,7 @@ function answer(call: PlatformCall, state: State): PlatformReply {
     const number = { display_phone_number: "+1 555-0100", verified_name: "Gsv", id: phoneNumberId };
     return { status: 200, body: number };
   }
+  if (edge === "/media") return upload(call, state.uploads);
   const body = call.body ?? {};
   if (body.messaging_product !== "whatsapp")
     return graphError(400, 100, "(#100) The parameter messaging_product is required.");
@@ -112,15 +124,18 @@ function answer(call: PlatformCall, state: State): PlatformReply {
 
 const maxText = 4096;
 
-function sendMessage(body: Record<string, unknown>, { sent, away }: State): PlatformReply {
+const missing = "Required parameter is missing";
+
+function sendMessage(body: Record<string, unknown>, { sent, away, uploads }: State): PlatformReply {
   const to = body.to ?? body.recipient;
   if (body.recipient_type !== undefined && body.recipient_type !== "individual")
     return graphError(400, 100, "(#100) Param recipient_type must be one of {individual}");
   if (typeof to !== "string" || (body.to !== undefined && !/^\+?\d{5,15}$/.test(to)))
     return graphError(400, 131009, "Parameter value is not valid");
-  const text = body.text as { body?: unknown; preview_url?: unknown } | undefined;
-  if (body.type !== "text" || typeof text?.body !== "string" || text.body === "")
-    return graphError(400, 131008, "Required parameter is missing");
+  const file = shownFile(body, uploads);
+  const text = file ? { body: "" } : (body.text as { body?: unknown; preview_url?: unknown } | undefined);
+  if (!file && (body.type !== "text" || text?.body === "")) return graphError(400, 131008, missing);
+  if (typeof text?.body !== "string") return graphError(400, 131008, missing);
   if (text.body.length > maxText)
     return graphError(400, 131009, "Parameter value is not valid", "Param text['body'] must be at most 4096");
   const context = body.context as { message_id?: unknown } | undefined;
@@ -128,7 +143,8 @@ function sendMessage(body: Record<string, unknown>, { sent, away }: State): Plat
     return graphError(400, 131009, "Parameter value is not valid", "Invalid message_id in context");
   if (away.has(to)) return graphError(400, 131047, "(#131047) Re-engagement message", "More than 24 hours");
   const id = `wamid.HBgLTEST${String(sent.length + 1).padStart(8, "0")}=`;
-  sent.push({ to, text: text.body, ...(context ? { replyTo: String(context.message_id) } : {}), id });
+  const replyTo = context ? { replyTo: String(context.message_id) } : {};
+  sent.push({ to, text: text.body, ...replyTo, id, ...(file ? { file } : {}) });
   const contacts = [{ input: to, wa_id: to.replace(/^\+/, "") }];
   return { status: 200, body: { messaging_product: "whatsapp", contacts, messages: [{ id }] } };
 }

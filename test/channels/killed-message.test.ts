@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { type Platform, platformStarts } from "../support/platforms.ts";
+import { Life, TurnBench } from "./turn-bench.ts";
+
+const names = Object.keys(platformStarts) as (keyof typeof platformStarts)[];
+
+describe.each(names)("a message that the model sends on %s by a call", (name) => {
+  let platform: Platform;
+  let bench: TurnBench;
+
+  beforeAll(async () => {
+    vi.spyOn(process.stdout, "write").mockImplementation(() => true);
+    platform = await platformStarts[name]();
+    bench = new TurnBench(platform);
+    await bench.open();
+  });
+  afterAll(async () => {
+    vi.restoreAllMocks();
+    await bench.close();
+    await platform.close();
+  });
+
+  /** A message comes, the agent that takes it up may die, and others follow. */
+  async function run(agent: Life): Promise<{ sent: number; told: string }> {
+    bench.renew();
+    bench.reply = { text: "done", sends: "a dozen eggs" };
+    expect(await bench.deliver(platform.direct("order eggs"))).toBe(true);
+    await bench.runAgents(agent);
+    for (let sweeps = 0; sweeps < 2; sweeps++) await bench.sweep();
+    const sent = platform.answers().filter((text) => text === "a dozen eggs").length;
+    const told = (await bench.said()).find((line) => line.startsWith("toolResult: ")) ?? "";
+    return { sent, told };
+  }
+
+  it("is never sent twice, wherever the agent dies; where that is not known, the model is told so", async () => {
+    const whole = new Life();
+    expect(await run(whole)).toEqual({ sent: 1, told: expect.stringContaining('"status":"sent"') });
+    let unknown = 0;
+    for (let calls = 0; calls <= whole.calls.length; calls++) {
+      const life = new Life(calls);
+      const { sent, told } = await run(life);
+      const killed = `killed after ${calls} calls: ${life.calls}`;
+      if (told.includes("interrupted, outcome unknown")) {
+        expect(sent, killed).toBeLessThanOrEqual(1);
+        unknown++;
+      } else expect({ sent, told }, killed).toEqual({ sent: 1, told: expect.stringContaining("sent") });
+      expect(platform.answers(), killed).toContain("done");
+    }
+    expect(unknown).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,156 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { startOpenAiServer } from "../support/openai-server.ts";
+import type { Peer } from "../support/peer.ts";
+import { channelsOf, type Platform, platformStarts } from "../support/platforms.ts";
+import type { ModelServer } from "../support/scripted-model.ts";
+import { until } from "../support/until.ts";
+import { type Stack, startStack } from "./stack.ts";
+
+let stack: Stack;
+let model: ModelServer;
+let platforms: Platform[];
+let client: Peer;
+
+beforeAll(async () => {
+  model = await startOpenAiServer();
+  platforms = await Promise.all(Object.values(platformStarts).map((start) => start()));
+  stack = await startStack();
+  await stack.configure({
+    model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
+    "session.dmScope": "per-channel-peer",
+    channels: channelsOf(platforms, { dmPolicy: "open" }),
+  });
+  client = await stack.client();
+});
+afterEach(() => expect(stack.roles.refusals()).toEqual([]));
+afterAll(async () => {
+  await stack?.close();
+  await model?.close();
+  for (const platform of platforms ?? []) await platform.close();
+});
+
+const sending = (args: Record<string, unknown>) => ({
+  toolCalls: [{ name: "gsv__Message", arguments: args }],
+});
+/** What the tool has told the model. */
+const told = () => model.requests.at(-1)?.turns.findLast((turn) => turn.role === "tool")?.text ?? "";
+const lastAsked = () => model.requests.at(-1)?.turns.findLast((turn) => turn.role === "user")?.text ?? "";
+const named = (name: string) => platforms.find((platform) => platform.name === name)!;
+
+/** Has a client's message answered. */
+async function ask(sessionKey: string, message: string) {
+  const { runId } = await client.call("chat.send", { sessionKey, message });
+  return client.ended(String(runId), 20_000);
+}
+
+const plan = { name: "plan.pdf", type: "application/pdf", bytes: Buffer.from("%PDF-1.7 plan") };
+
+describe.each(Object.keys(platformStarts))("the agent writes on %s", (name) => {
+  let platform: Platform;
+  let answers: number;
+  let received: number;
+  const said = () => platform.answers().slice(answers);
+  const deliver = async (event: object) => (await platform.deliver(stack.cloud.webhook, event)).status;
+  beforeEach(() => {
+    platform = named(name);
+    answers = platform.answers().length;
+    received = platform.received().length;
+  });
+
+  it("with a file that it was sent, to where that came from, and then answers", async () => {
+    model.queue({ text: "thanks" });
+    expect(await deliver(platform.attach("keep this", plan))).toBe(200);
+    await until(() => said().length === 1, "the file was taken", 20_000);
+    const [, media] = /(media\/\S+)\]$/.exec(lastAsked()) ?? [];
+    model.queue(sending({ text: "here you are", media }), { text: "sent" });
+    expect(await deliver(platform.direct("send it back"))).toBe(200);
+    await until(() => said().length === 3, "both are there", 20_000);
+    expect(said()).toEqual(["thanks", "here you are", "sent"]);
+    const [file] = platform.received().slice(received);
+    expect(file).toMatchObject({ name: "plan.pdf", type: "application/pdf" });
+    expect(Buffer.from((await file?.arrayBuffer()) ?? new ArrayBuffer())).toEqual(plan.bytes);
+    expect(JSON.parse(told())).toMatchObject({ ok: true, result: { status: "sent", channel: name } });
+  });
+
+  it("with a file and no text, which is one message", async () => {
+    await client.call("workspace.write", { path: "list.md", content: "- milk\n" });
+    model.queue(sending({ text: "", media: "gsv:list.md" }), { text: "sent" });
+    expect(await deliver(platform.direct("my list, please"))).toBe(200);
+    await until(() => said().length === 1, "it is answered", 20_000);
+    expect(platform.received().slice(received)).toMatchObject([{ name: "list.md", type: "text/plain" }]);
+  });
+
+  it("and is told why a message was not taken", async () => {
+    platform.refuse("never");
+    model.queue(sending({ text: "hello" }), { text: "it was refused" });
+    expect(await deliver(platform.direct("say hello"))).toBe(200);
+    await until(() => said().length === 1, "it is answered", 20_000);
+    expect(said()).toEqual(["it was refused"]);
+    expect(JSON.parse(told())).toMatchObject({ ok: false, error: expect.stringMatching(/^not sent: /) });
+  });
+});
+
+describe("from a client's session", () => {
+  it("the agent writes to whomever it is told, on a channel that is configured", async () => {
+    const telegram = named("telegram");
+    const before = telegram.answers().length;
+    model.queue(sending({ text: "dinner?", channel: "telegram", to: telegram.people.bob }), {
+      text: "asked",
+    });
+    await ask("main", "ask Bob on Telegram");
+    expect(telegram.answers().slice(before)).toEqual(["dinner?"]);
+    expect(JSON.parse(told())).toEqual({
+      ok: true,
+      result: { status: "sent", channel: "telegram", accountId: "default", to: telegram.people.bob },
+    });
+  });
+
+  it.each([
+    [{ text: "x" }, "channel: this conversation was held on none so far; name one, and to"],
+    [{ text: "x", channel: "matrix", to: "1" }, "not sent: there is no channel matrix"],
+    [
+      { text: "x", channel: "telegram", accountId: "other", to: "1" },
+      "not sent: telegram/other: not configured",
+    ],
+    [{ text: " " }, "text: there is nothing to send"],
+    [{ text: "x", channel: "telegram", to: "1", media: "http://169.254.169.254/latest/" }, /only https/],
+    [{ text: "x", channel: "telegram", to: "1", media: "https://127.0.0.1/" }, /not a public address/],
+    [{ text: "x", channel: "telegram", to: "1", media: "https://localhost/" }, /not a public address/],
+    [{ text: "x", channel: "telegram", to: "1", media: "media/agent:main:other/x.png" }, /no such file/],
+  ])("and is told what is wrong with %j", async (args, error) => {
+    const telegram = named("telegram");
+    const before = telegram.answers().length;
+    model.queue(sending(args), { text: "I could not" });
+    await ask("elsewhere", "send it");
+    const outcome = JSON.parse(told());
+    expect(outcome.ok).toBe(false);
+    expect(outcome.error).toMatch(error);
+    expect(telegram.answers()).toHaveLength(before);
+  });
+
+  it("it goes to where the session was last held on a channel, although a client asks", async () => {
+    const telegram = named("telegram");
+    const { ann } = telegram.people;
+    model.queue({ text: "hello" });
+    const before = telegram.answers().length;
+    await telegram.deliver(stack.cloud.webhook, telegram.direct("hello"));
+    await until(() => telegram.answers().length > before, "it is answered", 20_000);
+    model.queue(sending({ text: "by the way" }), { text: "told" });
+    await ask(`agent:main:telegram:dm:${ann}`, "tell me on Telegram");
+    expect(telegram.answers().slice(before)).toEqual(["hello", "by the way"]);
+  });
+});
+
+describe("a room", () => {
+  it("is sent nothing of private memory, and may be sent the rest", async () => {
+    const telegram = named("telegram");
+    await client.call("workspace.write", { path: "MEMORY.md", content: "a secret" });
+    const [answers, received] = [telegram.answers().length, telegram.received().length];
+    model.queue(sending({ text: "look", media: "gsv:MEMORY.md" }), { text: "I may not" });
+    await telegram.deliver(stack.cloud.webhook, telegram.inRoom?.("send me MEMORY.md") ?? {});
+    await until(() => telegram.answers().length > answers, "it is answered", 20_000);
+    expect(told()).toContain("MEMORY.md is private memory");
+    expect(telegram.answers().slice(answers)).toEqual(["I may not"]);
+    expect(telegram.received()).toHaveLength(received);
+  });
+});
