@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Secrets } from "../../shared/aws/secrets.ts";
-import { callPlatform, isPassing, plainReason } from "../../shared/channels/platform-call.ts";
+import { callPlatform, fileOf, isPassing, plainReason } from "../../shared/channels/platform-call.ts";
 import { type Configuration, secretMarker } from "../../shared/configuration/schema.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
 import { essenceOf, extensionOf } from "../../shared/session/media-types.ts";
@@ -38,9 +38,8 @@ export function createTranscribe({ configuration, secrets }: TranscribeOptions):
     const provider = await findProvider(await configuration.load(), secrets);
     if (!provider) return { status: "off" };
     // Servers know the format by the name's extension.
-    const file = new File([new Uint8Array(body)], `voice.${extensionOf(mimeType)}`, {
-      type: essenceOf(mimeType),
-    });
+    const filename = `voice.${extensionOf(mimeType)}`;
+    const file = fileOf({ filename, mimeType: essenceOf(mimeType), body });
     for (let tries = 1; ; tries++) {
       const form = new FormData();
       form.append("file", file);

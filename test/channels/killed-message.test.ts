@@ -23,7 +23,7 @@ describe.each(names)("a message that the model sends on %s by a call", (name) =>
   /** A message comes, the agent that takes it up may die, and others follow. */
   async function run(agent: Life): Promise<{ sent: number; told: string }> {
     bench.renew();
-    bench.reply = { text: "done", sends: "a dozen eggs" };
+    bench.reply = { text: "done", calls: { text: "a dozen eggs" } };
     expect(await bench.deliver(platform.direct("order eggs"))).toBe(true);
     await bench.runAgents(agent);
     for (let sweeps = 0; sweeps < 2; sweeps++) await bench.sweep();

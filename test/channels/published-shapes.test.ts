@@ -31,9 +31,15 @@ const noMentions = v.strictObject({ parse: v.tuple([]) });
 const discordMessage = v.strictObject({ content: text(2000), allowed_mentions: noMentions });
 const discord = { "user-agent": /^DiscordBot \([^,]+, [\d.]+\)$/ };
 const asBot = { ...discord, authorization: /^Bot \S+$/ };
+const file = v.instance(File);
+/** Form data in which the file stands beside its JSON. */
+const discordFile = v.strictObject({
+  payload_json: v.literal(JSON.stringify({ allowed_mentions: { parse: [] } })),
+  "files[0]": file,
+});
 const interaction = "/api/v10/webhooks/\\d+/[\\w%-]+";
 
-/** Every call that is made for messages of text. */
+/** Every call that is made, but for the downloads of files. */
 const shapes: Record<string, Record<string, Shape>> = {
   // https://core.telegram.org/bots/api
   telegram: {
@@ -42,6 +48,15 @@ const shapes: Record<string, Record<string, Shape>> = {
       to: /^POST \/bot[\w:-]+\/sendChatAction$/,
       headers: json,
       body: v.strictObject({ ...telegramChat, action: v.literal("typing") }),
+    },
+    getFile: {
+      to: /^POST \/bot[\w:-]+\/getFile$/,
+      headers: json,
+      body: v.strictObject({ file_id: v.string() }),
+    },
+    sendDocument: {
+      to: /^POST \/bot[\w:-]+\/sendDocument$/,
+      body: v.strictObject({ chat_id: telegramChat.chat_id, document: file }),
     },
     sendMessage: {
       to: /^POST \/bot[\w:-]+\/sendMessage$/,
@@ -72,6 +87,26 @@ const shapes: Record<string, Record<string, Shape>> = {
         text: v.strictObject({ preview_url: v.boolean(), body: text(4096) }),
       }),
     },
+    "media by its id": {
+      to: /^GET \/v\d+\.0\/\d+\?phone_number_id=\d+$/,
+      headers: { authorization: /^Bearer \S+$/ },
+    },
+    "an upload": {
+      to: /^POST \/v\d+\.0\/\d+\/media$/,
+      headers: { authorization: /^Bearer \S+$/ },
+      body: v.strictObject({ ...whatsapp, type: v.literal("application/pdf"), file }),
+    },
+    "a document": {
+      to: /^POST \/v\d+\.0\/\d+\/messages$/,
+      headers: { ...json, authorization: /^Bearer \S+$/ },
+      body: v.strictObject({
+        ...whatsapp,
+        recipient_type: v.literal("individual"),
+        to: v.pipe(v.string(), v.regex(/^\+?\d+$/)),
+        type: v.literal("document"),
+        document: v.strictObject({ id: v.pipe(v.string(), v.digits()), filename: v.string() }),
+      }),
+    },
     "read, and typing": {
       to: /^POST \/v\d+\.0\/\d+\/messages$/,
       headers: { ...json, authorization: /^Bearer \S+$/ },
@@ -83,8 +118,21 @@ const shapes: Record<string, Record<string, Shape>> = {
       }),
     },
   },
-  // https://docs.slack.dev/reference/methods/chat.postMessage
+  // https://docs.slack.dev/reference/methods/chat.postMessage, https://docs.slack.dev/messaging/working-with-files
   slack: {
+    "files.getUploadURLExternal": {
+      to: /^GET \/api\/files\.getUploadURLExternal\?filename=plan\.pdf&length=\d+$/,
+      headers: { authorization: /^Bearer xoxb-\S+$/ },
+    },
+    "an upload": { to: /^POST \/upload\/v1\/\w+$/, body: v.strictObject({ file }) },
+    "files.completeUploadExternal": {
+      to: /^POST \/api\/files\.completeUploadExternal$/,
+      headers: { ...json, authorization: /^Bearer xoxb-\S+$/ },
+      body: v.strictObject({
+        files: v.tuple([v.strictObject({ id: v.string(), title: v.literal("plan.pdf") })]),
+        channel_id: v.pipe(v.string(), v.regex(/^[CDG][A-Z0-9]+$/)),
+      }),
+    },
     "chat.postMessage": {
       to: /^POST \/api\/chat\.postMessage$/,
       headers: { "content-type": /^application\/json; charset=utf-8$/, authorization: /^Bearer xoxb-\S+$/ },
@@ -104,6 +152,11 @@ const shapes: Record<string, Record<string, Shape>> = {
       to: new RegExp(`^PATCH ${interaction}/messages/@original$`),
       headers: { ...json, ...discord },
       body: discordMessage,
+    },
+    "a follow-up with a file": {
+      to: new RegExp(`^POST ${interaction}$`),
+      headers: discord,
+      body: discordFile,
     },
     "a follow-up": {
       to: new RegExp(`^POST ${interaction}$`),
@@ -140,9 +193,10 @@ describe.each(names)("%s", (name) => {
       const { method = "GET", headers, body } = init;
       if (url.startsWith(platform.url))
         calls.push({
-          to: `${method} ${new URL(url).pathname}`,
+          to: `${method} ${new URL(url).pathname}${new URL(url).search}`,
           headers: Object.fromEntries(new Headers(headers)),
           ...(typeof body === "string" ? { body: JSON.parse(body) } : {}),
+          ...(body instanceof FormData ? { body: Object.fromEntries(body) } : {}),
         });
       return send(url, init);
     });
@@ -155,6 +209,20 @@ describe.each(names)("%s", (name) => {
     await platform.close();
   });
 
+  /** Somebody sends a file, and is sent it back. */
+  async function sendFileBack(): Promise<void> {
+    const { reply } = bench;
+    bench.reply = { text: "kept" };
+    const plan = { name: "plan.pdf", type: "application/pdf", bytes: Buffer.from("%PDF") };
+    expect(await bench.deliver(platform.attach("keep this", plan))).toBe(true);
+    await bench.runAgents();
+    const media = bench.bucket.keys().find((key) => key.startsWith("media/"));
+    bench.reply = { text: "sent", calls: { text: "", media } };
+    expect(await bench.deliver(platform.direct("and back"))).toBe(true);
+    await bench.runAgents();
+    bench.reply = reply;
+  }
+
   it("is called as it publishes, for every kind of call that there is", async () => {
     bench.reply = { text: "hello\n\n".repeat(platform.maxText / 4) };
     for (const event of [platform.direct("hello"), platform.direct("/status"), platform.inRoom?.("hello")]) {
@@ -162,6 +230,7 @@ describe.each(names)("%s", (name) => {
       expect(await bench.deliver(event)).toBe(true);
       await bench.runAgents();
     }
+    await sendFileBack();
     // The answer to this one comes too late to be one to the command.
     await bench.deliver(platform.inRoom?.("and later?") ?? platform.direct("and later?"));
     bench.pass(16 * 60_000);

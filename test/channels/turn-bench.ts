@@ -54,6 +54,12 @@ export class Life {
   }
 }
 
+/** What a model says, and what it calls gsv__Message with before it does. */
+interface Said {
+  text: string;
+  calls?: Record<string, unknown>;
+}
+
 /** Reads of the bucket: what dies between two of them is as dead as before the first. */
 const uncounted = ["bucket.get", "bucket.getIfChanged", "bucket.head", "bucket.list"];
 
@@ -78,8 +84,8 @@ export class TurnBench {
   readonly woken = new Set<string>();
   /** How often the model was asked. */
   asked = 0;
-  /** What the model says to every message; an error in place of it where it fails. `sends`: by a call, before that. */
-  reply: { text: string; sends?: string } | { error: string } = { text: "hello" };
+  /** What the model says to every message; an error in place of it where it fails. */
+  reply: Said | { error: string } = { text: "hello" };
   readonly platform: Platform;
   bucket = createMemoryBucket();
   private items = new Map<string, Item>();
@@ -212,9 +218,9 @@ export class TurnBench {
   private async askModel(last: string | undefined): ReturnType<Agent["callModel"]> {
     this.asked++;
     if ("error" in this.reply) return { status: "failed", error: this.reply.error, overflow: false };
-    const { text, sends } = this.reply;
-    const call = { type: "toolCall", id: "call", name: "gsv__Message", arguments: { text: sends } } as const;
-    const content = [last === "user" && sends ? call : { type: "text" as const, text }];
+    const { text, calls } = this.reply;
+    const call = { type: "toolCall", id: "call", name: "gsv__Message", arguments: calls ?? {} } as const;
+    const content = [last === "user" && calls ? call : { type: "text" as const, text }];
     return { status: "answered", message: { role: "assistant", content, timestamp: Date.now() } };
   }
 

@@ -147,17 +147,20 @@ describe("setting a value", () => {
 describe("secrets", () => {
   const botToken = "channels.telegram.accounts.default.botToken";
 
-  it.each(["apiKeys.anthropic", "auth.token", botToken, "channels.slack.accounts.work.signingSecret"])(
-    "at %s go to the parameter store and are masked in every answer",
-    async (path) => {
-      await configuration.set(path, "sk-secret");
-      expect(await secrets.get(path)).toBe("sk-secret");
-      expect(await valueFor(path)).toBe("***");
-      const seen = [await configuration.get(), await configuration.load(), await state.table.get(item)];
-      expect(JSON.stringify(seen)).not.toContain("sk-secret");
-      expect(JSON.stringify(seen[0])).toContain("***");
-    },
-  );
+  it.each([
+    "apiKeys.anthropic",
+    "auth.token",
+    "transcription.apiKey",
+    botToken,
+    "channels.slack.accounts.work.signingSecret",
+  ])("at %s go to the parameter store and are masked in every answer", async (path) => {
+    await configuration.set(path, "sk-secret");
+    expect(await secrets.get(path)).toBe("sk-secret");
+    expect(await valueFor(path)).toBe("***");
+    const seen = [await configuration.get(), await configuration.load(), await state.table.get(item)];
+    expect(JSON.stringify(seen)).not.toContain("sk-secret");
+    expect(JSON.stringify(seen[0])).toContain("***");
+  });
 
   it("inside of an object that is set are split out of it", async () => {
     await configuration.set("channels.telegram", {
