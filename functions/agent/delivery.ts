@@ -47,7 +47,10 @@ function failureNote(failure: string): string {
 /** Ends the run that a stop was asked for. Its unanswered calls are repaired when the transcript is next read. */
 export async function endStopped(agent: Agent, hold: Hold, run: Run): Promise<boolean> {
   log("run.stopped", { sessionKey: hold.sessionKey, runId: run.runId });
-  await announceError(agent, hold, run.runId, "Run cancelled by user");
+  await Promise.all([
+    announceError(agent, hold, run.runId, "Run cancelled by user"),
+    agent.channels.conclude(run.origin, `${run.runId}:stopped`, "Stopped."),
+  ]);
   return endRun(agent, hold);
 }
 

@@ -190,6 +190,8 @@ export interface Channel extends AccountSetup {
    * `sendFileTimeoutMs`. Without it, the platform takes no files.
    */
   sendFile?(account: ChannelAccount, message: FileMessage): Promise<SendOutcome>;
+  /** What is being answered is shown as such until a message takes that place, so that one has to. */
+  awaitsAnswer?: true;
   /** Shows that an answer is being written. Best effort. */
   typing(account: ChannelAccount, destination: Destination): Promise<void>;
   /**
@@ -219,4 +221,6 @@ export interface ChannelSender {
   ): Promise<{ ok: true } | { ok: false; reason: string }>;
   /** Shows that an answer is being written, where the origin is a channel. Best effort. */
   typing(origin: Origin): Promise<void>;
+  /** Says that no answer will come, where the origin's channel shows one to be awaited until something takes its place. */
+  conclude(origin: Origin, id: string, text: string): Promise<void>;
 }

@@ -62,6 +62,7 @@ export function createDiscord({ now = Date.now }: { now?: () => number } = {}): 
   return {
     name: "discord",
     maxText,
+    awaitsAnswer: true,
     ...discordAccount,
     async receive(request, account) {
       if (request.method !== "POST") return refused(405, "only POST");

@@ -3,6 +3,7 @@ import type { Secrets } from "../aws/secrets.ts";
 import type { Table } from "../aws/table.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
 import { log, logError } from "../log.ts";
+import { ownValue } from "./account.ts";
 import {
   type ChannelOrigin,
   type ChannelSender,
@@ -56,7 +57,7 @@ type Delivered = { ok: true } | { ok: false; reason: string };
  */
 export function createChannelSender(options: SenderOptions): ChannelSender {
   const tools: Tools = { channels: allChannels, maxWaitMs, wait: sleep, ...options };
-  return {
+  const sender: ChannelSender = {
     async deliver(origin, id, text, file) {
       const target = await findTarget(tools, origin);
       if (!target.ok) return target;
@@ -76,7 +77,12 @@ export function createChannelSender(options: SenderOptions): ChannelSender {
         logError("channel.typing.failed", error, { channel: origin.channel, accountId: origin.accountId });
       }
     },
+    async conclude(origin, id, text) {
+      if (origin.kind !== "channel" || !ownValue(tools.channels, origin.channel)?.awaitsAnswer) return;
+      await sender.deliver(origin, id, text);
+    },
   };
+  return sender;
 }
 
 /** One message of a delivery, and the longest that sending it takes, in milliseconds. */

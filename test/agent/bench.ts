@@ -107,7 +107,11 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         prompts,
         history: createHistory({ table: mortalTable, bucket: prompts.bucket }),
         callModel: createCallModel(secrets, createMediaCache(prompts.bucket)),
-        channels: { deliver: async () => ({ ok: true }), typing: async () => {} } as Agent["channels"],
+        channels: {
+          deliver: async () => ({ ok: true }),
+          typing: async () => {},
+          conclude: async () => {},
+        } as Agent["channels"],
         fetchAttachment: (...request) => bench.fetchAttachment(...request),
         guardedFetch: async () => ({ ok: false, reason: "there is no network", passing: false }),
         transcribe: async () => ({ status: "off" }),

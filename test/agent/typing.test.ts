@@ -39,6 +39,7 @@ it.each(Object.entries(ends))(
     const channels = {
       deliver: async () => ({ ok: true as const }),
       typing: async () => void shown++,
+      conclude: async () => {},
     };
     const callModel: CallModel = async (call) => {
       vi.advanceTimersByTime(9000);

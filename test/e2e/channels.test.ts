@@ -166,6 +166,34 @@ it("a platform is waited for when it asks for it, and tried again after a fault 
   await Promise.all(delivered);
 });
 
+it("what was stopped has no answer, and nobody is shown to be waiting for one", async () => {
+  let open = () => {};
+  gate = new Promise<void>((resolve) => (open = resolve));
+  for (const platform of platforms) platform.forget();
+  const deliver = async (text: string) => {
+    for (const platform of platforms) await platform.deliver(stack.cloud.webhook, platform.direct(text));
+  };
+  await deliver("wait");
+  await until(() => model.active() === platforms.length, "the model is asked for every platform", 20_000);
+  await deliver("/stop");
+  const stopped = () => stack.logs.filter(({ event }) => event === "run.stopped").length;
+  await until(() => stopped() === platforms.length, "every run has been stopped", 20_000);
+  open();
+  await deliver("the next");
+  const said = (platform: Platform) => platform.answers().map((answer) => answer.replace(/^\[.*\] /, ""));
+  await until(
+    () => platforms.every((one) => said(one).includes("said: the next")),
+    "all are answered",
+    20_000,
+  );
+  for (const platform of platforms) {
+    const shown = platform.name === "discord" ? ["Stopped."] : [];
+    const replies = [expect.stringMatching(/^Stopped run /), "said: the next"];
+    expect(said(platform), platform.name).toEqual([...shown, ...replies]);
+    expect(platform.awaiting()).toBe(0);
+  }
+});
+
 it("an answer that kill -9 interrupted comes once, and so does what was said meanwhile", async () => {
   let open = () => {};
   gate = new Promise<void>((resolve) => (open = resolve));
