@@ -27,7 +27,7 @@ export interface Hold {
   readonly interrupted: AbortSignal;
   /** The step whose calls this invocation has sent out and run. */
   carriedOut?: string;
-  /** What was read ahead for the first model call; for that one alone, since others may connect meanwhile. */
+  /** What was read ahead for the invocation's first model call; it is given once. */
   takeForeseen(): Surroundings | undefined;
   /**
    * The clients to tell what follows from the last model call: read while that is being committed, and there once they

@@ -4,9 +4,12 @@ import { agentIdOf, sessionKind } from "../../shared/session/key.ts";
 import { keyRules } from "../../shared/session/routing.ts";
 import { audienceOf } from "../../shared/workspace/privacy.ts";
 import type { Agent } from "./agent.ts";
+import type { Hold } from "./hold.ts";
 
 /** Who is connected: what a model call needs that is neither the session's nor the configuration's. */
 export interface Surroundings {
+  /** When the reading began, epoch ms. */
+  at: number;
   nodes: Promise<PeerRecord[]>;
   /** Connections of the clients that are told of the run. */
   clients: Promise<string[]>;
@@ -14,10 +17,17 @@ export interface Surroundings {
 
 /** Begins to read who is connected. The promises may be left alone: a failure is whoever awaits them's. */
 export function lookAround(agent: Pick<Agent, "table" | "broadcast" | "now">): Surroundings {
-  const nodes = listPeers(agent.table, "node", agent.now());
+  const at = agent.now();
+  const nodes = listPeers(agent.table, "node", at);
   const clients = agent.broadcast.clients();
   for (const one of [nodes, clients]) one.catch(() => {});
-  return { nodes, clients };
+  return { at, nodes, clients };
+}
+
+/** Who is connected as of `since` (epoch ms) or later: what the invocation has read ahead, unless it is older. */
+export function surroundingsSince(agent: Agent, hold: Hold, since: number): Surroundings {
+  const foreseen = hold.takeForeseen();
+  return foreseen && foreseen.at >= since ? foreseen : lookAround(agent);
 }
 
 /**

@@ -23,7 +23,7 @@ import { againAfterRefusal, againSmaller, sizeSteps } from "./context-steps.ts";
 import { announce, failRun, unannounced } from "./delivery.ts";
 import type { Hold } from "./hold.ts";
 import type { ModelOutcome } from "./model.ts";
-import { lookAround } from "./surroundings.ts";
+import { lookAround, type Surroundings, surroundingsSince } from "./surroundings.ts";
 import {
   announceResults,
   type CollectedResults,
@@ -38,6 +38,9 @@ const maxAttempts = 4;
 
 /** A run that calls tools this many times in a row is ended: it is going in circles. */
 const maxSteps = 200;
+
+/** When results are collected, who is connected counts as known for this long. Milliseconds. */
+const resultsFreshMs = 1000;
 
 /** Accepted ids that are remembered, so that a repeat of one is dropped. */
 const rememberedIds = 50;
@@ -80,8 +83,10 @@ export async function beginRun(
     agent.history.extend(hold.state, [message]);
   };
   // What was fetched is committed before the model is called, as a step of its own: the time that is left is looked at.
-  if (entry.attachments) await commit();
-  else await modelStep(agent, hold, run, [...before, message], commit);
+  if (entry.attachments) return commit();
+  // A node that was there before the message came is offered to its run.
+  const around = surroundingsSince(agent, hold, entry.at);
+  await modelStep(agent, hold, run, [...before, message], commit, around);
 }
 
 /** Takes up a model step that was not begun yet, or that an earlier invocation did not finish. */
@@ -93,9 +98,8 @@ export async function resumeModel(agent: Agent, hold: Hold, run: Run): Promise<v
     return failRun(agent, hold, `LLM error: the turn was interrupted ${run.attempt} times`);
   }
   const messages = await agent.history.load(hold.state);
-  await modelStep(agent, hold, again, messages, async () => {
-    await hold.commit([set(["run", "attempt"], again.attempt)]);
-  });
+  const commit = async () => void (await hold.commit([set(["run", "attempt"], again.attempt)]));
+  await modelStep(agent, hold, again, messages, commit, lookAround(agent));
 }
 
 /**
@@ -151,7 +155,7 @@ async function continueWithResults(
   messages: readonly Message[],
   collected: CollectedResults,
 ): Promise<void> {
-  const around = hold.takeForeseen() ?? lookAround(agent);
+  const around = surroundingsSince(agent, hold, agent.now() - resultsFreshMs);
   const told = announceResults(agent, hold.sessionKey, run.runId, collected, around.clients);
   const announced = told.catch(unannounced(hold, run.runId));
   await modelStep(agent, hold, collected.run, [...messages, ...collected.messages], collected.commit, around);
@@ -165,7 +169,7 @@ async function modelStep(
   run: Run,
   messages: readonly Message[],
   commit: () => Promise<void>,
-  around = hold.takeForeseen() ?? lookAround(agent),
+  around: Surroundings,
 ): Promise<void> {
   const prepared = await prepareRequest(agent, hold.state, run, messages, around).catch(
     async (error: unknown) => {
