@@ -1,6 +1,12 @@
 import { defineConfig } from "vitest/config";
 
-const shared = { pool: "forks", testTimeout: 60_000, hookTimeout: 120_000 } as const;
+const shared = {
+  pool: "forks",
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+  // On a busy machine what comes true takes longer than the second that is the default.
+  expect: { poll: { timeout: 15_000 } },
+} as const;
 
 export default defineConfig({
   test: {
