@@ -120,8 +120,15 @@ const tokenCommands: readonly CommandEntry[] = [
   {
     name: "create <name>",
     summary: "a new token, shown this one time",
-    options: [["--scopes <list>", "of client, node, channel, admin (default client)"]],
-    examples: ["token create laptop --scopes client,node"],
+    options: [
+      ["--scopes <list>", "of client, node, channel, admin (default client)"],
+      ["--channel <name>", "with the scope channel: the one that its bridge is for"],
+      ["--account <id>", "and the account there (default: default)"],
+    ],
+    examples: [
+      "token create laptop --scopes client,node",
+      "token create signal --scopes channel --channel signal",
+    ],
     load: async () => (await import("./commands/token.ts")).createToken,
   },
   {

@@ -18,6 +18,9 @@ export interface TokenEntry {
   scopes: Scope[];
   createdAt: number;
   lastUsedAt?: number;
+  /** What a bridge's token is bound to. */
+  channel?: string;
+  accountId?: string;
 }
 
 /** Somebody on a channel who asks to be let in. Times are epoch ms. */
@@ -39,6 +42,8 @@ export interface ChannelEntry {
   connectedAt: number;
   lastMessageAt?: number;
   stopped?: boolean;
+  /** It is a bridge's; `connectedAt` is 0 while that is away. */
+  bridge?: boolean;
 }
 
 interface AccountResult {
@@ -124,7 +129,7 @@ export interface Results {
   "workspace.delete": { path: string; deleted: boolean };
   "agent.init": { agentId: string; written: string[] };
   "channels.list": { channels: ChannelEntry[]; count: number };
-  "channel.start": AccountResult & Started;
+  "channel.start": AccountResult & Partial<Started>;
   "channel.stop": AccountResult;
   "channel.status": { channel: string; accounts: AccountStatus[] };
   "channel.remove": { removed: boolean; channel: string; accountId: string };

@@ -22,6 +22,7 @@ export interface ConnectionRecord {
   mode?: Mode;
   peerId?: string;
   capabilities?: string[];
+  /** What the token is bound to; from `connect` in mode `channel` on, what the connection is for. */
   channel?: string;
   accountId?: string;
 }

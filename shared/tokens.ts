@@ -26,10 +26,16 @@ export interface TokenRecord {
   scopes: Scope[];
   createdAt: number;
   lastUsedAt?: number;
+  /** The one channel and account that a token with the scope `channel` is good for. */
+  channel?: string;
+  accountId?: string;
 }
 
 /** Who a verified token stands for. */
-export type TokenHolder = Pick<TokenRecord, "id" | "name" | "scopes">;
+export type TokenHolder = Pick<TokenRecord, "id" | "name" | "scopes" | "channel" | "accountId">;
+
+/** What a token is made for. */
+export type TokenPurpose = Pick<TokenRecord, "name" | "channel" | "accountId"> & { scopes: readonly Scope[] };
 
 /**
  * Creates a token; only its secret's SHA-256 is stored.
@@ -37,14 +43,16 @@ export type TokenHolder = Pick<TokenRecord, "id" | "name" | "scopes">;
  */
 export async function createToken(
   table: Table,
-  { name, scopes }: { name: string; scopes: readonly Scope[] },
+  { name, scopes, channel, accountId = "default" }: TokenPurpose,
   now: number,
 ): Promise<TokenRecord & { token: string }> {
   const id = Array.from(randomBytes(idLength), (byte) => idAlphabet[byte & 31]).join("");
   const secret = randomBytes(secretBytes).toString("base64url");
-  const record = { name, scopes: [...scopes], createdAt: now };
-  const item = { pk: partition, sk: id, hash: hash(secret).toString("hex"), ...record };
-  await table.put(item, absent("pk"));
+  const bound: Pick<TokenRecord, "channel" | "accountId"> =
+    channel === undefined ? {} : { channel, accountId };
+  const record = { name, scopes: [...scopes], createdAt: now, ...bound };
+  const item: Item = { hash: hash(secret).toString("hex"), ...(record as unknown as Item) };
+  await table.put({ ...item, pk: partition, sk: id }, absent("pk"));
   return { id, token: `gsv_${id}_${secret}`, ...record };
 }
 
@@ -108,7 +116,8 @@ export function createTokenVerifier(
           return undefined;
         }
       }
-      return { id, name: record.name, scopes: record.scopes };
+      const { name, scopes, channel, accountId } = record;
+      return { id, name, scopes, ...(channel === undefined ? {} : { channel, accountId }) };
     },
   };
 }
@@ -131,6 +140,9 @@ function readRecord(item: Item): TokenRecord {
     scopes: scopes.filter((scope) => granted.has(scope)),
     createdAt: Number(item.createdAt),
     ...(item.lastUsedAt === undefined ? {} : { lastUsedAt: Number(item.lastUsedAt) }),
+    ...(item.channel === undefined
+      ? {}
+      : { channel: String(item.channel), accountId: String(item.accountId) }),
   };
 }
 

@@ -37,9 +37,10 @@ export function registered({
   channel,
   accountId,
   ...started
-}: Started & { channel: string; accountId: string }): string {
-  const { identity, webhookUrl, registration } = started;
+}: Partial<Started> & { channel: string; accountId: string }): string {
+  const { identity = "", webhookUrl, registration } = started;
   const name = `${channel}/${accountId}`;
+  if (!registration) return `${name} is started`;
   if (registration.status === "failed") {
     const reason = visible(registration.reason);
     const again = `\`gsv channel start ${channel} ${accountId}\` tries again`;
@@ -152,8 +153,8 @@ async function valueAt<T = string>(
 }
 
 /** Made up here and needed at the platform: shown this once. */
-function secretsToPaste({ registration }: Started, made: Values): string[] {
-  if (registration.status !== "manual" || Object.keys(made).length === 0) return [];
+function secretsToPaste({ registration }: Partial<Started>, made: Values): string[] {
+  if (registration?.status !== "manual" || Object.keys(made).length === 0) return [];
   return [
     columns(
       ["  TO PASTE", "SHOWN ONLY NOW"],

@@ -10,15 +10,16 @@ import { registered } from "./channel-add.ts";
 export const listChannels: Action = async (context) => {
   const gateway = await context.gateway();
   const answer = await gateway.request("channels.list");
-  const rows = answer.channels.map(({ channel, accountId, connectedAt, lastMessageAt, stopped }) => [
+  const rows = answer.channels.map(({ channel, accountId, connectedAt, lastMessageAt, stopped, bridge }) => [
     channel,
     accountId,
-    stopped ? "stopped" : "on",
+    bridge ? "bridge" : "webhook",
+    stopped ? "stopped" : bridge && connectedAt === 0 ? "away" : "on",
     moment(connectedAt || undefined),
     moment(lastMessageAt),
   ]);
   const none = "no channels; connect one with `gsv channel add telegram` (or whatsapp, slack, discord)";
-  const header = ["CHANNEL", "ACCOUNT", "STATE", "SINCE", "LAST MESSAGE"];
+  const header = ["CHANNEL", "ACCOUNT", "BY", "STATE", "SINCE", "LAST MESSAGE"];
   context.print(answer, rows.length > 0 ? columns(header, rows) : none);
 };
 
@@ -92,7 +93,9 @@ function statusText(
     ["account", `${channel}/${accountId}`],
     ["state", stopped ?? (connected ? "messages come in" : "no messages come in")],
     ["known as", extra.identity === undefined ? undefined : visible(extra.identity)],
-    ["credentials", authenticated ? "the platform takes them" : "not taken"],
+    ...(extra.waiting === undefined
+      ? [["credentials", authenticated ? "the platform takes them" : "not taken"] as const]
+      : [["waiting for it", `${extra.waiting} messages`] as const]),
     ["webhook", extra.webhookUrl],
     ["error", error && visible(error)],
     [

@@ -3,12 +3,14 @@ import { columns, moment } from "../columns.ts";
 import { text } from "../context.ts";
 import { usage } from "../failure.ts";
 import type { Action } from "../program.ts";
+import type { TokenEntry } from "../results.ts";
 
 export const createToken: Action = async (context, { args, options }) => {
   const wanted = scopesOf(text(options.scopes));
   const gateway = await context.gateway();
-  const created = await gateway.request("token.create", { name: args[0] ?? "", scopes: wanted });
-  context.note(`token ${created.id} (${created.name}: ${created.scopes.join(", ")}); it is shown only now`);
+  const bound = { channel: text(options.channel), accountId: text(options.account) };
+  const created = await gateway.request("token.create", { name: args[0] ?? "", scopes: wanted, ...bound });
+  context.note(`token ${created.id} (${created.name}: ${scopesText(created)}); it is shown only now`);
   context.print(created, created.token);
 };
 
@@ -18,7 +20,7 @@ export const listTokens: Action = async (context) => {
   const rows = list.tokens.map((token) => [
     token.id,
     token.name,
-    token.scopes.join(","),
+    scopesText(token),
     moment(token.createdAt),
     moment(token.lastUsedAt),
   ]);
@@ -30,6 +32,10 @@ export const revokeToken: Action = async (context, { args }) => {
   const result = await gateway.request("token.revoke", { id: args[0] ?? "" });
   context.print(result, `token ${result.id} is revoked`);
 };
+
+function scopesText({ scopes, channel, accountId }: TokenEntry): string {
+  return scopes.join(",") + (channel === undefined ? "" : ` (${channel}/${accountId})`);
+}
 
 function scopesOf(list: string | undefined): Scope[] {
   const wanted = (list ?? "client").split(",").map((scope) => scope.trim());

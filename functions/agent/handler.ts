@@ -9,6 +9,7 @@ import { openTable } from "../../shared/aws/table.ts";
 import { createBroadcast } from "../../shared/broadcast.ts";
 import { createActivity, noteFailures } from "../../shared/channels/activity.ts";
 import { createFetchAttachment } from "../../shared/channels/attachment.ts";
+import { openBridges } from "../../shared/channels/bridge.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/sender.ts";
 import { readEnvironment } from "../../shared/config.ts";
@@ -44,6 +45,8 @@ const agent = once((): Agent => {
   const secrets = openSecrets(environment.ssmPrefix);
   const configuration = openConfiguration(table, secrets);
   const guardedFetch = createGuardedFetch();
+  const activity = createActivity(table, now);
+  const bridges = openBridges({ table, sockets, activity, limits: channels, now });
   return {
     table,
     bucket,
@@ -57,10 +60,10 @@ const agent = once((): Agent => {
     history: createHistory({ table, bucket }),
     callModel: createCallModel(secrets, createMediaCache(bucket)),
     channels: noteFailures(
-      createChannelSender({ table, secrets, configuration, now, maxWaitMs }),
-      createActivity(table, now),
+      createChannelSender({ table, secrets, configuration, bridges, now, maxWaitMs }),
+      activity,
     ),
-    fetchAttachment: createFetchAttachment({ channels, configuration, secrets, guardedFetch }),
+    fetchAttachment: createFetchAttachment({ channels, configuration, secrets, bridges, guardedFetch }),
     guardedFetch,
     transcribe: createTranscribe({ configuration, secrets }),
     now,

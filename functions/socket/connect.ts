@@ -1,4 +1,7 @@
 import packageFile from "../../package.json" with { type: "json" };
+import { accountSettings, isOwnAccount, ownValue } from "../../shared/channels/account.ts";
+import { bridgeId } from "../../shared/channels/bridge.ts";
+import type { ChannelAddress } from "../../shared/channels/channel.ts";
 import { log } from "../../shared/log.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import { protocolVersion } from "../../shared/protocol/frames.ts";
@@ -19,7 +22,7 @@ const executionCapabilities: Capability[] = [
 
 /**
  * `connect`: makes the socket the connection of a client, node or channel, in place of an older one of the same id.
- * @throws PeerError 401, 102, 103 or 403, in this order
+ * @throws PeerError 401, 102, 103 or 403, in this order; 409 for what is somebody else's
  */
 export async function connectPeer(
   gateway: Gateway,
@@ -31,7 +34,10 @@ export async function connectPeer(
   checkVersion(params);
   const mode = checkMode(params, holder);
   if (mode === "node") checkNode(params);
-  const { id, version, platform, channel, accountId } = params.client;
+  const { version, platform } = params.client;
+  const address = mode === "channel" ? await checkChannel(gateway, params, holder) : undefined;
+  // An account has one bridge, whatever it calls itself.
+  const id = address ? bridgeId(address) : params.client.id;
   const caller: Caller = {
     ...record,
     mode,
@@ -39,7 +45,7 @@ export async function connectPeer(
     tokenId: holder.id,
     scopes: holder.scopes,
     ...(params.capabilities ? { capabilities: params.capabilities } : {}),
-    ...(mode === "channel" ? { channel, accountId: accountId ?? "default" } : {}),
+    ...address,
   };
   const bound = await bindPeer(gateway.table, caller, {
     id,
@@ -73,7 +79,7 @@ async function authenticate(
   gateway: Gateway,
   record: ConnectionRecord,
   token: string | undefined,
-): Promise<Pick<TokenHolder, "id" | "scopes">> {
+): Promise<Omit<TokenHolder, "name">> {
   if (token !== undefined) {
     const holder = await gateway.tokens.verify(token);
     if (!holder) throw new PeerError(code.unauthorized, "wrong token");
@@ -83,7 +89,8 @@ async function authenticate(
   if (!(await gateway.tokens.isValid(record.tokenId))) {
     throw new PeerError(code.unauthorized, "the token was revoked");
   }
-  return { id: record.tokenId, scopes: record.scopes };
+  const { tokenId: id, scopes, channel, accountId } = record;
+  return { id, scopes, ...(channel === undefined ? {} : { channel, accountId }) };
 }
 
 function checkVersion({ minProtocol, maxProtocol = protocolVersion }: ConnectParams): void {
@@ -103,6 +110,33 @@ function checkMode({ client }: ConnectParams, { scopes }: Pick<TokenHolder, "sco
     throw new PeerError(code.forbidden, `this token does not have the scope ${mode}`);
   }
   return mode;
+}
+
+/**
+ * What a bridge is for: what its token is bound to, and no account of the gateway's own.
+ * @throws PeerError 103, 403 or 409
+ */
+async function checkChannel(
+  { configuration, channels }: Gateway,
+  { client }: ConnectParams,
+  holder: Pick<TokenHolder, "scopes" | "channel" | "accountId">,
+): Promise<ChannelAddress> {
+  const { channel = "", accountId = "default" } = client;
+  for (const [field, name] of Object.entries({ channel, accountId }))
+    if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(name))
+      throw new PeerError(
+        code.badClient,
+        `client.${field}: expected a name of a-z, 0-9, _ and -, at most 64`,
+      );
+  const isBound = holder.channel === channel && holder.accountId === accountId;
+  if (!isBound && (holder.channel !== undefined || !holder.scopes.includes("admin")))
+    throw new PeerError(code.forbidden, `this token is not for ${channel}/${accountId}`);
+  const settings = accountSettings(await configuration.load(), { channel, accountId });
+  if (isOwnAccount(ownValue(channels, channel), settings)) {
+    const message = `${channel}/${accountId} is an account of the gateway's own; give the bridge another account`;
+    throw new PeerError(code.conflict, message);
+  }
+  return { channel, accountId };
 }
 
 function checkNode({ tools = [], nodeRuntime: runtime }: ConnectParams): void {

@@ -75,6 +75,7 @@ async function handleConnect(gateway: Gateway, record: ConnectionRecord, frame: 
     const { caller, hello } = await connectPeer(gateway, record, parseParams("connect", frame.params));
     remember(gateway, caller);
     await respond(gateway, connectionId, okFrame(frame.id, hello));
+    await welcome(gateway, caller);
   } catch (error) {
     if (isConnected(record)) return respond(gateway, connectionId, errorFrame(frame.id, errorShape(error)));
     const failures = await countFailure(gateway.table, connectionId);
@@ -84,6 +85,16 @@ async function handleConnect(gateway: Gateway, record: ConnectionRecord, frame: 
     }
     await respond(gateway, connectionId, errorFrame(frame.id, errorShape(error)));
   }
+}
+
+/** What a peer is sent once it knows that it has connected: what waited for it. */
+async function welcome(
+  { bridges }: Gateway,
+  { mode, channel, accountId, connectionId }: Caller,
+): Promise<void> {
+  if (mode !== "channel" || channel === undefined || accountId === undefined) return;
+  const unsent = (error: unknown) => logError("bridge.unsent", error, { connectionId });
+  await bridges.attached({ channel, accountId }).catch(unsent);
 }
 
 async function handleRequest(gateway: Gateway, caller: Caller, frame: RequestFrame): Promise<void> {

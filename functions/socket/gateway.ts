@@ -4,6 +4,7 @@ import type { Schedules } from "../../shared/aws/schedules.ts";
 import type { Sockets } from "../../shared/aws/sockets.ts";
 import type { Broadcast } from "../../shared/broadcast.ts";
 import type { Accounts } from "../../shared/channels/accounts.ts";
+import type { Bridges } from "../../shared/channels/bridge.ts";
 import type { ChannelSender } from "../../shared/channels/channel.ts";
 import type { Payloads } from "../../shared/payloads.ts";
 import type { Method, Params, Scope } from "../../shared/protocol/methods.ts";
@@ -20,6 +21,7 @@ export interface Gateway extends Accounts {
   wake: WakeAgent;
   broadcast: Broadcast;
   sender: ChannelSender;
+  bridges: Bridges;
   workspace: Workspace;
   tokens: TokenVerifier;
   /** Sockets that have connected, kept while the function is warm: their records do not change any more. */

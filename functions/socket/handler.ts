@@ -8,6 +8,7 @@ import { openSockets } from "../../shared/aws/sockets.ts";
 import { openTable } from "../../shared/aws/table.ts";
 import { createBroadcast } from "../../shared/broadcast.ts";
 import { createActivity, noteFailures } from "../../shared/channels/activity.ts";
+import { openBridges } from "../../shared/channels/bridge.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/sender.ts";
 import { readEnvironment } from "../../shared/config.ts";
@@ -30,6 +31,7 @@ const gateway = once((): Gateway => {
   const secrets = openSecrets(environment.ssmPrefix);
   const configuration = openConfiguration(table, secrets);
   const activity = createActivity(table, now);
+  const bridges = openBridges({ table, sockets, activity, limits: channels, now });
   return {
     table,
     bucket,
@@ -43,7 +45,8 @@ const gateway = once((): Gateway => {
     channels,
     activity,
     webhookUrl: environment.webhookUrl,
-    sender: noteFailures(createChannelSender({ table, secrets, configuration, now }), activity),
+    bridges,
+    sender: noteFailures(createChannelSender({ table, secrets, configuration, bridges, now }), activity),
     workspace: openWorkspace(bucket),
     tokens: createTokenVerifier(table),
     connected: new Map(),

@@ -30,7 +30,9 @@ export async function openSocket(
     log("socket.refused", { connectionId });
     return 401;
   }
-  await openConnection(gateway.table, { ...record, tokenId: holder.id, scopes: holder.scopes });
+  const { id: tokenId, scopes, channel, accountId } = holder;
+  const bound = channel === undefined ? {} : { channel, accountId };
+  await openConnection(gateway.table, { ...record, tokenId, scopes, ...bound });
   return 200;
 }
 

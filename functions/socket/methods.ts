@@ -1,4 +1,5 @@
 import type { MethodTable } from "./gateway.ts";
+import { bridgeMethods } from "./methods/bridge.ts";
 import { channelMethods } from "./methods/channels.ts";
 import { chatMethods } from "./methods/chat.ts";
 import { configMethods } from "./methods/config.ts";
@@ -21,6 +22,7 @@ export const methodTable: MethodTable = {
   ...historyMethods,
   ...workspaceMethods,
   ...channelMethods,
+  ...bridgeMethods,
   ...pairingMethods,
   ...payloadMethods,
   ...tokenMethods,

@@ -1,6 +1,7 @@
 import { accountSettings, missingFields, readAccount } from "./account.ts";
 import { type Accounts, webhookUrlOf } from "./accounts.ts";
 import { type AccountActivity, readActivity } from "./activity.ts";
+import type { BridgeRecord } from "./bridge.ts";
 import type { AccountCheck, Channel, ChannelAddress } from "./channel.ts";
 
 /** How an account does, as `channel.status` answers it. Times in epoch ms. */
@@ -16,7 +17,9 @@ export interface AccountStatus {
   extra: {
     stopped: boolean;
     identity?: string;
-    webhookUrl: string;
+    webhookUrl?: string;
+    /** Of an account that is a bridge's: how many messages wait for it. */
+    waiting?: number;
     /** What the platform last said of the webhook. */
     webhookError?: string;
     webhookErrorAt?: number;
@@ -49,6 +52,27 @@ export async function statusOf(
     activity: activityOf(address),
     stopped: settings.enabled === false,
   });
+}
+
+/** How a bridge's account does. */
+export async function bridgeStatusOf(accounts: Accounts, bridge: BridgeRecord): Promise<AccountStatus> {
+  const { channel, accountId, connectedAt } = bridge;
+  const [configuration, activityOf, waiting] = await Promise.all([
+    accounts.configuration.load({ fresh: true }),
+    readActivity(accounts.table, accounts.now()),
+    accounts.bridges.waiting(bridge),
+  ]);
+  const { lastMessageAt, lastError, lastErrorAt } = activityOf(bridge);
+  const stopped = accountSettings(configuration, { channel, accountId })?.enabled === false;
+  const isAttached = connectedAt !== undefined;
+  return {
+    accountId,
+    connected: isAttached && !stopped,
+    authenticated: isAttached,
+    ...(isAttached ? {} : { error: "its bridge is not attached" }),
+    ...(lastMessageAt === undefined ? {} : { lastActivity: lastMessageAt }),
+    extra: { stopped, waiting, ...(lastError === undefined ? {} : { lastError, lastErrorAt }) },
+  };
 }
 
 function describe(

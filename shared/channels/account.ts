@@ -48,6 +48,11 @@ export function accountSettings(
   return ownValue(ownValue(channels, channel)?.accounts ?? {}, accountId);
 }
 
+/** Whether an account is the gateway's own: with something in it that its platform needs. Any other is a bridge's. */
+export function isOwnAccount(channel: Channel | undefined, settings: Settings | undefined): boolean {
+  return channel?.fields.some(({ name }) => settings?.[name as keyof Settings] !== undefined) ?? false;
+}
+
 /** The account that settings make with the secrets that the parameter store has for it, complete or not. */
 export async function readAccount(
   channel: Channel,

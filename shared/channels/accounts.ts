@@ -1,12 +1,13 @@
 import type { Secrets } from "../aws/secrets.ts";
 import type { Table } from "../aws/table.ts";
 import { formatPath } from "../configuration/paths.ts";
-import { type Configuration, secretMarker } from "../configuration/schema.ts";
+import { secretMarker } from "../configuration/schema.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
 import { log } from "../log.ts";
 import { code, PeerError } from "../protocol/errors.ts";
-import { accountSettings, missingFields, ownValue, readAccount } from "./account.ts";
+import { accountSettings, isOwnAccount, missingFields, ownValue, readAccount } from "./account.ts";
 import { type Activity, forgetActivity } from "./activity.ts";
+import type { Bridges } from "./bridge.ts";
 import type { Channel, ChannelAccount, ChannelAddress, Channels, Registration } from "./channel.ts";
 import { closeRequest, listRequests } from "./pairing.ts";
 
@@ -17,6 +18,7 @@ export interface Accounts {
   configuration: ConfigurationStore;
   channels: Channels;
   activity: Activity;
+  bridges: Bridges;
   /** Ends in a slash; absent where nothing receives webhooks. */
   webhookUrl?: string;
   now: () => number;
@@ -69,6 +71,17 @@ export async function startAccount(
   return { identity: checked.identity, webhookUrl, registration };
 }
 
+/** Starts an account that is a bridge's, if it was stopped. False for any other account. */
+export async function startBridge(accounts: Accounts, address: ChannelAddress): Promise<boolean> {
+  if (!(await isBridged(accounts, address))) return false;
+  await accounts.configuration.change(pathOf(address), (settings) => {
+    const { enabled: _enabled, ...kept } = (settings ?? {}) as Record<string, unknown>;
+    return Object.keys(kept).length > 0 ? kept : null;
+  });
+  log("channel.started", { ...address });
+  return true;
+}
+
 /** Stops an account: what comes in is dropped, and nothing is sent. @throws PeerError 404 when there is none */
 export async function stopAccount(accounts: Accounts, address: ChannelAddress): Promise<void> {
   await findSettings(accounts, address);
@@ -91,6 +104,7 @@ export async function removeAccount(accounts: Accounts, address: ChannelAddress)
     if (missingFields(channel, account).length === 0) await channel.unregister(account);
   }
   await accounts.configuration.set(pathOf(address), null);
+  await accounts.bridges.forget(address);
   const requests = await listRequests(accounts.table, accounts.now(), { channel: address.channel });
   for (const request of requests)
     if (request.accountId === address.accountId) await closeRequest(accounts.table, request, accounts.now());
@@ -120,11 +134,18 @@ function pathOf({ channel, accountId }: ChannelAddress): string {
 
 type Settings = NonNullable<ReturnType<typeof accountSettings>>;
 
-async function findSettings({ configuration }: Accounts, address: ChannelAddress): Promise<Settings> {
-  const loaded: Configuration = await configuration.load({ fresh: true });
-  const settings = accountSettings(loaded, address);
+/** What is configured of an account, or of a bridge's. @throws PeerError 404 where there is neither */
+async function findSettings(accounts: Accounts, address: ChannelAddress): Promise<Settings> {
+  const settings = accountSettings(await accounts.configuration.load({ fresh: true }), address);
   if (settings) return settings;
+  if (await isBridged(accounts, address)) return {};
   throw new PeerError(code.notFound, `there is no account ${address.accountId} of ${address.channel}`);
+}
+
+async function isBridged(accounts: Accounts, address: ChannelAddress): Promise<boolean> {
+  const settings = accountSettings(await accounts.configuration.load({ fresh: true }), address);
+  if (isOwnAccount(ownValue(accounts.channels, address.channel), settings)) return false;
+  return (await accounts.bridges.find(address)) !== undefined;
 }
 
 /** What is given, without what says that a secret is to stay. @throws PeerError 400 */

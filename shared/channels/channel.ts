@@ -1,3 +1,4 @@
+import type { MediaAttachment } from "../protocol/messages.ts";
 import type { Origin, Peer, RemoteMedia } from "../session/state.ts";
 
 /** A webhook call, as it came in: nothing is parsed before it is verified. */
@@ -30,6 +31,10 @@ export interface Sender {
   handle?: string;
 }
 
+/** What came with a message together with its bytes, in base64. */
+export type EnclosedMedia = Omit<RemoteMedia, "source"> &
+  Pick<MediaAttachment, "mimeType" | "transcription"> & { data: string };
+
 /** A message that somebody sent, in the same terms for every platform. */
 export interface InboundMessage {
   /** The platform's id of the event; a redelivery has the same. */
@@ -42,6 +47,8 @@ export interface InboundMessage {
   text: string;
   /** What came with it, still with the platform: nothing is fetched before its sender was let in. */
   attachments?: RemoteMedia[];
+  /** What came with it whole; it is stored once its sender was let in. */
+  enclosed?: EnclosedMedia[];
   /** Epoch ms. */
   timestamp: number;
   replyToId?: string;
@@ -108,6 +115,8 @@ export interface Destination {
 /** One message to a peer. Of an answer in several parts, only the first has `replyToId`. */
 export interface OutboundMessage extends Destination {
   text: string;
+  /** Names it: a repeat after a crash has the same. */
+  id?: string;
 }
 
 /** A file to be sent. `filename` without a path. */
@@ -200,6 +209,12 @@ export interface Channel extends AccountSetup {
    */
   locate?(account: ChannelAccount, source: Readonly<Record<string, string>>): Promise<MediaLocation>;
 }
+
+/** What of a channel messages are sent by, and media is fetched by. */
+export type OutboundChannel = Pick<
+  Channel,
+  "name" | "maxText" | "encode" | "send" | "sendFile" | "typing" | "locate"
+>;
 
 /** The platforms by their names, which are those in the configuration and in webhook URLs. */
 export type Channels = Readonly<Record<string, Channel>>;

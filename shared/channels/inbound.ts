@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Bucket } from "../aws/bucket.ts";
 import { log } from "../log.ts";
+import type { StoredMedia } from "../protocol/messages.ts";
 import { type Intake, type IntakeReply, takeMessage } from "../session/intake.ts";
+import { decodeMedia, storeMedia } from "../session/media.ts";
 import { routeInbound } from "../session/routing.ts";
 import type { Activity } from "./activity.ts";
 import { type Admission, admit, type Refusal } from "./admission.ts";
@@ -16,6 +19,8 @@ const typingMs = 300;
 export interface Inbound extends Intake {
   sender: ChannelSender;
   activity: Pick<Activity, "message">;
+  /** Where enclosed media is stored; of functions that take in such messages. */
+  bucket?: Pick<Bucket, "put">;
 }
 
 /** What became of a message. */
@@ -61,13 +66,30 @@ export async function takeInbound(
   const { sessionKey } = routeInbound({ ...address, ...message }, configuration);
   const head = envelope(address.channel, message, configuration.userTimezone);
   const rest = { id, envelope: head, origin };
-  const reply = await takeMessage(inbound, sessionKey, { ...rest, ...fitMessage(message, rest) });
+  const media = await storeEnclosed(inbound, sessionKey, id, message);
+  const incoming = { ...rest, ...(media.length > 0 ? { media } : {}) };
+  const reply = await takeMessage(inbound, sessionKey, { ...incoming, ...fitMessage(message, incoming) });
   const answer = answerOf(reply);
   if (answer !== undefined && !isShown) await send(inbound.sender, origin, `${id}:reply`, answer);
   await closeReceipt(inbound.table, event);
   await inbound.activity.message(address);
   if (reply.status === "started") await Promise.race([inbound.sender.typing(origin), sleep(typingMs)]);
   return { status: reply.status, sessionKey, ...(answer !== undefined && isShown ? { answer } : {}) };
+}
+
+/** Stores what came whole, so that a repeat is the same objects. @throws PeerError for what cannot be stored */
+async function storeEnclosed(
+  { bucket, now }: Inbound,
+  sessionKey: string,
+  id: string,
+  { enclosed = [] }: InboundMessage,
+): Promise<StoredMedia[]> {
+  if (!bucket) return [];
+  const stored = enclosed.map(({ data, ...media }, index) => {
+    const target = { sessionKey, id: JSON.stringify([id, index]), now: now() };
+    return storeMedia(bucket, target, { ...media, body: decodeMedia(data) });
+  });
+  return Promise.all(stored);
 }
 
 function originOf(

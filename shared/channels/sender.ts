@@ -4,6 +4,7 @@ import type { Table } from "../aws/table.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
 import { log, logError } from "../log.ts";
 import { ownValue } from "./account.ts";
+import type { Bridges } from "./bridge.ts";
 import {
   type ChannelOrigin,
   type ChannelSender,
@@ -41,13 +42,15 @@ export interface SenderOptions {
   /** Epoch ms. */
   now: () => number;
   channels?: Channels;
+  /** Speaks to accounts that are not the gateway's own. */
+  bridges?: Pick<Bridges, "find">;
   /** The longest wait between two tries, in milliseconds: a platform that asks for more is given up. 15 s unless given. */
   maxWaitMs?: number;
   /** Waits that many milliseconds. */
   wait?: (ms: number) => Promise<unknown>;
 }
 
-type Tools = Required<SenderOptions>;
+type Tools = Required<Omit<SenderOptions, "bridges">> & Pick<SenderOptions, "bridges">;
 type Delivered = { ok: true } | { ok: false; reason: string };
 
 /**
@@ -62,7 +65,7 @@ export function createChannelSender(options: SenderOptions): ChannelSender {
       const target = await findTarget(tools, origin);
       if (!target.ok) return target;
       if (file && !target.channel.sendFile) return { ok: false, reason: `${origin.channel} takes no files` };
-      for (const [part, toSend] of partsOf(target, origin, text, file).entries()) {
+      for (const [part, toSend] of partsOf(target, origin, id, { text, file }).entries()) {
         const delivered = await deliverPart(tools, target, { deliveryId: id, part }, toSend);
         if (!delivered.ok) return delivered;
       }
@@ -95,10 +98,11 @@ interface Part {
 function partsOf(
   { channel, account }: Target,
   { peer, replyToId, context }: ChannelOrigin,
-  text: string,
-  file?: OutboundFile,
+  id: string,
+  { text, file }: { text: string; file: OutboundFile | undefined },
 ): Part[] {
-  const to = (part: number): Destination => ({
+  const to = (part: number): Destination & { id: string } => ({
+    id: `${id}#${part}`,
     peer,
     ...(context ? { context } : {}),
     ...(part === 0 && replyToId !== undefined ? { replyToId } : {}),

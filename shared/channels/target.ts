@@ -1,29 +1,39 @@
 import type { Secrets } from "../aws/secrets.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
-import { findAccount, ownValue } from "./account.ts";
-import type { Channel, ChannelAccount, ChannelAddress, Channels } from "./channel.ts";
+import { accountSettings, findAccount, isOwnAccount, ownValue } from "./account.ts";
+import type { Bridges } from "./bridge.ts";
+import type { ChannelAccount, ChannelAddress, Channels, OutboundChannel } from "./channel.ts";
 
 /** What finding an account of a channel takes. */
 export interface Accounts {
   channels: Channels;
   configuration: Pick<ConfigurationStore, "load">;
   secrets: Pick<Secrets, "get">;
+  /** Speaks to accounts that are not the gateway's own. */
+  bridges?: Pick<Bridges, "find">;
 }
 
 /** A channel with the account by which it is spoken to. */
 export interface Target {
-  channel: Channel;
+  channel: OutboundChannel;
   account: ChannelAccount;
 }
 
-/** The target of an address; not ok, with the reason, where nothing is configured that could be used. */
+/** The target of an address; not ok, with the reason, where nothing is configured or attached that could be used. */
 export async function findTarget(
-  { channels, configuration, secrets }: Accounts,
-  { channel: name, accountId }: ChannelAddress,
+  { channels, configuration, secrets, bridges }: Accounts,
+  address: ChannelAddress,
 ): Promise<({ ok: true } & Target) | { ok: false; reason: string }> {
+  const { channel: name, accountId } = address;
+  const refused = (reason: string) => ({ ok: false, reason: `${name}/${accountId}: ${reason}` }) as const;
   const channel = ownValue(channels, name);
+  const settings = accountSettings(await configuration.load(), address);
+  const bridge = isOwnAccount(channel, settings) ? undefined : await bridges?.find(address);
+  if (bridge) {
+    if (settings?.enabled === false) return refused("stopped");
+    return { ok: true, channel: bridge, account: { accountId, settings: settings ?? {}, secrets: {} } };
+  }
   if (!channel) return { ok: false, reason: `there is no channel ${name}` };
   const found = await findAccount(channel, accountId, { configuration, secrets });
-  if (!found.ok) return { ok: false, reason: `${name}/${accountId}: ${found.reason}` };
-  return { ok: true, channel, account: found.account };
+  return found.ok ? { ok: true, channel, account: found.account } : refused(found.reason);
 }

@@ -41,6 +41,23 @@ const channelName = v.pipe(
   v.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "expected a name of a-z, 0-9, _ and -, at most 64"),
 );
 const account = v.object({ channel: channelName, accountId: v.optional(channelName, "default") });
+const peerKind = v.picklist(["dm", "group", "channel", "thread"]);
+const shownName = v.optional(v.pipe(v.string(), v.maxLength(256)));
+const person = v.object({ id: idField, name: shownName, handle: shownName });
+
+/** Media of a message that a bridge brings: with its bytes in base64, or lying at a URL. */
+const channelMedia = v.pipe(
+  v.object({
+    type: v.picklist(["image", "audio", "video", "document"]),
+    mimeType: v.pipe(v.string(), v.maxLength(255)),
+    data: v.optional(v.string()),
+    url: v.optional(v.pipe(v.string(), v.maxLength(2048))),
+    filename: v.optional(v.pipe(v.string(), v.maxLength(1024))),
+    duration: v.optional(v.number()),
+    transcription: v.optional(v.pipe(v.string(), v.maxLength(20_000))),
+  }),
+  v.check(({ data, url }) => data !== undefined || url !== undefined, "expected data or url"),
+);
 const applicant = v.object({ channel: channelName, senderId: v.pipe(idField, v.trim(), v.minLength(1)) });
 
 /** Scopes a token can carry. `admin` includes the others. */
@@ -115,6 +132,32 @@ export const methodParams = {
   "workspace.delete": v.object({ path: pathField, agentId }),
   "agent.init": v.optional(v.object({ agentId }), {}),
   "channels.list": nothing,
+  "channel.inbound": v.object({
+    ...account.entries,
+    peer: v.object({ kind: peerKind, ...person.entries }),
+    sender: v.optional(person),
+    message: v.object({
+      id: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
+      text: v.optional(v.string(), ""),
+      timestamp: v.optional(count(0, 8.64e15)),
+      replyToId: v.optional(idField),
+      replyToText: v.optional(v.string()),
+      media: v.optional(v.pipe(v.array(channelMedia), v.maxLength(10)), []),
+      location: v.optional(
+        v.object({
+          lat: v.number(),
+          lon: v.number(),
+          name: v.optional(v.pipe(v.string(), v.maxLength(256))),
+        }),
+      ),
+    }),
+    wasMentioned: v.optional(v.boolean(), false),
+    mentionedIds: v.optional(v.pipe(v.array(idField), v.maxLength(100))),
+  }),
+  "channel.delivered": v.object({
+    id: v.pipe(v.string(), v.minLength(1), v.maxLength(1024)),
+    error: v.optional(v.pipe(v.string(), v.maxLength(2000))),
+  }),
   "channel.start": v.object({ ...account.entries, config: v.optional(jsonObject) }),
   "channel.stop": account,
   "channel.status": v.object({ channel: channelName, accountId: v.optional(channelName) }),
@@ -124,7 +167,7 @@ export const methodParams = {
   "channel.test": v.object({
     ...account.entries,
     to: idField,
-    peerKind: v.optional(v.picklist(["dm", "group", "channel", "thread"]), "dm"),
+    peerKind: v.optional(peerKind, "dm"),
     text: v.optional(
       v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(4000)),
       "A test message of gsv.",
@@ -140,6 +183,8 @@ export const methodParams = {
   "token.create": v.object({
     name: v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(64)),
     scopes: v.optional(v.pipe(v.array(v.picklist(scopes)), v.minLength(1)), ["client"]),
+    channel: v.optional(channelName),
+    accountId: v.optional(channelName),
   }),
   "token.list": nothing,
   "token.revoke": v.object({ id: idField }),
@@ -152,7 +197,10 @@ export type Params<M extends Method> = v.InferOutput<(typeof methodParams)[M]>;
 export const methods = Object.keys(methodParams) as Method[];
 
 /** Events this gateway may send. */
-export const events = ["chat", "tool.invoke", "tool.result", "logs.get"] as const;
+export const events = [
+  ...["chat", "tool.invoke", "tool.result", "logs.get"],
+  ...["channel.outbound", "channel.typing"],
+] as const;
 
 export function isMethod(name: string): name is Method {
   return Object.hasOwn(methodParams, name);

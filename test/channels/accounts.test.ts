@@ -8,6 +8,7 @@ import {
   stopAccount,
 } from "../../shared/channels/accounts.ts";
 import { createActivity, noteFailures, readActivity } from "../../shared/channels/activity.ts";
+import { openBridges } from "../../shared/channels/bridge.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { listRequests, openRequest } from "../../shared/channels/pairing.ts";
 import { createChannelSender } from "../../shared/channels/sender.ts";
@@ -22,12 +23,16 @@ let accounts: Accounts;
 beforeEach(async () => {
   state = await startState();
   const secrets = state.openSecrets("/gsv/test");
+  const { table } = state;
+  const activity = createActivity(table, Date.now);
+  const sockets = { post: async () => "gone" as const };
   accounts = {
-    table: state.table,
+    table,
     secrets,
-    configuration: openConfiguration(state.table, secrets),
+    configuration: openConfiguration(table, secrets),
     channels,
-    activity: createActivity(state.table, Date.now),
+    activity,
+    bridges: openBridges({ table, sockets, activity, limits: channels, now: Date.now }),
     webhookUrl: "https://hook.example/",
     now: Date.now,
   };

@@ -164,7 +164,9 @@ describe("gsv channel", () => {
       "channels.list": () => ({ channels: [{ ...telegram, connectedAt: 0, stopped: true }], count: 1 }),
       "channel.status": ({ params }) => ({ channel: params.channel, accounts: [account] }),
     });
-    expect((await run(["channel", "list"])).stdout).toMatch(/\ntelegram {2}default {2}stopped +- +-\n$/);
+    expect((await run(["channel", "list"])).stdout).toMatch(
+      /\ntelegram {2}default {2}webhook {2}stopped +- +-\n$/,
+    );
     const { stdout } = await run(["channel", "status"]);
     expect(stdout).toMatch(/error +401 Unauthorized\n/);
     expect(stdout).toMatch(

@@ -1,9 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { ownValue } from "../../../shared/channels/account.ts";
-import { statusOf } from "../../../shared/channels/account-status.ts";
-import { findChannel, removeAccount, startAccount, stopAccount } from "../../../shared/channels/accounts.ts";
+import { accountSettings, isOwnAccount, ownValue } from "../../../shared/channels/account.ts";
+import { type AccountStatus, bridgeStatusOf, statusOf } from "../../../shared/channels/account-status.ts";
+import {
+  findChannel,
+  removeAccount,
+  startAccount,
+  startBridge,
+  stopAccount,
+} from "../../../shared/channels/accounts.ts";
 import { readActivity } from "../../../shared/channels/activity.ts";
-import type { ChannelOrigin } from "../../../shared/channels/channel.ts";
+import type { ChannelAddress, ChannelOrigin } from "../../../shared/channels/channel.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { Gateway, MethodTable } from "../gateway.ts";
 
@@ -31,6 +37,7 @@ export const channelMethods: Pick<MethodTable, ChannelMethod> = {
     modes: ["client"],
     scope: "admin",
     async handle(gateway, { config, ...address }) {
+      if (config === undefined && (await startBridge(gateway, address))) return { ok: true, ...address };
       return { ok: true, ...address, ...(await startAccount(gateway, address, config)) };
     },
   },
@@ -45,13 +52,12 @@ export const channelMethods: Pick<MethodTable, ChannelMethod> = {
   "channel.status": {
     modes: ["client"],
     async handle(gateway, { channel, accountId }) {
-      const found = findChannel(gateway, channel);
-      const { channels } = await gateway.configuration.load({ fresh: true });
-      const ids = Object.keys(ownValue(channels, channel)?.accounts ?? {});
-      const asked = accountId === undefined ? ids : ids.filter((id) => id === accountId);
-      if (accountId !== undefined && asked.length === 0)
+      const all = await statusesOf(gateway, channel);
+      if (accountId === undefined) return { channel, accounts: all };
+      const accounts = all.filter((account) => account.accountId === accountId);
+      if (accounts.length === 0)
         throw new PeerError(code.notFound, `there is no account ${accountId} of ${channel}`);
-      return { channel, accounts: await Promise.all(asked.map((id) => statusOf(gateway, found, id))) };
+      return { channel, accounts };
     },
   },
   "channel.login": { modes: ["client"], scope: "admin", handle: noLogin },
@@ -77,23 +83,46 @@ export const channelMethods: Pick<MethodTable, ChannelMethod> = {
   },
 };
 
-/** Every account that is configured. */
-async function listChannels({ configuration, table, now }: Gateway) {
-  const [{ channels }, activityOf] = await Promise.all([
+/** @throws PeerError 404 for a channel that is neither known here nor a bridge's */
+async function statusesOf(gateway: Gateway, name: string): Promise<AccountStatus[]> {
+  const found = ownValue(gateway.channels, name);
+  const [{ channels }, known] = await Promise.all([
+    gateway.configuration.load({ fresh: true }),
+    gateway.bridges.list(),
+  ]);
+  const accounts = Object.entries(ownValue(channels, name)?.accounts ?? {});
+  const own = accounts.filter(([, settings]) => isOwnAccount(found, settings)).map(([id]) => id);
+  const bridges = known.filter(({ channel, accountId }) => channel === name && !own.includes(accountId));
+  if (!found && bridges.length === 0) findChannel(gateway, name);
+  return Promise.all([
+    ...(found ? own.map((id) => statusOf(gateway, found, id)) : []),
+    ...bridges.map((bridge) => bridgeStatusOf(gateway, bridge)),
+  ]);
+}
+
+/** Every account: of the gateway's own, and of bridges. */
+async function listChannels({ configuration, channels, bridges, table, now }: Gateway) {
+  const [loaded, activityOf, known] = await Promise.all([
     configuration.load({ fresh: true }),
     readActivity(table, now()),
+    bridges.list(),
   ]);
-  const entries = Object.entries(channels).flatMap(([channel, { accounts = {} }]) =>
-    Object.entries(accounts).map(([accountId, { enabled }]) => {
-      const { startedAt = 0, lastMessageAt } = activityOf({ channel, accountId });
-      return {
-        channel,
-        accountId,
-        connectedAt: startedAt,
-        ...(lastMessageAt === undefined ? {} : { lastMessageAt }),
-        stopped: enabled === false,
-      };
-    }),
-  );
+  const settingsOf = (address: ChannelAddress) => accountSettings(loaded, address);
+  const isOwn = (address: ChannelAddress) =>
+    isOwnAccount(ownValue(channels, address.channel), settingsOf(address));
+  const own = Object.entries(loaded.channels)
+    .flatMap(([channel, { accounts = {} }]) =>
+      Object.keys(accounts).map((accountId) => ({ channel, accountId })),
+    )
+    .filter(isOwn)
+    .map((address) => ({ ...address, connectedAt: activityOf(address).startedAt ?? 0 }));
+  const bridged = known
+    .filter((bridge) => !isOwn(bridge))
+    .map(({ channel, accountId, connectedAt = 0 }) => ({ channel, accountId, connectedAt, bridge: true }));
+  const entries = [...own, ...bridged].map((entry) => {
+    const { lastMessageAt } = activityOf(entry);
+    const stopped = settingsOf(entry)?.enabled === false;
+    return { ...entry, ...(lastMessageAt === undefined ? {} : { lastMessageAt }), stopped };
+  });
   return { channels: entries, count: entries.length };
 }

@@ -7,7 +7,16 @@ export const tokenMethods: Pick<MethodTable, "token.create" | "token.list" | "to
   "token.create": {
     modes: ["client"],
     scope: "admin",
-    handle: async ({ table, now }, { name, scopes }) => createToken(table, { name, scopes }, now()),
+    async handle({ table, now }, purpose) {
+      const isBridge = purpose.scopes.includes("channel") && !purpose.scopes.includes("admin");
+      if (isBridge && purpose.channel === undefined) {
+        const message = "channel: a token with the scope channel is for one channel and account; name it";
+        throw new PeerError(code.badRequest, message);
+      }
+      if (purpose.channel !== undefined && !purpose.scopes.includes("channel"))
+        throw new PeerError(code.badRequest, "channel: only for a token with the scope channel");
+      return createToken(table, purpose, now());
+    },
   },
   "token.list": {
     modes: ["client"],

@@ -1,0 +1,89 @@
+// A bridge: attaches a messenger that the gateway does not know itself. Here the messenger is whatever reads and writes
+// lines of JSON on this process's standard input and output, such as a chat program's own command line:
+//
+//   in   {"id":"m1","peer":{"kind":"dm","id":"ann","name":"Ann"},"text":"hello"}
+//   out  {"peer":{"kind":"dm","id":"ann"},"text":"Hello, Ann.","replyToId":"m1"}   {"peer":{…},"typing":true}
+//
+//   gsv token create my-bridge --scopes channel --channel mychat
+//   GSV_URL=wss://… GSV_TOKEN=gsv_… node examples/bridge.mjs mychat
+//
+// What came in is sent until the gateway has answered it (only then would a real bridge tell its platform that it has
+// it), what goes out is confirmed once it is written, and whatever comes twice is recognised by its id. See
+// docs/protocol-extensions.md, "Bridges".
+import { createInterface } from "node:readline";
+import WebSocket from "ws";
+
+const [channel, accountId = "default"] = process.argv.slice(2);
+const { GSV_URL: url, GSV_TOKEN: token } = process.env;
+if (!channel || !url || !token)
+  throw new Error("usage: GSV_URL=… GSV_TOKEN=… bridge.mjs <channel> [account]");
+
+/** Messages that the gateway has not answered, in their order. The first is on its way. */
+const incoming = [];
+/** Ids of what was written, for as long as the gateway may send it again. */
+const written = new Set();
+let socket;
+let isConnected = false;
+let attempts = 0;
+
+const send = (frame) => socket?.readyState === WebSocket.OPEN && socket.send(JSON.stringify(frame));
+const request = (id, method, params) => send({ type: "req", id, method, params });
+const write = (line) => new Promise((done) => process.stdout.write(`${JSON.stringify(line)}\n`, done));
+
+/** One after the other, so that they keep their order. A repeat is known by the message's id. */
+function sendNext() {
+  const [next] = incoming;
+  if (!isConnected || !next) return;
+  const { peer, sender, wasMentioned, ...message } = next;
+  request(`in:${next.id}`, "channel.inbound", { channel, accountId, peer, sender, wasMentioned, message });
+}
+
+function takeResponse({ id, ok, payload, error }) {
+  if (id === "connect") {
+    if (!ok) throw new Error(`refused: ${error.code} ${error.message}`);
+    isConnected = true;
+    attempts = 0;
+    return sendNext();
+  }
+  if (id !== `in:${incoming[0]?.id}` || error?.retryable) return;
+  process.stderr.write(`${id.slice(3)}: ${ok ? payload.status : `${error.code} ${error.message}`}\n`);
+  incoming.shift();
+  sendNext();
+}
+
+async function takeEvent(event, { peer, message, typing }) {
+  if (event === "channel.typing") return write({ peer, typing });
+  if (event !== "channel.outbound") return;
+  const { id, text, replyToId } = message;
+  if (!written.has(id)) await write({ peer, text, replyToId });
+  written.add(id);
+  request(`out:${id}`, "channel.delivered", { id });
+}
+
+function connect() {
+  socket = new WebSocket(url, { headers: { authorization: `Bearer ${token}` } });
+  // API Gateway ends a connection that was quiet for ten minutes, and every one after two hours.
+  const ping = setInterval(() => socket.readyState === WebSocket.OPEN && socket.ping(), 240_000);
+  const client = { id: "bridge", version: "1", platform: "example", mode: "channel", channel, accountId };
+  const hello = { minProtocol: 1, client, capabilities: ["channel-receipts"] };
+  socket.on("open", () => request("connect", "connect", hello));
+  socket.on("message", (data) => {
+    const frame = JSON.parse(data.toString());
+    if (frame.type === "res") takeResponse(frame);
+    if (frame.type === "evt") void takeEvent(frame.event, frame.payload);
+  });
+  socket.on("error", (error) => process.stderr.write(`${error.message}\n`));
+  socket.on("close", () => {
+    clearInterval(ping);
+    isConnected = false;
+    setTimeout(connect, Math.min(30_000, 500 * 2 ** attempts++));
+  });
+}
+
+createInterface({ input: process.stdin }).on("line", (line) => {
+  incoming.push(JSON.parse(line));
+  if (incoming.length === 1) sendNext();
+});
+// Again what was not answered: the answer, or the gateway's function, may have been lost.
+setInterval(sendNext, 10_000);
+connect();

@@ -1,0 +1,172 @@
+import { randomUUID } from "node:crypto";
+import type { Sockets } from "../aws/sockets.ts";
+import type { Item, Table } from "../aws/table.ts";
+import { log, logError } from "../log.ts";
+import { eventFrame } from "../protocol/frames.ts";
+import { dropConnection, listPeers, type PeerRecord, readPeer } from "../registry.ts";
+import { ownValue } from "./account.ts";
+import type { Activity } from "./activity.ts";
+import type {
+  ChannelAddress,
+  Destination,
+  OutboundChannel,
+  OutboundMessage,
+  SendOutcome,
+} from "./channel.ts";
+import { claimMessage, dropMessage, keepMessage, listWaiting, maxWaiting, unclaimMessage } from "./outbox.ts";
+
+/** What a bridge announces in `connect` when it says of each message that it has taken it (`channel.delivered`). */
+export const receiptCapability = "channel-receipts";
+
+/** How long a bridge is known after it last attached, in seconds. */
+const knownSeconds = 90 * 86_400;
+
+/** Longest text of one message where the platform is none that is known here: with all its escapes it fits a frame. */
+const maxText = 16_000;
+
+/** An account that a bridge has attached for. Times in epoch ms. */
+export interface BridgeRecord extends ChannelAddress {
+  /** Last. */
+  attachedAt: number;
+  /** Absent while it is away. */
+  connectedAt?: number;
+}
+
+/** The bridges of accounts that are not the gateway's own: programs that attach over the socket, in mode `channel`. */
+export interface Bridges {
+  /** The channel by which an account's bridge is spoken to; undefined where none has attached for months. */
+  find(address: ChannelAddress): Promise<OutboundChannel | undefined>;
+  /** A bridge has attached: it is sent what waits for it. */
+  attached(address: ChannelAddress): Promise<void>;
+  /** The bridge has taken a message, or says why its platform does not. False for one that does not wait. */
+  delivered(address: ChannelAddress, id: string, error?: string): Promise<boolean>;
+  /** Every bridge that is known. */
+  list(): Promise<BridgeRecord[]>;
+  /** How many messages wait for a bridge. */
+  waiting(address: ChannelAddress): Promise<number>;
+  /** Forgets a bridge, and what waits for it. */
+  forget(address: ChannelAddress): Promise<void>;
+}
+
+export interface BridgeOptions {
+  table: Table;
+  sockets: Pick<Sockets, "post">;
+  activity: Activity;
+  /** Longest texts of the platforms that are known here. */
+  limits: Readonly<Record<string, { maxText: number }>>;
+  now: () => number;
+}
+
+/** The one bridge of an account has this id among the peers in mode `channel`. */
+export function bridgeId({ channel, accountId }: ChannelAddress): string {
+  return `${channel}:${accountId}`;
+}
+
+/**
+ * Speaks to bridges. A message is kept before it is sent, and goes once the bridge has said that it took it; where a
+ * bridge does not say so, once it was sent. What was sent on a connection that then ended is sent again on the next.
+ */
+export function openBridges(options: BridgeOptions): Bridges {
+  const { table, activity, limits, now } = options;
+  const isKnown = (item: Item | undefined) => Number(item?.expiresAt) > now() / 1000;
+  return {
+    async find({ channel, accountId }) {
+      const address = { channel, accountId };
+      if (!isKnown(await table.get(keyOf(address)))) return undefined;
+      return {
+        name: channel,
+        maxText: ownValue(limits, channel)?.maxText ?? maxText,
+        send: (_account, message) => send(options, address, message),
+        typing: (_account, { peer }) => showTyping(options, address, peer, true),
+      };
+    },
+    async attached(address) {
+      const expiresAt = Math.floor(now() / 1000) + knownSeconds;
+      await table.put({ ...address, attachedAt: now(), expiresAt, ...keyOf(address) });
+      await sendWaiting(options, address);
+    },
+    async delivered(address, id, error) {
+      if (!(await dropMessage(table, address, id))) return false;
+      log("bridge.delivered", { ...address, deliveryId: id, reason: error });
+      if (error !== undefined) await activity.failure(address, error);
+      return true;
+    },
+    async list() {
+      const [known, peers] = await Promise.all([
+        table.query({ pk: partition }),
+        listPeers(table, "channel", now()),
+      ]);
+      return known.filter(isKnown).map((item) => {
+        const address = { channel: String(item.channel), accountId: String(item.accountId) };
+        const peer = peers.find(({ id }) => id === bridgeId(address));
+        const connected = peer ? { connectedAt: peer.connectedAt } : {};
+        return { ...address, attachedAt: Number(item.attachedAt), ...connected };
+      });
+    },
+    waiting: async (address) => (await listWaiting(table, address, now())).length,
+    async forget(address) {
+      for (const { id } of await listWaiting(table, address, now())) await dropMessage(table, address, id);
+      await table.delete(keyOf(address));
+    },
+  };
+}
+
+const partition = "BRIDGE";
+const keyOf = ({ channel, accountId }: ChannelAddress) => ({ pk: partition, sk: `${channel}#${accountId}` });
+
+async function send(
+  options: BridgeOptions,
+  address: ChannelAddress,
+  { id = randomUUID(), peer, text, replyToId }: OutboundMessage,
+): Promise<SendOutcome> {
+  const { table, now } = options;
+  const waiting = await listWaiting(table, address, now());
+  const isKept = waiting.some((message) => message.id === id);
+  if (!isKept && waiting.length >= maxWaiting)
+    return { status: "failed", reason: `the bridge is away, and ${waiting.length} messages wait for it` };
+  const reply = replyToId === undefined ? {} : { replyToId };
+  const payload = { ...address, peer: { ...peer }, message: { id, text, ...reply } };
+  await keepMessage(table, address, { id, at: now(), payload });
+  // It is kept: whatever goes wrong from here is made good when the bridge attaches again.
+  await sendWaiting(options, address).catch((error: unknown) =>
+    logError("bridge.unsent", error, { ...address }),
+  );
+  await showTyping(options, address, peer, false).catch(() => {});
+  return { status: "sent", messageId: id };
+}
+
+/** Sends an attached bridge what waits and was not sent on this connection. */
+async function sendWaiting(options: BridgeOptions, address: ChannelAddress): Promise<void> {
+  const { table, sockets, now } = options;
+  const peer = await findPeer(options, address);
+  if (!peer) return;
+  const { connectionId, capabilities = [] } = peer;
+  for (const { id, payload, postedTo } of await listWaiting(table, address, now())) {
+    if (postedTo === connectionId || !(await claimMessage(table, address, id, connectionId))) continue;
+    const frame = eventFrame("channel.outbound", payload);
+    const outcome = await sockets.post(connectionId, frame).catch(async (error: unknown) => {
+      await unclaimMessage(table, address, id);
+      throw error;
+    });
+    log("bridge.sent", { ...address, deliveryId: id, outcome });
+    if (outcome === "gone") return void (await dropConnection(table, connectionId));
+    if (outcome === "sent" && !capabilities.includes(receiptCapability))
+      await dropMessage(table, address, id);
+  }
+}
+
+async function showTyping(
+  options: BridgeOptions,
+  address: ChannelAddress,
+  { kind, id }: Destination["peer"],
+  typing: boolean,
+): Promise<void> {
+  const peer = await findPeer(options, address);
+  if (!peer) return;
+  const payload = { ...address, peer: { kind, id }, typing };
+  await options.sockets.post(peer.connectionId, eventFrame("channel.typing", payload));
+}
+
+function findPeer({ table, now }: BridgeOptions, address: ChannelAddress): Promise<PeerRecord | undefined> {
+  return readPeer(table, "channel", bridgeId(address), now());
+}

@@ -1,0 +1,75 @@
+import { absent, all, differs, exists, remove, set } from "../aws/expression.ts";
+import { ConditionFailed, type Item, type ItemValue, type Table } from "../aws/table.ts";
+import type { ChannelAddress } from "./channel.ts";
+
+/** How long a message waits for its bridge, in seconds. */
+const keptSeconds = 2 * 86_400;
+
+/** Most messages that wait for one bridge. */
+export const maxWaiting = 200;
+
+/** A message for a bridge. */
+export interface Waiting {
+  /** Names it: a repeat is the same message. */
+  id: string;
+  /** When it was put here; epoch ms. */
+  at: number;
+  /** What the bridge is sent. */
+  payload: Record<string, ItemValue>;
+  /** The connection that it was sent on, and not heard of since. */
+  postedTo?: string;
+}
+
+const partitionOf = ({ channel, accountId }: ChannelAddress) => `OUT#${channel}#${accountId}`;
+const keyOf = (address: ChannelAddress, id: string) => ({ pk: partitionOf(address), sk: id });
+
+/** The messages that wait for a bridge, oldest first. */
+export async function listWaiting(table: Table, address: ChannelAddress, now: number): Promise<Waiting[]> {
+  const items = await table.query({ pk: partitionOf(address) });
+  return items
+    .filter(({ expiresAt }) => Number(expiresAt) > now / 1000)
+    .map(
+      ({ pk: _pk, sk, expiresAt: _expiresAt, ...rest }) =>
+        ({ ...rest, id: String(sk) }) as unknown as Waiting,
+    )
+    .sort((a, b) => a.at - b.at);
+}
+
+/** Keeps a message until its bridge has taken it. What is kept already stays as it is. */
+export async function keepMessage(table: Table, address: ChannelAddress, message: Waiting): Promise<void> {
+  const { id, ...fields } = message;
+  const expiresAt = Math.floor(message.at / 1000) + keptSeconds;
+  const item: Item = { ...(fields as unknown as Item), expiresAt };
+  await succeeds(table.put({ ...item, ...keyOf(address, id) }, absent("pk")));
+}
+
+/** Claims a message for being sent on a connection. False when it was sent on it, or is gone. */
+export async function claimMessage(
+  table: Table,
+  address: ChannelAddress,
+  id: string,
+  connectionId: string,
+): Promise<boolean> {
+  const isUnsent = all(exists("pk"), differs("postedTo", connectionId));
+  return succeeds(table.update(keyOf(address, id), [set("postedTo", connectionId)], isUnsent));
+}
+
+/** Gives a claim back: the message was not sent after all. */
+export async function unclaimMessage(table: Table, address: ChannelAddress, id: string): Promise<void> {
+  await succeeds(table.update(keyOf(address, id), [remove("postedTo")], exists("pk")));
+}
+
+/** Takes a message out. @returns false when it is not there */
+export async function dropMessage(table: Table, address: ChannelAddress, id: string): Promise<boolean> {
+  return (await table.delete(keyOf(address, id))) !== undefined;
+}
+
+async function succeeds(write: Promise<unknown>): Promise<boolean> {
+  try {
+    await write;
+    return true;
+  } catch (error) {
+    if (error instanceof ConditionFailed) return false;
+    throw error;
+  }
+}

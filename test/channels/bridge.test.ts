@@ -1,0 +1,203 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Table } from "../../shared/aws/table.ts";
+import { createActivity, readActivity } from "../../shared/channels/activity.ts";
+import { type BridgeOptions, type Bridges, bridgeId, openBridges } from "../../shared/channels/bridge.ts";
+import type { ChannelOrigin } from "../../shared/channels/channel.ts";
+import { channels } from "../../shared/channels/channels.ts";
+import { createChannelSender } from "../../shared/channels/sender.ts";
+import { defaults } from "../../shared/configuration/defaults.ts";
+import type { EventFrame } from "../../shared/protocol/frames.ts";
+import { bindPeer, openConnection } from "../../shared/registry.ts";
+import { createMemoryTable } from "../support/memory-table.ts";
+import { type Around, deathAt } from "./fixture.ts";
+
+const address = { channel: "signal", accountId: "default" };
+const origin: ChannelOrigin = {
+  kind: "channel",
+  ...address,
+  peer: { kind: "dm", id: "ann" },
+  replyToId: "m1",
+};
+let table: Table;
+let clock: number;
+/** What was posted, by connection. */
+let posted: { connectionId: string; event: string; payload: Record<string, unknown> }[];
+let post: BridgeOptions["sockets"]["post"];
+
+beforeEach(() => {
+  table = createMemoryTable();
+  clock = 1_800_000_000_000;
+  posted = [];
+  post = async (connectionId, frame) => {
+    const { event, payload } = frame as EventFrame;
+    posted.push({ connectionId, event, payload: payload as Record<string, unknown> });
+    return "sent";
+  };
+});
+
+const now = () => clock;
+const ids = () =>
+  posted
+    .filter(({ event }) => event === "channel.outbound")
+    .map(({ payload }) => (payload.message as { id: string }).id);
+
+/** What a process works with, with something around every write and post. */
+function processOf(around: Around = (_step, go) => go()): {
+  bridges: Bridges;
+  deliver(id: string, text: string): Promise<object>;
+} {
+  const name = (key: { pk: string }) => key.pk.split("#")[0];
+  const watched: Table = {
+    ...table,
+    put: (...args) => around(`put ${name(args[0])}`, () => table.put(...args)),
+    update: (...args) => around(`update ${name(args[0])}`, () => table.update(...args)),
+    delete: (...args) => around(`delete ${name(args[0])}`, () => table.delete(...args)),
+  };
+  const sockets: BridgeOptions["sockets"] = {
+    post: (connectionId, frame) =>
+      around(`post ${(frame as EventFrame).event}`, () => post(connectionId, frame)),
+  };
+  const activity = createActivity(table, now);
+  const bridges = openBridges({ table: watched, sockets, activity, limits: channels, now });
+  const configuration = {
+    load: async () => ({ ...defaults, channels: { signal: { dmPolicy: "open" as const } } }),
+  };
+  const secrets = { get: async () => undefined };
+  const sender = createChannelSender({
+    table: watched,
+    secrets,
+    configuration,
+    bridges,
+    now,
+    wait: async () => {},
+  });
+  return { bridges, deliver: (id, text) => sender.deliver(origin, id, text) };
+}
+
+/** A bridge attaches on a connection of its own. */
+async function attach(connectionId: string, capabilities: string[] = []): Promise<void> {
+  const connection = { connectionId, openedAt: ++clock, failures: 0 };
+  await openConnection(table, connection);
+  const peer = { id: bridgeId(address), mode: "channel" as const, connectionId, connectedAt: clock };
+  await bindPeer(table, connection, { ...peer, version: "1", platform: "test", capabilities });
+  await processOf().bridges.attached(address);
+}
+
+const receipts = ["channel-receipts"];
+
+describe("a message for a bridge", () => {
+  it("goes to nobody before a bridge has attached, and waits once one is known", async () => {
+    expect(await processOf().deliver("a", "hello")).toEqual({
+      ok: false,
+      reason: "there is no channel signal",
+    });
+    await attach("c1");
+    post = async () => "gone";
+    expect(await processOf().deliver("b", "hello")).toEqual({ ok: true });
+    expect(await processOf().bridges.waiting(address)).toBe(1);
+  });
+
+  it("is split where the platform is known, and comes in one piece where it is not", async () => {
+    await attach("c1");
+    await processOf().deliver("a", "x".repeat(10_000));
+    expect(ids()).toEqual(["a#0"]);
+    const { bridges } = processOf();
+    await bridges.attached({ channel: "discord", accountId: "gateway" });
+    expect((await bridges.find({ channel: "discord", accountId: "gateway" }))?.maxText).toBe(2000);
+  });
+
+  it("holds nothing but what the bridge needs", async () => {
+    await attach("c1");
+    await processOf().deliver("a", "hello");
+    expect(posted).toEqual([
+      {
+        connectionId: "c1",
+        event: "channel.outbound",
+        payload: {
+          ...address,
+          peer: { kind: "dm", id: "ann" },
+          message: { id: "a#0", text: "hello", replyToId: "m1" },
+        },
+      },
+      {
+        connectionId: "c1",
+        event: "channel.typing",
+        payload: { ...address, peer: { kind: "dm", id: "ann" }, typing: false },
+      },
+    ]);
+  });
+
+  it("is sent once on a connection, however many send at the same time", async () => {
+    post = async () => "gone";
+    await attach("c0", receipts);
+    for (const id of ["a", "b", "c"]) await processOf().deliver(id, id);
+    const before = posted.length;
+    post = async (connectionId, frame) => {
+      const { event, payload } = frame as EventFrame;
+      posted.push({ connectionId, event, payload: payload as Record<string, unknown> });
+      return "sent";
+    };
+    await attach("c1", receipts);
+    await Promise.all([1, 2, 3].map(() => processOf().bridges.attached(address)));
+    expect(posted.length - before).toBe(3);
+    expect(ids()).toEqual(["a#0", "b#0", "c#0"]);
+  });
+
+  it("that could not be posted is posted with the next one", async () => {
+    await attach("c1", receipts);
+    const works = post;
+    post = async () => {
+      throw new Error("API Gateway is not itself");
+    };
+    expect(await processOf().deliver("a", "one")).toEqual({ ok: true });
+    post = works;
+    await processOf().deliver("b", "two");
+    expect(ids()).toEqual(["a#0", "b#0"]);
+  });
+
+  it("is forgotten after two days, even where the table still has it", async () => {
+    await attach("c1");
+    post = async () => "gone";
+    await processOf().deliver("a", "one");
+    clock += 2 * 86_400_000 + 1000;
+    expect(await processOf().bridges.waiting(address)).toBe(0);
+  });
+
+  it("that its platform does not take is told so in the status", async () => {
+    await attach("c1", receipts);
+    await processOf().deliver("a", "one");
+    expect(await processOf().bridges.delivered(address, "a#0", "no such number")).toBe(true);
+    expect((await readActivity(table, clock))(address).lastError).toBe("no such number");
+    expect(await processOf().bridges.delivered(address, "a#0")).toBe(false);
+  });
+
+  it.each([{ capabilities: receipts }, { capabilities: [] }])(
+    "survives a death at any step, by the same id ($capabilities)",
+    async ({ capabilities }) => {
+      const seen: string[] = [];
+      const watch: Around = async (step, go) => {
+        seen.push(step);
+        return go();
+      };
+      await attach("c0", capabilities);
+      await processOf(watch).deliver("first", "hello");
+      await processOf().bridges.delivered(address, "first#0");
+      expect(seen).toContain("put OUT");
+      for (const [index, step] of seen.entries()) {
+        for (const moment of ["before", "after"] as const) {
+          const [id, name] = [`${index}-${moment}`, `${moment} ${step}`];
+          await processOf(deathAt(index, moment))
+            .deliver(id, "hello")
+            .catch(() => {});
+          clock += 60_000;
+          expect(await processOf().deliver(id, "hello"), name).toEqual({ ok: true });
+          // What was claimed for a connection and not posted is posted on the next one.
+          await attach(`after-${id}`, capabilities);
+          expect(ids(), name).toContain(`${id}#0`);
+          await processOf().bridges.delivered(address, `${id}#0`);
+          expect(await processOf().bridges.waiting(address), name).toBe(0);
+        }
+      }
+    },
+  );
+});

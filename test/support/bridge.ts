@@ -1,0 +1,39 @@
+import { Peer } from "./peer.ts";
+
+/** What a bridge of tests connects as. */
+export const bridgeParams = (channel: string, accountId?: string, capabilities: string[] = []) => ({
+  minProtocol: 1,
+  client: { id: "bridge", version: "0", platform: "test", mode: "channel", channel, accountId },
+  capabilities,
+});
+
+/** What the gateway has a bridge say. */
+export interface Outbound {
+  channel: string;
+  accountId: string;
+  peer: { kind: string; id: string };
+  message: { id: string; text: string; replyToId?: string };
+}
+
+/** Connects a bridge that keeps what it is sent. */
+export async function openBridge(
+  url: string,
+  token: string,
+  channel: string,
+  capabilities: string[] = [],
+): Promise<Peer & { said(): Outbound[]; texts(): string[] }> {
+  const peer = await Peer.open(url, token);
+  await peer.call("connect", bridgeParams(channel, undefined, capabilities));
+  const said = () =>
+    peer.events.filter(({ event }) => event === "channel.outbound").map(({ payload }) => payload as Outbound);
+  return Object.assign(peer, { said, texts: () => said().map(({ message }) => message.text) });
+}
+
+/** Params of `channel.inbound`, a direct message unless said otherwise. */
+export const inboundParams = (channel: string, id: string, text: string, more: object = {}) => ({
+  channel,
+  accountId: "default",
+  peer: { kind: "dm", id: "ann", name: "Ann" },
+  message: { id, text },
+  ...more,
+});
