@@ -55,7 +55,8 @@ export function telegramContentOf(written: string | undefined, fields: Fields): 
   return contentOf([written, note], attachmentsOf(fields));
 }
 
-function attachmentsOf(fields: Fields): RemoteMedia[] {
+/** The file that a message holds; none or one. */
+export function attachmentsOf(fields: Fields): RemoteMedia[] {
   const photo = fields.photo?.at(-1);
   // Photos have no type of their own: Telegram makes a JPEG of each.
   if (photo) return [toMedia(photo, "image/jpeg", false)];

@@ -1,9 +1,9 @@
 import * as v from "valibot";
-import type { Peer } from "../session/state.ts";
+import type { Peer, RemoteMedia } from "../session/state.ts";
 import type { InboundMessage, Sender } from "./channel.ts";
 import { contentFields } from "./content-note.ts";
 import { parseJson } from "./platform-call.ts";
-import { telegramContent, telegramContentOf } from "./telegram-content.ts";
+import { attachmentsOf, telegramContent, telegramContentOf } from "./telegram-content.ts";
 
 const user = v.object({
   id: v.number(),
@@ -45,6 +45,7 @@ const message = v.object({
       text: v.optional(v.string()),
       caption: v.optional(v.string()),
       forum_topic_created: v.optional(v.unknown()),
+      ...telegramContent,
     }),
   ),
   /** The part of that message that is answered, where somebody chose one. */
@@ -90,14 +91,16 @@ export async function readMessage(
   const marks = marksOf(found);
   const isBot = await botTest(found, marks, bot);
   const replied = repliedTo(found);
+  const answered = othersMedia(found, replied, bot);
+  const attachments = [...content.attachments, ...answered];
   return {
     eventId: String(update_id),
     peer: peerOf(found),
     sender,
     messageId: String(found.message_id),
-    ...contentFields({ ...content, text: withoutBotName(content.text, isBot) }),
+    ...contentFields({ text: withoutBotName(content.text, isBot), attachments }),
     timestamp: found.date * 1000,
-    ...replyOf(replied, found.quote?.text),
+    ...replyOf(replied, found.quote?.text, answered[0]?.type),
     ...topicOf(found),
     wasMentioned: replied?.from?.id === bot.id || marks.some((mark) => isMention(mark, bot.id, isBot)),
   };
@@ -147,12 +150,23 @@ function topicOf({
   return isTopic ? { context: { threadId: String(message_thread_id) } } : {};
 }
 
+/** In rooms the agent has not seen what others sent, and is asked about it by a reply to it. */
+function othersMedia(
+  { chat: room }: Message,
+  replied: Message["reply_to_message"],
+  bot: TelegramBot,
+): RemoteMedia[] {
+  if (!replied || room.type === "private" || replied.from?.id === bot.id) return [];
+  return attachmentsOf(replied);
+}
+
 function replyOf(
   replied: Message["reply_to_message"],
-  quoted?: string,
+  quoted: string | undefined,
+  kind: string | undefined,
 ): Pick<InboundMessage, "replyToId" | "replyToText"> {
   if (!replied) return {};
-  const text = quoted ?? replied.text ?? replied.caption;
+  const text = quoted ?? replied.text ?? replied.caption ?? kind;
   return { replyToId: String(replied.message_id), ...(text === undefined ? {} : { replyToText: text }) };
 }
 

@@ -143,6 +143,19 @@ describe("an update of Telegram", () => {
       expect(await read(update)).toMatchObject({ text, attachments: [media] });
   });
 
+  it("brings, in a group, the file that it answers, which the agent has not seen yet", async () => {
+    const photo = photoUpdate("p", undefined, { messageId: 6, from: { id: 7 } }).message;
+    const ask = `@${server.bot.username} what is this?`;
+    expect(await read(groupUpdate(ask, { replyTo: photo }))).toMatchObject({
+      text: ask,
+      replyToText: "image",
+      attachments: [{ type: "image", source: { fileId: "p" } }],
+    });
+    expect(await read(textUpdate("what is this?", { replyTo: photo }))).not.toHaveProperty("attachments");
+    const own = photoUpdate("q", undefined, { from: server.bot }).message;
+    expect(await read(groupUpdate(ask, { replyTo: own }))).not.toHaveProperty("attachments");
+  });
+
   it("tells of what is neither text nor a file", async () => {
     const expected: [TelegramUpdate, string][] = [
       [textWith({ sticker: { file_id: "s", emoji: "👍" } }), "[sticker: 👍]"],
