@@ -213,9 +213,10 @@ function isCrash(error: unknown): error is FunctionError {
   return error.errorType === "Runtime.ExitError" && /exit status/.test(error.message);
 }
 
-/** By the function itself, which notices some milliseconds earlier, or by Lambda. */
+/** By the function's own wrapper, which notices some milliseconds earlier, or by Lambda. */
 function isOutOfTime(error: unknown): boolean {
-  return error instanceof FunctionError && ["TimeoutError", "Sandbox.Timedout"].includes(error.errorType);
+  if (!(error instanceof FunctionError)) return false;
+  return error.errorType === "Sandbox.Timedout" || /operation was aborted/.test(error.message);
 }
 
 function hostClosed(): FunctionError {
