@@ -33,7 +33,7 @@ const chances = {
   loseAnswer: 0.02,
   loseEveryAnswer: 0.005,
   delay: 0.04,
-  stall: 0.002,
+  stall: 0.006,
 };
 
 /**
@@ -41,6 +41,9 @@ const chances = {
  * the machine's own slowness does must not be the fourth.
  */
 const hitsPerStep = 2;
+
+/** A process that is cut off comes back when its lease has run out, and mostly when another one has taken over. */
+const pastTheLeaseMs = 32_000;
 
 type Fate = { kind: keyof typeof chances | "none"; ms: number };
 
@@ -120,7 +123,7 @@ export function openFaults(seed: number, kills: number): Faults {
       }
       if (fate.kind === "stall" && attempt === 1 && mayInterrupt(worker, sessionKey)) {
         counts.stalls += 1;
-        stalls.set(worker, Date.now() + 32_000 + 3 * fate.ms);
+        stalls.set(worker, Date.now() + pastTheLeaseMs + 9 * fate.ms);
         await stalled(stalls, worker);
       }
       return "pass";
