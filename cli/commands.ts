@@ -182,6 +182,7 @@ export const commands: readonly CommandEntry[] = [
     options: [
       ["--serve", "only serve: no chat and no node, until Ctrl-C"],
       ["--port <n>", "port of the WebSocket API (default: the last one, or any that is free)"],
+      ["--webhook-url <url>", "where the internet reaches the webhook, such as a tunnel's https address"],
     ],
     examples: ["dev", "dev --serve --json --port 8787", "printf 'which files are here?\\n' | gsv dev"],
     load: async () => (await import("./commands/dev.ts")).dev,

@@ -27,6 +27,8 @@ export interface DevOptions {
   dir: string;
   /** Port of the WebSocket API; by default the one it had last, or a free one. */
   port?: number;
+  /** Where the internet reaches the webhook, if not where it listens. Ends in a slash. */
+  webhookUrl?: string;
   /** For one command: nobody else is told of it, and what an earlier start left unfinished stays for a real one. */
   passive?: boolean;
 }
@@ -54,14 +56,15 @@ const tokenName = "local";
  * Starts the local cloud on a data folder, with a token for this machine.
  * @throws GatewayRunsError, PortInUseError, or the file system's error when the folder cannot be used
  */
-export async function startDev({ dir, port, passive = false }: DevOptions): Promise<Dev> {
+export async function startDev({ dir, port, webhookUrl, passive = false }: DevOptions): Promise<Dev> {
   const running = await runningGateway(dir);
   if (running !== undefined) throw new GatewayRunsError(running.pid);
   const before = await readGatewayFile(dir);
   // Before the cloud, at its old address: an interrupted turn is taken up as soon as the cloud runs.
   const offline = new OfflineModelServer(before?.model);
   await offline.resume();
-  const cloud = await startCloud({ dir, port, host: "in-process" }).catch(async (error: unknown) => {
+  const env: Record<string, string> = webhookUrl === undefined ? {} : { WEBHOOK_URL: webhookUrl };
+  const cloud = await startCloud({ dir, port, env, host: "in-process" }).catch(async (error: unknown) => {
     await offline.close();
     throw error;
   });

@@ -3,7 +3,8 @@ import { join, relative } from "node:path";
 import type { Dev } from "../../local/dev.ts";
 import { openLogs } from "../../local/dev-logs.ts";
 import type { ModelChoice } from "../../local/dev-model.ts";
-import { type Context, wholeNumber } from "../context.ts";
+import { type Context, text, wholeNumber } from "../context.ts";
+import { usage } from "../failure.ts";
 import { type Gateway, machineId, openGateway } from "../gateway.ts";
 import { chosenModel, configureModel, type ModelInUse, startLocal } from "../local-gateway.ts";
 import { type RunningNode, startNode } from "../node/runtime.ts";
@@ -15,11 +16,12 @@ import { chatAtTerminal, chatByLine } from "./client.ts";
 
 export const dev: Action = async (context, { options }) => {
   const port = wholeNumber("--port", options.port, 1, 65_535);
+  const webhookUrl = publicUrl(text(options.webhookUrl));
   const choice = chosenModel(context.terminal.env);
   const signal = untilSignal();
   let running: Dev | undefined;
   try {
-    running = await startLocal(context.dataFolder, { port });
+    running = await startLocal(context.dataFolder, { port, webhookUrl });
     const serve = options.serve === true ? serveOnly : serveAndChat;
     await serve(context, running, choice, signal.received);
   } finally {
@@ -27,6 +29,14 @@ export const dev: Action = async (context, { options }) => {
     signal.dispose();
   }
 };
+
+/** An address that platforms are told, as the functions are given it: with a slash at its end. */
+function publicUrl(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol))
+    throw usage(`--webhook-url takes an http or https address, not ${value}`);
+  return value.endsWith("/") ? value : `${value}/`;
+}
 
 type Choice = ModelChoice | undefined;
 type Received = Promise<NodeJS.Signals>;

@@ -3,7 +3,7 @@ import type { WakeAgent } from "../../shared/aws/invoke.ts";
 import type { Schedules } from "../../shared/aws/schedules.ts";
 import type { Sockets } from "../../shared/aws/sockets.ts";
 import type { Broadcast } from "../../shared/broadcast.ts";
-import type { Accounts } from "../../shared/channels/accounts.ts";
+import type { AccountTools } from "../../shared/channels/accounts.ts";
 import type { Bridges } from "../../shared/channels/bridge.ts";
 import type { ChannelSender } from "../../shared/channels/channel.ts";
 import type { Payloads } from "../../shared/payloads.ts";
@@ -13,7 +13,7 @@ import type { TokenVerifier } from "../../shared/tokens.ts";
 import type { Workspace } from "../../shared/workspace/files.ts";
 
 /** What the socket function works with, built once at cold start. */
-export interface Gateway extends Accounts {
+export interface Gateway extends AccountTools {
   bucket: Bucket;
   sockets: Sockets;
   payloads: Payloads;

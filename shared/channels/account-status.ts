@@ -1,5 +1,5 @@
 import { accountSettings, missingFields, readAccount } from "./account.ts";
-import { type Accounts, webhookUrlOf } from "./accounts.ts";
+import { type AccountTools, webhookUrlOf } from "./accounts.ts";
 import { type AccountActivity, readActivity } from "./activity.ts";
 import type { BridgeRecord } from "./bridge.ts";
 import type { AccountCheck, Channel, ChannelAddress } from "./channel.ts";
@@ -31,7 +31,7 @@ export interface AccountStatus {
 
 /** Asks the platform how an account does. */
 export async function statusOf(
-  accounts: Accounts,
+  accounts: AccountTools,
   channel: Channel,
   accountId: string,
 ): Promise<AccountStatus> {
@@ -55,7 +55,7 @@ export async function statusOf(
 }
 
 /** How a bridge's account does. */
-export async function bridgeStatusOf(accounts: Accounts, bridge: BridgeRecord): Promise<AccountStatus> {
+export async function bridgeStatusOf(accounts: AccountTools, bridge: BridgeRecord): Promise<AccountStatus> {
   const { channel, accountId, connectedAt } = bridge;
   const [configuration, activityOf, waiting] = await Promise.all([
     accounts.configuration.load({ fresh: true }),
@@ -76,7 +76,7 @@ export async function bridgeStatusOf(accounts: Accounts, bridge: BridgeRecord): 
 }
 
 function describe(
-  accounts: Accounts,
+  accounts: AccountTools,
   address: ChannelAddress,
   { checked, activity, stopped }: { checked: AccountCheck; activity: AccountActivity; stopped: boolean },
 ): AccountStatus {

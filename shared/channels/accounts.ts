@@ -12,7 +12,7 @@ import type { Channel, ChannelAccount, ChannelAddress, Channels, Registration } 
 import { closeRequest, listRequests } from "./pairing.ts";
 
 /** What managing accounts takes. */
-export interface Accounts {
+export interface AccountTools {
   table: Table;
   secrets: Pick<Secrets, "get">;
   configuration: ConfigurationStore;
@@ -42,7 +42,7 @@ const commonSettings = ["agentId", "apiBaseUrl"];
  * @throws PeerError 404 for a channel that there is none of, 400 for what is missing, unknown, or refused by the platform
  */
 export async function startAccount(
-  accounts: Accounts,
+  accounts: AccountTools,
   address: ChannelAddress,
   given: Readonly<Record<string, unknown>> = {},
 ): Promise<Started> {
@@ -72,7 +72,7 @@ export async function startAccount(
 }
 
 /** Starts an account that is a bridge's, if it was stopped. False for any other account. */
-export async function startBridge(accounts: Accounts, address: ChannelAddress): Promise<boolean> {
+export async function startBridge(accounts: AccountTools, address: ChannelAddress): Promise<boolean> {
   if (!(await isBridged(accounts, address))) return false;
   await accounts.configuration.change(pathOf(address), (settings) => {
     const { enabled: _enabled, ...kept } = (settings ?? {}) as Record<string, unknown>;
@@ -83,7 +83,7 @@ export async function startBridge(accounts: Accounts, address: ChannelAddress): 
 }
 
 /** Stops an account: what comes in is dropped, and nothing is sent. @throws PeerError 404 when there is none */
-export async function stopAccount(accounts: Accounts, address: ChannelAddress): Promise<void> {
+export async function stopAccount(accounts: AccountTools, address: ChannelAddress): Promise<void> {
   await findSettings(accounts, address);
   await accounts.configuration.change(pathOf(address), (settings) => ({
     ...(settings as object),
@@ -96,7 +96,7 @@ export async function stopAccount(accounts: Accounts, address: ChannelAddress): 
  * Removes an account: its settings, its secrets, and who waits to be let in there. The platform is told where it can be.
  * @throws PeerError 404 when there is none
  */
-export async function removeAccount(accounts: Accounts, address: ChannelAddress): Promise<void> {
+export async function removeAccount(accounts: AccountTools, address: ChannelAddress): Promise<void> {
   const settings = await findSettings(accounts, address);
   const channel = ownValue(accounts.channels, address.channel);
   if (channel?.unregister) {
@@ -113,7 +113,7 @@ export async function removeAccount(accounts: Accounts, address: ChannelAddress)
 }
 
 /** @throws PeerError 404 */
-export function findChannel({ channels }: Pick<Accounts, "channels">, name: string): Channel {
+export function findChannel({ channels }: Pick<AccountTools, "channels">, name: string): Channel {
   const channel = ownValue(channels, name);
   if (channel) return channel;
   const message = `there is no channel ${name}; there are ${Object.keys(channels).join(", ")}`;
@@ -122,7 +122,7 @@ export function findChannel({ channels }: Pick<Accounts, "channels">, name: stri
 
 /** Where a platform reaches an account. */
 export function webhookUrlOf(
-  { webhookUrl = "" }: Pick<Accounts, "webhookUrl">,
+  { webhookUrl = "" }: Pick<AccountTools, "webhookUrl">,
   address: ChannelAddress,
 ): string {
   return `${webhookUrl}${address.channel}/${address.accountId}`;
@@ -135,14 +135,14 @@ function pathOf({ channel, accountId }: ChannelAddress): string {
 type Settings = NonNullable<ReturnType<typeof accountSettings>>;
 
 /** What is configured of an account, or of a bridge's. @throws PeerError 404 where there is neither */
-async function findSettings(accounts: Accounts, address: ChannelAddress): Promise<Settings> {
+async function findSettings(accounts: AccountTools, address: ChannelAddress): Promise<Settings> {
   const settings = accountSettings(await accounts.configuration.load({ fresh: true }), address);
   if (settings) return settings;
   if (await isBridged(accounts, address)) return {};
   throw new PeerError(code.notFound, `there is no account ${address.accountId} of ${address.channel}`);
 }
 
-async function isBridged(accounts: Accounts, address: ChannelAddress): Promise<boolean> {
+async function isBridged(accounts: AccountTools, address: ChannelAddress): Promise<boolean> {
   const settings = accountSettings(await accounts.configuration.load({ fresh: true }), address);
   if (isOwnAccount(ownValue(accounts.channels, address.channel), settings)) return false;
   return (await accounts.bridges.find(address)) !== undefined;

@@ -76,5 +76,8 @@ function withSender(list: unknown, senderId: string): unknown {
 }
 
 function unknown({ channel, senderId }: Applicant): PeerError {
-  return new PeerError(code.notFound, `nobody asks to be let in as ${senderId} on ${channel}; see pair.list`);
+  return new PeerError(
+    code.notFound,
+    `nobody asks to be let in as ${senderId} on ${channel}; \`gsv pair list\` shows who does`,
+  );
 }

@@ -1,14 +1,10 @@
-import type { Secrets } from "../aws/secrets.ts";
-import type { ConfigurationStore } from "../configuration/store.ts";
-import { accountSettings, findAccount, isOwnAccount, ownValue } from "./account.ts";
+import { type AccountSource, accountSettings, findAccount, isOwnAccount, ownValue } from "./account.ts";
 import type { Bridges } from "./bridge.ts";
 import type { ChannelAccount, ChannelAddress, Channels, OutboundChannel } from "./channel.ts";
 
 /** What finding an account of a channel takes. */
-export interface Accounts {
+export interface Accounts extends AccountSource {
   channels: Channels;
-  configuration: Pick<ConfigurationStore, "load">;
-  secrets: Pick<Secrets, "get">;
   /** Speaks to accounts that are not the gateway's own. */
   bridges?: Pick<Bridges, "find">;
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { statusOf } from "../../shared/channels/account-status.ts";
 import {
-  type Accounts,
+  type AccountTools,
   findChannel,
   removeAccount,
   startAccount,
@@ -18,7 +18,7 @@ import { type State, startState } from "../support/state.ts";
 import { startTelegramServer } from "../support/telegram-server.ts";
 
 let state: State;
-let accounts: Accounts;
+let accounts: AccountTools;
 
 beforeEach(async () => {
   state = await startState();

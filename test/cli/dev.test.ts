@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { startTelegramServer } from "../support/telegram-server.ts";
 import { type GsvProcess, killLeftovers, runGsv, startGsv } from "./gsv-process.ts";
 import { gsv, newFolder } from "./run-gsv.ts";
 
@@ -217,6 +218,26 @@ describe("gsv dev --serve", () => {
       const { run, ready } = await serve(newFolder(), ["--port", String(port)]);
       expect(ready.ws).toBe(`ws://127.0.0.1:${port}/ws`);
       await end(run);
+    },
+    whole,
+  );
+
+  it(
+    "has platforms told a tunnel's address, which Telegram takes",
+    async () => {
+      const cwd = newFolder();
+      const telegram = await startTelegramServer();
+      const { run } = await serve(cwd, ["--webhook-url", "https://tunnel.example"]);
+      const input = JSON.stringify({ botToken: telegram.token, apiBaseUrl: telegram.url });
+      const added = await runGsv(cwd, ["channel", "add", "telegram", "--from", "-", "--json"], { input });
+      expect(JSON.parse(added.stdout)).toMatchObject({
+        webhookUrl: "https://tunnel.example/telegram/default",
+        registration: { status: "registered" },
+      });
+      await end(run);
+      await telegram.close();
+      const wrong = await gsv(["dev", "--serve", "--webhook-url", "tunnel.example"]);
+      expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("http or https address")]);
     },
     whole,
   );

@@ -28,7 +28,10 @@ export const message = nativeTool({
     inputSchema: objectSchema(
       {
         text: { type: "string" },
-        channel: { type: "string", description: "telegram, whatsapp, slack or discord" },
+        channel: {
+          type: "string",
+          description: "telegram, whatsapp, slack, discord, or what a bridge attaches",
+        },
         to: {
           type: "string",
           description:
