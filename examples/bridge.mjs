@@ -54,8 +54,8 @@ function takeResponse({ id, ok, payload, error }) {
 async function takeEvent(event, { peer, message, typing }) {
   if (event === "channel.typing") return write({ peer, typing });
   if (event !== "channel.outbound") return;
-  const { id, text, replyToId } = message;
-  if (!written.has(id)) await write({ peer, text, replyToId });
+  const { id, text, replyToId, media } = message;
+  if (!written.has(id)) await write({ peer, text, replyToId, media });
   written.add(id);
   request(`out:${id}`, "channel.delivered", { id });
 }

@@ -32,6 +32,10 @@ export interface Upload {
  * lifecycle a day later. See docs/protocol-extensions.md, "Large payloads".
  */
 export interface Payloads {
+  /** Keeps a file for somebody to fetch, for a day. @returns its key */
+  keepFile(file: { mimeType: string; body: Uint8Array }): Promise<string>;
+  /** Where a file that is kept can be fetched, for a few minutes from now. */
+  fileUrl(key: string): Promise<string>;
   /** Stores a whole frame for its recipient. Undefined above `maxPayloadBytes`. */
   offer(frame: Frame): Promise<PayloadRef | undefined>;
   /** @throws PeerError 413 above `maxPayloadBytes`; for media above `maxMediaBytes` */
@@ -59,6 +63,12 @@ export function openPayloads(bucket: Pick<Bucket, "get" | "put" | "delete">, pre
     return object.body;
   };
   return {
+    async keepFile({ mimeType, body }) {
+      const key = `payloads/files/${randomUUID()}`;
+      await bucket.put(key, body, { contentType: mimeType });
+      return key;
+    },
+    fileUrl: (key) => presigner.get(key, urlSeconds),
     async offer(frame) {
       const body = Buffer.from(JSON.stringify(frame));
       if (body.byteLength > maxPayloadBytes) return undefined;

@@ -46,7 +46,7 @@ const agent = once((): Agent => {
   const configuration = openConfiguration(table, secrets);
   const guardedFetch = createGuardedFetch();
   const activity = createActivity(table, now);
-  const bridges = openBridges({ table, sockets, activity, limits: channels, now });
+  const bridges = openBridges({ table, sockets, activity, payloads, limits: channels, now });
   return {
     table,
     bucket,

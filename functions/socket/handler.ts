@@ -31,7 +31,7 @@ const gateway = once((): Gateway => {
   const secrets = openSecrets(environment.ssmPrefix);
   const configuration = openConfiguration(table, secrets);
   const activity = createActivity(table, now);
-  const bridges = openBridges({ table, sockets, activity, limits: channels, now });
+  const bridges = openBridges({ table, sockets, activity, payloads, limits: channels, now });
   return {
     table,
     bucket,

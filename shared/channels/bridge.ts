@@ -2,18 +2,23 @@ import { randomUUID } from "node:crypto";
 import type { Sockets } from "../aws/sockets.ts";
 import type { Item, Table } from "../aws/table.ts";
 import { log, logError } from "../log.ts";
+import type { Payloads } from "../payloads.ts";
 import { eventFrame } from "../protocol/frames.ts";
+import type { MediaAttachment } from "../protocol/messages.ts";
 import { dropConnection, listPeers, type PeerRecord, readPeer } from "../registry.ts";
+import { kindOfMedia } from "../session/media-types.ts";
 import { ownValue } from "./account.ts";
 import type { Activity } from "./activity.ts";
-import type {
-  ChannelAddress,
-  Destination,
-  OutboundChannel,
-  OutboundMessage,
-  SendOutcome,
-} from "./channel.ts";
-import { claimMessage, dropMessage, keepMessage, listWaiting, maxWaiting, unclaimMessage } from "./outbox.ts";
+import type { ChannelAddress, Destination, OutboundChannel, OutboundFile, SendOutcome } from "./channel.ts";
+import {
+  claimMessage,
+  dropMessage,
+  keepMessage,
+  listWaiting,
+  maxWaiting,
+  unclaimMessage,
+  type Waiting,
+} from "./outbox.ts";
 
 /** What a bridge announces in `connect` when it says of each message that it has taken it (`channel.delivered`). */
 export const receiptCapability = "channel-receipts";
@@ -52,6 +57,7 @@ export interface BridgeOptions {
   table: Table;
   sockets: Pick<Sockets, "post">;
   activity: Activity;
+  payloads: Pick<Payloads, "keepFile" | "fileUrl">;
   /** Longest texts of the platforms that are known here. */
   limits: Readonly<Record<string, { maxText: number }>>;
   now: () => number;
@@ -76,7 +82,9 @@ export function openBridges(options: BridgeOptions): Bridges {
       return {
         name: channel,
         maxText: ownValue(limits, channel)?.maxText ?? maxText,
-        send: (_account, message) => send(options, address, message),
+        send: (_account, { text, ...to }) => send(options, address, to, { text }),
+        sendFile: async (_account, { file, ...to }) =>
+          send(options, address, to, { text: "", media: [await keepFile(options, file)] }),
         typing: (_account, { peer }) => showTyping(options, address, peer, true),
       };
     },
@@ -114,10 +122,26 @@ export function openBridges(options: BridgeOptions): Bridges {
 const partition = "BRIDGE";
 const keyOf = ({ channel, accountId }: ChannelAddress) => ({ pk: partition, sk: `${channel}#${accountId}` });
 
+/** A file that waits with its message. */
+type KeptFile = {
+  type: MediaAttachment["type"];
+  mimeType: string;
+  filename: string;
+  size: number;
+  key: string;
+};
+
+async function keepFile({ payloads }: BridgeOptions, file: OutboundFile): Promise<KeptFile> {
+  const { mimeType, filename, body } = file;
+  const type = kindOfMedia(mimeType);
+  return { type, mimeType, filename, size: body.byteLength, key: await payloads.keepFile(file) };
+}
+
 async function send(
   options: BridgeOptions,
   address: ChannelAddress,
-  { id = randomUUID(), peer, text, replyToId }: OutboundMessage,
+  { id = randomUUID(), peer, replyToId }: Destination & { id?: string },
+  content: { text: string; media?: KeptFile[] },
 ): Promise<SendOutcome> {
   const { table, now } = options;
   const waiting = await listWaiting(table, address, now());
@@ -125,7 +149,7 @@ async function send(
   if (!isKept && waiting.length >= maxWaiting)
     return { status: "failed", reason: `the bridge is away, and ${waiting.length} messages wait for it` };
   const reply = replyToId === undefined ? {} : { replyToId };
-  const payload = { ...address, peer: { ...peer }, message: { id, text, ...reply } };
+  const payload = { ...address, peer: { ...peer }, message: { id, ...content, ...reply } };
   await keepMessage(table, address, { id, at: now(), payload });
   // It is kept: whatever goes wrong from here is made good when the bridge attaches again.
   await sendWaiting(options, address).catch((error: unknown) =>
@@ -143,8 +167,9 @@ async function sendWaiting(options: BridgeOptions, address: ChannelAddress): Pro
   const { connectionId, capabilities = [] } = peer;
   for (const { id, payload, postedTo } of await listWaiting(table, address, now())) {
     if (postedTo === connectionId || !(await claimMessage(table, address, id, connectionId))) continue;
-    const frame = eventFrame("channel.outbound", payload);
-    const outcome = await sockets.post(connectionId, frame).catch(async (error: unknown) => {
+    const post = async () =>
+      sockets.post(connectionId, eventFrame("channel.outbound", await withUrls(options, payload)));
+    const outcome = await post().catch(async (error: unknown) => {
       await unclaimMessage(table, address, id);
       throw error;
     });
@@ -153,6 +178,17 @@ async function sendWaiting(options: BridgeOptions, address: ChannelAddress): Pro
     if (outcome === "sent" && !capabilities.includes(receiptCapability))
       await dropMessage(table, address, id);
   }
+}
+
+/** Addresses run out, so they are made when a message is sent. */
+async function withUrls({ payloads }: BridgeOptions, payload: Waiting["payload"]): Promise<object> {
+  const message = payload.message as { media?: KeptFile[] };
+  if (!message.media) return payload;
+  const media = message.media.map(async ({ key, ...file }) => ({
+    ...file,
+    url: await payloads.fileUrl(key),
+  }));
+  return { ...payload, message: { ...message, media: await Promise.all(media) } };
 }
 
 async function showTyping(

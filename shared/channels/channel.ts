@@ -129,6 +129,8 @@ export interface OutboundFile {
 /** One file to a peer. */
 export interface FileMessage extends Destination {
   file: OutboundFile;
+  /** As a text's. */
+  id?: string;
 }
 
 /** The longest that one call to a platform takes, in milliseconds. */

@@ -26,13 +26,14 @@ beforeEach(async () => {
   const { table } = state;
   const activity = createActivity(table, Date.now);
   const sockets = { post: async () => "gone" as const };
+  const payloads = { keepFile: async () => "", fileUrl: async () => "" };
   accounts = {
     table,
     secrets,
     configuration: openConfiguration(table, secrets),
     channels,
     activity,
-    bridges: openBridges({ table, sockets, activity, limits: channels, now: Date.now }),
+    bridges: openBridges({ table, sockets, activity, payloads, limits: channels, now: Date.now }),
     webhookUrl: "https://hook.example/",
     now: Date.now,
   };

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Table } from "../../shared/aws/table.ts";
 import { createActivity, readActivity } from "../../shared/channels/activity.ts";
 import { type BridgeOptions, type Bridges, bridgeId, openBridges } from "../../shared/channels/bridge.ts";
-import type { ChannelOrigin } from "../../shared/channels/channel.ts";
+import type { ChannelOrigin, OutboundFile } from "../../shared/channels/channel.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/sender.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
@@ -44,7 +44,7 @@ const ids = () =>
 /** What a process works with, with something around every write and post. */
 function processOf(around: Around = (_step, go) => go()): {
   bridges: Bridges;
-  deliver(id: string, text: string): Promise<object>;
+  deliver(id: string, text: string, file?: OutboundFile): Promise<object>;
 } {
   const name = (key: { pk: string }) => key.pk.split("#")[0];
   const watched: Table = {
@@ -58,7 +58,12 @@ function processOf(around: Around = (_step, go) => go()): {
       around(`post ${(frame as EventFrame).event}`, () => post(connectionId, frame)),
   };
   const activity = createActivity(table, now);
-  const bridges = openBridges({ table: watched, sockets, activity, limits: channels, now });
+  let kept = 0;
+  const payloads = {
+    keepFile: async () => `payloads/files/${++kept}`,
+    fileUrl: async (key: string) => `https://bucket.example/${key}?signed-at=${clock}`,
+  };
+  const bridges = openBridges({ table: watched, sockets, activity, payloads, limits: channels, now });
   const configuration = {
     load: async () => ({ ...defaults, channels: { signal: { dmPolicy: "open" as const } } }),
   };
@@ -71,7 +76,7 @@ function processOf(around: Around = (_step, go) => go()): {
     now,
     wait: async () => {},
   });
-  return { bridges, deliver: (id, text) => sender.deliver(origin, id, text) };
+  return { bridges, deliver: (id, text, file) => sender.deliver(origin, id, text, file) };
 }
 
 /** A bridge attaches on a connection of its own. */
@@ -86,6 +91,18 @@ async function attach(connectionId: string, capabilities: string[] = []): Promis
 const receipts = ["channel-receipts"];
 
 describe("a message for a bridge", () => {
+  it("may be a file, whose address is made anew whenever it is sent", async () => {
+    await attach("first", receipts);
+    const body = Buffer.from("%PDF");
+    await processOf().deliver("a", "look", { filename: "plan.pdf", mimeType: "application/pdf", body });
+    await attach("second", receipts);
+    const files = posted.flatMap(({ payload }) => (payload.message as { media?: object[] })?.media ?? []);
+    const url = /^https:\/\/bucket\.example\/payloads\/files\/1\?signed-at=\d+$/;
+    const described = { type: "document", mimeType: "application/pdf", filename: "plan.pdf", size: 4 };
+    expect(files).toEqual(Array(2).fill({ ...described, url: expect.stringMatching(url) }));
+    expect(new Set(files.map((file) => JSON.stringify(file))).size).toBe(2);
+  });
+
   it("goes to nobody before a bridge has attached, and waits once one is known", async () => {
     expect(await processOf().deliver("a", "hello")).toEqual({
       ok: false,

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { maxWaiting } from "../../shared/channels/outbox.ts";
-import { bridgeParams, inboundParams, openBridge } from "../support/bridge.ts";
+import { bridgeParams, inboundParams, type Outbound, openBridge } from "../support/bridge.ts";
 import { imageBytes } from "../support/images.ts";
 import { startOpenAiServer } from "../support/openai-server.ts";
 import { Peer } from "../support/peer.ts";
@@ -23,6 +23,9 @@ const opened: Peer[] = [];
 beforeAll(async () => {
   model = await startOpenAiServer((request) => {
     const text = said(lastUser(request)) ?? "";
+    const isCalled = text.startsWith("send me ") && request.turns.at(-1)?.role === "user";
+    const sending = { text: "", media: `gsv:${text.slice("send me ".length)}` };
+    if (isCalled) return { toolCalls: [{ name: "gsv__Message", arguments: sending }] };
     return { text: `answer to ${text}`, delayMs: text.includes("slowly") ? 1500 : 0 };
   });
   stack = await startStack();
@@ -171,6 +174,18 @@ describe("a bridge that attaches in mode channel", () => {
     expect(JSON.stringify(request?.body)).toContain(data);
   });
 
+  it("is sent a file by an address, where it lies for a while", async () => {
+    const bridge = await attach("signal");
+    await owner.call("workspace.write", { path: "list.md", content: "- milk\n" });
+    await bridge.call("channel.inbound", inboundParams("signal", "file", "send me list.md"));
+    await until(() => bridge.said().length === 2, "the file and the answer come", 20_000);
+    const [{ message }] = bridge.said() as [Outbound];
+    const file = { type: "document", mimeType: "text/plain", filename: "list.md", size: 7 };
+    expect(message).toMatchObject({ text: "", media: [{ ...file, url: expect.any(String) }] });
+    expect(await (await fetch(String(message.media?.[0]?.url))).text()).toBe("- milk\n");
+    expect(bridge.texts()[1]).toBe("answer to send me list.md");
+  });
+
   it.each([
     ["without a sender in a room", { peer: { kind: "group", id: "g" } }, 400],
     ["with nothing in it", { message: { id: "1", text: " " } }, 400],
@@ -287,8 +302,9 @@ describe("an answer for a bridge that is away", () => {
 
 it("a bridge's account is listed, stopped and started like every other", async () => {
   const bridge = await attach("mychat");
-  const { channels } = await owner.call<{ channels: object[] }>("channels.list");
-  expect(channels).toContainEqual({
+  const listed = async () => (await owner.call<{ channels: object[] }>("channels.list")).channels;
+  // That it is there is noted once it has been told that it is connected.
+  await expect.poll(listed).toContainEqual({
     channel: "mychat",
     accountId: "default",
     connectedAt: expect.any(Number),

@@ -12,7 +12,7 @@ export interface Outbound {
   channel: string;
   accountId: string;
   peer: { kind: string; id: string };
-  message: { id: string; text: string; replyToId?: string };
+  message: { id: string; text: string; replyToId?: string; media?: { filename: string; url: string }[] };
 }
 
 /** Connects a bridge that keeps what it is sent. */
