@@ -194,6 +194,8 @@ function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolea
     prompts: only<Agent["prompts"]>("prompts", { load: async () => ({ files: {}, skills: [] }) }),
     history: createHistory(intake),
     callModel: modelIn(surroundings, isSlow),
+    // No message here comes from a channel, where this would be a call.
+    channels: only<Agent["channels"]>("channels", { conclude: async () => {} }),
   });
 }
 
