@@ -58,6 +58,17 @@ export class ConditionFailed extends Error {
   }
 }
 
+/** Whether a conditional write took place; false when its condition did not hold. */
+export async function succeeds(write: Promise<unknown>): Promise<boolean> {
+  try {
+    await write;
+    return true;
+  } catch (error) {
+    if (error instanceof ConditionFailed) return false;
+    throw error;
+  }
+}
+
 /**
  * The one table, as the rest of the project sees it: single-item reads and conditional writes, strongly consistent.
  * No transactions, no scans. Every write throws ConditionFailed when its condition does not hold.

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { absent, all, any, below, equal, remove, set } from "../aws/expression.ts";
-import { ConditionFailed, type Key, type Table } from "../aws/table.ts";
+import { type Key, succeeds, type Table } from "../aws/table.ts";
 
 /** How long a receipt is kept, in seconds. */
 const keptSeconds = 7 * 86_400;
@@ -69,14 +69,4 @@ export async function recordFailed(table: Table, id: PartId, claim: string, reas
 
 function receiptKey({ deliveryId, part }: PartId): Key {
   return { pk: `TX#${deliveryId}`, sk: String(part).padStart(4, "0") };
-}
-
-async function succeeds(write: Promise<unknown>): Promise<boolean> {
-  try {
-    await write;
-    return true;
-  } catch (error) {
-    if (error instanceof ConditionFailed) return false;
-    throw error;
-  }
 }

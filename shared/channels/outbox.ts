@@ -1,5 +1,5 @@
 import { absent, all, differs, exists, remove, set } from "../aws/expression.ts";
-import { ConditionFailed, type Item, type ItemValue, type Table } from "../aws/table.ts";
+import { type Item, type ItemValue, succeeds, type Table } from "../aws/table.ts";
 import type { ChannelAddress } from "./channel.ts";
 
 /** How long a message waits for its bridge, in seconds. */
@@ -62,14 +62,4 @@ export async function unclaimMessage(table: Table, address: ChannelAddress, id: 
 /** Takes a message out. @returns false when it is not there */
 export async function dropMessage(table: Table, address: ChannelAddress, id: string): Promise<boolean> {
   return (await table.delete(keyOf(address, id))) !== undefined;
-}
-
-async function succeeds(write: Promise<unknown>): Promise<boolean> {
-  try {
-    await write;
-    return true;
-  } catch (error) {
-    if (error instanceof ConditionFailed) return false;
-    throw error;
-  }
 }
