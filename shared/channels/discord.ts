@@ -42,6 +42,9 @@ const deferredChannelMessage = 5;
 /** Only the one who gave the command sees the message. */
 const ephemeral = 64;
 
+/** To show an embed, Discord fetches the address: what the agent was tricked into writing there would leave by it. */
+const suppressEmbeds = 4;
+
 /** Nobody is notified by what an answer quotes. */
 const allowed_mentions = { parse: [] };
 
@@ -49,8 +52,7 @@ const allowed_mentions = { parse: [] };
 const shown: ShownAnswer = {
   pending: JSON.stringify({ type: deferredChannelMessage }),
   refused: onlyForSender("Not available."),
-  text: (text) =>
-    JSON.stringify({ type: channelMessage, data: { content: shortened(text), allowed_mentions } }),
+  text: (text) => JSON.stringify({ type: channelMessage, data: messageOf(shortened(text)) }),
 };
 
 /**
@@ -107,6 +109,10 @@ function answered(body: object): Received {
   return { status: "answered", httpStatus: 200, body: JSON.stringify(body) };
 }
 
+function messageOf(content: string) {
+  return { content, flags: suppressEmbeds, allowed_mentions };
+}
+
 function onlyForSender(content: string): string {
   return JSON.stringify({ type: channelMessage, data: { content, flags: ephemeral, allowed_mentions } });
 }
@@ -135,7 +141,7 @@ function sendText(
   now: number,
 ): Promise<SendOutcome> {
   const signal = AbortSignal.timeout(sendTimeoutMs);
-  return sendTo(account, to, { body: { content: text, allowed_mentions }, signal, text }, now);
+  return sendTo(account, to, { body: messageOf(text), signal, text }, now);
 }
 
 /** Up to 10 MB (https://docs.discord.com/developers/reference#uploading-files). */

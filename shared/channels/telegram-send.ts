@@ -22,9 +22,13 @@ const methods: Record<string, [method: string, field: string]> = {
   "video/mp4": ["sendVideo", "video"],
 };
 
+/** To show a preview, Telegram fetches the address: what the agent was tricked into writing there would leave by it. */
+const link_preview_options = { is_disabled: true };
+
 /** Sends a text (https://core.telegram.org/bots/api#sendmessage). */
 export function sendText(account: ChannelAccount, { text, ...to }: OutboundMessage): Promise<SendOutcome> {
-  return sendTo(account, to, "sendMessage", { text }, AbortSignal.timeout(sendTimeoutMs));
+  const content = { text, link_preview_options };
+  return sendTo(account, to, "sendMessage", content, AbortSignal.timeout(sendTimeoutMs));
 }
 
 /** Sends a file (https://core.telegram.org/bots/api#sending-files). */

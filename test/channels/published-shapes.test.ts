@@ -28,7 +28,12 @@ const telegramChat = {
 const whatsapp = { messaging_product: v.literal("whatsapp") };
 const wamid = v.pipe(v.string(), v.startsWith("wamid."));
 const noMentions = v.strictObject({ parse: v.tuple([]) });
-const discordMessage = v.strictObject({ content: text(2000), allowed_mentions: noMentions });
+const suppressEmbeds = v.literal(4);
+const discordMessage = v.strictObject({
+  content: text(2000),
+  flags: suppressEmbeds,
+  allowed_mentions: noMentions,
+});
 const discord = { "user-agent": /^DiscordBot \([^,]+, [\d.]+\)$/ };
 const asBot = { ...discord, authorization: /^Bot \S+$/ };
 const file = v.instance(File);
@@ -64,6 +69,7 @@ const shapes: Record<string, Record<string, Shape>> = {
       body: v.strictObject({
         ...telegramChat,
         text: text(4096),
+        link_preview_options: v.strictObject({ is_disabled: v.literal(true) }),
         reply_parameters: v.optional(
           v.strictObject({
             message_id: v.pipe(v.number(), v.integer()),
@@ -84,7 +90,7 @@ const shapes: Record<string, Record<string, Shape>> = {
         to: v.pipe(v.string(), v.regex(/^\+?\d+$/)),
         context: v.optional(v.strictObject({ message_id: wamid })),
         type: v.literal("text"),
-        text: v.strictObject({ preview_url: v.boolean(), body: text(4096) }),
+        text: v.strictObject({ preview_url: v.literal(false), body: text(4096) }),
       }),
     },
     "media by its id": {
@@ -140,8 +146,8 @@ const shapes: Record<string, Record<string, Shape>> = {
         channel: v.pipe(v.string(), v.regex(/^[CDG][A-Z0-9]+$/)),
         text: text(40_000),
         thread_ts: v.optional(v.pipe(v.string(), v.regex(/^\d{10}\.\d{6}$/))),
-        unfurl_links: v.boolean(),
-        unfurl_media: v.boolean(),
+        unfurl_links: v.literal(false),
+        unfurl_media: v.literal(false),
       }),
     },
   },

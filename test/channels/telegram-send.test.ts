@@ -8,6 +8,7 @@ import { startTelegramServer, type TelegramServer } from "../support/telegram-se
 let server: TelegramServer;
 let account: ChannelAccount;
 const telegram = createTelegram();
+const link_preview_options = { is_disabled: true };
 const ann = { kind: "dm", id: "5001002003" };
 
 const accountAt = (apiBaseUrl: string | undefined, botToken = server.token): ChannelAccount => ({
@@ -31,7 +32,7 @@ describe("sending on Telegram", () => {
     const outcome = await telegram.send(account, { peer: ann, text, replyToId: "3" });
     expect(outcome).toEqual({ status: "sent", messageId: String(server.sent[0]?.message_id) });
     expect(server.calls).toEqual([
-      { method: "sendMessage", params: { chat_id: "5001002003", text }, status: 200 },
+      { method: "sendMessage", params: { chat_id: "5001002003", text, link_preview_options }, status: 200 },
     ]);
     expect(server.sent[0]?.text).toBe(text);
   });
@@ -45,6 +46,7 @@ describe("sending on Telegram", () => {
       chat_id: "-1001234567890",
       message_thread_id: 8,
       text: "hi",
+      link_preview_options,
       reply_parameters: { message_id: 3, allow_sending_without_reply: true },
     });
   });
@@ -56,7 +58,7 @@ describe("sending on Telegram", () => {
     expect(server.calls.map(({ params }) => params.message_thread_id)).toEqual([77, 77]);
     server.fail("sendMessage", { status: 400, description: "Bad Request: message thread not found" });
     expect(await telegram.send(account, message)).toMatchObject({ status: "sent" });
-    expect(server.calls.at(-1)?.params).toEqual({ chat_id: "5001002003", text: "hi" });
+    expect(server.calls.at(-1)?.params).toEqual({ chat_id: "5001002003", text: "hi", link_preview_options });
     expect(server.sent).toHaveLength(2);
   });
 

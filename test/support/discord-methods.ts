@@ -46,6 +46,9 @@ const loading = 128;
 
 const ephemeral = 64;
 
+/** The one flag that a message of the application's has besides. */
+const suppressEmbeds = 4;
+
 let lastMessage = 0;
 
 /** Takes the webhook's answer to an interaction. Throws where Discord would say that the application did not respond. */
@@ -67,7 +70,8 @@ export function endCall(
   if (answer.type !== 4 && answer.type !== 5) throw new Error(`an answer that is none: ${text}`);
   if (answer.type === 4 && (content === "" || [...content].length > maxContent))
     throw new Error("an answer with no content, or too much");
-  if ((flags & ~ephemeral) !== 0) throw new Error("an answer with flags that it cannot have");
+  if ((flags & ~(ephemeral | suppressEmbeds)) !== 0)
+    throw new Error("an answer with flags that it cannot have");
   const original = newMessage(channel_id, { content }, flags | (answer.type === 5 ? loading : 0));
   state.interactions.set(token, { original, followups: [], isExpired: false });
 }

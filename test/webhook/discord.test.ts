@@ -93,7 +93,7 @@ describe("Discord", () => {
       `POST ${path}`,
     ]);
     expect(discord.calls.every(({ headers }) => headers.authorization === undefined)).toBe(true);
-    expect(discord.calls[1]?.body).toEqual({ content: parts[0], allowed_mentions: { parse: [] } });
+    expect(discord.calls[1]?.body).toEqual({ content: parts[0], flags: 4, allowed_mentions: { parse: [] } });
   });
 
   it("has what comes after a quarter of an hour sent by the bot to the channel, also of a thread", async () => {
@@ -158,7 +158,11 @@ describe("Discord", () => {
       200,
       {
         type: 4,
-        data: { content: expect.stringContaining(`Session: ${main}`), allowed_mentions: { parse: [] } },
+        data: {
+          content: expect.stringContaining(`Session: ${main}`),
+          flags: 4,
+          allowed_mentions: { parse: [] },
+        },
       },
     ]);
     const [, wrong] = await deliver(directCommand(`/think ${"x ".repeat(3000)}`));
