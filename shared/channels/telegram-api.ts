@@ -5,13 +5,16 @@ import { baseUrlOf, callPlatform, isPassing, plainReason } from "./platform-call
 /** What the Bot API answers (https://core.telegram.org/bots/api#making-requests), classified. */
 export type BotApiAnswer =
   | { ok: true; result: unknown }
-  | { ok: false; retryable: boolean; reason: string; retryAfterMs?: number };
+  /** `movedTo`: the chat has become a supergroup, which has this id. */
+  | { ok: false; retryable: boolean; reason: string; retryAfterMs?: number; movedTo?: string };
 
 const answerSchema = v.object({
   ok: v.boolean(),
   result: v.optional(v.unknown()),
   description: v.optional(v.string()),
-  parameters: v.optional(v.object({ retry_after: v.optional(v.number()) })),
+  parameters: v.optional(
+    v.object({ retry_after: v.optional(v.number()), migrate_to_chat_id: v.optional(v.number()) }),
+  ),
 });
 
 /**
@@ -34,13 +37,14 @@ export async function callBotApi(
   const parsed = v.safeParse(answerSchema, body);
   const answer = parsed.success ? parsed.output : undefined;
   if (status === 200 && answer?.ok) return { ok: true, result: answer.result };
-  const seconds = answer?.parameters?.retry_after;
+  const { retry_after: seconds, migrate_to_chat_id: movedTo } = answer?.parameters ?? {};
   const reason = `${status} ${answer?.description ?? "without a description"}`;
   return {
     ok: false,
     retryable: isPassing(status),
     reason: plainReason(status === 401 ? `authentication failed: ${reason}` : reason, token),
     ...(status === 429 && seconds !== undefined ? { retryAfterMs: seconds * 1000 } : {}),
+    ...(movedTo === undefined ? {} : { movedTo: String(movedTo) }),
   };
 }
 

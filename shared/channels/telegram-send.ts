@@ -60,6 +60,9 @@ async function sendTo(
   // A topic of a direct message that is gone, or that Telegram no longer takes, is not worth the answer.
   if (context?.threadId !== undefined && answer.reason.includes("thread not found"))
     return sendTo(account, { ...to, context: undefined }, method, content, signal);
+  // The supergroup counts its messages anew: there is none to reply to.
+  if (answer.movedTo !== undefined)
+    return sendTo(account, { peer: { ...peer, id: answer.movedTo } }, method, content, signal);
   return failedSend(answer.retryable, answer.reason, answer.retryAfterMs);
 }
 

@@ -50,6 +50,8 @@ const message = v.object({
   ),
   /** The part of that message that is answered, where somebody chose one. */
   quote: v.optional(v.object({ text: v.string() })),
+  /** The last message of a group that became a supergroup: its new id. */
+  migrate_to_chat_id: v.optional(v.number()),
   ...telegramContent,
 });
 
@@ -74,6 +76,12 @@ export interface TelegramBot {
 export function parseUpdate(body: Uint8Array): TelegramUpdate | undefined {
   const parsed = v.safeParse(update, parseJson(body));
   return parsed.success ? parsed.output : undefined;
+}
+
+/** The ids of a group that has become a supergroup, where an update says so. */
+export function readMove({ message: found }: TelegramUpdate): { from: string; to: string } | undefined {
+  if (found?.migrate_to_chat_id === undefined) return undefined;
+  return { from: String(found.chat.id), to: String(found.migrate_to_chat_id) };
 }
 
 /**

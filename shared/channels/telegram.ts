@@ -1,11 +1,12 @@
 import * as v from "valibot";
+import { log } from "../log.ts";
 import { type Channel, type ChannelAccount, type MediaLocation, refused } from "./channel.ts";
 import { failedSend } from "./platform-call.ts";
 import { isSameSecret } from "./signature.ts";
 import { telegramAccount } from "./telegram-account.ts";
 import { botApiUrl, callBotApi } from "./telegram-api.ts";
 import { chatOf, sendFile, sendText } from "./telegram-send.ts";
-import { parseUpdate, readMessage } from "./telegram-update.ts";
+import { parseUpdate, readMessage, readMove } from "./telegram-update.ts";
 
 /** The secret that setWebhook was given (https://core.telegram.org/bots/api#setwebhook). */
 const secretHeader = "x-telegram-bot-api-secret-token";
@@ -24,6 +25,9 @@ export function createTelegram(): Channel {
         return refused(401, "wrong secret");
       const update = parseUpdate(body);
       if (!update) return refused(400, "not an update of the Bot API");
+      const moved = readMove(update);
+      // What an operator puts into `allowFrom` in place of the old id.
+      if (moved) log("telegram.migrated", { accountId: account.accountId, ...moved });
       const message = await readMessage(update, {
         id: Number(account.secrets.botToken?.split(":")[0]),
         username: () => findUsername(usernames, account),

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ChannelAccount, InboundMessage } from "../../shared/channels/channel.ts";
 import { createTelegram } from "../../shared/channels/telegram.ts";
 import { startTelegramServer, type TelegramServer } from "../support/telegram-server.ts";
@@ -298,3 +298,23 @@ function groupWith(text: string, content: object): TelegramUpdate {
   const update = groupUpdate(text);
   return { ...update, message: { ...update.message!, ...content } };
 }
+
+describe("a group that becomes a supergroup", () => {
+  it("says its new id in the log, and nothing to the agent", async () => {
+    const lines: string[] = [];
+    const stdout = vi
+      .spyOn(process.stdout, "write")
+      .mockImplementation((line) => lines.push(String(line)) > 0);
+    const { message, ...update } = groupUpdate("");
+    const moved = { ...message, text: undefined, chat: { id: -42, type: "group" as const } };
+    const found = await read({
+      ...update,
+      message: { ...moved, migrate_to_chat_id: -1001234567890 },
+    } as TelegramUpdate);
+    stdout.mockRestore();
+    expect(found).toBeUndefined();
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { event: "telegram.migrated", accountId: "default", from: "-42", to: "-1001234567890" },
+    ]);
+  });
+});

@@ -62,6 +62,22 @@ describe("sending on Telegram", () => {
     expect(server.sent).toHaveLength(2);
   });
 
+  it("follows a group that became a supergroup, where the message that is answered is not", async () => {
+    server.move(-42, -1001234567890);
+    const group = { kind: "group", id: "-42" };
+    const file = { filename: "a.pdf", mimeType: "application/pdf", body: Buffer.from("%PDF") };
+    expect(await telegram.send(account, { peer: group, text: "hi", replyToId: "3" })).toMatchObject({
+      status: "sent",
+    });
+    expect(server.calls.at(-1)?.params).toEqual({
+      chat_id: "-1001234567890",
+      text: "hi",
+      link_preview_options,
+    });
+    expect(await telegram.sendFile?.(account, { peer: group, file })).toMatchObject({ status: "sent" });
+    expect(server.sent.map(({ chat }) => chat.id)).toEqual([-1001234567890, -1001234567890]);
+  });
+
   it("says when to try again after 429", async () => {
     server.fail("sendMessage", { retryAfter: 7 });
     expect(await telegram.send(account, { peer: ann, text: "hi" })).toEqual({

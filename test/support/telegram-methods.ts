@@ -20,6 +20,8 @@ export interface TelegramState {
     last_error_message?: string;
   };
   lastMessage: number;
+  /** Groups that became supergroups: the new id of each. */
+  moved: Map<number, number>;
 }
 
 export interface StoredFile {
@@ -35,9 +37,11 @@ export type Params = Record<string, unknown>;
 /** A refused call: the HTTP status, and the description as the message. */
 export class BotApiFault extends Error {
   readonly status: number;
-  constructor(description: string, status = 400) {
+  readonly parameters?: object;
+  constructor(description: string, status = 400, parameters?: object) {
     super(description);
     this.status = status;
+    this.parameters = parameters;
   }
 }
 
@@ -76,7 +80,7 @@ export const METHODS: Record<string, (params: Params, state: TelegramState) => O
 const MAX_TEXT = 4096;
 
 function sendMessage(params: Params, state: TelegramState): TelegramMessage {
-  const chatId = readChatId(params);
+  const chatId = readChatId(params, state);
   const source = typeof params.text === "string" ? params.text : "";
   if (source === "") throw new BotApiFault("Bad Request: message text is empty");
   const { text, entities } = format(source, params.parse_mode);
@@ -111,7 +115,7 @@ function sendFile(
   field: "photo" | "document" | "voice" | "audio" | "video",
   isRight: (file: File) => boolean = () => true,
 ): Outcome {
-  const chatId = readChatId(params);
+  const chatId = readChatId(params, state);
   const file = params[field];
   if (!(file instanceof File)) throw new BotApiFault(`Bad Request: there is no ${field} in the request`);
   if (file.size === 0) throw new BotApiFault("Bad Request: file must be non-empty");
@@ -157,11 +161,16 @@ function repliedTo(params: Params, chatId: number, state: TelegramState): Partia
   throw new BotApiFault("Bad Request: message to be replied not found");
 }
 
-function readChatId(params: Params): number {
+function readChatId(params: Params, { moved }: TelegramState): number {
   const id = params.chat_id;
   if (id === undefined || id === null || id === "") throw new BotApiFault("Bad Request: chat_id is empty");
   const number = Number(id);
   if (!Number.isSafeInteger(number) || number === 0) throw new BotApiFault("Bad Request: chat not found");
+  const to = moved.get(number);
+  if (to !== undefined)
+    throw new BotApiFault("Bad Request: group chat was upgraded to a supergroup chat", 400, {
+      migrate_to_chat_id: to,
+    });
   return number;
 }
 
@@ -170,8 +179,8 @@ const ACTIONS = [
   ...["upload_document", "choose_sticker", "find_location", "record_video_note", "upload_video_note"],
 ];
 
-function sendChatAction(params: Params): Outcome {
-  readChatId(params);
+function sendChatAction(params: Params, state: TelegramState): Outcome {
+  readChatId(params, state);
   if (!ACTIONS.includes(String(params.action)))
     throw new BotApiFault("Bad Request: wrong parameter action in request");
   return { result: true };

@@ -41,6 +41,8 @@ export interface TelegramServer {
   fail(method: string, ...failures: Failure[]): void;
   /** Puts a file where getFile and the download find it. */
   addFile(fileId: string, file: StoredFile): void;
+  /** A group becomes a supergroup. */
+  move(from: number, to: number): void;
   /** No file is found any more. */
   removeFiles(): void;
   /**
@@ -74,6 +76,7 @@ export async function startTelegramServer(options: TelegramOptions = {}): Promis
     files: new Map(),
     webhook: {},
     lastMessage: 50_000,
+    moved: new Map(),
   };
   const calls: TelegramCall[] = [];
   const failures = new Map<string, Failure[]>();
@@ -108,6 +111,7 @@ export async function startTelegramServer(options: TelegramOptions = {}): Promis
     uploads: state.uploads,
     fail: (method, ...more) => void failures.set(method, [...(failures.get(method) ?? []), ...more]),
     addFile: (fileId, stored) => void state.files.set(fileId, stored),
+    move: (from, to) => void state.moved.set(from, to),
     removeFiles: () => state.files.clear(),
     deliver: (update, to) => deliver(state, update, to),
     close: server.close,
@@ -135,12 +139,12 @@ function run(method: string, params: Params, state: TelegramState, failure: Fail
     return { status: 200, body: { ok: true, result, ...(description && { description }) } };
   } catch (error) {
     if (!(error instanceof BotApiFault)) throw error;
-    return fault(error.status, error.message);
+    return fault(error.status, error.message, error.parameters);
   }
 }
 
-function fault(error_code: number, description: string): Answer {
-  return { status: error_code, body: { ok: false, error_code, description } };
+function fault(error_code: number, description: string, parameters?: object): Answer {
+  return { status: error_code, body: { ok: false, error_code, description, parameters } };
 }
 
 function tooMany(retry_after: number): Answer {
