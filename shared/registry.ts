@@ -1,5 +1,5 @@
 import { absent, add, all, any, atMost, equal, exists, type Step, set } from "./aws/expression.ts";
-import { ConditionFailed, type Item, type Key, type Table } from "./aws/table.ts";
+import { ConditionFailed, type Item, type Key, succeeds, type Table } from "./aws/table.ts";
 import type { ToolDefinition } from "./protocol/messages.ts";
 import type { Scope } from "./protocol/methods.ts";
 import type { NodeRuntime } from "./protocol/schemas.ts";
@@ -117,23 +117,34 @@ export async function bindPeer(
 }
 
 /**
- * Forgets a socket that has ended. Returns the peer that is gone with it; undefined when the socket was no peer, or the
- * peer has connected anew.
+ * Forgets a socket that has ended. Returns the peer that it was, which may have connected anew meanwhile; undefined when
+ * the socket was no peer, or is forgotten already.
  */
 export async function dropConnection(
   table: Table,
   connectionId: string,
 ): Promise<{ mode: Mode; id: string } | undefined> {
   const item = await table.delete(connectionKey(connectionId));
-  const record = item as ConnectionRecord | undefined;
+  return forget(table, item as ConnectionRecord | undefined);
+}
+
+/**
+ * Forgets the peer of a socket that turned out to be gone. The socket's own record stays for its `$disconnect`, which
+ * still has to answer those who wait for the peer.
+ */
+export async function forgetPeer(table: Table, connectionId: string): Promise<void> {
+  const item = await table.get(connectionKey(connectionId));
+  await forget(table, item as ConnectionRecord | undefined);
+}
+
+async function forget(
+  table: Table,
+  record: ConnectionRecord | undefined,
+): Promise<{ mode: Mode; id: string } | undefined> {
   if (!record?.mode || record.peerId === undefined) return undefined;
-  try {
-    await table.delete(peerKey(record.mode, record.peerId), equal("connectionId", connectionId));
-    return { mode: record.mode, id: record.peerId };
-  } catch (error) {
-    if (error instanceof ConditionFailed) return undefined;
-    throw error;
-  }
+  const { connectionId, mode, peerId: id } = record;
+  await succeeds(table.delete(peerKey(mode, id), equal("connectionId", connectionId)));
+  return { mode, id };
 }
 
 export async function readPeer(

@@ -4,6 +4,7 @@ import {
   bindPeer,
   type ConnectionRecord,
   dropConnection,
+  forgetPeer,
   openConnection,
   type PeerRecord,
   readConnection,
@@ -45,10 +46,20 @@ describe("a peer's connection", () => {
     await openConnection(table, second);
     expect(await bind("laptop", second)).toEqual({ replaced: "first" });
     expect((await readPeer(table, "node", "laptop", now))?.connectionId).toBe("second");
-    expect(await dropConnection(table, "first")).toBeUndefined();
+    expect(await dropConnection(table, "first")).toEqual({ mode: "node", id: "laptop" });
     expect((await readPeer(table, "node", "laptop", now))?.connectionId).toBe("second");
     expect(await dropConnection(table, "second")).toEqual({ mode: "node", id: "laptop" });
     expect(await readPeer(table, "node", "laptop", now)).toBeUndefined();
+    expect(await dropConnection(table, "second")).toBeUndefined();
+  });
+
+  it("is forgotten when its socket is found gone, and the end of the socket still names it", async () => {
+    const gone = connection("gone", now);
+    await openConnection(table, gone);
+    await bind("server", gone);
+    await forgetPeer(table, "gone");
+    expect(await readPeer(table, "node", "server", now)).toBeUndefined();
+    expect(await dropConnection(table, "gone")).toEqual({ mode: "node", id: "server" });
   });
 
   it("is not made of a socket that has ended while it connected, and nothing is left of that", async () => {

@@ -1,6 +1,6 @@
 import { log } from "../../shared/log.ts";
 import { eventFrame, maxFrameBytes } from "../../shared/protocol/frames.ts";
-import { dropConnection, readPeer } from "../../shared/registry.ts";
+import { forgetPeer, readPeer } from "../../shared/registry.ts";
 import { type CallAddress, encodeCallAddress } from "../../shared/session/calls.ts";
 import type { Agent } from "./agent.ts";
 
@@ -33,7 +33,7 @@ export async function dispatchCall(
     case "sent":
       return undefined;
     case "gone":
-      await dropConnection(agent.table, node.connectionId);
+      await forgetPeer(agent.table, node.connectionId);
       return `Node not connected: ${call.nodeId}`;
     case "too large":
       return `The arguments are too large to send to a node (limit ${maxFrameBytes} bytes)`;

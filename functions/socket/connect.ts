@@ -64,10 +64,9 @@ export async function connectPeer(
     throw new PeerError(code.conflict, `"${id}" has connected anew on another socket`);
   }
   log("peer.connected", { mode, peerId: id, connectionId, tokenId: holder.id });
-  if (bound.replaced) {
-    await gateway.sockets.close(bound.replaced);
-    if (mode === "node") await failDeferred(gateway, id, bound.replaced);
-  }
+  if (bound.replaced) await gateway.sockets.close(bound.replaced);
+  // Also those of connections whose end nobody was told of.
+  if (mode === "node") await failDeferred(gateway, id, (other) => other !== connectionId);
   const server = { version: packageFile.version, connectionId };
   return {
     caller,

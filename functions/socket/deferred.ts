@@ -1,4 +1,5 @@
 import type { Item } from "../../shared/aws/table.ts";
+import { logError } from "../../shared/log.ts";
 import { code } from "../../shared/protocol/errors.ts";
 import { errorFrame, okFrame } from "../../shared/protocol/frames.ts";
 import type { CallOutcome } from "../../shared/session/calls.ts";
@@ -32,14 +33,19 @@ export async function putDeferred(gateway: Gateway, deferred: Deferred): Promise
   await gateway.table.put({ ...item, ...keyOf(deferred.nodeId, deferred.callId), expiresAt });
 }
 
-/** Takes a waiting request out; undefined when there is none, or it was answered already. */
-export async function takeDeferred(
+/** A waiting request; undefined when there is none, or it was answered already. */
+export async function readDeferred(
   gateway: Gateway,
   nodeId: string,
   callId: string,
 ): Promise<Deferred | undefined> {
-  const item = await gateway.table.delete(keyOf(nodeId, callId));
+  const item = await gateway.table.get(keyOf(nodeId, callId));
   return item as Deferred | undefined;
+}
+
+/** Forgets a request, which waits no more. */
+export async function dropDeferred(gateway: Gateway, nodeId: string, callId: string): Promise<void> {
+  await gateway.table.delete(keyOf(nodeId, callId));
 }
 
 /** Hands a node's answer to whoever waits for it. */
@@ -66,21 +72,30 @@ export async function answerDeferred(
   await respond(gateway, waiting.connectionId, frame);
 }
 
-/** A node's connection has ended: everybody who waits for an answer over it is told, with 503. */
+/**
+ * Connections of a node have ended: everybody who waits for an answer over them is told, with 503. Who cannot be told
+ * now waits until the node connects again.
+ */
 export async function failDeferred(
   gateway: Gateway,
   nodeId: string,
-  nodeConnectionId: string,
+  hasEnded: (nodeConnectionId: string) => boolean,
 ): Promise<void> {
   const items = await gateway.table.query({ pk: `DEFER#${nodeId}` });
-  const waiting = items as unknown as Deferred[];
-  const message = `node disconnected: ${nodeId}`;
-  for (const one of waiting.filter((item) => item.nodeConnectionId === nodeConnectionId)) {
-    if (!(await takeDeferred(gateway, nodeId, one.callId))) continue;
-    if (one.kind === "request") await answerDeferred(gateway, one, { error: message });
-    else {
-      const error = { code: code.unavailable, message, retryable: true };
-      await respond(gateway, one.connectionId, errorFrame(one.requestId, error));
+  const waiting = (items as unknown as Deferred[]).filter((one) => hasEnded(one.nodeConnectionId));
+  for (const one of waiting) {
+    try {
+      await failOne(gateway, one);
+      await dropDeferred(gateway, nodeId, one.callId);
+    } catch (error) {
+      logError("deferred.failed", error, { nodeId, callId: one.callId });
     }
   }
+}
+
+async function failOne(gateway: Gateway, waiting: Deferred): Promise<void> {
+  const message = `node disconnected: ${waiting.nodeId}`;
+  if (waiting.kind === "request") return answerDeferred(gateway, waiting, { error: message });
+  const error = { code: code.unavailable, message, retryable: true };
+  await respond(gateway, waiting.connectionId, errorFrame(waiting.requestId, error));
 }

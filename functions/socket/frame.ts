@@ -2,15 +2,10 @@ import { log, logError } from "../../shared/log.ts";
 import { code, errorShape, PeerError } from "../../shared/protocol/errors.ts";
 import { errorFrame, okFrame, parseFrame, type RequestFrame } from "../../shared/protocol/frames.ts";
 import { isMethod, type Method, parseParams } from "../../shared/protocol/methods.ts";
-import {
-  type ConnectionRecord,
-  countFailure,
-  dropConnection,
-  readConnection,
-} from "../../shared/registry.ts";
+import { type ConnectionRecord, countFailure, readConnection } from "../../shared/registry.ts";
 import { connectPeer } from "./connect.ts";
 import { type Caller, deferred, type Gateway, type MethodEntry } from "./gateway.ts";
-import { authTimeoutMs } from "./lifecycle.ts";
+import { authTimeoutMs, closeSocket } from "./lifecycle.ts";
 import { methodTable } from "./methods.ts";
 import { respond } from "./respond.ts";
 
@@ -144,7 +139,6 @@ async function refuse(gateway: Gateway, connectionId: string, id: string, error:
 }
 
 async function endSocket(gateway: Gateway, connectionId: string): Promise<void> {
-  gateway.connected.delete(connectionId);
   await gateway.sockets.close(connectionId);
-  await dropConnection(gateway.table, connectionId);
+  await closeSocket(gateway, connectionId);
 }

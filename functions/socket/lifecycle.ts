@@ -40,7 +40,7 @@ export async function openSocket(
 export async function closeSocket(gateway: Gateway, connectionId: string): Promise<void> {
   gateway.connected.delete(connectionId);
   const peer = await dropConnection(gateway.table, connectionId);
-  if (peer?.mode === "node") await failDeferred(gateway, peer.id, connectionId);
+  if (peer?.mode === "node") await failDeferred(gateway, peer.id, (ended) => ended === connectionId);
 }
 
 async function scheduleClose(gateway: Gateway, connectionId: string, at: number): Promise<void> {

@@ -1,11 +1,12 @@
 import { log } from "../../shared/log.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import { eventFrame } from "../../shared/protocol/frames.ts";
-import { dropConnection, type PeerRecord } from "../../shared/registry.ts";
+import type { PeerRecord } from "../../shared/registry.ts";
 import { type CallOutcome, decodeCallAddress, recordResult } from "../../shared/session/calls.ts";
 import { needsAgent } from "../../shared/session/state.ts";
-import { answerDeferred, takeDeferred } from "./deferred.ts";
+import { answerDeferred, dropDeferred, readDeferred } from "./deferred.ts";
 import type { Gateway } from "./gateway.ts";
+import { closeSocket } from "./lifecycle.ts";
 
 /**
  * Sends a call to a node.
@@ -20,9 +21,9 @@ export async function askNode(
 ): Promise<void> {
   const outcome = await gateway.sockets.post(node.connectionId, eventFrame(event, { callId, ...payload }));
   if (outcome === "sent") return;
-  await takeDeferred(gateway, node.id, callId);
+  await dropDeferred(gateway, node.id, callId);
   if (outcome === "too large") throw new PeerError(code.tooLarge, "args: too large for one frame");
-  await dropConnection(gateway.table, node.connectionId);
+  await closeSocket(gateway, node.connectionId);
   throw new PeerError(code.unavailable, `node disconnected: ${node.id}`, { retryable: true });
 }
 
@@ -46,8 +47,10 @@ export async function acceptResult(
     if (needsAgent(recorded.state, gateway.now())) await gateway.wake(address.sessionKey);
     return recorded.status === "recorded" ? { ok: true } : { ok: true, dropped: true };
   }
-  const waiting = await takeDeferred(gateway, nodeId, callId);
+  const waiting = await readDeferred(gateway, nodeId, callId);
   if (!waiting) throw new PeerError(code.notFound, "unknown call");
   await answerDeferred(gateway, waiting, outcome);
+  // Only now: if it could not be answered, the node's repeat does it. A second answer is ignored by its id.
+  await dropDeferred(gateway, nodeId, callId);
   return { ok: true };
 }

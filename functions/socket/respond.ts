@@ -6,7 +6,7 @@ import {
   maxPayloadBytes,
   type ResponseFrame,
 } from "../../shared/protocol/frames.ts";
-import { dropConnection } from "../../shared/registry.ts";
+import { forgetPeer } from "../../shared/registry.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** Posts a response. One that is too large for the peer becomes a 413; a peer that has gone is forgotten. */
@@ -25,6 +25,6 @@ export async function respond(
   }
   if (outcome === "gone") {
     log("socket.gone", { connectionId });
-    await dropConnection(gateway.table, connectionId);
+    await forgetPeer(gateway.table, connectionId);
   }
 }

@@ -5,7 +5,7 @@ import { log, logError } from "../log.ts";
 import type { Payloads } from "../payloads.ts";
 import { eventFrame } from "../protocol/frames.ts";
 import type { MediaAttachment } from "../protocol/messages.ts";
-import { dropConnection, listPeers, type PeerRecord, readPeer } from "../registry.ts";
+import { forgetPeer, listPeers, type PeerRecord, readPeer } from "../registry.ts";
 import { kindOfMedia } from "../session/media-types.ts";
 import { ownValue } from "./account.ts";
 import type { Activity } from "./activity.ts";
@@ -174,7 +174,7 @@ async function sendWaiting(options: BridgeOptions, address: ChannelAddress): Pro
       throw error;
     });
     log("bridge.sent", { ...address, deliveryId: id, outcome });
-    if (outcome === "gone") return void (await dropConnection(table, connectionId));
+    if (outcome === "gone") return void (await forgetPeer(table, connectionId));
     if (outcome === "sent" && !capabilities.includes(receiptCapability))
       await dropMessage(table, address, id);
   }

@@ -1,0 +1,126 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { dispatchCall } from "../../functions/agent/dispatch.ts";
+import { handleFrame } from "../../functions/socket/frame.ts";
+import type { Gateway } from "../../functions/socket/gateway.ts";
+import { closeSocket } from "../../functions/socket/lifecycle.ts";
+import type { Sockets } from "../../shared/aws/sockets.ts";
+import type { Frame } from "../../shared/protocol/frames.ts";
+import { openConnection } from "../../shared/registry.ts";
+import { createMemoryTable } from "../support/memory-table.ts";
+import { clientParams, nodeParams } from "../support/peer.ts";
+
+let table: ReturnType<typeof createMemoryTable>;
+let gateway: Gateway;
+/** What was posted to each connection. */
+let posted: Map<string, Frame[]>;
+/** Connections that have ended, of which nobody was told yet. */
+let gone: Set<string>;
+/** Posts to these fail, once. */
+let throttled: Set<string>;
+
+beforeEach(() => {
+  table = createMemoryTable();
+  posted = new Map();
+  gone = new Set();
+  throttled = new Set();
+  const sockets: Sockets = {
+    async post(connectionId, frame) {
+      if (throttled.delete(connectionId)) throw new Error("Too many requests");
+      if (gone.has(connectionId)) return "gone";
+      posted.set(connectionId, [...(posted.get(connectionId) ?? []), frame]);
+      return "sent";
+    },
+    close: async (connectionId) => void gone.add(connectionId),
+  };
+  gateway = {
+    table,
+    sockets,
+    tokens: { isValid: async () => true },
+    configuration: { load: async () => ({}) },
+    connected: new Map(),
+    now: Date.now,
+  } as unknown as Gateway;
+});
+
+const request = (connectionId: string, id: string, method: string, params: object) =>
+  handleFrame(gateway, connectionId, JSON.stringify({ type: "req", id, method, params }));
+
+async function connect(connectionId: string, params: object): Promise<void> {
+  const scopes = ["client", "node"] as const;
+  const record = { connectionId, openedAt: Date.now(), failures: 0, tokenId: "t", scopes: [...scopes] };
+  await openConnection(table, record);
+  await request(connectionId, "connect", "connect", params);
+}
+
+const answersTo = (connectionId: string, id: string) =>
+  (posted.get(connectionId) ?? []).filter((frame) => frame.type === "res" && frame.id === id);
+
+/** A client waits for the node. @returns the id by which the node knows the call */
+async function askFromAnn(): Promise<string> {
+  await connect("ann", clientParams("ann"));
+  await connect("node-1", nodeParams("laptop", ["Bash"]));
+  await request("ann", "ask", "tool.invoke", { tool: "laptop__Bash", args: {} });
+  const event = posted.get("node-1")?.find((frame) => frame.type === "evt");
+  return (event as { payload: { callId: string } }).payload.callId;
+}
+
+const unavailable = { ok: false, error: { code: 503, retryable: true } };
+
+describe("who waits for a node that is gone is told", () => {
+  it("when somebody else finds it gone before its end is told", async () => {
+    await askFromAnn();
+    gone.add("node-1");
+    const address = { sessionKey: "agent:main:main", runId: "run", callId: "call" };
+    const call = { nodeId: "laptop", event: "tool.invoke" as const, payload: {} };
+    expect(await dispatchCall(gateway, address, call)).toBe("Node not connected: laptop");
+    await closeSocket(gateway, "node-1");
+    expect(answersTo("ann", "ask")).toMatchObject([unavailable]);
+  });
+
+  it("when another client finds it gone, and its end is never told", async () => {
+    await askFromAnn();
+    await connect("bob", clientParams("bob"));
+    gone.add("node-1");
+    await request("bob", "ask", "tool.invoke", { tool: "laptop__Bash", args: {} });
+    expect(answersTo("bob", "ask")).toMatchObject([unavailable]);
+    expect(answersTo("ann", "ask")).toMatchObject([unavailable]);
+  });
+
+  it("when it connects anew, and the end of its old connection was told to nobody", async () => {
+    await askFromAnn();
+    gone.add("node-1");
+    await request("node-1", "list", "tools.list", {});
+    await connect("node-2", nodeParams("laptop", ["Bash"]));
+    expect(answersTo("ann", "ask")).toMatchObject([unavailable]);
+  });
+
+  it("when its token is revoked", async () => {
+    await askFromAnn();
+    gateway.tokens.isValid = async () => false;
+    await request("node-1", "list", "tools.list", {});
+    expect(answersTo("ann", "ask")).toMatchObject([unavailable]);
+  });
+
+  it("though telling another one fails, who is told when the node connects again", async () => {
+    await askFromAnn();
+    await request("ann", "again", "tool.invoke", { tool: "laptop__Bash", args: {} });
+    throttled.add("ann");
+    await closeSocket(gateway, "node-1");
+    const answers = () => [...answersTo("ann", "ask"), ...answersTo("ann", "again")];
+    expect(answers()).toMatchObject([unavailable]);
+    await connect("node-2", nodeParams("laptop", ["Bash"]));
+    expect(answers()).toMatchObject([unavailable, unavailable]);
+  });
+});
+
+it("passes a node's answer on when it is repeated, because the first could not be", async () => {
+  const callId = await askFromAnn();
+  throttled.add("ann");
+  await request("node-1", "first", "tool.result", { callId, result: "done" });
+  expect(answersTo("node-1", "first")).toMatchObject([{ ok: false, error: { code: 500 } }]);
+  await request("node-1", "second", "tool.result", { callId, result: "done" });
+  expect(answersTo("ann", "ask")).toMatchObject([{ ok: true, payload: { result: "done" } }]);
+  await request("node-1", "third", "tool.result", { callId, result: "done" });
+  expect(answersTo("node-1", "third")).toMatchObject([{ ok: false, error: { code: 404 } }]);
+  expect(answersTo("ann", "ask")).toHaveLength(1);
+});
