@@ -3,7 +3,7 @@ import { addDays } from "../zoned-time.ts";
 import { createCachedReader } from "./cached-reader.ts";
 import { dailyMemoryPath, localTime } from "./clock.ts";
 import { asksForHeartbeat } from "./heartbeat.ts";
-import { workspacePrefix } from "./paths.ts";
+import { promptFiles, workspacePrefix } from "./paths.ts";
 import { type Audience, seesDailyMemory, seesLongTermMemory } from "./privacy.ts";
 
 /** The text of each prompt file; absent where there is no such file, or this audience must not see it. */
@@ -65,15 +65,7 @@ export function createWorkspaceLoader(bucket: Bucket, options: LoaderOptions = {
 }
 
 function filesFor(request: LoadRequest): [keyof WorkspaceFiles, string][] {
-  const files: [keyof WorkspaceFiles, string][] = [
-    ["soul", "SOUL.md"],
-    ["identity", "IDENTITY.md"],
-    ["user", "USER.md"],
-    ["agents", "AGENTS.md"],
-    ["tools", "TOOLS.md"],
-    ["heartbeat", "HEARTBEAT.md"],
-    ["bootstrap", "BOOTSTRAP.md"],
-  ];
+  const files = Object.entries(promptFiles) as [keyof WorkspaceFiles, string][];
   if (seesLongTermMemory(request)) files.push(["memory", "MEMORY.md"]);
   if (seesDailyMemory(request)) {
     const today = localTime(request.now, request.timezone).date;

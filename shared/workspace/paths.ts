@@ -54,6 +54,17 @@ export function keyUnder(prefix: string, path: string): string {
   return key;
 }
 
+/** The files of a workspace that every prompt holds, whoever reads it, in any order. */
+export const promptFiles = {
+  soul: "SOUL.md",
+  identity: "IDENTITY.md",
+  user: "USER.md",
+  agents: "AGENTS.md",
+  tools: "TOOLS.md",
+  heartbeat: "HEARTBEAT.md",
+  bootstrap: "BOOTSTRAP.md",
+} as const;
+
 /** Paths under `skills/` also name the skills that all agents share. */
 export function isSkillPath(path: string): boolean {
   return path === "skills" || path.startsWith("skills/");

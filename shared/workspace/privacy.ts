@@ -1,4 +1,5 @@
 import { code, PeerError } from "../protocol/errors.ts";
+import { isSkillPath, promptFiles } from "./paths.ts";
 
 /** Who reads along in a session. */
 export interface Audience {
@@ -38,4 +39,33 @@ export function checkReadable(audience: Audience, path: string): void {
   if ((longTerm && !seesLongTermMemory(audience)) || (daily && !seesDailyMemory(audience))) {
     throw new PeerError(code.forbidden, `${path} is private memory and cannot be read in this conversation`);
   }
+}
+
+const promptNames = Object.values(promptFiles).map((name) => name.toLowerCase());
+
+/**
+ * What a tool may change: what it may read, but from a shared conversation nothing that enters other prompts. Whoever
+ * may write there could else leave instructions for the owner's own conversations.
+ * @throws PeerError 403
+ */
+export function checkWritable(audience: Audience, path: string): void {
+  checkReadable(audience, path);
+  const name = path.toLowerCase();
+  if (audience.shared && (promptNames.includes(name) || isSkillPath(name)))
+    throw new PeerError(
+      code.forbidden,
+      `${path} is part of what every conversation starts with: it cannot be changed from one that several people share; the owner changes it in a conversation of their own`,
+    );
+}
+
+/**
+ * The configuration tells who may write, by their ids and phone numbers.
+ * @throws PeerError 403
+ */
+export function checkConfigurationReadable(audience: Audience): void {
+  if (audience.shared)
+    throw new PeerError(
+      code.forbidden,
+      "the configuration cannot be read in a conversation that several people share; the owner asks for it in one of their own",
+    );
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { checkReadable } from "../../../shared/workspace/privacy.ts";
+import { checkReadable, checkWritable } from "../../../shared/workspace/privacy.ts";
 import { nativeTool, objectSchema } from "./native.ts";
 
 const path = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));
@@ -35,7 +35,7 @@ export const writeFile = nativeTool({
   schema: v.object({ path, content: v.string() }),
   repeatable: true,
   async run(args, { agent, turn }) {
-    checkReadable(turn.audience, args.path);
+    checkWritable(turn.audience, args.path);
     return { ok: true, result: await agent.workspace.write(turn.agentId, args.path, args.content) };
   },
 });
@@ -63,7 +63,7 @@ export const editFile = nativeTool({
   }),
   repeatable: false,
   async run(args, { agent, turn }) {
-    checkReadable(turn.audience, args.path);
+    checkWritable(turn.audience, args.path);
     return { ok: true, result: await agent.workspace.edit(turn.agentId, args.path, args) };
   },
 });
@@ -77,7 +77,7 @@ export const deleteFile = nativeTool({
   schema: v.object({ path }),
   repeatable: false,
   async run(args, { agent, turn }) {
-    checkReadable(turn.audience, args.path);
+    checkWritable(turn.audience, args.path);
     return { ok: true, result: await agent.workspace.delete(turn.agentId, args.path) };
   },
 });

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { chooseNode } from "../../../shared/node-choice.ts";
 import { count } from "../../../shared/protocol/schemas.ts";
+import { checkConfigurationReadable } from "../../../shared/workspace/privacy.ts";
 import { nativeTool, objectSchema } from "./native.ts";
 
 export const configGet = nativeTool({
@@ -12,10 +13,10 @@ export const configGet = nativeTool({
   },
   schema: v.object({ path: v.optional(v.pipe(v.string(), v.maxLength(512))) }),
   repeatable: true,
-  run: async (args, { agent }) => ({
-    ok: true,
-    result: await agent.configuration.get(args.path || undefined),
-  }),
+  async run(args, { agent, turn }) {
+    checkConfigurationReadable(turn.audience);
+    return { ok: true, result: await agent.configuration.get(args.path || undefined) };
+  },
 });
 
 export const logsGet = nativeTool({
