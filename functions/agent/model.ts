@@ -1,6 +1,7 @@
 import type { Api, Model, Message as PiMessage, Tool } from "@earendil-works/pi-ai";
 import type { Secrets } from "../../shared/aws/secrets.ts";
 import type { ModelConfiguration } from "../../shared/configuration/schema.ts";
+import { log } from "../../shared/log.ts";
 import type { AssistantMessage, Message, ToolDefinition } from "../../shared/protocol/messages.ts";
 import type { ThinkingLevel } from "../../shared/protocol/schemas.ts";
 import { alternateTurns } from "./alternate-turns.ts";
@@ -12,7 +13,7 @@ import {
   loadCompatible,
   loadProvider,
 } from "./providers.ts";
-import { showImages } from "./shown-images.ts";
+import { showImages, withoutImages } from "./shown-images.ts";
 
 /** Limits of a model that no catalogue knows: small enough for most servers. Tokens. */
 const unknownModel = { contextWindow: 128_000, maxTokens: 8192 };
@@ -50,46 +51,75 @@ export function createCallModel(secrets: Secrets, media: MediaCache): CallModel 
   return async (call) => {
     const resolved = await resolveModel(secrets, call.model);
     if ("error" in resolved) return { status: "failed", error: resolved.error, overflow: false };
-    const { normalizeContext } = await import("@earendil-works/pi-ai/utils/transcript");
-    const { isContextOverflow } = await import("@earendil-works/pi-ai/utils/overflow");
-    const { model, provider, apiKey } = resolved;
-    // For a model without eyes pi-ai puts a note in place of each image.
-    const messages = model.input.includes("image") ? await showImages(call.messages, media) : call.messages;
     const timeout = AbortSignal.timeout(call.timeoutMs);
-    const context = normalizeContext({
-      systemPrompt: call.systemPrompt,
-      messages: [...messages] as PiMessage[],
-      tools: call.tools.map(toTool),
-    });
-    try {
-      const stream = provider.streamSimple(withRoomForAnswer(model), context, {
-        apiKey,
-        signal: AbortSignal.any([call.signal, timeout]),
-        maxRetries,
-        sessionId: call.sessionId,
-        ...(call.model.provider === bedrockProvider ? { onPayload: alternateTurns } : {}),
-        ...(call.maxTokens ? { maxTokens: call.maxTokens } : {}),
-        ...(call.thinkingLevel && call.thinkingLevel !== "off" ? { reasoning: call.thinkingLevel } : {}),
-      });
-      for await (const event of stream) if (event.type === "text_delta") call.onText(event.delta);
-      const message = await stream.result();
-      if (call.signal.aborted) return { status: "aborted" };
-      if (timeout.aborted) return failed(`the model did not answer within ${call.timeoutMs / 1000} s`);
-      if (message.stopReason === "error" || message.stopReason === "aborted") {
-        return {
-          ...failed(message.errorMessage ?? "unknown error"),
-          overflow: isContextOverflow(message, model.contextWindow),
-        };
-      }
-      // Some servers cut a conversation that is too long, and have no room left for an answer then.
-      if (message.stopReason === "length" && isContextOverflow(message, model.contextWindow))
-        return { ...failed("the conversation fills the model's context window"), overflow: true };
-      return { status: "answered", message: toStored(message) };
-    } catch (error) {
-      if (call.signal.aborted) return { status: "aborted" };
-      return failed(error instanceof Error ? error.message : String(error));
-    }
+    // For a model without eyes pi-ai puts a note in place of each image.
+    if (!resolved.model.input.includes("image")) return ask(resolved, call, timeout);
+    let hasStreamed = false;
+    const onText = (text: string) => {
+      hasStreamed = true;
+      call.onText(text);
+    };
+    const messages = await showImages(call.messages, media);
+    const outcome = await ask(resolved, { ...call, messages, onText }, timeout);
+    const blind = withoutImages(call.messages);
+    if (!blind || hasStreamed || timeout.aborted || !mayBlameImages(outcome)) return outcome;
+    const { sessionId, model } = call;
+    log("images.refused", { sessionId, provider: model.provider, model: model.id });
+    const second = await ask(resolved, { ...call, messages: blind }, timeout);
+    return second.status === "failed" && !second.overflow ? outcome : second;
   };
+}
+
+/**
+ * Whether a provider may have refused the call for its images: one that it cannot read, or a model without eyes that no
+ * catalogue knows. The images stay in the transcript, so every later call would be refused too.
+ */
+function mayBlameImages(outcome: ModelOutcome): boolean {
+  if (outcome.status !== "failed" || outcome.overflow) return false;
+  return /image|pixel|\bvision\b|multimodal|too large|\b413\b/i.test(outcome.error);
+}
+
+/** Asks the provider once, and where its client repeats the request, again. Images are in `call.messages` themselves. */
+async function ask(
+  { model, provider, apiKey }: Resolved,
+  call: ModelCall,
+  timeout: AbortSignal,
+): Promise<ModelOutcome> {
+  const { normalizeContext } = await import("@earendil-works/pi-ai/utils/transcript");
+  const { isContextOverflow } = await import("@earendil-works/pi-ai/utils/overflow");
+  const context = normalizeContext({
+    systemPrompt: call.systemPrompt,
+    messages: [...call.messages] as PiMessage[],
+    tools: call.tools.map(toTool),
+  });
+  try {
+    const stream = provider.streamSimple(withRoomForAnswer(model), context, {
+      apiKey,
+      signal: AbortSignal.any([call.signal, timeout]),
+      maxRetries,
+      sessionId: call.sessionId,
+      ...(call.model.provider === bedrockProvider ? { onPayload: alternateTurns } : {}),
+      ...(call.maxTokens ? { maxTokens: call.maxTokens } : {}),
+      ...(call.thinkingLevel && call.thinkingLevel !== "off" ? { reasoning: call.thinkingLevel } : {}),
+    });
+    for await (const event of stream) if (event.type === "text_delta") call.onText(event.delta);
+    const message = await stream.result();
+    if (call.signal.aborted) return { status: "aborted" };
+    if (timeout.aborted) return failed(`the model did not answer within ${call.timeoutMs / 1000} s`);
+    if (message.stopReason === "error" || message.stopReason === "aborted") {
+      return {
+        ...failed(message.errorMessage ?? "unknown error"),
+        overflow: isContextOverflow(message, model.contextWindow),
+      };
+    }
+    // Some servers cut a conversation that is too long, and have no room left for an answer then.
+    if (message.stopReason === "length" && isContextOverflow(message, model.contextWindow))
+      return { ...failed("the conversation fills the model's context window"), overflow: true };
+    return { status: "answered", message: toStored(message) };
+  } catch (error) {
+    if (call.signal.aborted) return { status: "aborted" };
+    return failed(error instanceof Error ? error.message : String(error));
+  }
 }
 
 /**

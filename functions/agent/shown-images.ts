@@ -28,12 +28,16 @@ export async function showImages(messages: readonly Message[], media: MediaCache
     );
   });
   await Promise.all(loads);
-  const show = <B extends { type: string }>(block: B | ImageBlock) =>
-    isReference(block) ? (shown.get(block) ?? note("left out, newer ones are shown", block)) : block;
-  return messages.map((message) => {
-    if (message.role === "assistant" || typeof message.content === "string") return message;
-    return referencesOf(message).length === 0 ? message : { ...message, content: message.content.map(show) };
-  }) as Message[];
+  return replaceImages(
+    messages,
+    (image) => shown.get(image) ?? note("left out, newer ones are shown", image),
+  );
+}
+
+/** The messages with a note in place of each image, for a provider that refuses one; undefined when they have none. */
+export function withoutImages(messages: readonly Message[]): Message[] | undefined {
+  if (messages.flatMap(referencesOf).length === 0) return undefined;
+  return replaceImages(messages, (image) => note("left out, the provider refused it or another one", image));
 }
 
 type Reference = ImageBlock & { r2Key: string };
@@ -44,6 +48,17 @@ function isReference(block: { type: string }): block is Reference {
 
 function referencesOf(message: Message): Reference[] {
   return typeof message.content === "string" ? [] : message.content.filter(isReference);
+}
+
+function replaceImages(
+  messages: readonly Message[],
+  replace: (image: Reference) => ImageBlock | TextBlock,
+): Message[] {
+  const show = <B extends { type: string }>(block: B) => (isReference(block) ? replace(block) : block);
+  return messages.map((message) => {
+    if (message.role === "assistant" || typeof message.content === "string") return message;
+    return referencesOf(message).length === 0 ? message : { ...message, content: message.content.map(show) };
+  }) as Message[];
 }
 
 function newest(images: readonly Reference[]): readonly Reference[] {
