@@ -13,6 +13,7 @@ import type { ChannelAddress, Destination, OutboundChannel, OutboundFile, SendOu
 import {
   claimMessage,
   dropMessage,
+  isDue,
   keepMessage,
   listWaiting,
   maxWaiting,
@@ -159,14 +160,16 @@ async function send(
   return { status: "sent", messageId: id };
 }
 
-/** Sends an attached bridge what waits and was not sent on this connection. */
+/** Sends an attached bridge what waits and was not sent on this connection, or has waited for its receipt for long. */
 async function sendWaiting(options: BridgeOptions, address: ChannelAddress): Promise<void> {
   const { table, sockets, now } = options;
   const peer = await findPeer(options, address);
   if (!peer) return;
   const { connectionId, capabilities = [] } = peer;
-  for (const { id, payload, postedTo } of await listWaiting(table, address, now())) {
-    if (postedTo === connectionId || !(await claimMessage(table, address, id, connectionId))) continue;
+  for (const message of await listWaiting(table, address, now())) {
+    const { id, payload } = message;
+    if (!isDue(message, connectionId, now())) continue;
+    if (!(await claimMessage(table, address, id, connectionId, now()))) continue;
     const post = async () =>
       sockets.post(connectionId, eventFrame("channel.outbound", await withUrls(options, payload)));
     const outcome = await post().catch(async (error: unknown) => {

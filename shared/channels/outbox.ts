@@ -1,9 +1,12 @@
-import { absent, all, differs, exists, remove, set } from "../aws/expression.ts";
+import { absent, all, any, below, differs, exists, remove, set } from "../aws/expression.ts";
 import { type Item, type ItemValue, succeeds, type Table } from "../aws/table.ts";
 import type { ChannelAddress } from "./channel.ts";
 
 /** How long a message waits for its bridge, in seconds. */
 const keptSeconds = 2 * 86_400;
+
+/** A message that was claimed this long ago and still waits may be sent once more: whoever claimed it may have died. */
+const claimMs = 30_000;
 
 /** Most messages that wait for one bridge. */
 export const maxWaiting = 200;
@@ -18,6 +21,8 @@ export interface Waiting {
   payload: Record<string, ItemValue>;
   /** The connection that it was sent on, and not heard of since. */
   postedTo?: string;
+  /** When that was, or was about to be; epoch ms. */
+  postedAt?: number;
 }
 
 const partitionOf = ({ channel, accountId }: ChannelAddress) => `OUT#${channel}#${accountId}`;
@@ -43,20 +48,31 @@ export async function keepMessage(table: Table, address: ChannelAddress, message
   await succeeds(table.put({ ...item, ...keyOf(address, id) }, absent("pk")));
 }
 
-/** Claims a message for being sent on a connection. False when it was sent on it, or is gone. */
+/** Whether a message is to be sent on a connection: it was not, or long ago. */
+export function isDue(
+  { postedTo, postedAt = Number.POSITIVE_INFINITY }: Waiting,
+  connectionId: string,
+  now: number,
+): boolean {
+  return postedTo !== connectionId || postedAt < now - claimMs;
+}
+
+/** Claims a message that is due for being sent on a connection. False when somebody else has claimed it, or it is gone. */
 export async function claimMessage(
   table: Table,
   address: ChannelAddress,
   id: string,
   connectionId: string,
+  now: number,
 ): Promise<boolean> {
-  const isUnsent = all(exists("pk"), differs("postedTo", connectionId));
-  return succeeds(table.update(keyOf(address, id), [set("postedTo", connectionId)], isUnsent));
+  const due = any(differs("postedTo", connectionId), below("postedAt", now - claimMs));
+  const claim = [set("postedTo", connectionId), set("postedAt", now)];
+  return succeeds(table.update(keyOf(address, id), claim, all(exists("pk"), due)));
 }
 
 /** Gives a claim back: the message was not sent after all. */
 export async function unclaimMessage(table: Table, address: ChannelAddress, id: string): Promise<void> {
-  await succeeds(table.update(keyOf(address, id), [remove("postedTo")], exists("pk")));
+  await succeeds(table.update(keyOf(address, id), [remove("postedTo"), remove("postedAt")], exists("pk")));
 }
 
 /** Takes a message out. @returns false when it is not there */

@@ -172,6 +172,24 @@ describe("a message for a bridge", () => {
     expect(ids()).toEqual(["a#0", "b#0"]);
   });
 
+  it("whose sender died before it was posted is posted with a later one, on the same connection", async () => {
+    await attach("c1", receipts);
+    await new Promise<void>((died) => {
+      const dying: Around = (step, go) => {
+        if (step !== "post channel.outbound") return go();
+        died();
+        return new Promise(() => {});
+      };
+      void processOf(dying).deliver("a", "one");
+    });
+    clock += 20_000;
+    await processOf().deliver("b", "two");
+    expect(ids()).toEqual(["b#0"]);
+    clock += 11_000;
+    await processOf().deliver("c", "three");
+    expect(ids()).toEqual(["b#0", "a#0", "c#0"]);
+  });
+
   it("is forgotten after two days, even where the table still has it", async () => {
     await attach("c1");
     post = async () => "gone";
