@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { textOf } from "../../shared/protocol/messages.ts";
+import { parseCommand } from "../../shared/session/parse-command.ts";
 import { RequestError } from "../connection.ts";
 import { failureOf } from "../failure.ts";
 import type { Gateway } from "../gateway.ts";
@@ -161,7 +162,7 @@ export class Conversation {
 
   async #deliver(turn: Turn): Promise<ChatSendResult> {
     const { runId, message, images } = turn;
-    const isCommand = message.startsWith("/");
+    const isCommand = parseCommand(message) !== undefined;
     const send = async () => {
       // What was uploaded belongs to the connection, and is used up by a try.
       const media = await attachmentsOf(this.#gateway, images);
@@ -260,5 +261,5 @@ function failed(error: string): Omit<TurnOutcome, "runId"> {
   return { status: "failed", text: "", error };
 }
 
-const isStop = (message: string) => message.trim().toLowerCase() === "/stop";
+const isStop = (message: string) => parseCommand(message)?.name === "stop";
 const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

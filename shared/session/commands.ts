@@ -4,16 +4,9 @@ import { requestStop } from "./calls.ts";
 import { parseModelSelector, parseThinkingLevel } from "./directives.ts";
 import type { Intake } from "./intake.ts";
 import { effectiveModel, effectiveThinking } from "./model-choice.ts";
+import type { Command } from "./parse-command.ts";
 import { patchSession, readSession } from "./sessions.ts";
 import { messageCount, needsAgent, type SessionState } from "./state.ts";
-
-/** A slash command, by the name it is known by, with what stood behind it. */
-export interface Command {
-  name: CommandName;
-  argument: string;
-}
-
-export type CommandName = "reset" | "compact" | "stop" | "status" | "model" | "think" | "help";
 
 /** What a command answers at once; or the entry by which the agent does it, in its turn. */
 export type CommandReply =
@@ -22,20 +15,6 @@ export type CommandReply =
 
 /** Messages that a compaction keeps where nothing else is said. */
 export const defaultKeepMessages = 20;
-
-const names: Record<string, CommandName> = {
-  new: "reset",
-  reset: "reset",
-  compact: "compact",
-  stop: "stop",
-  status: "status",
-  model: "model",
-  think: "think",
-  t: "think",
-  thinking: "think",
-  help: "help",
-  "?": "help",
-};
 
 const help = `Commands:
 /new, /reset – archive this conversation and start a fresh one
@@ -46,14 +25,6 @@ const help = `Commands:
 /think [off|minimal|low|medium|high|xhigh or 0–5] – show or set the thinking level
 /help – this list
 For one message alone, anywhere in it: /think:LEVEL /model:SELECTOR /status`;
-
-/** Undefined for a message that does not start with a known command: that is ordinary text. */
-export function parseCommand(message: string): Command | undefined {
-  const match = /^\/([a-z]+|\?)(?:\s+([\s\S]*))?$/i.exec(message.trim());
-  const name = match?.[1]?.toLowerCase();
-  const known = name !== undefined && Object.hasOwn(names, name) ? names[name] : undefined;
-  return known && { name: known, argument: (match?.[2] ?? "").trim() };
-}
 
 /** Carries out a command, or says what entry carries it out. Commands never reach the model. */
 export async function runCommand(

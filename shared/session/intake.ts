@@ -3,10 +3,11 @@ import type { Table } from "../aws/table.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
 import { log } from "../log.ts";
 import type { StoredMedia } from "../protocol/messages.ts";
-import { parseCommand, runCommand, statusText } from "./commands.ts";
+import { runCommand, statusText } from "./commands.ts";
 import { type Directives, parseDirectives } from "./directives.ts";
 import { appendEntry } from "./inbox.ts";
 import { effectiveModel } from "./model-choice.ts";
+import { parseCommand } from "./parse-command.ts";
 import { readSession } from "./sessions.ts";
 import {
   type InboxEntry,

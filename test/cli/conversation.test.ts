@@ -168,6 +168,9 @@ describe("a conversation", () => {
       },
     });
     expect(await conversation.send("hi", () => {})).toMatchObject({ status: "answered" });
+    busy = 1;
+    const path = "/etc/hosts – what is in there?";
+    expect(await conversation.send(path, () => {})).toMatchObject({ status: "answered" });
     expect(await conversation.send("/new", () => {})).toMatchObject({ status: "failed" });
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { parseCommand, runCommand } from "../../shared/session/commands.ts";
+import { runCommand } from "../../shared/session/commands.ts";
 import type { Intake } from "../../shared/session/intake.ts";
+import { parseCommand } from "../../shared/session/parse-command.ts";
 
 const run = (text: string) => runCommand({} as Intake, "agent:main:main", parseCommand(text)!);
 

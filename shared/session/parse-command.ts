@@ -1,0 +1,29 @@
+/** A slash command, by the name it is known by, with what stood behind it. */
+export interface Command {
+  name: CommandName;
+  argument: string;
+}
+
+export type CommandName = "reset" | "compact" | "stop" | "status" | "model" | "think" | "help";
+
+const names: Record<string, CommandName> = {
+  new: "reset",
+  reset: "reset",
+  compact: "compact",
+  stop: "stop",
+  status: "status",
+  model: "model",
+  think: "think",
+  t: "think",
+  thinking: "think",
+  help: "help",
+  "?": "help",
+};
+
+/** Undefined for a message that does not start with a known command: that is ordinary text. */
+export function parseCommand(message: string): Command | undefined {
+  const match = /^\/([a-z]+|\?)(?:\s+([\s\S]*))?$/i.exec(message.trim());
+  const name = match?.[1]?.toLowerCase();
+  const known = name !== undefined && Object.hasOwn(names, name) ? names[name] : undefined;
+  return known && { name: known, argument: (match?.[2] ?? "").trim() };
+}
