@@ -38,15 +38,13 @@ export async function deployStage(context: Context, { options }: Invocation, run
   const settings = await context.settings();
   chooseAccount(text(options.profile), text(options.region));
 
-  context.note("1/5 checking the AWS credentials");
+  context.note("1/4 checking the AWS credentials");
   await checkCredentials(stage);
-  context.note("2/5 building the functions");
-  await runStep("npm", ["run", "build", "--silent"], context);
-  context.note(`3/5 deploying the stack gsv-${stage} (a first time takes some minutes)`);
+  context.note(`2/4 building and deploying the stack gsv-${stage} (a first time takes some minutes)`);
   const outputs = await deployStack(context, stage, yes, runStep);
-  context.note("4/5 the access token of this machine");
+  context.note("3/4 the access token of this machine");
   const token = await tokenFor(context, settings, outputs);
-  context.note(`5/5 saving url and token in ${settings.file}`);
+  context.note(`4/4 saving url and token in ${settings.file}`);
   await updateConfigFile(settings.file, { gateway: { url: outputs.WebSocketUrl, token } });
   const { WebSocketUrl: url, WebhookUrl: webhook } = outputs;
   context.print(
