@@ -3,7 +3,10 @@ import { AttributeType, Billing, ProjectionType, TableV2 } from "aws-cdk-lib/aws
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 
-/** The table that holds all state and the bucket that holds all files. Both outlive the stack. */
+/**
+ * The table that holds all state and the bucket that holds all files. Both outlive the stack, unless its creation is
+ * rolled back: they are empty then.
+ */
 export class Storage extends Construct {
   readonly table: TableV2;
   readonly bucket: Bucket;
@@ -21,7 +24,7 @@ export class Storage extends Construct {
       billing: Billing.onDemand(),
       timeToLiveAttribute: "expiresAt",
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      removalPolicy: RemovalPolicy.RETAIN,
+      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     });
     table.addGlobalSecondaryIndex({
       indexName: "list",
@@ -58,7 +61,7 @@ export class Storage extends Construct {
         },
         { id: "unfinished-uploads", abortIncompleteMultipartUploadAfter: Duration.days(1) },
       ],
-      removalPolicy: RemovalPolicy.RETAIN,
+      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     });
     Validations.of(bucket).acknowledge({
       id: "AwsSolutions-S1",

@@ -12,7 +12,7 @@ beforeAll(() => {
   json = template.toJSON() as TemplateJson;
 });
 
-const kept = { DeletionPolicy: "Retain", UpdateReplacePolicy: "Retain" };
+const kept = { DeletionPolicy: "RetainExceptOnCreate", UpdateReplacePolicy: "Retain" };
 
 describe("storage", () => {
   test("the table is on demand, expires items, can be recovered, and is kept", () => {
