@@ -58,7 +58,7 @@ const agent = once((): Agent => {
     workspace: openWorkspace(bucket),
     prompts,
     history: createHistory({ table, bucket }),
-    callModel: createCallModel(secrets, createMediaCache(bucket)),
+    callModel: createCallModel({ configuration, secrets }, createMediaCache(bucket)),
     channels: noteFailures(
       createChannelSender({ table, secrets, configuration, bridges, now, maxWaitMs }),
       activity,

@@ -1,6 +1,7 @@
 import type { Api, Model, Message as PiMessage, Tool } from "@earendil-works/pi-ai";
 import type { Secrets } from "../../shared/aws/secrets.ts";
-import type { ModelConfiguration } from "../../shared/configuration/schema.ts";
+import { type ModelConfiguration, secretMarker } from "../../shared/configuration/schema.ts";
+import type { ConfigurationStore } from "../../shared/configuration/store.ts";
 import { log } from "../../shared/log.ts";
 import type { AssistantMessage, Message, ToolDefinition } from "../../shared/protocol/messages.ts";
 import type { ThinkingLevel } from "../../shared/protocol/schemas.ts";
@@ -47,9 +48,9 @@ export type ModelOutcome =
 /** Calls a model, streaming its text. Does not throw for what the provider or the configuration gets wrong. */
 export type CallModel = (call: ModelCall) => Promise<ModelOutcome>;
 
-export function createCallModel(secrets: Secrets, media: MediaCache): CallModel {
+export function createCallModel(keys: KeySources, media: MediaCache): CallModel {
   return async (call) => {
-    const resolved = await resolveModel(secrets, call.model);
+    const resolved = await resolveModel(keys, call.model);
     if ("error" in resolved) return { status: "failed", error: resolved.error, overflow: false };
     const timeout = AbortSignal.timeout(call.timeoutMs);
     // For a model without eyes pi-ai puts a note in place of each image.
@@ -108,7 +109,7 @@ async function ask(
     if (timeout.aborted) return failed(`the model did not answer within ${call.timeoutMs / 1000} s`);
     if (message.stopReason === "error" || message.stopReason === "aborted") {
       return {
-        ...failed(message.errorMessage ?? "unknown error"),
+        ...failed(withRemedy(message.errorMessage ?? "unknown error")),
         overflow: isContextOverflow(message, model.contextWindow),
       };
     }
@@ -131,6 +132,12 @@ function withRoomForAnswer(model: Model<Api>): Model<Api> {
   return { ...model, contextWindow: contextWindow + Math.max(0, 4096 - Math.floor(contextWindow / 16)) };
 }
 
+/** What AWS says of an account in which nobody has opened the model yet does not say how that is done. */
+function withRemedy(error: string): string {
+  if (!/aws-marketplace|use[- ]case (details|form)/i.test(error)) return error;
+  return `${error} (An administrator of the AWS account opens this model once, in the playground of the Amazon Bedrock console; some minutes later it answers here.)`;
+}
+
 function failed(error: string) {
   return { status: "failed", error: `LLM error: ${error}`, overflow: false } as const;
 }
@@ -143,6 +150,12 @@ export async function describeModel(chosen: ModelConfiguration): Promise<{ conte
   return { contextWindow: listed?.contextWindow || unknownModel.contextWindow };
 }
 
+/** Where the keys of providers are, and which of them are set. */
+export interface KeySources {
+  configuration: Pick<ConfigurationStore, "load">;
+  secrets: Pick<Secrets, "get">;
+}
+
 interface Resolved {
   provider: LoadedProvider;
   model: Model<Api>;
@@ -150,7 +163,7 @@ interface Resolved {
 }
 
 async function resolveModel(
-  secrets: Secrets,
+  { configuration, secrets }: KeySources,
   chosen: ModelConfiguration,
 ): Promise<Resolved | { error: string }> {
   const known = await loadProvider(chosen.provider);
@@ -160,7 +173,10 @@ async function resolveModel(
   if (!listed && known && chosen.provider !== bedrockProvider && !chosen.baseUrl) {
     return { error: `Model not found: ${chosen.provider}/${chosen.id}` };
   }
-  const apiKey = await secrets.get(`apiKeys.${chosen.provider}`);
+  // Whoever calls has just read the configuration to choose the model. A key that it does not name may be a former stage's.
+  const { apiKeys } = await configuration.load({ anyAge: true });
+  const isSet = apiKeys[chosen.provider] === secretMarker;
+  const apiKey = isSet ? await secrets.get(`apiKeys.${chosen.provider}`) : undefined;
   const keyless = chosen.provider === bedrockProvider || chosen.baseUrl !== undefined;
   if (!apiKey && !keyless) return { error: `API key not configured for provider: ${chosen.provider}` };
   const model = withConfiguration(listed ?? unlisted(chosen, provider), chosen);

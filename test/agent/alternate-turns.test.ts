@@ -8,6 +8,7 @@ import {
   sendJson,
   serveLoopback,
 } from "../../local/offline-model/loopback.ts";
+import { defaults } from "../../shared/configuration/defaults.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
 import { assistant, result, user } from "./transcripts.ts";
 
@@ -28,8 +29,8 @@ it("a conversation reaches Bedrock with roles that alternate, and nothing of it 
     AWS_SECRET_ACCESS_KEY: "test",
     AWS_BEDROCK_FORCE_HTTP1: "1",
   });
-  const secrets = { get: async () => undefined, put: async () => {}, delete: async () => {} };
-  const callModel = createCallModel(secrets, createMediaCache(createMemoryBucket()));
+  const keys = { configuration: { load: async () => defaults }, secrets: { get: async () => undefined } };
+  const callModel = createCallModel(keys, createMediaCache(createMemoryBucket()));
   const outcome = await callModel({
     model: { provider: "amazon-bedrock", id: "global.anthropic.claude-sonnet-4-6", baseUrl: server.origin },
     systemPrompt: "",

@@ -77,7 +77,6 @@ export interface Bench {
 
 /** The agent's code over the DynamoDB and S3 of this machine, and a model server; the other services are silent. */
 export function openBench({ table, bucket }: State, model: Configuration["model"]): Bench {
-  const secrets = { get: async () => undefined, put: async () => {}, delete: async () => {} };
   const bench: Bench = {
     configuration: withoutResets({ ...structuredClone(defaults), model }),
     posted: [],
@@ -86,6 +85,8 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
     agent(life = immortal()) {
       const now = () => Date.now() + bench.later;
       const prompts = createPromptSource(mortal(bucket, "bucket", life));
+      const configuration = { load: async () => bench.configuration } as Agent["configuration"];
+      const secrets = { get: async () => undefined };
       const mortalTable = mortal(table, "table", life);
       const sockets: Agent["sockets"] = {
         async post(connectionId, frame) {
@@ -101,12 +102,12 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         sockets,
         schedules: { once: async () => {} },
         wake: async () => {},
-        configuration: { load: async () => bench.configuration } as Agent["configuration"],
+        configuration,
         broadcast: createBroadcast(mortalTable, sockets, now),
         workspace: openWorkspace(prompts.bucket),
         prompts,
         history: createHistory({ table: mortalTable, bucket: prompts.bucket }),
-        callModel: createCallModel(secrets, createMediaCache(prompts.bucket)),
+        callModel: createCallModel({ configuration, secrets }, createMediaCache(prompts.bucket)),
         channels: {
           deliver: async () => ({ ok: true }),
           typing: async () => {},

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createMediaCache } from "../../functions/agent/media-cache.ts";
 import { createCallModel, type ModelCall } from "../../functions/agent/model.ts";
+import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { imageBytes } from "../support/images.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
@@ -31,10 +32,10 @@ const photo: Message = {
 };
 
 function ask(messages: Message[], changes: Partial<ModelCall> = {}) {
-  const secrets = { get: async () => undefined, put: async () => {}, delete: async () => {} };
+  const keys = { configuration: { load: async () => defaults }, secrets: { get: async () => undefined } };
   const bucket = createMemoryBucket({ "media/a.png": imageBytes().toString("latin1") });
   return createCallModel(
-    secrets,
+    keys,
     createMediaCache(bucket),
   )({
     model: { provider: "openai-compatible", id: "m", baseUrl: server.url },
