@@ -1,3 +1,4 @@
+import { set } from "../../shared/aws/expression.ts";
 import { log } from "../../shared/log.ts";
 import { PeerError } from "../../shared/protocol/errors.ts";
 import type { StoredMedia } from "../../shared/protocol/messages.ts";
@@ -9,23 +10,31 @@ import type { Agent } from "./agent.ts";
 import { keepTyping } from "./ask-model.ts";
 import type { Hold } from "./hold.ts";
 
-/** For all attachments of a message together, in milliseconds; what has not come by then does not. */
+/** For all attachments of a message together, voice notes transcribed, in milliseconds; what has not come by then does not. */
 const fetchMs = 60_000;
+
+/** An agent that died this often over a message's attachments does without them: something in them kills the function. */
+const maxTries = 3;
 
 type Receiver = Pick<Agent, "bucket" | "fetchAttachment" | "transcribe" | "channels" | "now">;
 
 /**
  * Fetches and stores what came with a message, and has voice notes transcribed. Whatever cannot be had is a note, and
- * no reason for the message to be lost. A repeat after a crash fetches again, and stores the same objects under the
- * same keys.
+ * no reason for the message to be lost. A repeat after a crash fetches again, a few times, and stores the same objects
+ * under the same keys. @throws LeaseLost
  */
 export async function receiveAttachments(
   agent: Receiver,
-  { sessionKey }: Pick<Hold, "sessionKey">,
+  hold: Pick<Hold, "sessionKey" | "state" | "commit">,
   entry: Extract<InboxEntry, { kind: "message" }>,
 ): Promise<ContentBlock[]> {
   const { attachments = [], origin, id } = entry;
   if (attachments.length === 0) return [];
+  const { sessionKey } = hold;
+  const before = hold.state.receiving?.entryId === id ? hold.state.receiving.tries : 0;
+  if (before >= maxTries)
+    return attachments.map((media) => lost(sessionKey, media, `fetching it was interrupted ${before} times`));
+  await hold.commit([set("receiving", { entryId: id, tries: before + 1 })]);
   const until = agent.now() + fetchMs;
   const typing = keepTyping(agent, entry);
   try {
@@ -65,7 +74,7 @@ async function receive(
     return [lost(target.sessionKey, media, error.message)];
   }
   log("media.stored", { sessionKey: target.sessionKey, type: stored.type, bytes: stored.size });
-  return voice ? voiceBlocks(agent, { ...stored, voice }, body) : mediaBlocks(stored);
+  return voice ? voiceBlocks(agent, { ...stored, voice }, body, until - agent.now()) : mediaBlocks(stored);
 }
 
 async function fetchMedia(agent: Receiver, origin: Origin, media: RemoteMedia, timeoutMs: number) {
@@ -76,8 +85,13 @@ async function fetchMedia(agent: Receiver, origin: Origin, media: RemoteMedia, t
   return agent.fetchAttachment(origin, media, timeoutMs);
 }
 
-async function voiceBlocks(agent: Receiver, voice: StoredMedia, body: Buffer): Promise<ContentBlock[]> {
-  const outcome = await agent.transcribe({ body, mimeType: voice.mimeType });
+async function voiceBlocks(
+  agent: Receiver,
+  voice: StoredMedia,
+  body: Buffer,
+  timeoutMs: number,
+): Promise<ContentBlock[]> {
+  const outcome = await agent.transcribe({ body, mimeType: voice.mimeType }, Math.max(1, timeoutMs));
   if (outcome.status === "transcribed") return mediaBlocks({ ...voice, transcription: outcome.text });
   const why =
     outcome.status === "off"

@@ -1,15 +1,18 @@
 import * as v from "valibot";
 import type { Secrets } from "../../shared/aws/secrets.ts";
-import { callPlatform, fileOf, isPassing, plainReason } from "../../shared/channels/platform-call.ts";
+import {
+  callPlatform,
+  fileOf,
+  isPassing,
+  type PlatformRequest,
+  plainReason,
+} from "../../shared/channels/platform-call.ts";
 import { type Configuration, secretMarker } from "../../shared/configuration/schema.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
 import { essenceOf, extensionOf } from "../../shared/session/media-types.ts";
 
 /** What is asked where the configuration names no server. */
 const openAi = "https://api.openai.com/v1";
-
-/** How long one recording may take, in milliseconds. */
-const timeoutMs = 60_000;
 
 /** What keeps a recording from being transcribed may pass: it is tried twice. */
 const maxTries = 2;
@@ -25,7 +28,11 @@ export type Transcription =
   | { status: "failed"; reason: string; passing: boolean };
 
 /** Writes down what is said in a recording. Does not throw. */
-export type Transcribe = (recording: { body: Uint8Array; mimeType: string }) => Promise<Transcription>;
+export type Transcribe = (
+  recording: { body: Uint8Array; mimeType: string },
+  /** For all tries together. */
+  timeoutMs: number,
+) => Promise<Transcription>;
 
 export interface TranscribeOptions {
   configuration: Pick<ConfigurationStore, "load">;
@@ -34,7 +41,8 @@ export interface TranscribeOptions {
 
 /** By any server that speaks OpenAI's API (https://platform.openai.com/docs/api-reference/audio/createTranscription). */
 export function createTranscribe({ configuration, secrets }: TranscribeOptions): Transcribe {
-  return async ({ body, mimeType }) => {
+  return async ({ body, mimeType }, timeoutMs) => {
+    const time = { timeoutMs, signal: AbortSignal.timeout(timeoutMs) };
     const provider = await findProvider(await configuration.load(), secrets);
     if (!provider) return { status: "off" };
     // Servers know the format by the name's extension.
@@ -45,8 +53,9 @@ export function createTranscribe({ configuration, secrets }: TranscribeOptions):
       form.append("file", file);
       form.append("model", provider.model);
       form.append("response_format", "json");
-      const outcome = await ask(provider, form);
-      if (outcome.status !== "failed" || !outcome.passing || tries >= maxTries) return outcome;
+      const outcome = await ask(provider, form, time);
+      const mayPass = outcome.status === "failed" && outcome.passing && !time.signal.aborted;
+      if (!mayPass || tries >= maxTries) return outcome;
     }
   };
 }
@@ -76,11 +85,15 @@ const answerSchema = v.object({
   error: v.optional(v.object({ message: v.optional(v.string()) })),
 });
 
-async function ask({ baseUrl, apiKey }: Provider, form: FormData): Promise<Transcription> {
+async function ask(
+  { baseUrl, apiKey }: Provider,
+  form: FormData,
+  time: Pick<PlatformRequest, "timeoutMs" | "signal">,
+): Promise<Transcription> {
   const called = await callPlatform(`${baseUrl.replace(/\/+$/, "")}/audio/transcriptions`, {
     ...(apiKey ? { headers: { authorization: `Bearer ${apiKey}` } } : {}),
     form,
-    timeoutMs,
+    ...time,
   });
   if (!called.answered) return failed(true, called.reason);
   const { status, body } = called;

@@ -198,6 +198,8 @@ export interface SessionState {
   first: number;
   head: number;
   run?: Run;
+  /** The entry whose attachments were last fetched, and how often that was begun. */
+  receiving?: { entryId: string; tries: number };
   /** Id of the run that is to be stopped. */
   stop?: string;
   tokens: TokenCount;

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { receiveAttachments } from "../../functions/agent/attachments.ts";
+import type { Hold } from "../../functions/agent/hold.ts";
+import { textOf } from "../../shared/protocol/messages.ts";
+import type { InboxEntry } from "../../shared/session/state.ts";
+import { startOpenAiServer } from "../support/openai-server.ts";
+import type { ModelServer } from "../support/scripted-model.ts";
+import { type State, startState } from "../support/state.ts";
+import { Killed, openBench } from "./bench.ts";
+
+let state: State;
+let model: ModelServer;
+beforeAll(async () => {
+  [state, model] = await Promise.all([startState(), startOpenAiServer(() => ({ text: "seen" }))]);
+});
+beforeEach(() => {
+  vi.spyOn(process.stdout, "write").mockImplementation(() => true);
+});
+afterAll(() => Promise.all([state.close(), model.close()]));
+
+const voice = { type: "audio", mimeType: "audio/ogg", voice: true, source: { fileId: "1" } } as const;
+
+const entry = (id: string) =>
+  ({
+    id,
+    at: 1,
+    origin: { kind: "channel", channel: "telegram", accountId: "default", peer: { kind: "dm", id: "1" } },
+    kind: "message",
+    text: "look",
+    attachments: [voice, voice],
+  }) satisfies InboxEntry;
+
+it("a file that kills the agent is tried three times, and its message is answered without it", async () => {
+  const bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
+  let fetched = 0;
+  bench.fetchAttachment = async () => {
+    fetched++;
+    throw new Killed();
+  };
+  const key = "agent:main:deadly";
+  await bench.submit(key, entry("deadly"));
+  for (let invocations = 0; invocations < 3; invocations++) expect(await bench.invoke(key)).toBe(false);
+  expect(await bench.invoke(key)).toBe(true);
+  expect(fetched).toBe(3);
+  const [asked, answer] = await bench.live(key);
+  expect(asked && textOf(asked)).toMatch(
+    /^look\n[^]*could not be fetched: fetching it was interrupted 3 times/,
+  );
+  expect(answer && textOf(answer)).toBe("seen");
+  // What comes after it is fetched.
+  bench.fetchAttachment = async () => ({ ok: false, reason: "gone" });
+  await bench.submit(key, entry("next"));
+  await bench.invoke(key);
+  expect(textOf((await bench.live(key))[2]!)).toContain("could not be fetched: gone");
+});
+
+it("fetching and transcribing share one minute", async () => {
+  const bench = openBench(state, { provider: "openai-compatible", id: "m" });
+  let now = 0;
+  const asked: number[] = [];
+  const hold = { sessionKey: "agent:main:slow", state: {}, commit: async () => ({}) } as unknown as Hold;
+  const agent = {
+    ...bench.agent(),
+    now: () => now,
+    fetchAttachment: async () => {
+      now += 25_000;
+      return { ok: true as const, body: Buffer.from("OggS"), mimeType: "audio/ogg" };
+    },
+    transcribe: async (_recording: object, timeoutMs: number) => {
+      asked.push(timeoutMs);
+      return { status: "off" as const };
+    },
+  };
+  await receiveAttachments(agent, hold, entry("slow"));
+  expect(asked).toEqual([35_000, 10_000]);
+});
