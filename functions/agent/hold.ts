@@ -1,5 +1,6 @@
 import type { Step } from "../../shared/aws/expression.ts";
 import { logError } from "../../shared/log.ts";
+import { forgetOldIds } from "../../shared/session/inbox.ts";
 import {
   commit,
   commitEntry,
@@ -36,7 +37,7 @@ export interface Hold {
   listeners?: Promise<string[]>;
   /** Writes the state. @throws LeaseLost */
   commit(steps: readonly Step[]): Promise<SessionState>;
-  /** Writes the state and takes the oldest entry out of the inbox. @throws LeaseLost */
+  /** Writes the state, takes the oldest entry out of the inbox, and forgets ids of long ago. @throws LeaseLost */
   commitEntry(entry: InboxEntry, steps: readonly Step[]): Promise<SessionState>;
   /** Lets go of a session with nothing to do. False when something came in: it is still held. @throws LeaseLost */
   releaseIdle(steps: readonly Step[]): Promise<boolean>;
@@ -101,7 +102,8 @@ export function startHold(
       return taken;
     },
     commit: (steps) => inTurn(async () => see(await commit(table, lease, steps))),
-    commitEntry: (entry, steps) => inTurn(async () => see(await commitEntry(table, lease, entry, steps))),
+    commitEntry: (entry, steps) =>
+      inTurn(async () => see(await commitEntry(table, lease, entry, [...steps, ...forgetOldIds(state)]))),
     releaseIdle: (steps) => letGo(() => releaseIdle(table, lease, steps)),
     releaseWaiting: (deadline) => letGo(() => releaseWaiting(table, lease, deadline)),
     async releaseUnfinished() {

@@ -50,7 +50,7 @@ async function nextStep(agent: Agent, hold: Hold, timeLeft: () => number): Promi
   }
   if (clearFrom !== undefined) await clearArchived(agent, hold, clearFrom);
   if (run) {
-    if (stop === run.runId && run.phase !== "reply") return endStopped(agent, hold, run);
+    if (stop === run.runId) return endStopped(agent, hold, run);
     if (run.phase === "tools") return toolsStep(agent, hold, run);
     if (run.phase === "reply") return deliverReply(agent, hold, run);
     await resumeModel(agent, hold, run);

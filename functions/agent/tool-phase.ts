@@ -38,24 +38,36 @@ type PlannedCall = { call: ToolCallBlock } & (
 const timedOutText = (run: Run) =>
   `the tool did not answer in time${run.deadline ? ` (by ${new Date(run.deadline).toISOString()})` : ""}`;
 
-/** Decides for each call who carries it out; what cannot be carried out has its error already. */
+const cutOffText =
+  "not run: your reply was cut off at its token limit, and the arguments may be incomplete. Ask for less at a time.";
+
+/**
+ * Decides for each call who carries it out; what cannot be carried out has its error already.
+ * @param calls those of the reply that are not done yet
+ */
 export async function planCalls(
   agent: Agent,
   hold: Hold,
   turn: TurnContext,
-  runId: string,
-  calls: readonly ToolCallBlock[],
+  run: Run,
+  reply: AssistantMessage,
+  calls: readonly ToolCallBlock[] = toolCallsOf(reply),
 ): Promise<PlannedCall[]> {
+  // A provider's client completes the JSON of arguments that were cut off: half a file would be written as the whole.
+  if (reply.stopReason === "length") return calls.map((call) => ({ call, by: "nobody", error: cutOffText }));
   const planned = calls.map(async (call): Promise<PlannedCall> => {
     const native = Object.hasOwn(nativeTools, call.name) ? nativeTools[call.name] : undefined;
-    if (native)
-      return planNative(agent, turn, { sessionKey: hold.sessionKey, runId, callId: call.id }, call, native);
+    if (native) return planNative(agent, turn, addressOf(hold, run, call), call, native);
     const found = turn.nodeTools.get(call.name);
     if (!found) return { call, by: "nobody", error: `Tool not found: ${call.name}` };
     const payload = { tool: found.bareName, args: call.arguments };
     return { call, by: "node", node: { nodeId: found.node.id, event: "tool.invoke", payload } };
   });
   return Promise.all(planned);
+}
+
+function addressOf({ sessionKey }: Hold, { runId, step }: Run, { id }: ToolCallBlock): CallAddress {
+  return { sessionKey, runId, step, callId: id };
 }
 
 /** A native tool that asks a node is a node's call; to find out, it is asked here: such tools do nothing else. */
@@ -87,7 +99,8 @@ export function pendingCalls(planned: readonly PlannedCall[]): Record<string, Pe
 }
 
 /**
- * Sends the calls of nodes, all at once, and runs those of the gateway one after the other, in the model's order.
+ * Sends the calls of nodes, all at once, and runs those of the gateway one after the other, in the model's order, until
+ * the run is stopped or the lease lost. It ends when all that it began has ended: nothing goes on without the lease.
  */
 export async function carryOut(
   agent: Agent,
@@ -96,26 +109,25 @@ export async function carryOut(
   run: Run,
   planned: readonly PlannedCall[],
 ): Promise<void> {
-  const addressOf = (one: PlannedCall) => ({
-    sessionKey: hold.sessionKey,
-    runId: run.runId,
-    callId: one.call.id,
-  });
   const sent = planned.map(async (one) => {
     if (one.by !== "node" || !(one.call.id in run.pending)) return;
-    const error = await dispatchCall(agent, addressOf(one), one.node);
-    if (error) await recordResult(agent, addressOf(one), one.node.nodeId, { error }, agent.now());
+    const address = addressOf(hold, run, one.call);
+    const error = await dispatchCall(agent, address, one.node);
+    if (error) await recordResult(agent, address, one.node.nodeId, { error }, agent.now());
   });
   const native = async () => {
     for (const one of planned) {
-      if (one.by === "gateway") await runNative(agent, turn, addressOf(one), one.tool, one.args);
+      if (hold.interrupted.aborted) return;
+      const address = addressOf(hold, run, one.call);
+      if (one.by === "gateway") await runNative(agent, turn, address, one.tool, one.args);
       // A call that waits for its node keeps waiting, whether or not the node is connected at this moment.
       else if (one.by === "nobody" && !(one.call.id in run.pending)) {
-        await putOutcome(agent, addressOf(one), { error: one.error }, agent.now());
+        await putOutcome(agent, address, { error: one.error }, agent.now());
       }
     }
   };
-  await Promise.all([...sent, native()]);
+  const ends = await Promise.allSettled([...sent, native()]);
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 
 async function runNative(

@@ -1,16 +1,11 @@
 import { createHash } from "node:crypto";
-import { remove, type Step, set } from "../../shared/aws/expression.ts";
+import { type Step, set } from "../../shared/aws/expression.ts";
 import type { ItemValue } from "../../shared/aws/table.ts";
 import { log } from "../../shared/log.ts";
 import { type AssistantMessage, type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
 import { type Outcomes, readOutcomes } from "../../shared/session/calls.ts";
 import { mediaBlocks, userContent } from "../../shared/session/media-content.ts";
-import {
-  type InboxEntry,
-  type Run,
-  type SessionState,
-  sessionPartition,
-} from "../../shared/session/state.ts";
+import { type InboxEntry, type Run, sessionPartition } from "../../shared/session/state.ts";
 import { writeMessages } from "../../shared/session/transcript.ts";
 import type { Agent } from "./agent.ts";
 import { askModel, type Prepared, prepareRequest } from "./ask-model.ts";
@@ -36,14 +31,14 @@ import {
 /** A step that crashed this often is not tried again: something in it kills the function. */
 const maxAttempts = 4;
 
+/** Calls that were taken up this often are given up with the run; a repeated event counts too. */
+const maxCallAttempts = 8;
+
 /** A run that calls tools this many times in a row is ended: it is going in circles. */
 const maxSteps = 200;
 
 /** When results are collected, who is connected counts as known for this long. Milliseconds. */
 const resultsFreshMs = 1000;
-
-/** Accepted ids that are remembered, so that a repeat of one is dropped. */
-const rememberedIds = 50;
 
 /** Begins the run of a message: the user's message is committed while the model is called already. */
 export async function beginRun(
@@ -78,7 +73,6 @@ export async function beginRun(
       ...(entry.origin.kind === "channel" ? [set("lastChannel", entry.origin as unknown as ItemValue)] : []),
       set("listPk", sessionPartition),
       set("listSk", now),
-      ...forgetOldIds(state),
     ]);
     agent.history.extend(hold.state, [message]);
   };
@@ -114,7 +108,9 @@ export async function toolsStep(agent: Agent, hold: Hold, run: Run): Promise<boo
     return false;
   }
   const known = hold.carriedOut === stepName(run) ? undefined : await resumeCalls(agent, hold, run, reply);
-  if (run.pendingCount > 0 && (await hold.releaseWaiting(run.deadline ?? agent.now()))) return true;
+  const waiting = hold.state.run;
+  if (waiting?.phase !== "tools") return false;
+  if (waiting.pendingCount > 0 && (await hold.releaseWaiting(waiting.deadline ?? agent.now()))) return true;
   const now = hold.state.run;
   if (now?.phase === "tools" && now.pendingCount === 0 && hold.state.stop !== now.runId) {
     const outcomes = known ?? (await readOutcomes(agent, hold.sessionKey, now, toolCallsOf(reply)));
@@ -124,8 +120,8 @@ export async function toolsStep(agent: Agent, hold: Hold, run: Run): Promise<boo
 }
 
 /**
- * Takes up calls that an earlier invocation began. Without a crash all of them are done: those of the gateway before the
- * session was let go, those of nodes since. @returns their outcomes, if all are known
+ * Takes up calls that an earlier invocation began, with a deadline of their own. Without a crash all of them are done:
+ * those of the gateway before the session was let go, those of nodes since. @returns their outcomes, if all are known
  */
 async function resumeCalls(
   agent: Agent,
@@ -137,9 +133,20 @@ async function resumeCalls(
   const timedOut = new Set(run.timedOut ?? []);
   const open = toolCallsOf(reply).filter((call) => !outcomes.has(call.id) && !timedOut.has(call.id));
   if (open.length === 0) return outcomes;
-  await scheduleTimeout(agent, hold.sessionKey, run);
-  const turn = await loadContext(agent, hold.state, run, lookAround(agent).nodes);
-  await carryOut(agent, hold, turn, run, await planCalls(agent, hold, turn, run.runId, open));
+  const { sessionKey } = hold;
+  const attempt = run.attempt + 1;
+  log("run.resume", { sessionKey, runId: run.runId, attempt });
+  if (attempt > maxCallAttempts) {
+    await failRun(agent, hold, `LLM error: the turn was interrupted ${run.attempt} times`);
+    return undefined;
+  }
+  const { timeouts } = await agent.configuration.load();
+  const deadline = agent.now() + timeouts.toolMs;
+  const state = await hold.commit([set(["run", "attempt"], attempt), set(["run", "deadline"], deadline)]);
+  if (!state.run || state.stop === run.runId) return undefined;
+  if (state.run.pendingCount > 0) await scheduleTimeout(agent, sessionKey, state.run);
+  const turn = await loadContext(agent, state, state.run, lookAround(agent).nodes);
+  await carryOut(agent, hold, turn, state.run, await planCalls(agent, hold, turn, run, reply, open));
   return undefined;
 }
 
@@ -213,7 +220,7 @@ async function takeOutcome(
   }
   const reply = withUniqueCallIds(outcome.message, messages);
   const calls = toolCallsOf(reply);
-  if (calls.length === 0 && textOf(reply) === "") return failRun(agent, hold, "LLM returned empty response");
+  if (calls.length === 0 && textOf(reply).trim() === "") return failRun(agent, hold, "LLM returned empty response");
   const size = sizeSteps(reply, request);
   if (calls.length === 0) return commitReply(agent, hold, run, reply, size);
   if (run.step >= maxSteps)
@@ -230,7 +237,7 @@ async function commitCalls(
   turn: TurnContext,
   size: Step[],
 ): Promise<void> {
-  const planned = await planCalls(agent, hold, turn, run.runId, toolCallsOf(reply));
+  const planned = await planCalls(agent, hold, turn, run, reply);
   const pending = pendingCalls(planned);
   const waiting: Run = {
     ...run,
@@ -243,6 +250,8 @@ async function commitCalls(
     deadline: agent.now() + turn.configuration.timeouts.toolMs,
   };
   await commitMessage(agent, hold, reply, [...size, set("run", waiting as unknown as ItemValue)]);
+  // A stop has come while the model answered.
+  if (hold.state.stop === run.runId) return;
   // Not before the commit: a timeout that came ahead of it would find nothing to end, and there is no second one.
   const beside = Promise.all([
     waiting.pendingCount > 0 ? scheduleTimeout(agent, hold.sessionKey, waiting) : undefined,
@@ -290,15 +299,9 @@ async function commitMessage(
 /** One schedule for the batch; its name makes a repeat the same schedule. */
 async function scheduleTimeout(agent: Agent, sessionKey: string, run: Run): Promise<void> {
   if (run.deadline === undefined) return;
-  const { runId, step } = run;
-  const digest = createHash("sha256").update(`${sessionKey}\n${runId}\n${step}`).digest("hex").slice(0, 40);
-  const event = { kind: "tool-timeout", sessionKey, runId, step } as const;
-  await agent.schedules.once(`tools-${digest}`, run.deadline, event);
-}
-
-function forgetOldIds(state: SessionState): Step[] {
-  const ids = Object.entries(state.recent).sort(([, a], [, b]) => b - a);
-  const waiting = new Set(state.inbox.map((entry) => entry.id));
-  const old = ids.slice(rememberedIds).filter(([id]) => !waiting.has(id));
-  return old.map(([id]) => remove(["recent", id]));
+  const { runId, step, deadline } = run;
+  const name = `${sessionKey}\n${runId}\n${step}\n${deadline}`;
+  const digest = createHash("sha256").update(name).digest("hex").slice(0, 40);
+  const event = { kind: "tool-timeout", sessionKey, runId, step, deadline } as const;
+  await agent.schedules.once(`tools-${digest}`, deadline, event);
 }

@@ -3,7 +3,7 @@ import type { Schedules, TimerEvent } from "../../shared/aws/schedules.ts";
 import type { Sockets } from "../../shared/aws/sockets.ts";
 import type { Table } from "../../shared/aws/table.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
-import { log } from "../../shared/log.ts";
+import { log, logError } from "../../shared/log.ts";
 import { dropConnection, readConnection } from "../../shared/registry.ts";
 import { expireCalls } from "../../shared/session/calls.ts";
 import { submitEntry } from "../../shared/session/intake.ts";
@@ -28,9 +28,9 @@ const sweepLimit = 200;
 /** The deadline of a step's tools: what is still pending counts as timed out, and the agent goes on. */
 export async function expireTools(
   { table, wake, now }: Timer,
-  { sessionKey, runId, step }: Extract<TimerEvent, { kind: "tool-timeout" }>,
+  { sessionKey, runId, step, deadline }: Extract<TimerEvent, { kind: "tool-timeout" }>,
 ): Promise<void> {
-  const state = await expireCalls(table, sessionKey, runId, step, now());
+  const state = await expireCalls(table, sessionKey, { runId, step, deadline }, now());
   log("tool.timeout", { sessionKey, runId, step, due: state !== undefined });
   if (state && needsAgent(state, now())) await wake(sessionKey);
 }
@@ -77,23 +77,39 @@ export async function closeUnauthenticated(
 
 /**
  * Wakes the agent for sessions that were left with something to do, which only a crash can leave behind: overdue by the
- * index, and, as the session itself says, with nobody at work on it. A run whose tools are overdue, because its
- * schedule was lost, is treated as timed out.
+ * index, and, as the session itself says, with nobody at work on it. One that cannot be looked after does not keep the
+ * others waiting. @throws the last failure, when all have been looked at
  */
-export async function sweep({ table, wake, now }: Timer): Promise<void> {
+export async function sweep(timer: Timer): Promise<void> {
+  const { table, now } = timer;
   const overdue = await table.queryIndex({ index: "due", pk: duePartition, upTo: now(), limit: sweepLimit });
   let woken = 0;
+  let failure: unknown;
   for (const { pk } of overdue) {
     const sessionKey = String(pk).slice("S#".length);
-    let state = await readSession(table, sessionKey);
-    const run = state?.run;
-    if (run?.phase === "tools" && run.pendingCount > 0 && (run.deadline ?? 0) <= now()) {
-      state = await expireCalls(table, sessionKey, run.runId, run.step, now());
+    try {
+      if (await lookAfter(timer, sessionKey)) woken += 1;
+    } catch (error) {
+      logError("sweep.failed", error, { sessionKey });
+      failure = error;
     }
-    if (!state || !needsAgent(state, now())) continue;
-    log("sweep.wake", { sessionKey });
-    await wake(sessionKey);
-    woken += 1;
   }
   log("sweep.done", { overdue: overdue.length, woken });
+  if (failure) throw failure;
+}
+
+/**
+ * A run whose tools are overdue, because its schedule was lost, is treated as timed out. @returns true when the agent
+ * was woken
+ */
+async function lookAfter({ table, wake, now }: Timer, sessionKey: string): Promise<boolean> {
+  let state = await readSession(table, sessionKey);
+  const run = state?.run;
+  if (run?.phase === "tools" && run.pendingCount > 0 && (run.deadline ?? 0) <= now()) {
+    state = await expireCalls(table, sessionKey, run, now());
+  }
+  if (!state || !needsAgent(state, now())) return false;
+  log("sweep.wake", { sessionKey });
+  await wake(sessionKey);
+  return true;
 }

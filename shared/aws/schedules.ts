@@ -3,7 +3,8 @@ import { lazily } from "./lazily.ts";
 
 /** What the timer function is invoked with. */
 export type TimerEvent =
-  | { kind: "tool-timeout"; sessionKey: string; runId: string; step: number }
+  /** `deadline`: that of the calls it was made for, epoch ms. */
+  | { kind: "tool-timeout"; sessionKey: string; runId: string; step: number; deadline: number }
   | { kind: "auth-timeout"; connectionId: string }
   /** `at`: the time the schedule was made for, epoch ms. */
   | { kind: "reset-due"; sessionKey: string; at: number }

@@ -1,4 +1,5 @@
-import { absent, add, all, atMost, equal, exists, remove, set } from "../aws/expression.ts";
+import * as v from "valibot";
+import { absent, add, all, atMost, differs, equal, exists, remove, set } from "../aws/expression.ts";
 import { ConditionFailed, type Item, type ItemValue, type Table } from "../aws/table.ts";
 import { readBodies, resultBodyKey, type SessionStore, storeBody } from "./bodies.ts";
 import { holdsImages, storeResultImages } from "./media-content.ts";
@@ -10,10 +11,14 @@ export interface CallOutcome {
   error?: string;
 }
 
-/** A session's tool call, as it is named towards a node. */
+/**
+ * A session's tool call, as it is named towards a node. The step belongs to it: some servers count their calls from 0 in
+ * every reply, and once a compaction has taken the first of them away, a later one has its id.
+ */
 export interface CallAddress {
   sessionKey: string;
   runId: string;
+  step: number;
   callId: string;
 }
 
@@ -27,13 +32,14 @@ const resultTtlSeconds = 7 * 24 * 3600;
 const inlineBytes = { one: 2_000, all: 8_000 };
 
 const addressPrefix = "s.";
+const addressSchema = v.strictTuple([v.string(), v.string(), v.number(), v.string()]);
 
 /**
  * The call id that a node is given. It carries the session's address, so that a result finds its session without a
  * lookup; the session then checks that this very node was asked.
  */
-export function encodeCallAddress({ sessionKey, runId, callId }: CallAddress): string {
-  return addressPrefix + Buffer.from(JSON.stringify([sessionKey, runId, callId])).toString("base64url");
+export function encodeCallAddress({ sessionKey, runId, step, callId }: CallAddress): string {
+  return addressPrefix + Buffer.from(JSON.stringify([sessionKey, runId, step, callId])).toString("base64url");
 }
 
 /** Undefined for anything that `encodeCallAddress` did not make. */
@@ -43,11 +49,10 @@ export function decodeCallAddress(wireId: string): CallAddress | undefined {
     const parts: unknown = JSON.parse(
       Buffer.from(wireId.slice(addressPrefix.length), "base64url").toString(),
     );
-    if (!Array.isArray(parts) || parts.length !== 3) return undefined;
-    const [sessionKey, runId, callId] = parts;
-    if (typeof sessionKey !== "string" || typeof runId !== "string" || typeof callId !== "string")
-      return undefined;
-    return { sessionKey, runId, callId };
+    const address = v.safeParse(addressSchema, parts);
+    if (!address.success) return undefined;
+    const [sessionKey, runId, step, callId] = address.output;
+    return { sessionKey, runId, step, callId };
   } catch {
     return undefined;
   }
@@ -78,7 +83,7 @@ export async function recordResult(
 /** Undefined when the answer is too large or holds images, no such call is pending, or others have taken the room. */
 async function recordInline(
   table: Table,
-  { sessionKey, runId, callId }: CallAddress,
+  { sessionKey, runId, step, callId }: CallAddress,
   nodeId: string,
   outcome: CallOutcome,
 ): Promise<SessionState | undefined> {
@@ -93,6 +98,7 @@ async function recordInline(
   ];
   const pending = all(
     equal(["run", "runId"], runId),
+    equal(["run", "step"], step),
     equal(["run", "pending", callId, "nodeId"], nodeId),
     atMost(["run", "resultBytes"], inlineBytes.all - bytes),
   );
@@ -111,13 +117,14 @@ async function recordBeside(
   outcome: CallOutcome,
   now: number,
 ): Promise<Recorded> {
-  const { sessionKey, runId, callId } = address;
+  const { sessionKey, runId, step, callId } = address;
   const { table } = store;
   const key = metaKey(sessionKey);
   const before = await table.get(key);
   if (!before) return { status: "unknown" };
   const state = toState(before);
-  const call = state.run?.runId === runId ? state.run.pending[callId] : undefined;
+  const { run } = state;
+  const call = run?.runId === runId && run.step === step ? run.pending[callId] : undefined;
   if (!call) return { status: "dropped", state };
   if (call.nodeId !== nodeId) return { status: "unknown" };
   const result = await storeResultImages(store.bucket, address, outcome.result, now);
@@ -126,13 +133,17 @@ async function recordBeside(
     const item = await table.update(
       key,
       [remove(["run", "pending", callId]), add(["run", "pendingCount"], -1)],
-      all(equal(["run", "runId"], runId), exists(["run", "pending", callId])),
+      all(equal(["run", "runId"], runId), equal(["run", "step"], step), exists(["run", "pending", callId])),
     );
     return { status: "recorded", state: toState(item) };
   } catch (error) {
     if (!(error instanceof ConditionFailed)) throw error;
   }
   return { status: "dropped", state: toState((await table.get(key)) ?? before) };
+}
+
+function keyOf({ sessionKey, runId, step, callId }: CallAddress) {
+  return resultKey(sessionKey, runId, step, callId);
 }
 
 /** Stores an outcome unless the call has one; above 300 KB in the bucket. True when this one was stored. */
@@ -143,7 +154,7 @@ export async function putOutcome(
   now: number,
 ): Promise<boolean> {
   const expiresAt = Math.floor(now / 1000) + resultTtlSeconds;
-  const key = resultKey(address.sessionKey, address.runId, address.callId);
+  const key = keyOf(address);
   const body = await storeBody(bucket, JSON.stringify(outcome), resultBodyKey);
   try {
     await table.put({ ...key, expiresAt, ...body }, absent("pk"));
@@ -160,7 +171,7 @@ export async function putOutcome(
  */
 export async function putIntent(table: Table, address: CallAddress, now: number): Promise<boolean> {
   const expiresAt = Math.floor(now / 1000) + resultTtlSeconds;
-  const key = resultKey(address.sessionKey, address.runId, address.callId);
+  const key = keyOf(address);
   try {
     await table.put({ ...key, expiresAt, intent: true }, absent("pk"));
     return true;
@@ -176,20 +187,20 @@ export async function settleIntent(
   address: CallAddress,
   outcome: CallOutcome,
 ): Promise<void> {
-  const key = resultKey(address.sessionKey, address.runId, address.callId);
+  const key = keyOf(address);
   const body = await storeBody(bucket, JSON.stringify(outcome), resultBodyKey);
   const steps = Object.entries(body).map(([name, value]: [string, ItemValue]) => set(name, value));
   await table.update(key, [...steps, remove("intent")]);
 }
 
-/** What became of a run's calls so far, by call id. "interrupted": noted as begun, and no outcome is stored. */
+/** What became of the calls of a run's step so far, by call id. "interrupted": noted as begun, and no outcome is stored. */
 export type Outcomes = ReadonlyMap<string, CallOutcome | "interrupted">;
 
-/** What became of these calls of a run. Nothing is read when the run itself holds it all. */
+/** What became of these calls of a run's step. Nothing is read when the run itself holds it all. */
 export async function readOutcomes(
   { table, bucket }: SessionStore,
   sessionKey: string,
-  { runId, results = {} }: Pick<Run, "runId" | "results">,
+  { runId, step, results = {} }: Pick<Run, "runId" | "step" | "results">,
   calls: readonly { id: string }[],
 ): Promise<Outcomes> {
   const outcomes = new Map<string, CallOutcome | "interrupted">();
@@ -200,7 +211,7 @@ export async function readOutcomes(
     else outcomes.set(id, JSON.parse(body) as CallOutcome);
   }
   if (elsewhere.size === 0) return outcomes;
-  const { pk, sk } = resultKey(sessionKey, runId, "");
+  const { pk, sk } = resultKey(sessionKey, runId, step, "");
   const callIdOf = (item: Item) => String(item.sk).slice(sk.length);
   const items = (await table.query({ pk, prefix: sk })).filter((item) => elsewhere.has(callIdOf(item)));
   const bodies = await readBodies(bucket, items);
@@ -216,14 +227,14 @@ function toOutcome(item: Item, body: string | undefined): CallOutcome | "interru
 }
 
 /**
- * Marks the calls of a step that are still pending as timed out. Returns the state, in which the caller sees whether
+ * Marks the calls of a step that are still pending at its deadline as timed out; calls that were sent out anew have a
+ * deadline of their own. Returns the state, in which the caller sees whether
  * the agent is to be woken; undefined when the run has moved on and there is nothing to do.
  */
 export async function expireCalls(
   table: Table,
   sessionKey: string,
-  runId: string,
-  step: number,
+  { runId, step, deadline }: Pick<Run, "runId" | "step" | "deadline">,
   now: number,
 ): Promise<SessionState | undefined> {
   const key = metaKey(sessionKey);
@@ -233,6 +244,7 @@ export async function expireCalls(
     const run = state?.run;
     if (!run || run.runId !== runId || run.step !== step || run.phase !== "tools") return undefined;
     if (run.pendingCount === 0) return state;
+    if (run.deadline !== deadline) return undefined;
     const steps = [
       set(["run", "timedOut"], [...(run.timedOut ?? []), ...Object.keys(run.pending)]),
       set(["run", "pending"], {}),
@@ -245,6 +257,7 @@ export async function expireCalls(
         equal(["run", "runId"], runId),
         equal(["run", "step"], step),
         equal(["run", "pendingCount"], run.pendingCount),
+        ...(deadline === undefined ? [] : [equal(["run", "deadline"], deadline)]),
       );
       return toState(await table.update(key, steps, unchanged));
     } catch (error) {
@@ -285,7 +298,8 @@ function stoppable({ run, inbox: [entry] }: SessionState) {
     return {
       runId: run.runId,
       pendingCount: run.pendingCount,
-      unchanged: equal(["run", "runId"], run.runId),
+      // A run whose answer is committed has nothing to stop: it may be on its way.
+      unchanged: all(equal(["run", "runId"], run.runId), differs(["run", "phase"], "reply")),
     };
   }
   if (entry?.kind !== "message") return undefined;

@@ -1,5 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { absent, add, all, append, below, exists, set, setIfAbsent } from "../aws/expression.ts";
+import {
+  absent,
+  add,
+  all,
+  append,
+  below,
+  exists,
+  remove,
+  type Step,
+  set,
+  setIfAbsent,
+} from "../aws/expression.ts";
 import { ConditionFailed, type Item, type ItemValue, type Key, type Table } from "../aws/table.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import {
@@ -23,6 +34,12 @@ export const maxEntryBytes = 100_000;
 
 /** The least an entry counts for, so that the bound limits their number too (about a hundred). */
 const leastEntryBytes = 2_000;
+
+/** Accepted ids that are remembered, so that a repeat of one is dropped. */
+const rememberedIds = 50;
+
+/** Most ids that one write forgets: an expression of DynamoDB has a limit of 4 KB. */
+const forgottenAtOnce = 100;
 
 export interface Appended {
   /** False when the entry was accepted before: nothing was written. */
@@ -85,6 +102,14 @@ export async function appendEntry(
   throw new PeerError(code.rateLimited, "the session is very busy; try again in a moment", {
     retryable: true,
   });
+}
+
+/** What takes ids that were accepted long ago, and do not wait any more, out of a session's memory. */
+export function forgetOldIds({ recent, inbox }: Pick<SessionState, "recent" | "inbox">): Step[] {
+  const ids = Object.entries(recent).sort(([, a], [, b]) => b - a);
+  const waiting = new Set(inbox.map((entry) => entry.id));
+  const old = ids.slice(rememberedIds).filter(([id]) => !waiting.has(id));
+  return old.slice(-forgottenAtOnce).map(([id]) => remove(["recent", id]));
 }
 
 /** Undefined when another intake created the session at the same moment. */

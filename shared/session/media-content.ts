@@ -2,6 +2,7 @@ import type { Bucket } from "../aws/bucket.ts";
 import { shownImageTypes } from "../image-type.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { ImageBlock, StoredMedia, TextBlock, UserMessage } from "../protocol/messages.ts";
+import type { CallAddress } from "./calls.ts";
 import { decodeMedia, type MediaTarget, storeMedia } from "./media.ts";
 import { essenceOf } from "./media-types.ts";
 import type { RemoteMedia } from "./state.ts";
@@ -43,14 +44,14 @@ export function lostMediaNote({ filename, mimeType, ...media }: RemoteMedia, why
  */
 export async function storeResultImages(
   bucket: Pick<Bucket, "put">,
-  { sessionKey, runId, callId }: { sessionKey: string; runId: string; callId: string },
+  { sessionKey, runId, step, callId }: CallAddress,
   result: unknown,
   now: number,
 ): Promise<unknown> {
   if (!holdsImages(result)) return result;
   const stored = result.content.map(async (block, index) => {
     if (!isImage(block)) return [block];
-    const id = JSON.stringify([runId, callId, index]);
+    const id = JSON.stringify([runId, step, callId, index]);
     return storeImage(bucket, { sessionKey, id, now }, block);
   });
   return { ...result, content: (await Promise.all(stored)).flat() };

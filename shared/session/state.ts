@@ -239,8 +239,8 @@ export function messageKey(sessionKey: string, sessionId: string, seq: number): 
   return { pk: `S#${sessionKey}`, sk: `M#${sessionId}#${String(seq).padStart(10, "0")}` };
 }
 
-export function resultKey(sessionKey: string, runId: string, callId: string): Key {
-  return { pk: `S#${sessionKey}`, sk: `R#${runId}#${callId}` };
+export function resultKey(sessionKey: string, runId: string, step: number, callId: string): Key {
+  return { pk: `S#${sessionKey}`, sk: `R#${runId}#${step}#${callId}` };
 }
 
 /** Partition of the `due` index: sessions with something to do or to wait for. */

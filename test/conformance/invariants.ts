@@ -1,5 +1,5 @@
 import { type AssistantMessage, type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
-import { messageKey, needsAgent, type SessionState } from "../../shared/session/state.ts";
+import { messageKey, needsAgent, type Run, type SessionState } from "../../shared/session/state.ts";
 import { itemName } from "../support/memory-table.ts";
 import { transcriptFault } from "./programs.ts";
 import { type Snapshot, sessionKey } from "./snapshot.ts";
@@ -76,6 +76,13 @@ function entryFaults(table: Snapshot, session: SessionState): string[] {
   return faults;
 }
 
+/** What clients may not be told: the answer of a run that a stop was accepted for. */
+export function newsFaults({ session }: Snapshot, news: readonly string[]): string[] {
+  return news
+    .filter((one) => session?.stop !== undefined && one === `final ${session.stop}`)
+    .map((one) => `clients were told "${one}" after it was stopped`);
+}
+
 /** The replies without a call. */
 function answersOf({ messages }: Turn): string[] {
   const replies = messages.filter((message): message is AssistantMessage => message.role === "assistant");
@@ -83,11 +90,7 @@ function answersOf({ messages }: Turn): string[] {
 }
 
 /** What is wrong with a session at which nobody is at work and nobody will be, as things stand. */
-export function restFaults(
-  table: Snapshot,
-  clock: number,
-  isScheduled: (runId: string, step: number) => boolean,
-) {
+export function restFaults(table: Snapshot, clock: number, isScheduled: (run: Run) => boolean) {
   const { session } = table;
   if (!session) return [];
   const faults: string[] = [];
@@ -95,7 +98,7 @@ export function restFaults(
   if (owner !== undefined) faults.push("a lease is held and nobody is at work");
   if (needsAgent({ ...session, leaseUntil: undefined }, clock)) {
     faults.push(`nobody comes for ${inbox.length} waiting and the run ${run?.runId ?? "none"}`);
-  } else if (run && !isScheduled(run.runId, run.step)) {
+  } else if (run && !isScheduled(run)) {
     faults.push(`nothing ends the waiting of run ${run.runId}`);
   }
   const { duePk, dueAt } = session as unknown as { duePk?: string; dueAt?: number };

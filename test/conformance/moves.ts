@@ -1,9 +1,9 @@
-import { leaseMs } from "../../shared/session/state.ts";
+import { leaseMs, type Run } from "../../shared/session/state.ts";
 import { Automaton, type Node } from "./automaton.ts";
 import { describeMember, describeRequest } from "./describe.ts";
 import { type Effect, Effects } from "./effects.ts";
 import { isIndependent } from "./independence.ts";
-import { doneFaults, isDone, restFaults } from "./invariants.ts";
+import { doneFaults, isDone, newsFaults, restFaults } from "./invariants.ts";
 import { maskRequest } from "./mask.ts";
 import type { Answer, Happening, Program } from "./process.ts";
 import { isAgent, sweeper, toolResult, toolTimeout } from "./programs.ts";
@@ -88,8 +88,10 @@ export class Moves {
   faultsOf({ table, crew, outside }: World): readonly string[] {
     if (crew.isAtWork) return [];
     const { schedules, clock, crashed, told } = outside;
-    const isScheduled = (runId: string, step: number) =>
-      schedules.some(({ event }) => event.runId === runId && event.step === step);
+    const isScheduled = ({ runId, step, deadline }: Run) =>
+      schedules.some(
+        ({ event }) => event.runId === runId && event.step === step && event.deadline === deadline,
+      );
     const faults = crashed ? [] : restFaults(table, clock, isScheduled);
     if (!isDone(table)) return faults;
     const stopped = new Set(told.filter((one) => one.startsWith("error ")).map((one) => one.slice(6)));
@@ -215,6 +217,7 @@ export class Moves {
     const isOver = to.ended !== undefined && to.waiting.length === 0;
     let after = this.exchange(world, member, isOver ? undefined : this.parts.member({ ...next, node: to }));
     const faults = to.news.filter((item) => item.startsWith("fault: "));
+    faults.push(...newsFaults(world.table, to.news));
     const said = to.news.filter(
       (item) => item.startsWith("error ") || (this.countsAnswers && item.startsWith("final ")),
     );

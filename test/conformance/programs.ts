@@ -87,7 +87,7 @@ export function toolResult(callId: string): Program {
 /** The timer function, invoked by a schedule. */
 export function toolTimeout(event: Extract<TimerEvent, { kind: "tool-timeout" }>): Program {
   return {
-    name: `timeout of ${event.runId}/${event.step}`,
+    name: `timeout of ${event.runId}/${event.step} at ${event.deadline}`,
     run: (surroundings) => expireTools(only<Timer>("timer", intakeOf(surroundings)), event),
   };
 }

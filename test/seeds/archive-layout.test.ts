@@ -193,7 +193,7 @@ describe("storage-layout.md, media/{sessionKey}/{uuid}.{ext}", () => {
   it("Written: when a tool result contains image content; base64 is replaced by an r2Key reference", async () => {
     const block = { type: "image", mimeType: "image/png", data: image.toString("base64") };
     const { bucket } = sessions.state;
-    const call = { sessionKey: sessions.key, runId: "r", callId: "c" };
+    const call = { sessionKey: sessions.key, runId: "r", step: 0, callId: "c" };
     const stored = await storeResultImages(bucket, call, { content: [block] }, lastActivity);
     const [reference] = (stored as { content: { r2Key: string }[] }).content;
     expect(JSON.stringify(stored)).not.toContain(block.data);

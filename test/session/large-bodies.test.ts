@@ -75,38 +75,41 @@ describe("a message up to 300 KB", () => {
 });
 
 describe("a tool result above 300 KB", () => {
-  const address = (callId: string) => ({ sessionKey, runId: "run", callId });
+  const address = (callId: string) => ({ sessionKey, runId: "run", step: 0, callId });
   const large = { result: { output: "x".repeat(5_000_000) } };
 
   it("lies in the bucket, and of two answers the first one counts", async () => {
     expect(await putOutcome(store, address("a"), large, Date.now())).toBe(true);
     const second = { result: "y".repeat(400_000) };
     expect(await putOutcome(store, address("a"), second, Date.now())).toBe(false);
-    const outcomes = await readOutcomes(store, sessionKey, { runId: "run" }, [{ id: "a" }]);
+    const outcomes = await readOutcomes(store, sessionKey, { runId: "run", step: 0 }, [{ id: "a" }]);
     expect(outcomes.get("a")).toEqual(large);
   });
 
   it("is read only for the calls that were asked for", async () => {
     await putOutcome(store, address("b"), { result: 1 }, Date.now());
     bucket.resetCounters();
-    const outcomes = await readOutcomes(store, sessionKey, { runId: "run" }, [{ id: "b" }, { id: "c" }]);
+    const outcomes = await readOutcomes(store, sessionKey, { runId: "run", step: 0 }, [
+      { id: "b" },
+      { id: "c" },
+    ]);
     expect([...outcomes]).toEqual([["b", { result: 1 }]]);
     expect(bucket.requests).toEqual([]);
   });
 
   it("of a tool that must not run twice is kept in the same way", async () => {
     await putIntent(state.table, address("d"), Date.now());
-    const before = await readOutcomes(store, sessionKey, { runId: "run" }, [{ id: "d" }]);
+    const before = await readOutcomes(store, sessionKey, { runId: "run", step: 0 }, [{ id: "d" }]);
     expect(before.get("d")).toBe("interrupted");
     await settleIntent(store, address("d"), large);
-    const after = await readOutcomes(store, sessionKey, { runId: "run" }, [{ id: "d" }]);
+    const after = await readOutcomes(store, sessionKey, { runId: "run", step: 0 }, [{ id: "d" }]);
     expect(after.get("d")).toEqual(large);
   });
 
   it("that is not there any more is an error for the model, not the end of the turn", async () => {
-    const item = await state.table.get(resultKey(sessionKey, "run", "a"));
+    const item = await state.table.get(resultKey(sessionKey, "run", 0, "a"));
     await bucket.delete(String(item?.bodyKey));
-    const outcomes = await readOutcomes(store, sessionKey, { runId: "run" }, [{ id: "a" }]);
+    const outcomes = await readOutcomes(store, sessionKey, { runId: "run", step: 0 }, [{ id: "a" }]);
     expect(outcomes.get("a")).toEqual({ error: expect.stringContaining("too old") });
   });
 });

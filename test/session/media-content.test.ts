@@ -103,7 +103,7 @@ describe("the content of a user's message", () => {
 });
 
 describe("images in a tool's result", () => {
-  const address = { sessionKey: "agent:main:main", runId: "r1", callId: "c1" };
+  const address = { sessionKey: "agent:main:main", runId: "r1", step: 0, callId: "c1" };
   const store = (bucket: ReturnType<typeof createMemoryBucket>, result: unknown) =>
     storeResultImages(bucket, address, result, 5);
   const image = (bytes = imageBytes()) => ({

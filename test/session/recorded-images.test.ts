@@ -19,7 +19,7 @@ const outcome = { result: { content: [{ type: "image", mimeType: "image/png", da
 
 /** A session whose run waits for one call of the node `laptop`. */
 async function waitingSession(name: string) {
-  const address = { sessionKey: `agent:main:${name}`, runId: "run", callId: "call" };
+  const address = { sessionKey: `agent:main:${name}`, runId: "run", step: 0, callId: "call" };
   const origin = { kind: "client" } as const;
   await appendEntry(
     state.table,
@@ -56,7 +56,7 @@ it("stores a result's image once, whichever write the first try died at", async 
     expect(again.status).toBe("recorded");
     expect(bucket.keys()).toHaveLength(1);
     const store = { table: state.table, bucket };
-    const outcomes = await readOutcomes(store, address.sessionKey, { runId: "run" }, [
+    const outcomes = await readOutcomes(store, address.sessionKey, { runId: "run", step: 0 }, [
       { id: "call" },
     ] as never);
     const [r2Key] = bucket.keys();
