@@ -9,7 +9,7 @@ const rest = [
   // Its end was told to nobody.
   { pk: "CONN#unheard", sk: "META", expiresAt },
   { pk: "S#agent:main:a", sk: "META" },
-  { pk: "S#agent:main:a", sk: "R#run#call", expiresAt },
+  { pk: "S#agent:main:a", sk: "R#run#0#call", expiresAt },
 ];
 const found = (...items: Record<string, unknown>[]) =>
   findLeftovers({ items: [...rest, ...items], schedules: [] }, living);
@@ -26,7 +26,7 @@ it.each([
   ],
   ["a peer that nobody knows", { pk: "PEER#node", sk: "n", connectionId: "old", expiresAt }],
   ["a request that nobody answers", { pk: "DEFER#n", sk: "call", expiresAt }],
-  ["a tool result that never expires", { pk: "S#agent:main:a", sk: "R#run#other" }],
+  ["a tool result that never expires", { pk: "S#agent:main:a", sk: "R#run#0#other" }],
   ["a receipt that never expires", { pk: "RX#telegram#default#1", sk: "RECEIPT" }],
   ["a session that is listed as due with nothing to do", { pk: "S#agent:main:b", sk: "META", duePk: "DUE" }],
 ])("finds %s", (_what, item) => {
