@@ -220,7 +220,8 @@ async function takeOutcome(
   }
   const reply = withUniqueCallIds(outcome.message, messages);
   const calls = toolCallsOf(reply);
-  if (calls.length === 0 && textOf(reply).trim() === "") return failRun(agent, hold, "LLM returned empty response");
+  if (calls.length === 0 && textOf(reply).trim() === "")
+    return failRun(agent, hold, "LLM returned empty response");
   const size = sizeSteps(reply, request);
   if (calls.length === 0) return commitReply(agent, hold, run, reply, size);
   if (run.step >= maxSteps)

@@ -44,7 +44,7 @@ it("a file that kills the agent is tried three times, and its message is answere
   expect(fetched).toBe(3);
   const [asked, answer] = await bench.live(key);
   expect(asked && textOf(asked)).toMatch(
-    /^look\n[^]*could not be fetched: fetching it was interrupted 3 times/,
+    /^look\n[\s\S]*could not be fetched: fetching it was interrupted 3 times/,
   );
   expect(answer && textOf(answer)).toBe("seen");
   // What comes after it is fetched.
