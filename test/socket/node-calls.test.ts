@@ -70,7 +70,7 @@ describe("who waits for a node that is gone is told", () => {
   it("when somebody else finds it gone before its end is told", async () => {
     await askFromAnn();
     gone.add("node-1");
-    const address = { sessionKey: "agent:main:main", runId: "run", callId: "call" };
+    const address = { sessionKey: "agent:main:main", runId: "run", step: 0, callId: "call" };
     const call = { nodeId: "laptop", event: "tool.invoke" as const, payload: {} };
     expect(await dispatchCall(gateway, address, call)).toBe("Node not connected: laptop");
     await closeSocket(gateway, "node-1");
