@@ -15,6 +15,14 @@ export interface AccessRequest {
 /** Decides whether a request is allowed. Without one, the emulators allow every signed request. */
 export type Authorize = (request: AccessRequest) => boolean;
 
+/** What the endpoints of AWS are called by: another name is that of a page which a browser was led to them by. */
+export function isAddressedLocally({ host = "" }: IncomingHttpHeaders): boolean {
+  return /^(127\.0\.0\.1|localhost)(:\d+)?$/i.test(host);
+}
+
+/** What a request is told that is not addressed so. */
+export const foreignHost = "Host: expected 127.0.0.1 or localhost";
+
 /**
  * The access key id of a request signed with Signature Version 4 in its `Authorization` header, undefined when it is
  * not signed so. The signature itself is not checked: the emulators know no secret keys.

@@ -1,4 +1,10 @@
-import { type AccessRequest, type Authorize, accessKeyIdOf } from "./access.ts";
+import {
+  type AccessRequest,
+  type Authorize,
+  accessKeyIdOf,
+  foreignHost,
+  isAddressedLocally,
+} from "./access.ts";
 import type { HttpRequest } from "./http-endpoint.ts";
 
 /** An error as an AWS API answers it: each emulator writes it in the form of its own protocol. */
@@ -16,9 +22,10 @@ export class AwsError extends Error {
 
 /**
  * The caller of a signed request.
- * @throws AwsError 403 when the request carries no Signature Version 4
+ * @throws AwsError 403 when the request is not addressed to this machine, or carries no Signature Version 4
  */
 export function callerOf(request: HttpRequest): string {
+  if (!isAddressedLocally(request.headers)) throw new AwsError(403, "AccessDeniedException", foreignHost);
   const accessKeyId = accessKeyIdOf(request.headers);
   if (accessKeyId === undefined) {
     throw new AwsError(403, "MissingAuthenticationTokenException", "Missing Authentication Token");

@@ -1,6 +1,8 @@
+import { randomBytes } from "node:crypto";
 import { openTable } from "../shared/aws/table.ts";
 import { scopes } from "../shared/protocol/methods.ts";
 import { createToken, listTokens, revokeToken } from "../shared/tokens.ts";
+import type { AccessRequest } from "./access.ts";
 import { type Cloud, startCloud } from "./cloud.ts";
 import { compatibleProvider } from "./dev-model.ts";
 import {
@@ -39,6 +41,8 @@ export interface Dev {
   url: string;
   /** Has every scope. The one of the start before, unless it was revoked. */
   token: string;
+  /** Whoever signs with it may use the cloud's AWS endpoints; the secret does not matter. */
+  accessKeyId: string;
   /** True when the folder held no gateway before. */
   isNew: boolean;
   /** The model settings that local mode wrote last. */
@@ -53,6 +57,12 @@ export interface Dev {
 const tokenName = "local";
 
 /**
+ * Opens the table, the bucket and the secrets of the clouds that this process starts, and is known to it alone: every
+ * user of the machine reaches their ports.
+ */
+const accessKeyId = `LOCAL${randomBytes(16).toString("hex")}`;
+
+/**
  * Starts the local cloud on a data folder, with a token for this machine.
  * @throws GatewayRunsError, PortInUseError, or the file system's error when the folder cannot be used
  */
@@ -63,11 +73,15 @@ export async function startDev({ dir, port, webhookUrl, passive = false }: DevOp
   // Before the cloud, at its old address: an interrupted turn is taken up as soon as the cloud runs.
   const offline = new OfflineModelServer(before?.model);
   await offline.resume();
-  const env: Record<string, string> = webhookUrl === undefined ? {} : { WEBHOOK_URL: webhookUrl };
-  const cloud = await startCloud({ dir, port, env, host: "in-process" }).catch(async (error: unknown) => {
-    await offline.close();
-    throw error;
-  });
+  const webhook: Record<string, string> = webhookUrl === undefined ? {} : { WEBHOOK_URL: webhookUrl };
+  const env = { AWS_ACCESS_KEY_ID: accessKeyId, ...webhook };
+  const authorize = (request: AccessRequest) => request.accessKeyId === accessKeyId;
+  const cloud = await startCloud({ dir, port, env, authorize, host: "in-process" }).catch(
+    async (error: unknown) => {
+      await offline.close();
+      throw error;
+    },
+  );
   if (passive) cloud.schedules.stop();
   const token = await tokenFor(cloud, before?.token);
   // Without a pid nobody connects to a gateway that ends with its command.
@@ -78,6 +92,7 @@ export async function startDev({ dir, port, webhookUrl, passive = false }: DevOp
     cloud,
     url: cloud.ws,
     token,
+    accessKeyId,
     isNew: before === undefined,
     model: before?.model,
     offlineModel: () => offline.settings(),

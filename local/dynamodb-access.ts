@@ -9,7 +9,8 @@ import { isRecord, parseRecord } from "./json.ts";
 export function dynamoDBResources(accountPrefix: string, body: string): string[] {
   const input = parseRecord(body) ?? {};
   const tableArn = (name: string) => (name.startsWith("arn:") ? name : `${accountPrefix}:table/${name}`);
-  if (isRecord(input.RequestItems)) return Object.keys(input.RequestItems).map(tableArn);
+  const named = isRecord(input.RequestItems) ? Object.keys(input.RequestItems) : [];
+  if (named.length > 0) return named.map(tableArn);
   if (typeof input.TableName !== "string") return ["*"];
   const table = tableArn(input.TableName);
   return [typeof input.IndexName === "string" ? `${table}/index/${input.IndexName}` : table];

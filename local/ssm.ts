@@ -62,10 +62,11 @@ async function perform(
   return run(input);
 }
 
-/** What IAM checks: the parameters that are named, or the path. */
+/** What IAM checks: the parameters that are named, or the path; all of them where none is. */
 function namesOf(input: JsonRecord): string[] {
-  const names = Array.isArray(input.Names) ? input.Names : [input.Name ?? input.Path];
-  return names.filter((name) => typeof name === "string");
+  const given = Array.isArray(input.Names) ? input.Names : [input.Name ?? input.Path];
+  const names = given.filter((name) => typeof name === "string");
+  return names.length > 0 ? names : ["*"];
 }
 
 function respond(status: number, value: JsonRecord): HttpResponse {

@@ -54,6 +54,7 @@ async function serveOnly(context: Context, running: Dev, choice: Choice, ended: 
     scheduler,
     table,
     bucket,
+    accessKeyId: running.accessKeyId,
     token: running.token,
     pid: process.pid,
   };

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { foreignHost, isAddressedLocally } from "../access.ts";
 import { closeServer, listen } from "../http-endpoint.ts";
 import type { Answer, Call } from "./call.ts";
 import { S3Error, toS3Error } from "./errors.ts";
@@ -103,6 +104,7 @@ async function serve(
 }
 
 async function perform(store: Store, authorize: AuthorizeS3, message: IncomingMessage): Promise<Answer> {
+  if (!isAddressedLocally(message.headers)) throw new S3Error("AccessDenied", foreignHost);
   const request = readRequest(message);
   const operation = findOperation(request);
   if (!store.buckets.has(request.bucket)) throw noSuchBucket();

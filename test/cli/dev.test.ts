@@ -23,9 +23,13 @@ interface Ready {
   scheduler: string;
   table: string;
   bucket: string;
+  accessKeyId: string;
   token: string;
   pid: number;
 }
+const signedBy = (accessKeyId: string, service: string) => ({
+  authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/20300101/us-east-1/${service}/aws4_request, Signature=0`,
+});
 async function end(run: GsvProcess, signal: NodeJS.Signals = "SIGINT"): Promise<number | null> {
   run.child.kill(signal);
   return run.ended;
@@ -109,12 +113,47 @@ describe("gsv dev with messages on standard input", () => {
 
 describe("gsv dev --serve", () => {
   it(
+    "opens its table, bucket and schedules to nobody but who has its access key",
+    async () => {
+      const { ready } = await serve(newFolder());
+      const table = (accessKeyId: string) =>
+        fetch(ready.dynamodb, {
+          method: "POST",
+          headers: { ...signedBy(accessKeyId, "dynamodb"), "x-amz-target": "DynamoDB_20120810.Scan" },
+          body: JSON.stringify({ TableName: ready.table }),
+        });
+      expect((await table("LOCAL")).status).toBe(400);
+      expect((await table(ready.accessKeyId)).status).toBe(200);
+      const bucket = (accessKeyId: string) =>
+        fetch(`${ready.s3}/${ready.bucket}?list-type=2`, { headers: signedBy(accessKeyId, "s3") });
+      expect((await bucket("LOCAL")).status).toBe(403);
+      expect((await bucket(ready.accessKeyId)).status).toBe(200);
+      const schedules = (accessKeyId: string) =>
+        fetch(`${ready.scheduler}/schedules`, { headers: signedBy(accessKeyId, "scheduler") });
+      expect((await schedules("LOCAL")).status).toBe(403);
+      expect((await schedules(ready.accessKeyId)).status).toBe(200);
+    },
+    whole,
+  );
+
+  it(
     "prints one line of JSON when it is ready, serves other commands, and ends on a signal",
     async () => {
       const cwd = newFolder();
       const { run, ready } = await serve(cwd);
       expect(Object.keys(ready).sort()).toEqual(
-        ["bucket", "dynamodb", "pid", "s3", "scheduler", "table", "token", "webhook", "ws"].sort(),
+        [
+          "accessKeyId",
+          "bucket",
+          "dynamodb",
+          "pid",
+          "s3",
+          "scheduler",
+          "table",
+          "token",
+          "webhook",
+          "ws",
+        ].sort(),
       );
       expect(ready.pid).toBe(run.child.pid);
       const status = await gsv(["status", "--json"], { cwd });

@@ -182,6 +182,11 @@ describe("DynamoDB", () => {
     await expect(put({ pk: { S: "denied" }, sk: { S: "A" } })).rejects.toMatchObject({
       name: "AccessDeniedException",
     });
+    const input = JSON.stringify({ TableName, RequestItems: {} });
+    const signed = "authorization: AWS4-HMAC-SHA256 Credential=A/1/us-east-1/dynamodb/aws4_request";
+    const call = `${signed}\r\nx-amz-target: DynamoDB_20120810.Scan\r\ncontent-length: ${input.length}\r\n\r\n${input}`;
+    deny = () => true;
+    expect(await raw(`POST / HTTP/1.1\r\nhost: localhost\r\n${call}`)).toContain("AccessDenied");
     deny = () => false;
     expect(await get("denied")).toBeUndefined();
   });
@@ -193,12 +198,20 @@ describe("DynamoDB", () => {
     const target = "x-amz-target: DynamoDB_20120810";
     const signed = "authorization: AWS4-HMAC-SHA256 Credential=A/1/us-east-1/dynamodb/aws4_request";
     for (const body of ["nonsense", "[]", "null", '"text"', '{"TableName":{"a":1}}', '{"Key":[[[]]]}']) {
-      const request = `POST / HTTP/1.1\r\nhost: x\r\n${signed}\r\n${target}.GetItem\r\ncontent-length: ${body.length}`;
+      const request = `POST / HTTP/1.1\r\nhost: localhost\r\n${signed}\r\n${target}.GetItem\r\ncontent-length: ${body.length}`;
       expect(await raw(`${request}\r\n\r\n${body}`)).toMatch(/ 400 Bad Request[\s\S]*Exception/);
     }
-    const unsigned = `POST / HTTP/1.1\r\nhost: x\r\n${target}.GetItem\r\ncontent-length: 2\r\n\r\n{}`;
+    const unsigned = `POST / HTTP/1.1\r\nhost: 127.0.0.1:1\r\n${target}.GetItem\r\ncontent-length: 2\r\n\r\n{}`;
     expect(await raw(unsigned)).toContain("MissingAuthenticationToken");
     expect(await get("living")).toBeDefined();
+  });
+
+  it("refuses what is addressed to another name, as by a page whose name was pointed here", async () => {
+    const signed = "authorization: AWS4-HMAC-SHA256 Credential=A/1/us-east-1/dynamodb/aws4_request";
+    const call = `${signed}\r\nx-amz-target: DynamoDB_20120810.ListTables\r\ncontent-length: 2\r\n\r\n{}`;
+    for (const host of ["page.example", "127.0.0.1.page.example", "localhost@page.example"])
+      expect(await raw(`POST / HTTP/1.1\r\nhost: ${host}\r\n${call}`), host).toContain("AccessDenied");
+    expect(await raw(`POST / HTTP/1.1\r\nhost: 127.0.0.1:8000\r\n${call}`)).toContain("200 OK");
   });
 
   it("goes on after an expression that makes the store throw", async () => {

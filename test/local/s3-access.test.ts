@@ -156,6 +156,12 @@ describe("the authorize hook", () => {
     expect(await s3.staged()).toEqual([]);
   });
 
+  it("is not even asked about what is addressed to another name", async () => {
+    const answer = await s3.raw("GET", `/${Bucket}/${Key}`, { host: "page.example" });
+    expect(answer).toMatchObject({ status: 403, code: "AccessDenied" });
+    expect(asked).toEqual([]);
+  });
+
   it("learns of a presigned URL who signed it, and of an unsigned request that nobody did", async () => {
     const date = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
     const query = new URLSearchParams({

@@ -114,6 +114,16 @@ describe("SSM parameters", () => {
     await expect(read("/gsv/denied")).rejects.toBeInstanceOf(ParameterNotFound);
   });
 
+  it("asks for access to all of them where no parameter is named as it should be", async () => {
+    [asked.length, allowed] = [0, false];
+    const authorization = "AWS4-HMAC-SHA256 Credential=A/1/us-east-1/ssm/aws4_request";
+    const headers = { authorization, "x-amz-target": "AmazonSSM.GetParametersByPath" };
+    const body = JSON.stringify({ Name: 7, Path: "/", Recursive: true });
+    expect(await (await fetch(ssm.url, { method: "POST", headers, body })).text()).toContain("AccessDenied");
+    allowed = true;
+    expect(asked).toMatchObject([{ resource: "arn:aws:ssm:us-east-1:000000000000:parameter/*" }]);
+  });
+
   it("answers garbage and unsigned requests with an error", async () => {
     const headers = { "x-amz-target": "AmazonSSM.GetParameter" };
     expect(await (await fetch(ssm.url, { method: "POST", headers, body: "{}" })).text()).toContain("Missing");
