@@ -2,6 +2,7 @@ import { code } from "../../shared/protocol/errors.ts";
 import { errorFrame, okFrame, type ResponseFrame } from "../../shared/protocol/frames.ts";
 import type { InboxEntry } from "../../shared/session/state.ts";
 import type { Agent } from "./agent.ts";
+import { withoutProviderWords } from "./provider-words.ts";
 
 /** An entry that somebody may wait for: a command or a method whose answer was deferred until it is done. */
 type AnsweredEntry = Exclude<InboxEntry, { kind: "message" }>;
@@ -32,7 +33,7 @@ export async function refuseEntry(
   const refusal = { code: code.unavailable, message: error, retryable: true };
   const reply = (id: string) =>
     entry.via === "method" ? errorFrame(id, refusal) : okFrame(id, { status: "command", command, error });
-  await send(agent, entry, error, reply);
+  await send(agent, entry, withoutProviderWords(error), reply);
 }
 
 async function send(

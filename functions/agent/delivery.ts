@@ -6,6 +6,7 @@ import { resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
 import type { Run } from "../../shared/session/state.ts";
 import type { Agent } from "./agent.ts";
 import type { Hold } from "./hold.ts";
+import { withoutProviderWords } from "./provider-words.ts";
 
 /** Longest error that is kept and shown, in characters: a provider may answer with a whole page. */
 const maxFailureLength = 2000;
@@ -33,15 +34,17 @@ async function deliverAnswer(agent: Agent, hold: Hold, run: Run): Promise<void> 
 async function deliverFailure(agent: Agent, hold: Hold, run: Run, failure: string): Promise<void> {
   await Promise.all([
     announceError(agent, hold, run.runId, failure),
-    deliverToChannel(agent, run, `${run.runId}:error`, failureNote(failure)),
+    deliverToChannel(agent, run, `${run.runId}:error`, failureNote(run.runId, failure)),
   ]);
 }
 
-/** What the user of a channel is told: one line, whatever a provider's error looks like. */
-function failureNote(failure: string): string {
-  const line = failure.replace(/(?:\s|\\[nrt])+/g, " ").trim();
+/** What the user of a channel is told: one line, without a provider's words, and what names the run in the log. */
+function failureNote(runId: string, failure: string): string {
+  const line = withoutProviderWords(failure)
+    .replace(/(?:\s|\\[nrt])+/g, " ")
+    .trim();
   const short = line.length > maxNoteLength ? `${line.slice(0, maxNoteLength).toWellFormed()} …` : line;
-  return `Sorry, that failed: ${short}`;
+  return `Sorry, that failed: ${short} (${runId})`;
 }
 
 /** Ends the run that a stop was asked for. Its unanswered calls are repaired when the transcript is next read. */

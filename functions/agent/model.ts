@@ -7,6 +7,7 @@ import type { AssistantMessage, Message, ToolDefinition } from "../../shared/pro
 import type { ThinkingLevel } from "../../shared/protocol/schemas.ts";
 import { alternateTurns } from "./alternate-turns.ts";
 import type { MediaCache } from "./media-cache.ts";
+import { providerWords } from "./provider-words.ts";
 import {
   bedrockProvider,
   compatibleProvider,
@@ -109,7 +110,7 @@ async function ask(
     if (timeout.aborted) return failed(`the model did not answer within ${call.timeoutMs / 1000} s`);
     if (message.stopReason === "error" || message.stopReason === "aborted") {
       return {
-        ...failed(withRemedy(message.errorMessage ?? "unknown error")),
+        ...failed(providerWords(withRemedy(message.errorMessage ?? "unknown error"))),
         overflow: isContextOverflow(message, model.contextWindow),
       };
     }
@@ -119,7 +120,7 @@ async function ask(
     return { status: "answered", message: toStored(message) };
   } catch (error) {
     if (call.signal.aborted) return { status: "aborted" };
-    return failed(error instanceof Error ? error.message : String(error));
+    return failed(providerWords(error instanceof Error ? error.message : String(error)));
   }
 }
 

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Agent } from "../../functions/agent/agent.ts";
+import { refuseEntry } from "../../functions/agent/answer.ts";
+import { providerWords } from "../../functions/agent/provider-words.ts";
 import { holdSession } from "../../functions/agent/run.ts";
 import { createBroadcast } from "../../shared/broadcast.ts";
 import { bindPeer, openConnection } from "../../shared/registry.ts";
@@ -13,10 +15,13 @@ let state: State;
 let model: ModelServer;
 let bench: Bench;
 let failures = 0;
+let words = "no";
 beforeAll(async () => {
   state = await startState();
   model = await startOpenAiServer(() =>
-    failures-- > 0 ? { error: { status: 400, message: `no: ${"x".repeat(5000)}` } } : { text: "the answer" },
+    failures-- > 0
+      ? { error: { status: 400, message: `${words}: ${"x".repeat(5000)}` } }
+      : { text: "the answer" },
   );
   bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
   const record = { connectionId: "c1", openedAt: Date.now(), failures: 0 };
@@ -28,6 +33,13 @@ afterAll(async () => {
   await state?.close();
   await model?.close();
 });
+
+const channelOrigin = {
+  kind: "channel",
+  channel: "telegram",
+  accountId: "default",
+  peer: { kind: "dm", id: "1" },
+} as const;
 
 const message = (id: string): InboxEntry => ({
   id,
@@ -87,4 +99,50 @@ it("does not tell of an answer after it has told of an error, when the agent die
   ).toEqual(new Set(["error"]));
   expect((await bench.live("agent:main:dies")).map(({ role }) => role)).toEqual(["user"]);
   expect(await bench.state("agent:main:dies")).not.toHaveProperty("run");
+});
+
+it("keeps a provider's words from the users of a channel, and names the run in their place", async () => {
+  const told: string[] = [];
+  const arn = "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/x";
+  const failingWith = async (key: string, entry: InboxEntry, error: string) => {
+    failures = Number.POSITIVE_INFINITY;
+    words = error;
+    await bench.submit(key, { ...entry, origin: channelOrigin });
+    const agent = bench.agent();
+    const channels: Agent["channels"] = {
+      ...agent.channels,
+      deliver: async (_origin, _id, text) => ({ ok: told.push(text) > 0 }) as { ok: true },
+    };
+    await holdSession({ ...agent, channels }, key, () => 900_000);
+    failures = 0;
+  };
+  bench.posted.length = 0;
+  await failingWith("agent:main:quotes", message("quotes"), `no access to ${arn}`);
+  expect(told).toEqual([
+    expect.stringMatching(/^Sorry, that failed: .*provider failed \(400\).* \(quotes\)$/),
+  ]);
+  expect(chatEvents().at(-1)?.error).toContain(arn);
+  bench.configuration.model = { provider: "anthropic", id: "claude-opus-4-8" };
+  await failingWith("agent:main:keyless", message("keyless"), "");
+  expect(told.at(-1)).toBe("Sorry, that failed: API key not configured for provider: anthropic (keyless)");
+});
+
+it("keeps them out of the answer to a command, too", async () => {
+  const told: string[] = [];
+  const channels = {
+    ...bench.agent().channels,
+    deliver: async (_origin: object, _id: string, text: string) =>
+      ({ ok: told.push(text) > 0 }) as { ok: true },
+  };
+  const compact = {
+    ...message("c"),
+    kind: "compact",
+    keep: 1,
+    via: "command",
+    origin: channelOrigin,
+  } as const;
+  const error = `Nothing was changed. LLM error: ${providerWords("401 key sk-123 at https://models.internal")}`;
+  await refuseEntry({ ...bench.agent(), channels }, compact, "compact", error);
+  expect(told).toEqual([expect.stringMatching(/^Nothing was changed\. LLM error: .*failed \(401\)/)]);
+  expect(told[0]).not.toMatch(/sk-123|internal/);
 });

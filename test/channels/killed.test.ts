@@ -37,8 +37,8 @@ describe.each(names)("%s, where every process may die between any two of its cal
       },
       failure: {
         text: "hello",
-        reply: { error: "no model" },
-        told: ["Sorry, that failed: no model"],
+        reply: { error: "no model is to be had" },
+        told: ["Sorry, that failed: no model is to be had"],
         said: ["user: hello"],
       },
       command: {

@@ -117,7 +117,9 @@ describe.each(names)("%s, over the bundles", (name) => {
     const left = platform.awaiting();
     expect(await deliver(platform.direct("fail"))).toBe(200);
     await areAnswered(1);
-    expect(answers()).toEqual([expect.stringMatching(/^Sorry, that failed: .*the model is not here.*$/)]);
+    expect(answers()).toEqual([
+      expect.stringMatching(/^Sorry, that failed: .*provider failed \(\d+\); .* \(\w+:default:.+\)$/),
+    ]);
     expect(platform.awaiting()).toBe(left);
   });
 
