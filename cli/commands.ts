@@ -140,7 +140,7 @@ const tokenCommands: readonly CommandEntry[] = [
   {
     name: "revoke <id>",
     summary: "end a token, by its id",
-    examples: ["token revoke tok_4f2a"],
+    examples: ["token revoke k7m2pq9xwd"],
     load: async () => (await import("./commands/token.ts")).revokeToken,
   },
 ];
@@ -291,12 +291,21 @@ export const commands: readonly CommandEntry[] = [
     name: "deploy",
     summary: "put your own gateway on AWS, create the first token, and save both here",
     options: [
-      ["--stage <name>", "stage to deploy (default dev)"],
+      ["--stage <name>", "stage to deploy (default: the config file's, else dev)"],
+      [
+        "-c, --context <key=value>",
+        "setting of the stage, such as alarmEmail; kept in the config file; may be given several times",
+        "repeatable",
+      ],
       ["--profile <name>", "AWS profile"],
       ["--region <name>", "AWS region"],
       ["--yes", "do not ask before AWS resources and permissions change"],
     ],
-    examples: ["deploy --stage dev --profile personal --region eu-central-1"],
+    examples: [
+      "deploy --stage dev --profile personal --region eu-central-1",
+      "deploy -c alarmEmail=you@example.com",
+      "deploy --stage prod --config prod.toml",
+    ],
     load: async () => (await import("./commands/deploy.ts")).deploy,
   },
   {

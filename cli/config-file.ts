@@ -9,14 +9,18 @@ export interface ConfigFile {
   gateway?: { url?: string; token?: string };
   node?: { id?: string; workspace?: string };
   session?: { default_key?: string };
+  /** The stage that is deployed from here, and what else of the CDK's context it was given. */
+  deploy?: Record<string, string>;
 }
 
 type Environment = Record<string, string | undefined>;
 
-const fields: Record<keyof ConfigFile, readonly string[]> = {
+/** The settings that must be text; `all` of them where their names are not ours. */
+const fields: Record<keyof ConfigFile, readonly string[] | "all"> = {
   gateway: ["url", "token"],
   node: ["id", "workspace"],
   session: ["default_key"],
+  deploy: "all",
 };
 
 /** The folder of the config file and the chat history: `$XDG_CONFIG_HOME/gsv`, or `~/.config/gsv`. */
@@ -82,7 +86,7 @@ function checked(file: string, content: Record<string, unknown>): ConfigFile {
     if (values === undefined) continue;
     if (typeof values !== "object" || values === null || Array.isArray(values))
       throw new Failure("config", `${file}: ${table} must be a table; write [${table}] above its settings`);
-    for (const key of keys) {
+    for (const key of keys === "all" ? Object.keys(values) : keys) {
       const value = (values as Record<string, unknown>)[key];
       if (value !== undefined && typeof value !== "string")
         throw new Failure("config", `${file}: ${key} in [${table}] must be text in quotes; correct it there`);

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { openTable } from "../../shared/aws/table.ts";
 import { scopes } from "../../shared/protocol/methods.ts";
 import { createToken } from "../../shared/tokens.ts";
-import { updateConfigFile } from "../config-file.ts";
+import { type ConfigFile, readConfigFile, updateConfigFile } from "../config-file.ts";
 import { type Context, text } from "../context.ts";
 import { Failure, failureOf, usage } from "../failure.ts";
 import { machineId, openGateway } from "../gateway.ts";
@@ -17,6 +17,9 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Runs a program of this project to its end, its output on standard error. Throws a Failure when it fails. */
 export type Run = (command: string, args: string[], context: Context) => Promise<void>;
+
+/** The stage and its other settings, as the CDK's context takes them. */
+type StageContext = Record<string, string> & { stage: string };
 
 /** What the stack says about itself once it stands. */
 interface Outputs {
@@ -29,23 +32,31 @@ export const deploy: Action = (context, invocation) => deployStage(context, invo
 
 /** Builds and deploys a stage, gives this machine a token for it unless it has one, and saves both. */
 export async function deployStage(context: Context, { options }: Invocation, runStep: Run): Promise<void> {
-  const stage = text(options.stage) ?? "dev";
+  const settings = await context.settings();
+  const saved = await readConfigFile(settings.file);
+  const chosen = chooseContext(saved, options);
+  const { stage } = chosen;
   if (!/^[a-z][a-z0-9-]{0,19}$/.test(stage))
     throw usage(`a stage is a short name of a-z, 0-9 and -, not ${stage}`);
   const yes = options.yes === true;
   if (!yes && context.terminal.stdin.isTTY !== true)
     throw usage("deploy asks before permissions change; without a terminal add --yes");
-  const settings = await context.settings();
+  if ((saved.deploy?.stage ?? stage) !== stage)
+    throw new Failure(
+      "config",
+      `${settings.file} belongs to the stage ${saved.deploy?.stage}; ${fileOfItsOwn(stage)}`,
+    );
   chooseAccount(text(options.profile), text(options.region));
 
   context.note("1/4 checking the AWS credentials");
   await checkCredentials(stage);
   context.note(`2/4 building and deploying the stack gsv-${stage} (a first time takes some minutes)`);
-  const outputs = await deployStack(context, stage, yes, runStep);
+  const outputs = await deployStack(context, chosen, yes, runStep);
+  await checkFile(settings.file, saved, stage, outputs.WebSocketUrl);
   context.note("3/4 the access token of this machine");
   const token = await tokenFor(context, settings, outputs);
   context.note(`4/4 saving url and token in ${settings.file}`);
-  await updateConfigFile(settings.file, { gateway: { url: outputs.WebSocketUrl, token } });
+  await updateConfigFile(settings.file, { gateway: { url: outputs.WebSocketUrl, token }, deploy: chosen });
   const { WebSocketUrl: url, WebhookUrl: webhook } = outputs;
   context.print(
     { stage, url, webhook, file: settings.file },
@@ -53,14 +64,43 @@ export async function deployStage(context: Context, { options }: Invocation, run
   );
 }
 
-/** Both the CDK and the SDK in this process go by these variables. */
+/** What the config file remembers, under what is given now. */
+function chooseContext({ deploy: remembered }: ConfigFile, options: Invocation["options"]): StageContext {
+  const pairs = Array.isArray(options.context) ? options.context : [];
+  const given = pairs.map((pair) => {
+    const [, key, value] = /^([^=\s]+)=(.*)$/s.exec(pair) ?? [];
+    if (key === undefined || value === undefined)
+      throw usage(`--context takes key=value, such as alarmEmail=you@example.com, not ${pair}`);
+    return [key, value] as const;
+  });
+  const context = { stage: "dev", ...remembered, ...Object.fromEntries(given) };
+  return { ...context, stage: text(options.stage) ?? context.stage };
+}
+
+/** A token that another gateway still takes is not overwritten: it may be the only one. */
+async function checkFile(file: string, { gateway }: ConfigFile, stage: string, url: string): Promise<void> {
+  if (!gateway?.url || !gateway.token || gateway.url === url) return;
+  if (!(await isTaken(gateway.url, gateway.token))) return;
+  throw new Failure(
+    "config",
+    `gsv-${stage} is deployed, but ${file} holds the token of another gateway, ${gateway.url}; ${fileOfItsOwn(stage)}`,
+  );
+}
+
+function fileOfItsOwn(stage: string): string {
+  const option = `--config ${stage}.toml`;
+  return `run \`gsv deploy --stage ${stage} ${option}\`, and give ${option} to every command that means ${stage}`;
+}
+
+/** Both the CDK and the SDK in this process go by these variables; of the older one only the CDK knows by itself. */
 function chooseAccount(profile: string | undefined, region: string | undefined): void {
   // Which Node runs here is this program's to check.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
   if (profile !== undefined) process.env.AWS_PROFILE = profile;
-  if (region !== undefined) {
-    process.env.AWS_REGION = region;
-    process.env.AWS_DEFAULT_REGION = region;
+  const chosen = region ?? (process.env.AWS_REGION || process.env.AWS_DEFAULT_REGION);
+  if (chosen) {
+    process.env.AWS_REGION = chosen;
+    process.env.AWS_DEFAULT_REGION = chosen;
   }
 }
 
@@ -96,12 +136,19 @@ async function checkCredentials(stage: string): Promise<void> {
   }
 }
 
-async function deployStack(context: Context, stage: string, yes: boolean, runStep: Run): Promise<Outputs> {
+async function deployStack(
+  context: Context,
+  { stage, ...others }: StageContext,
+  yes: boolean,
+  runStep: Run,
+): Promise<Outputs> {
   const folder = await mkdtemp(join(tmpdir(), "gsv-deploy-"));
   const file = join(folder, "outputs.json");
   try {
     const approval = yes ? "never" : "broadening";
     const args = ["deploy", `gsv-${stage}`, "-c", `stage=${stage}`, "--outputs-file", file];
+    // An empty value takes back what the config file remembers.
+    for (const [key, value] of Object.entries(others)) if (value !== "") args.push("-c", `${key}=${value}`);
     await runStep(join(root, "node_modules/.bin/cdk"), [...args, "--require-approval", approval], context);
     const written: Record<string, Partial<Outputs>> = JSON.parse(await readFile(file, "utf8"));
     const { WebSocketUrl, WebhookUrl, TableName } = written[`gsv-${stage}`] ?? {};

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { deployStage, type Run } from "../../cli/commands/deploy.ts";
 import { readConfigFile, updateConfigFile } from "../../cli/config-file.ts";
 import { Context } from "../../cli/context.ts";
+import type { Invocation } from "../../cli/program.ts";
 import { startDynamoDB } from "../../local/dynamodb.ts";
 import type { Endpoint } from "../../local/http-endpoint.ts";
 import { openTable } from "../../shared/aws/table.ts";
@@ -36,7 +37,7 @@ afterEach(async () => {
 });
 
 /** Runs a deployment whose stack is played: the stack answers with its outputs. */
-async function deploy(home: string, options: Record<string, string | boolean> = { yes: true }) {
+async function deploy(home: string, options: Invocation["options"] = { yes: true }) {
   const steps: string[][] = [];
   const play: Run = async (command, args) => {
     steps.push([command.split("/").pop() ?? "", ...args]);
@@ -88,6 +89,54 @@ describe("gsv deploy", () => {
     expect((await readConfigFile(file)).gateway?.token).toMatch(/^gsv_/);
   });
 
+  it("gives the CDK what it was given once, until it is taken back", async () => {
+    const home = newFolder();
+    const contextOf = ({ steps }: { steps: string[][] }) =>
+      steps[0]?.filter((_arg, index, args) => args[index - 1] === "-c");
+    const given = ["alarmEmail=you+gsv=1@example.com", "logRetentionDays=7"];
+    const all = ["stage=dev", ...given];
+    expect(contextOf(await deploy(home, { yes: true, context: given }))).toEqual(all);
+    expect(contextOf(await deploy(home))).toEqual(all);
+    const changed = { yes: true, context: ["alarmEmail=", "logRetentionDays=14"] };
+    expect(contextOf(await deploy(home, changed))).toEqual(["stage=dev", "logRetentionDays=14"]);
+    expect(contextOf(await deploy(home))).toEqual(["stage=dev", "logRetentionDays=14"]);
+  });
+
+  it("keeps another stage out of a stage's config file, before it does anything", async () => {
+    const home = newFolder();
+    const file = join(home, ".config/gsv/config.toml");
+    expect((await deploy(home, { yes: true, stage: "home" })).error).toBeUndefined();
+    const before = await readConfigFile(file);
+    const run = await deploy(home, { yes: true, stage: "prod" });
+    expect(run.error?.message).toMatch(/belongs to the stage home; run .*--stage prod --config prod\.toml/);
+    expect(run.steps).toEqual([]);
+    expect(await readConfigFile(file)).toEqual(before);
+    expect((await deploy(home)).steps[0]).toContain("stage=home");
+  });
+
+  it("does not overwrite a token that another gateway still takes", async () => {
+    const home = newFolder();
+    const file = join(home, ".config/gsv/config.toml");
+    const other = await startFakeGateway({});
+    const theirs = { url: other.url, token: "good-token" };
+    await updateConfigFile(file, { gateway: theirs, deploy: { stage: "dev" } });
+    const run = await deploy(home);
+    await other.close();
+    expect(run.error?.message).toMatch(`holds the token of another gateway, ${other.url}; run `);
+    expect((await readConfigFile(file)).gateway).toEqual(theirs);
+  });
+
+  it("replaces the token of a gateway that is gone", async () => {
+    const home = newFolder();
+    const file = join(home, ".config/gsv/config.toml");
+    await updateConfigFile(file, {
+      gateway: { url: "wss://gone/ws", token: "old" },
+      deploy: { stage: "dev" },
+    });
+    expect((await deploy(home)).error).toBeUndefined();
+    expect((await readConfigFile(file)).gateway?.url).toBe(gateway.url);
+  });
+
   it("says that there are no AWS credentials before it does anything", async () => {
     for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"])
       delete process.env[name];
@@ -116,7 +165,16 @@ describe("gsv deploy", () => {
     expect(process.env.AWS_REGION).toBe("eu-central-1");
   });
 
+  it("takes the region of the older variable for both the CDK and the SDK", async () => {
+    delete process.env.AWS_REGION;
+    process.env.AWS_DEFAULT_REGION = "eu-west-3";
+    process.env.AWS_CONFIG_FILE = join(newFolder(), "none");
+    expect((await deploy(newFolder())).error).toBeUndefined();
+    expect(process.env.AWS_REGION).toBe("eu-west-3");
+  });
+
   it.each([
+    [{ yes: true, context: ["alarmEmail"] }, /--context takes key=value/],
     [{ yes: true, stage: "Prod_1" }, /a stage is a short name/],
     [{}, /add --yes/],
   ])("refuses %j", async (options, message) => {
