@@ -8,8 +8,8 @@ const maxImages = 20;
 /** Above `maxImages` this many are left out at once, so that the provider's prompt cache holds for a few images more. */
 const leftOutAtOnce = 5;
 
-/** All images of one model call as base64, in bytes: requests are refused from 32 MB on. */
-const maxBase64Bytes = 20 * 1024 * 1024;
+/** All images of one model call as base64, in bytes: Amazon Bedrock refuses requests above 20 MB, and there is text, too. */
+const maxBase64Bytes = 15 * 1024 * 1024;
 
 /**
  * Puts images back in place of their references, for one model call: the newest ones, as many as a provider takes. An

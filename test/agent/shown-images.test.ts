@@ -92,8 +92,8 @@ describe("images for a model call", () => {
     }
   });
 
-  it("are at most 20 MB of base64, the newest first", async () => {
+  it("are at most 15 MB of base64, the newest first", async () => {
     const messages = [0, 1, 2, 3, 4, 5].map((n) => user(image(n, n === 1 ? 3 : maxShownImageBytes)));
-    expect((await show(messages, 6)).shownBytes).toEqual(["i2", "i3", "i4", "i5"]);
+    expect((await show(messages, 6)).shownBytes).toEqual(["i3", "i4", "i5"]);
   });
 });
