@@ -1,8 +1,10 @@
 /** Images that every model with eyes takes. */
 export const shownImageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;
 
+export type ShownImageType = (typeof shownImageTypes)[number];
+
 /** The MIME type of an image a model can be shown, told by its first 12 bytes; undefined for anything else. */
-export function imageTypeOf(bytes: Uint8Array): (typeof shownImageTypes)[number] | undefined {
+export function imageTypeOf(bytes: Uint8Array): ShownImageType | undefined {
   const ascii = (start: number, end: number) => String.fromCharCode(...bytes.subarray(start, end));
   if (ascii(0, 8) === "\x89PNG\r\n\x1a\n") return "image/png";
   if (ascii(0, 3) === "\xff\xd8\xff") return "image/jpeg";

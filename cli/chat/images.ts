@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
-import { imageTypeOf, shownImageTypes } from "../../shared/image-type.ts";
+import { imageTypeOf, type ShownImageType, shownImageTypes } from "../../shared/image-type.ts";
 import { maxMediaBytes } from "../../shared/session/media.ts";
 import { usage } from "../failure.ts";
 import type { Gateway } from "../gateway.ts";
@@ -11,7 +11,7 @@ const mostInline = 32 * 1024;
 /** An image that goes with a message. */
 export interface ImageFile {
   filename: string;
-  mimeType: (typeof shownImageTypes)[number];
+  mimeType: ShownImageType;
   bytes: Uint8Array;
 }
 

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Bucket } from "../aws/bucket.ts";
+import { isShownSize } from "../image-size.ts";
 import { imageTypeOf, shownImageTypes } from "../image-type.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { MediaAttachment, StoredMedia } from "../protocol/messages.ts";
@@ -44,7 +45,7 @@ export function mediaPrefix(sessionKey: string): string {
 
 /**
  * Stores media at `media/{sessionKey}/{uuid}.{ext}` with its MIME type and the storage layout's metadata. The result says
- * of an image what its bytes are, rather than what its sender called it.
+ * of an image what its bytes are, rather than what its sender called it; what no model takes is no image by it.
  * @throws PeerError 400 for a MIME type that is none, or does not fit the kind, and for no bytes; 413 above 25 MB
  */
 export async function storeMedia(
@@ -92,11 +93,16 @@ export function mediaOf(waiting: readonly InboxEntry[]): Set<string> {
   return new Set(attached.map((media) => media.r2Key));
 }
 
-/** A model is only shown what is an image: a provider that is sent another thing under this name refuses the whole turn. */
+/**
+ * A model is only shown what is an image of a size that it takes: a provider that is sent another thing under this name
+ * refuses the whole turn.
+ */
 function trueImageType(named: string, body: Uint8Array): string {
   const found = imageTypeOf(body);
-  if (found) return found;
-  return shownImageTypes.some((shown) => shown === essenceOf(named)) ? "application/octet-stream" : named;
+  if (found && isShownSize(body, found)) return found;
+  return found || shownImageTypes.some((shown) => shown === essenceOf(named))
+    ? "application/octet-stream"
+    : named;
 }
 
 function tooLarge(): PeerError {

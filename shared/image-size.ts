@@ -1,0 +1,59 @@
+import type { ShownImageType } from "./image-type.ts";
+
+/** The longest side of an image that every provider takes, in pixels. */
+const maxShownSide = 8000;
+
+/** Whether an image is of a size that every provider takes. False also where its bytes do not say its size. */
+export function isShownSize(bytes: Uint8Array, type: ShownImageType): boolean {
+  return sidesOf[type](bytes).every((side) => side > 0 && side <= maxShownSide);
+}
+
+/** Width and height in pixels as the first header says; 0 where that is cut off or missing. */
+const sidesOf: Record<ShownImageType, (bytes: Uint8Array) => [number, number]> = {
+  "image/png": (bytes) => (text(bytes, 12) === "IHDR" ? [big(bytes, 16, 4), big(bytes, 20, 4)] : [0, 0]),
+  "image/gif": (bytes) => [little(bytes, 6, 2), little(bytes, 8, 2)],
+  "image/webp": webpSides,
+  "image/jpeg": jpegSides,
+};
+
+/** The three kinds of first chunk of a WebP file: lossy, lossless, extended. */
+function webpSides(bytes: Uint8Array): [number, number] {
+  const side = 0x3fff;
+  switch (text(bytes, 12)) {
+    case "VP8 ":
+      return [little(bytes, 26, 2) & side, little(bytes, 28, 2) & side];
+    case "VP8L": {
+      const sides = little(bytes, 21, 4);
+      return [(sides & side) + 1, ((sides >> 14) & side) + 1];
+    }
+    case "VP8X":
+      return [little(bytes, 24, 3) + 1, little(bytes, 27, 3) + 1];
+    default:
+      return [0, 0];
+  }
+}
+
+/** Goes from marker to marker up to the frame header (SOF0 to SOF15), as long as no compressed data has begun. */
+function jpegSides(bytes: Uint8Array): [number, number] {
+  for (let at = 2; at < bytes.length; ) {
+    const marker = bytes[at + 1] ?? 0;
+    if (bytes[at] !== 0xff || marker === 0xff) at += 1;
+    else if (marker === 0xda || marker === 0xd9) break;
+    else if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
+      return [big(bytes, at + 7, 2), big(bytes, at + 5, 2)];
+    else at += marker <= 0x01 || (marker >= 0xd0 && marker <= 0xd8) ? 2 : 2 + big(bytes, at + 2, 2);
+  }
+  return [0, 0];
+}
+
+function text(bytes: Uint8Array, at: number): string {
+  return String.fromCharCode(...bytes.subarray(at, at + 4));
+}
+
+function big(bytes: Uint8Array, at: number, length: number): number {
+  return bytes.subarray(at, at + length).reduce((number, byte) => number * 256 + byte, 0);
+}
+
+function little(bytes: Uint8Array, at: number, length: number): number {
+  return bytes.subarray(at, at + length).reduceRight((number, byte) => number * 256 + byte, 0);
+}
