@@ -1,5 +1,5 @@
-import { absent, any, below, set } from "../aws/expression.ts";
-import { ConditionFailed, type Key, type Table } from "../aws/table.ts";
+import { absent, any, below, set, setIfAbsent } from "../aws/expression.ts";
+import { type Key, succeeds, type Table } from "../aws/table.ts";
 import type { ChannelAddress } from "./channel.ts";
 
 /** How long a receipt is kept, in seconds: WhatsApp repeats what was not taken for a week, the others for a day at most. */
@@ -8,22 +8,36 @@ const keptSeconds = 8 * 86_400;
 /** An event as its platform names it. */
 export type EventId = ChannelAddress & { eventId: string };
 
+/** What is known of an event. `answer`: the command that it was is carried out, and answers this. */
+export interface Receipt {
+  isDone: boolean;
+  answer?: string;
+}
+
 /**
- * Notes that an event has come in. False when it was dealt with before. An event that somebody began with and did not
- * end, or is dealing with just now, is taken up again: what follows has to bear that.
+ * Notes that an event has come in, and tells what is known of it from before. An event that somebody began with and did
+ * not end, or is dealing with just now, is taken up again: what follows has to bear that.
  * @param now epoch ms
  */
-export async function openReceipt(table: Table, event: EventId, now: number): Promise<boolean> {
+export async function openReceipt(table: Table, event: EventId, now: number): Promise<Receipt> {
   const key = receiptKey(event);
   const seconds = Math.floor(now / 1000);
   const isNew = any(absent("pk"), below("expiresAt", seconds));
-  try {
-    await table.put({ ...key, state: "pending", expiresAt: seconds + keptSeconds }, isNew);
-    return true;
-  } catch (error) {
-    if (!(error instanceof ConditionFailed)) throw error;
-  }
-  return (await table.get(key))?.state !== "done";
+  const receipt = { ...key, state: "pending", expiresAt: seconds + keptSeconds };
+  if (await succeeds(table.put(receipt, isNew))) return { isDone: false };
+  const found = await table.get(key);
+  return {
+    isDone: found?.state === "done",
+    ...(found?.answer === undefined ? {} : { answer: String(found.answer) }),
+  };
+}
+
+/**
+ * Notes what a command answers once it is carried out, so that a repeat sends that instead of carrying it out again: by
+ * then it would mean another run. @returns the answer that was noted first
+ */
+export async function noteAnswer(table: Table, event: EventId, answer: string): Promise<string> {
+  return String((await table.update(receiptKey(event), [setIfAbsent("answer", answer)])).answer);
 }
 
 /** Notes that an event was dealt with, so that a redelivery does nothing. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Bucket } from "../aws/bucket.ts";
 import { log } from "../log.ts";
 import type { StoredMedia } from "../protocol/messages.ts";
-import { type Intake, type IntakeReply, takeMessage } from "../session/intake.ts";
+import { type Incoming, type Intake, type IntakeReply, takeMessage } from "../session/intake.ts";
 import { decodeMedia, storeMedia } from "../session/media.ts";
 import { routeInbound } from "../session/routing.ts";
 import type { Activity } from "./activity.ts";
@@ -10,7 +10,7 @@ import { type Admission, admit, type Refusal } from "./admission.ts";
 import type { ChannelAddress, ChannelOrigin, ChannelSender, InboundMessage } from "./channel.ts";
 import { envelope } from "./envelope.ts";
 import { fitMessage } from "./fit-message.ts";
-import { closeReceipt, openReceipt } from "./inbound-receipt.ts";
+import { closeReceipt, type EventId, noteAnswer, openReceipt } from "./inbound-receipt.ts";
 
 /** The longest that showing "typing" holds up the answer to the platform, in milliseconds. */
 const typingMs = 300;
@@ -62,19 +62,36 @@ export async function takeInbound(
   }
   const { configuration } = admission;
   const event = { ...address, eventId: message.eventId };
-  if (!(await openReceipt(inbound.table, event, inbound.now()))) return { status: "duplicate" };
+  const known = await openReceipt(inbound.table, event, inbound.now());
+  if (known.isDone) return { status: "duplicate" };
   const { sessionKey } = routeInbound({ ...address, ...message }, configuration);
-  const head = envelope(address.channel, message, configuration.userTimezone);
-  const rest = { id, envelope: head, origin };
-  const media = await storeEnclosed(inbound, sessionKey, id, message);
-  const incoming = { ...rest, ...(media.length > 0 ? { media } : {}) };
-  const reply = await takeMessage(inbound, sessionKey, { ...incoming, ...fitMessage(message, incoming) });
-  const answer = answerOf(reply);
+  const rest = { id, envelope: envelope(address.channel, message, configuration.userTimezone), origin };
+  const { status, answer } =
+    known.answer === undefined
+      ? await carryOut(inbound, sessionKey, event, message, rest)
+      : { status: "command" as const, answer: known.answer };
   if (answer !== undefined && !isShown) await send(inbound.sender, origin, `${id}:reply`, answer);
   await closeReceipt(inbound.table, event);
   await inbound.activity.message(address);
-  if (reply.status === "started") await Promise.race([inbound.sender.typing(origin), sleep(typingMs)]);
-  return { status: reply.status, sessionKey, ...(answer !== undefined && isShown ? { answer } : {}) };
+  if (status === "started") await Promise.race([inbound.sender.typing(origin), sleep(typingMs)]);
+  return { status, sessionKey, ...(answer !== undefined && isShown ? { answer } : {}) };
+}
+
+/** Takes a message to its session. @returns what its sender is to be told besides the agent's answer */
+async function carryOut(
+  inbound: Inbound,
+  sessionKey: string,
+  event: EventId,
+  message: InboundMessage,
+  rest: Pick<Incoming, "id" | "envelope" | "origin">,
+): Promise<{ status: IntakeReply["status"]; answer: string | undefined }> {
+  const media = await storeEnclosed(inbound, sessionKey, rest.id, message);
+  const incoming = { ...rest, ...(media.length > 0 ? { media } : {}) };
+  const reply = await takeMessage(inbound, sessionKey, { ...incoming, ...fitMessage(message, incoming) });
+  const { status } = reply;
+  const answer = answerOf(reply);
+  if (status !== "command" || answer === undefined) return { status, answer };
+  return { status, answer: await noteAnswer(inbound.table, event, answer) };
 }
 
 /** Stores what came whole, so that a repeat is the same objects. @throws PeerError for what cannot be stored */

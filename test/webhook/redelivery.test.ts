@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Webhook } from "../../functions/webhook/webhook.ts";
-import { set } from "../../shared/aws/expression.ts";
+import { remove, set } from "../../shared/aws/expression.ts";
 import type { Table } from "../../shared/aws/table.ts";
 import { channels } from "../../shared/channels/channels.ts";
+import { readSession } from "../../shared/session/sessions.ts";
 import { metaKey } from "../../shared/session/state.ts";
 import { type Around, deathAt } from "../channels/fixture.ts";
 import { type TelegramUpdate, textUpdate } from "../support/telegram-updates.ts";
@@ -89,12 +90,29 @@ describe("a fault during an intake", () => {
     expect(await receipt(update)).toMatchObject({ state: "done" });
   });
 
+  it("behind a command does not have it carried out again: a stop never meets the next run", async () => {
+    await on.deliver(textUpdate("hello", { updateId: 1 }));
+    const update = textUpdate("/stop", { updateId: 2 });
+    on.webhook = watched(deathBefore("send"));
+    expect(await on.deliver(update)).toBe(500);
+    const stopped = await readSession(on.table, main);
+    expect(stopped?.stop).toBe("telegram:default:1");
+    // The agent ends that run, and begins the next one.
+    await on.table.update(metaKey(main), [remove("stop"), set("inbox", [])]);
+    await on.deliver(textUpdate("and now?", { updateId: 3 }));
+    clock += 20_000;
+    on.webhook = on.build({ now: () => clock });
+    expect(await on.deliver(update)).toBe(200);
+    expect((await readSession(on.table, main))?.stop).toBeUndefined();
+    expect(on.telegram.sent.at(-1)?.text).toBe("Stopped run telegram:default:1.");
+  });
+
   it("at any step, before or after it, loses nothing and doubles nothing", async () => {
     // Each case has a session of its own, by its sender.
     await on.configuration.set("session.dmScope", "per-peer");
     for (const [text, steps, inbox, replies] of [
       ["hello", ["put RX", "put S", "update RX"], 1, 0],
-      ["/status", ["put RX", "put TX", "send", "update TX", "update RX"], 0, 1],
+      ["/status", ["put RX", "update RX", "put TX", "send", "update TX", "update RX"], 0, 1],
     ] as const) {
       const seen: string[] = [];
       on.webhook = watched(async (step, go) => {
@@ -112,6 +130,16 @@ describe("a fault during an intake", () => {
     }
   });
 });
+
+/** A process that dies before a step, and does nothing from then on. */
+function deathBefore(last: string): Around {
+  let isDead = false;
+  return async (step, go) => {
+    isDead ||= step === last;
+    if (isDead) throw new Error("the process died");
+    return go();
+  };
+}
 
 let lastSender = 2000;
 
