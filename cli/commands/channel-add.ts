@@ -10,6 +10,7 @@ import { Failure, usage } from "../failure.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Action, Invocation } from "../program.ts";
 import { ask, askHidden, readAll } from "../questions.ts";
+import { noteSharing } from "../sharing.ts";
 
 const policies = ["pairing", "allowlist", "open"];
 
@@ -30,6 +31,7 @@ export const addChannel: Action = async (context, invocation) => {
   await setAccess(gateway, name, policy);
   const shown = { ...address, ...started, ...(policy ? { dmPolicy: policy.dmPolicy } : {}) };
   context.print(shown, [registered(shown), ...secretsToPaste(shown, made), ...nextSteps(shown)].join("\n"));
+  if (policy && (policy.dmPolicy === "open" || policy.allow.length > 0)) await noteSharing(context, gateway);
 };
 
 /** What became of starting an account, for people. @throws Failure when the platform does not take the webhook */

@@ -1,5 +1,6 @@
 import { columns, moment, shorten, visible } from "../columns.ts";
 import type { Action } from "../program.ts";
+import { noteSharing } from "../sharing.ts";
 
 export const listPairs: Action = async (context) => {
   const gateway = await context.gateway();
@@ -20,6 +21,7 @@ export const approvePair: Action = async (context, { args }) => {
   const gateway = await context.gateway();
   const result = await gateway.request("pair.approve", applicantOf(args));
   context.print(result, `${nameOf(result)} may write now; a message that waited is being answered`);
+  await noteSharing(context, gateway);
 };
 
 export const rejectPair: Action = async (context, { args }) => {

@@ -43,6 +43,9 @@ describe("gsv pair", () => {
 
   it("approves and rejects by channel and id, and passes on what the gateway says", async () => {
     answers({
+      "config.get": () => ({
+        config: { session: { dmScope: "main" }, channels: { telegram: { allowFrom: ["42"] } } },
+      }),
       "pair.approve": ({ params }) => ({ approved: true, senderId: params.senderId, senderName: "Ann" }),
       "pair.reject": () => {
         throw new PeerError(404, "nobody asks to be let in as 43 on telegram");
@@ -50,10 +53,26 @@ describe("gsv pair", () => {
     });
     const approved = await run(["pair", "approve", "Telegram", "42"]);
     expect(approved.stdout).toBe("Ann (42) may write now; a message that waited is being answered\n");
-    expect(gateway.requests.at(-1)?.params).toEqual({ channel: "telegram", senderId: "42" });
+    expect(approved.stderr).toBe("");
+    expect(gateway.requests.at(-2)?.params).toEqual({ channel: "telegram", senderId: "42" });
     const rejected = await run(["pair", "reject", "telegram", "43"]);
     expect(rejected.code).toBe(1);
     expect(rejected.stderr).toContain("nobody asks to be let in as 43");
+  });
+
+  it("warns from the second on that all share the owner's conversation, unless each has their own", async () => {
+    let dmScope = "main";
+    answers({
+      "config.get": () => ({
+        config: { session: { dmScope }, channels: { telegram: { allowFrom: ["41", "42"] }, slack: {} } },
+      }),
+      "pair.approve": ({ params }) => ({ approved: true, senderId: params.senderId }),
+    });
+    const { stderr } = await run(["pair", "approve", "telegram", "42"]);
+    expect(stderr).toContain("each of the 2 ids");
+    expect(stderr).toContain("`gsv config set session.dmScope per-channel-peer`");
+    dmScope = "per-peer";
+    expect((await run(["pair", "approve", "telegram", "42"])).stderr).toBe("");
   });
 
   it.each([
@@ -95,6 +114,18 @@ describe("gsv channel", () => {
     expect(stdout).toContain("https://hook/telegram/default");
     expect(stdout + stderr).not.toContain("secret");
     expect(stdout + stderr).not.toContain(given.webhookSecret);
+  });
+
+  it("add warns that everybody shares the owner's conversation on an open channel", async () => {
+    const open = { session: { dmScope: "main" }, channels: { telegram: { dmPolicy: "open" } } };
+    answers({
+      "config.get": ({ params }) => (params.path ? { path: params.path, value: null } : { config: open }),
+      "config.set": () => ({ ok: true }),
+      "channel.start": () => started,
+    });
+    const args = ["channel", "add", "telegram", "--from", "-", "--policy", "open"];
+    const { code, stderr } = await run(args, { input: '{"botToken":"1:secret"}' });
+    expect([code, stderr]).toEqual([0, expect.stringContaining("everybody that may write shares your main")]);
   });
 
   it("add shows what was made up where it has to be pasted by hand", async () => {
