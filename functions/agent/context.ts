@@ -45,7 +45,7 @@ export async function loadContext(
   const timezone = configuration.userTimezone;
   const [nodes, { files, skills }] = await Promise.all([
     connected,
-    agent.prompts.load({ agentId, ...audience, now }),
+    agent.prompts.load({ agentId, ...audience, now, timezone }),
   ]);
   const model = effectiveModel(configuration, sessionKey, state.settings, run.overrides);
   const offered = nodeTools(nodes);

@@ -76,15 +76,16 @@ export function joinMemories(found: readonly string[]): string | undefined {
  * Appends memories to the day's file, `memory/{YYYY-MM-DD}.md`, under the header that the storage layout gives (its
  * "Daily Memory Files"). Writers at the same moment all land; the same section again changes nothing. A file that
  * cannot take it (2 MB, or not text) is left as it is, and logged: notes are no reason for a conversation to stop.
- * @param at epoch ms; its UTC date names the file, its UTC time stands in the header
+ * @param at epoch ms; its date in `userTimezone` names the file, its time there stands in the header
  */
 export async function appendDailyMemory(
-  agent: Pick<Agent, "workspace">,
+  agent: Pick<Agent, "configuration" | "workspace">,
   agentId: string,
   at: number,
   text: string,
 ): Promise<void> {
-  const { date, time } = localTime(at);
+  const { userTimezone } = await agent.configuration.load();
+  const { date, time } = localTime(at, userTimezone);
   const section = `### Extracted from context compaction (${time})\n\n${text.trim()}\n`;
   try {
     await agent.workspace.appendSection(agentId, dailyMemoryPath(date), section);

@@ -52,8 +52,8 @@ export function createPromptSource(bucket: Bucket): PromptSource {
   };
   return {
     load(request) {
-      const { agentId, mainSession, shared, now } = request;
-      const name = `${agentId} ${mainSession} ${shared}`;
+      const { agentId, mainSession, shared, now, timezone } = request;
+      const name = `${agentId} ${mainSession} ${shared} ${timezone}`;
       const known = kept.get(name);
       if (known && now - known.readAt < maxAgeMs) return known.parts;
       if (kept.size >= maxKept) kept.clear();

@@ -32,7 +32,8 @@ export function surroundingsSince(agent: Agent, hold: Hold, since: number): Surr
 
 /**
  * Begins to read what the first model call of an invocation will most likely need, while the lease is being taken. The
- * audience is guessed from the configuration as it was last seen: where it has changed, the prompt is read again.
+ * audience and the day are guessed from the configuration as it was last seen: where it has changed, the prompt is read
+ * again.
  */
 export function foresee(agent: Agent, sessionKey: string): Surroundings {
   const foreseen = lookAround(agent);
@@ -41,7 +42,8 @@ export function foresee(agent: Agent, sessionKey: string): Surroundings {
     fresh.catch(() => {});
     const configuration = await agent.configuration.load({ anyAge: true });
     const audience = audienceOf(sessionKind(sessionKey, keyRules(configuration)));
-    await agent.prompts.load({ agentId: agentIdOf(sessionKey), ...audience, now: agent.now() });
+    const timezone = configuration.userTimezone;
+    await agent.prompts.load({ agentId: agentIdOf(sessionKey), ...audience, now: agent.now(), timezone });
   };
   readPrompt().catch((error: unknown) => logError("agent.foresee", error, { sessionKey }));
   return foreseen;

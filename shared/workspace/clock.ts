@@ -13,7 +13,7 @@ export interface LocalTime {
 const weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"] as const;
 
 /** `now` in epoch milliseconds, `timezone` an IANA name; one that is unknown is read as UTC, so that a run goes on. */
-export function localTime(now: number, timezone = "UTC"): LocalTime {
+export function localTime(now: number, timezone: string): LocalTime {
   const shown = new Date(wallTimeAt(now, timezone));
   const text = shown.toISOString();
   return { date: text.slice(0, 10), time: text.slice(11, 16), weekday: weekdays[shown.getUTCDay()] ?? "" };

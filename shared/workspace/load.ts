@@ -27,8 +27,8 @@ export interface LoadRequest extends Audience {
   agentId: string;
   /** Epoch milliseconds. */
   now: number;
-  /** IANA name of the timezone in which "today" is meant; default UTC. */
-  timezone?: string;
+  /** IANA name of the timezone in which "today" is meant. */
+  timezone: string;
 }
 
 export interface WorkspaceLoader {

@@ -72,7 +72,7 @@ describe("session-routing.md, Compaction: a conversation that fills the window",
       messageCount: String(archived!.length),
       archivedAt: String(compactedAt),
     });
-    const { date, time } = localTime(compactedAt!);
+    const { date, time } = localTime(compactedAt!, "UTC");
     const file = await bench.store.bucket.get(`agents/${agentId}/${dailyMemoryPath(date)}`);
     expect(Buffer.from(file!.body).toString()).toBe(
       `### Extracted from context compaction (${time})\n\n- counts a lot\n`,

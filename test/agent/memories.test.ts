@@ -99,28 +99,29 @@ describe("memories of a conversation", () => {
 });
 
 describe("the daily memory file", () => {
-  it("is that of the UTC date, with the section of the storage layout", async () => {
+  it("is that of the date in the user's timezone, with the section of the storage layout", async () => {
+    bench.configuration.userTimezone = "Europe/Berlin";
     const agentId = newAgent();
-    await appendDailyMemory({ workspace }, agentId, at, "- likes tea");
-    expect(await read(agentId, "2026-02-28")).toBe(
-      "### Extracted from context compaction (23:59)\n\n- likes tea\n",
+    await appendDailyMemory(bench.agent(), agentId, at, "- likes tea");
+    expect(await read(agentId, "2026-03-01")).toBe(
+      "### Extracted from context compaction (00:59)\n\n- likes tea\n",
     );
-    const object = await state.bucket.get(`agents/${agentId}/memory/2026-02-28.md`);
+    const object = await state.bucket.get(`agents/${agentId}/memory/2026-03-01.md`);
     expect(object!.contentType).toBe("text/markdown; charset=utf-8");
   });
 
   it("keeps what is in it, and gets a blank line between sections", async () => {
     const agentId = newAgent();
     await workspace.write(agentId, "memory/2026-02-28.md", "# My day");
-    await appendDailyMemory({ workspace }, agentId, at, "- one\n");
-    await appendDailyMemory({ workspace }, agentId, at, "- two");
+    await appendDailyMemory(bench.agent(), agentId, at, "- one\n");
+    await appendDailyMemory(bench.agent(), agentId, at, "- two");
     const header = "### Extracted from context compaction (23:59)";
     expect(await read(agentId, "2026-02-28")).toBe(`# My day\n\n${header}\n\n- one\n\n${header}\n\n- two\n`);
   });
 
   it("holds a section once, however often it is appended", async () => {
     const agentId = newAgent();
-    const append = (text: string) => appendDailyMemory({ workspace }, agentId, at, text);
+    const append = (text: string) => appendDailyMemory(bench.agent(), agentId, at, text);
     await append("- one");
     await append("- two");
     await append("- one");
@@ -131,7 +132,7 @@ describe("the daily memory file", () => {
 
   it("gets the sections of all who write at the same moment", async () => {
     const agentId = newAgent();
-    await Promise.all([1, 2, 3].map((i) => appendDailyMemory({ workspace }, agentId, at, `- from ${i}`)));
+    await Promise.all([1, 2, 3].map((i) => appendDailyMemory(bench.agent(), agentId, at, `- from ${i}`)));
     const content = await read(agentId, "2026-02-28");
     expect(content.match(/^- .*$/gm)!.sort()).toEqual(["- from 1", "- from 2", "- from 3"]);
   });
@@ -140,7 +141,7 @@ describe("the daily memory file", () => {
     const agentId = newAgent();
     const full = "x".repeat(maxFileBytes - 10);
     await workspace.write(agentId, "memory/2026-02-28.md", full);
-    await appendDailyMemory({ workspace }, agentId, at, "- too much");
+    await appendDailyMemory(bench.agent(), agentId, at, "- too much");
     expect(await read(agentId, "2026-02-28")).toBe(full);
   });
 });

@@ -172,13 +172,16 @@ describe("storage-layout.md, File Descriptions", () => {
 });
 
 describe("storage-layout.md, Daily Memory Files: agents/{agentId}/memory/{YYYY-MM-DD}.md", () => {
-  it("Read: today's and yesterday's files, by server time, and no others", async () => {
-    turns.bench.configuration.userTimezone = "Pacific/Auckland";
+  it.each([
+    ["by server time", "UTC", ["2026-03-01", "2026-03-02"]],
+    ["with a timezone of the user's by theirs", "Pacific/Auckland", ["2026-03-02", "2026-03-03"]],
+  ])("Read: today's and yesterday's files, %s, and no others", async (_by, timezone, read) => {
+    turns.bench.configuration.userTimezone = timezone;
     const days = ["2026-02-28", "2026-03-01", "2026-03-02", "2026-03-03"];
     const prompt = await promptWith(
       Object.fromEntries(days.map((day) => [`memory/${day}.md`, `notes of ${day}`])),
     );
-    expect(days.filter((day) => prompt.includes(`notes of ${day}`))).toEqual(["2026-03-01", "2026-03-02"]);
+    expect(days.filter((day) => prompt.includes(`notes of ${day}`))).toEqual(read);
   });
 
   it("Written by: the agent", async () => {

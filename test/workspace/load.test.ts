@@ -17,7 +17,7 @@ const everything = {
   "agents/main/memory/2026-03-01.md": "march 1",
   "agents/other/SOUL.md": "another soul",
 };
-const main = { agentId: "main", mainSession: true, shared: false, now };
+const main = { agentId: "main", mainSession: true, shared: false, now, timezone: "UTC" };
 const direct = { ...main, mainSession: false };
 const group = { ...main, mainSession: false, shared: true };
 
