@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { Params } from "../protocol/methods.ts";
 import { decodeMedia } from "../session/media.ts";
@@ -28,7 +29,7 @@ export function readBridgeMessage(
   if (!content && enclosed.length === 0)
     throw new PeerError(code.badRequest, "message: there is nothing in it");
   return {
-    eventId: id,
+    eventId: `${id}@${digestOf(peer)}`,
     peer: { kind: peer.kind, id: peer.id, ...(peer.name ? { name: peer.name } : {}) },
     sender: {
       id: from.id,
@@ -43,6 +44,14 @@ export function readBridgeMessage(
     ...(enclosed.length > 0 ? { enclosed } : {}),
     wasMentioned,
   };
+}
+
+/** Many messengers number the messages of each conversation by itself. */
+function digestOf({ kind, id }: Inbound["peer"]): string {
+  return createHash("sha256")
+    .update(JSON.stringify([kind, id]))
+    .digest("hex")
+    .slice(0, 16);
 }
 
 type Media = Inbound["message"]["media"][number];
