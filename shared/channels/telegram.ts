@@ -52,7 +52,11 @@ async function locate(
   if (!answer.ok) return failedSend(answer.retryable, answer.reason);
   const found = v.safeParse(v.object({ file_path: v.string() }), answer.result);
   if (!found.success) return failedSend(false, "Telegram names no file");
-  const path = found.output.file_path.split("/").map(encodeURIComponent).join("/");
+  const { file_path } = found.output;
+  // https://core.telegram.org/bots/api#using-a-local-bot-api-server: then it is a path on that server's own disk.
+  if (file_path.startsWith("/"))
+    return failedSend(false, "the Bot API server runs with --local and keeps the file to itself");
+  const path = file_path.split("/").map(encodeURIComponent).join("/");
   return { status: "found", url: botApiUrl(account, path, "/file") };
 }
 

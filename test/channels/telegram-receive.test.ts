@@ -318,3 +318,18 @@ describe("a group that becomes a supergroup", () => {
     ]);
   });
 });
+
+describe("a file on Telegram", () => {
+  it("is found by its path, unless a server that runs with --local has it on its own disk", async () => {
+    server.addFile("f1", { path: "documents/a b.pdf", bytes: Buffer.from("%PDF") });
+    server.addFile("f2", { path: "/var/lib/telegram-bot-api/documents/a.pdf", bytes: Buffer.from("%PDF") });
+    expect(await telegram.locate?.(account, { fileId: "f1" })).toEqual({
+      status: "found",
+      url: `${server.url}/file/bot${server.token}/documents/a%20b.pdf`,
+    });
+    expect(await telegram.locate?.(account, { fileId: "f2" })).toEqual({
+      status: "failed",
+      reason: expect.stringContaining("--local"),
+    });
+  });
+});
