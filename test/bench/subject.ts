@@ -140,6 +140,7 @@ async function connect(cloud: Cloud, model: ModelServer): Promise<{ client: Peer
   const table = openTable(cloud.table);
   const configuration = openConfiguration(table, openSecrets(String(cloud.env.SSM_PREFIX)));
   await configuration.set("model", { provider: "openai-compatible", id: "instant", baseUrl: model.url });
+  await configuration.set("apiKeys.openai-compatible", "key");
   const { token } = await createToken(
     table,
     { name: "bench", scopes: ["client", "node", "admin"] },

@@ -197,6 +197,7 @@ async function configure(
 ): Promise<void> {
   const configuration = openConfiguration(table, openSecrets(String(cloud.env.SSM_PREFIX)));
   await configuration.set("model", { provider: "openai-compatible", id: "m", baseUrl: model.url });
+  await configuration.set("apiKeys.openai-compatible", "key");
   await configuration.set("timeouts.llmMs", modelTimeoutMs);
   await configuration.set("session.defaultResetPolicy", { mode: "manual" });
   await configuration.set("session.dmScope", dmScope);

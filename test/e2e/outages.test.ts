@@ -19,7 +19,10 @@ beforeAll(async () => {
   model = await startOpenAiServer();
   // A sweep a second: what waits for one need not wait long.
   stack = await startStack({ acceleration: 60 });
-  await stack.configure({ model: { provider: "openai-compatible", id: "m", baseUrl: model.url } });
+  await stack.configure({
+    model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
+    "apiKeys.openai-compatible": "key",
+  });
   const { authorize } = stack.roles;
   stack.roles.authorize = (request) => {
     const isDown =
