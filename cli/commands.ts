@@ -304,7 +304,7 @@ export const commands: readonly CommandEntry[] = [
     examples: [
       "deploy --stage dev --profile personal --region eu-central-1",
       "deploy -c alarmEmail=you@example.com",
-      "deploy --stage prod --config prod.toml",
+      "deploy --stage prod --config ~/.config/gsv/prod.toml",
     ],
     load: async () => (await import("./commands/deploy.ts")).deploy,
   },

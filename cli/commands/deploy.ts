@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openTable } from "../../shared/aws/table.ts";
 import { scopes } from "../../shared/protocol/methods.ts";
@@ -44,7 +44,7 @@ export async function deployStage(context: Context, { options }: Invocation, run
   if ((saved.deploy?.stage ?? stage) !== stage)
     throw new Failure(
       "config",
-      `${settings.file} belongs to the stage ${saved.deploy?.stage}; ${fileOfItsOwn(stage)}`,
+      `${settings.file} belongs to the stage ${saved.deploy?.stage}; ${fileOfItsOwn(settings.file, stage)}`,
     );
   chooseAccount(text(options.profile), text(options.region));
 
@@ -83,12 +83,13 @@ async function checkFile(file: string, { gateway }: ConfigFile, stage: string, u
   if (!(await isTaken(gateway.url, gateway.token))) return;
   throw new Failure(
     "config",
-    `gsv-${stage} is deployed, but ${file} holds the token of another gateway, ${gateway.url}; ${fileOfItsOwn(stage)}`,
+    `gsv-${stage} is deployed, but ${file} holds the token of another gateway, ${gateway.url}; ${fileOfItsOwn(file, stage)}`,
   );
 }
 
-function fileOfItsOwn(stage: string): string {
-  const option = `--config ${stage}.toml`;
+/** Beside the first one: there a token is not committed with a checkout by mistake. */
+function fileOfItsOwn(file: string, stage: string): string {
+  const option = `--config ${join(dirname(file), `${stage}.toml`)}`;
   return `run \`gsv deploy --stage ${stage} ${option}\`, and give ${option} to every command that means ${stage}`;
 }
 

@@ -108,7 +108,7 @@ describe("gsv deploy", () => {
     expect((await deploy(home, { yes: true, stage: "home" })).error).toBeUndefined();
     const before = await readConfigFile(file);
     const run = await deploy(home, { yes: true, stage: "prod" });
-    expect(run.error?.message).toMatch(/belongs to the stage home; run .*--stage prod --config prod\.toml/);
+    expect(run.error?.message).toMatch(/belongs to the stage home; run .*--config \S+\/gsv\/prod\.toml/);
     expect(run.steps).toEqual([]);
     expect(await readConfigFile(file)).toEqual(before);
     expect((await deploy(home)).steps[0]).toContain("stage=home");
