@@ -88,7 +88,11 @@ describe("delivering to a channel", () => {
   it("sends the text and keeps a receipt for a week", async () => {
     expect(await senderOver().deliver(toAnn, id, "hello")).toEqual({ ok: true });
     expect(on.telegram.calls).toEqual([
-      { method: "sendMessage", params: { chat_id: "5001002003", text: "hello" }, status: 200 },
+      {
+        method: "sendMessage",
+        params: { chat_id: "5001002003", text: "hello", link_preview_options: { is_disabled: true } },
+        status: 200,
+      },
     ]);
     expect(await receipt(0)).toEqual({
       pk: `TX#${id}`,
