@@ -18,12 +18,14 @@ export const dev: Action = async (context, { options }) => {
   const port = wholeNumber("--port", options.port, 1, 65_535);
   const webhookUrl = publicUrl(text(options.webhookUrl));
   const choice = chosenModel(context.terminal.env);
+  // As it was: the local cloud points this process's own at itself.
+  const environment = withoutKey(context.terminal.env, choice?.apiKey);
   const signal = untilSignal();
   let running: Dev | undefined;
   try {
     running = await startLocal(context.dataFolder, { port, webhookUrl });
-    const serve = options.serve === true ? serveOnly : serveAndChat;
-    await serve(context, running, choice, signal.received);
+    if (options.serve === true) await serveOnly(context, running, choice, signal.received);
+    else await serveAndChat(context, running, choice, environment, signal.received);
   } finally {
     await running?.close();
     signal.dispose();
@@ -36,6 +38,12 @@ function publicUrl(value: string | undefined): string | undefined {
   if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol))
     throw usage(`--webhook-url takes an http or https address, not ${value}`);
   return value.endsWith("/") ? value : `${value}/`;
+}
+
+/** A copy of an environment without the key that the gateway has taken over as a secret. */
+function withoutKey(environment: NodeJS.ProcessEnv, key: string | undefined): NodeJS.ProcessEnv {
+  const kept = Object.entries(environment).filter(([, value]) => key === undefined || value !== key);
+  return Object.fromEntries(kept);
 }
 
 type Choice = ModelChoice | undefined;
@@ -69,14 +77,20 @@ async function serveOnly(context: Context, running: Dev, choice: Choice, ended: 
   await ended;
 }
 
-async function serveAndChat(context: Context, running: Dev, choice: Choice, ended: Received): Promise<void> {
+async function serveAndChat(
+  context: Context,
+  running: Dev,
+  choice: Choice,
+  environment: NodeJS.ProcessEnv,
+  ended: Received,
+): Promise<void> {
   const gateway = await openGateway(running.url, running.token);
   let node: RunningNode | undefined;
   try {
     const model = await configureModel(gateway, running, choice);
     introduce(context, running, model);
     if (running.isNew) await gateway.request("agent.init", {});
-    node = lendFolder(context, running);
+    node = lendFolder(context, running, environment);
     await node.connection.open();
     await chat(context, gateway, ended);
   } finally {
@@ -96,7 +110,7 @@ async function chat(context: Context, gateway: Gateway, ended: Received): Promis
 }
 
 /** The node of the current folder; what it does is in the data folder's logs, not in the chat. */
-function lendFolder(context: Context, running: Dev): RunningNode {
+function lendFolder(context: Context, running: Dev, environment: NodeJS.ProcessEnv): RunningNode {
   const log = openLogs(join(context.dataFolder, "logs"));
   return startNode({
     url: running.url,
@@ -104,6 +118,7 @@ function lendFolder(context: Context, running: Dev): RunningNode {
     nodeId: machineId(hostname()),
     workspace: context.terminal.cwd,
     version,
+    environment,
     onLog: (line) => log("node", line),
   });
 }

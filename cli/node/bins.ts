@@ -10,13 +10,18 @@ const mostBins = 1000;
  * Which of the programs commands can call, as the login shell sees it: its profile may extend PATH.
  * @throws Error when a name is not a program's, or the shell takes longer than `timeoutMs`.
  */
-export async function findBins(bins: string[], timeoutMs: number): Promise<Record<string, boolean>> {
+export async function findBins(
+  bins: string[],
+  timeoutMs: number,
+  environment: NodeJS.ProcessEnv,
+): Promise<Record<string, boolean>> {
   if (bins.length > mostBins) throw new Error(`at most ${mostBins} programs can be asked for`);
   const strange = bins.find((name) => !binName.test(name));
   if (strange !== undefined) throw new Error(`not the name of a program: ${JSON.stringify(strange)}`);
   const output = await new Promise<string>((resolve, reject) => {
-    const options = { env: shellEnvironment(), timeout: timeoutMs, killSignal: "SIGKILL" } as const;
-    execFile(shellProgram(), ["-lc", script, "probe", ...bins], options, (error, stdout) => {
+    const env = shellEnvironment(environment);
+    const options = { env, timeout: timeoutMs, killSignal: "SIGKILL" } as const;
+    execFile(shellProgram(env), ["-lc", script, "probe", ...bins], options, (error, stdout) => {
       if (error)
         reject(new Error(error.killed ? `no answer from the shell in ${timeoutMs} ms` : error.message));
       else resolve(stdout);

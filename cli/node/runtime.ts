@@ -24,6 +24,8 @@ export interface NodeOptions {
   /** Folder that relative paths start from; must exist. */
   workspace: string;
   version: string;
+  /** The environment of commands; this process's by default. */
+  environment?: NodeJS.ProcessEnv;
   /** Called with each log line. Lines name calls and tools, never their arguments or results. */
   onLog?(line: string): void;
   timing?: Partial<NodeTiming>;
@@ -56,6 +58,7 @@ export function startNode(options: NodeOptions): RunningNode {
   if (!statSync(workspace, { throwIfNoEntry: false })?.isDirectory()) {
     throw new Error(`the workspace is not a folder: ${workspace}`);
   }
+  const { environment = process.env } = options;
   const logs = new LogBuffer();
   const log = (line: string): void => {
     const stamped = `${new Date().toISOString()} ${line}`;
@@ -74,7 +77,7 @@ export function startNode(options: NodeOptions): RunningNode {
     const event = execEvent(session, callId);
     log(`session ${session.sessionId} ${event.event}`);
     outbox.add(`event ${event.eventId}`, "node.exec.event", event);
-  });
+  }, environment);
   const calls = new NodeCalls(
     { workspace, sessions, files: new FileQueues() },
     outbox,
@@ -85,7 +88,7 @@ export function startNode(options: NodeOptions): RunningNode {
   connection.onState((state) => log(describeState(state)));
   connection.onEvent("tool.invoke", (payload) => calls.invoke(payload));
   connection.onEvent("logs.get", (payload) => answerLogs(connection, logs, payload));
-  connection.onEvent("node.probe", (payload) => void answerProbe(connection, payload));
+  connection.onEvent("node.probe", (payload) => void answerProbe(connection, environment, payload));
   const ended = untilClosed(connection, sessions, options.timing?.keepaliveMs ?? 300_000);
   connection.open().catch(() => {
     // `ended` carries the reason.
@@ -105,7 +108,7 @@ function connectionOf(options: NodeOptions): Connection {
     token: options.token,
     client: { id: options.nodeId, version: options.version, platform: process.platform, mode: "node" },
     tools: nodeTools.map((tool) => tool.definition),
-    nodeRuntime: describeHost(process.env, process.platform),
+    nodeRuntime: describeHost(options.environment ?? process.env, process.platform),
     timing: options.timing,
   });
 }
@@ -137,16 +140,18 @@ function answerLogs(connection: Connection, logs: LogBuffer, payload: unknown): 
   quietly(connection.request("logs.result", { callId, ...logs.newest(count, mostLogBytes) }));
 }
 
-async function answerProbe(connection: Connection, payload: unknown): Promise<void> {
+async function answerProbe(
+  connection: Connection,
+  environment: NodeJS.ProcessEnv,
+  payload: unknown,
+): Promise<void> {
   const { probeId, kind, bins, timeoutMs } = fieldsOf(payload);
   if (typeof probeId !== "string") return;
   const answer = async (): Promise<Record<string, unknown>> => {
     if (kind !== "bins" || !Array.isArray(bins)) throw new Error("only probes of kind bins are known");
     const names = bins.filter((name) => typeof name === "string");
-    return {
-      ok: true,
-      bins: await findBins(names, typeof timeoutMs === "number" ? timeoutMs : defaultProbeMs),
-    };
+    const mostMs = typeof timeoutMs === "number" ? timeoutMs : defaultProbeMs;
+    return { ok: true, bins: await findBins(names, mostMs, environment) };
   };
   const result = await answer().catch((error: Error) => ({ ok: false, error: error.message }));
   quietly(connection.request("node.probe.result", { probeId, ...result }));

@@ -11,19 +11,22 @@ export type BackgroundEndHandler = (session: ShellSession, callId: string) => vo
 /** Every command of a node: the ones a call waits for, and the background ones that Process reaches by id. */
 export class ShellSessions {
   readonly #onBackgroundEnd: BackgroundEndHandler;
+  readonly #environment: NodeJS.ProcessEnv;
   readonly #groups = new Set<ShellSession>();
   readonly #background = new Map<string, ShellSession>();
   #stopped = false;
 
-  constructor(onBackgroundEnd: BackgroundEndHandler = () => {}) {
+  /** @param environment of the commands; the node's token is left out */
+  constructor(onBackgroundEnd: BackgroundEndHandler = () => {}, environment = process.env) {
     this.#onBackgroundEnd = onBackgroundEnd;
+    this.#environment = environment;
   }
 
   /** Starts a command. Rejects when the shell cannot be started. */
   async start(options: ShellOptions): Promise<ShellSession> {
     if (this.#stopped) throw new Error("the node is stopping");
     this.#forgetEmptyGroups();
-    const session = new ShellSession(options);
+    const session = new ShellSession(options, this.#environment);
     this.#groups.add(session);
     try {
       await session.started;

@@ -27,9 +27,9 @@ export interface ShellOptions {
 
 export type ShellStatus = "running" | "completed" | "failed";
 
-/** bash where there is one, else sh; looked up in PATH. */
-export function shellProgram(): string {
-  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+/** bash where there is one, else sh; looked up in the environment's PATH. */
+export function shellProgram({ PATH = "" }: NodeJS.ProcessEnv): string {
+  for (const folder of PATH.split(delimiter)) {
     if (folder === "") continue;
     try {
       accessSync(join(folder, "bash"), constants.X_OK);
@@ -41,9 +41,11 @@ export function shellProgram(): string {
   return "sh";
 }
 
-/** The environment of commands: the node's own, without its token. */
-export function shellEnvironment(): NodeJS.ProcessEnv {
-  const { GSV_TOKEN: _token, ...environment } = process.env;
+/** The environment of commands: the one given, without the node's token. */
+export function shellEnvironment({
+  GSV_TOKEN: _token,
+  ...environment
+}: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return environment;
 }
 
@@ -67,12 +69,12 @@ export class ShellSession {
   #groupGone = false;
   readonly #child: ChildProcessByStdio<Writable | null, Readable, Readable>;
 
-  constructor(options: ShellOptions) {
+  constructor(options: ShellOptions, environment: NodeJS.ProcessEnv) {
     this.command = options.command;
     this.workdir = options.workdir;
-    this.#child = spawn(shellProgram(), ["-lc", options.command], {
+    this.#child = spawn(shellProgram(environment), ["-lc", options.command], {
       cwd: options.workdir,
-      env: shellEnvironment(),
+      env: shellEnvironment(environment),
       detached: true,
       stdio: [options.interactive ? "pipe" : "ignore", "pipe", "pipe"],
     }) as ChildProcessByStdio<Writable | null, Readable, Readable>;

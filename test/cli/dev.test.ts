@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { startOpenAiServer } from "../support/openai-server.ts";
 import { startTelegramServer } from "../support/telegram-server.ts";
 import { type GsvProcess, killLeftovers, runGsv, startGsv } from "./gsv-process.ts";
 import { gsv, newFolder } from "./run-gsv.ts";
@@ -74,6 +75,27 @@ describe("gsv dev with messages on standard input", () => {
       expect(readdirSync(join(cwd, ".gsv/logs"))).toEqual(expect.arrayContaining(["agent.log", "node.log"]));
       expect(statSync(join(cwd, ".gsv/gateway.json")).mode & 0o777).toBe(0o600);
       expect(statSync(join(cwd, ".gsv")).mode & 0o777).toBe(0o700);
+    },
+    whole,
+  );
+
+  it(
+    "runs commands in its user's environment, not in the local cloud's, and without the model's key",
+    async () => {
+      const command =
+        "echo region=$AWS_REGION endpoint=$AWS_ENDPOINT_URL_S3 key=$GSV_MODEL_API_KEY other=$MINE";
+      const model = await startOpenAiServer(({ turns, tools }) => {
+        const last = turns.at(-1);
+        const name = tools.find((tool) => tool.endsWith("__Bash")) ?? "";
+        return last?.role === "tool"
+          ? { text: last.text }
+          : { toolCalls: [{ name, arguments: { command } }] };
+      });
+      const named = { GSV_MODEL_BASE_URL: model.url, GSV_MODEL: "tiny", GSV_MODEL_API_KEY: "key-1" };
+      const env = { ...named, AWS_REGION: "eu-west-9", MINE: "key-2" };
+      const run = await runGsv(newFolder(), ["dev"], { input: "go\n", env });
+      await model.close();
+      expect(run.stdout).toContain("region=eu-west-9 endpoint= key= other=key-2");
     },
     whole,
   );
