@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { access, mkdir } from "node:fs/promises";
+import { access, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { leaseMs } from "../shared/session/state.ts";
 import type { Authorize } from "./access.ts";
@@ -289,8 +289,10 @@ function authorizeS3(authorize: Authorize | undefined): AuthorizeS3 | undefined 
 /** @throws CloudStartError when the folder cannot be made */
 async function openFolder(dir: string): Promise<JsonFile<CloudFile>> {
   try {
-    await mkdir(dir, { recursive: true, mode: 0o700 });
+    const made = await mkdir(dir, { recursive: true, mode: 0o700 });
     await access(dir, constants.W_OK);
+    // It holds tokens and keys, and may lie in a project: nobody is to commit it.
+    if (made !== undefined) await writeFile(join(dir, ".gitignore"), "*\n");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new CloudStartError(`cannot write to the folder ${dir} (${code})`);

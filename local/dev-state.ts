@@ -19,6 +19,8 @@ export interface GatewayFile {
   pid?: number;
   /** The model settings that local mode wrote last; others are the user's own. */
   model?: ModelSettings;
+  /** Whether the agent was given the files that it starts with. */
+  hasAgent?: boolean;
 }
 
 export type RunningGateway = GatewayFile & { pid: number };

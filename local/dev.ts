@@ -47,10 +47,14 @@ export interface Dev {
   isNew: boolean;
   /** The model settings that local mode wrote last. */
   model?: ModelSettings;
+  /** Whether the agent was given the files that it starts with. */
+  hasAgent: boolean;
   /** Starts the built-in offline model unless it runs, and says how to reach it. */
   offlineModel(): Promise<ModelSettings>;
   /** Remembers what local mode wrote into the configuration. */
   recordModel(model: ModelSettings): Promise<void>;
+  /** Remembers that the agent was given its files: what the user deletes of them stays deleted. */
+  recordAgent(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -95,9 +99,14 @@ export async function startDev({ dir, port, webhookUrl, passive = false }: DevOp
     accessKeyId,
     isNew: before === undefined,
     model: before?.model,
+    hasAgent: before?.hasAgent === true,
     offlineModel: () => offline.settings(),
     async recordModel(model) {
       file.model = model;
+      await save();
+    },
+    async recordAgent() {
+      file.hasAgent = true;
       await save();
     },
     async close() {

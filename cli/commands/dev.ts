@@ -89,7 +89,10 @@ async function serveAndChat(
   try {
     const model = await configureModel(gateway, running, choice);
     introduce(context, running, model);
-    if (running.isNew) await gateway.request("agent.init", {});
+    if (!running.hasAgent) {
+      await gateway.request("agent.init", {});
+      await running.recordAgent();
+    }
     node = lendFolder(context, running, environment);
     await node.connection.open();
     await chat(context, gateway, ended);

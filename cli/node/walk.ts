@@ -2,8 +2,8 @@ import type { Dirent } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Folders that are not entered unless asked for: their content is not the project's own. */
-const skippedFolders = ["node_modules", ".git"];
+/** Folders that are not entered unless asked for: their content is not the project's own, as are local mode's secrets. */
+const skippedFolders = ["node_modules", ".git", ".gsv"];
 /** Files and folders looked at, at most, in one walk. */
 const mostEntries = 200_000;
 

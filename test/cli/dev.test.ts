@@ -75,6 +75,23 @@ describe("gsv dev with messages on standard input", () => {
       expect(readdirSync(join(cwd, ".gsv/logs"))).toEqual(expect.arrayContaining(["agent.log", "node.log"]));
       expect(statSync(join(cwd, ".gsv/gateway.json")).mode & 0o777).toBe(0o600);
       expect(statSync(join(cwd, ".gsv")).mode & 0o777).toBe(0o700);
+      expect(readFileSync(join(cwd, ".gsv/.gitignore"), "utf8")).toBe("*\n");
+    },
+    whole,
+  );
+
+  it(
+    "gives the agent its files at the first chat, also where it only served before, and once",
+    async () => {
+      const cwd = newFolder();
+      const { run } = await serve(cwd);
+      await end(run);
+      await runGsv(cwd, ["dev"], { input: "hello\n" });
+      const files = async () => (await runGsv(cwd, ["workspace", "ls"])).stdout;
+      expect(await files()).toContain("SOUL.md");
+      await runGsv(cwd, ["workspace", "rm", "SOUL.md"]);
+      await runGsv(cwd, ["dev"], { input: "hello\n" });
+      expect(await files()).not.toContain("SOUL.md");
     },
     whole,
   );

@@ -31,8 +31,14 @@ describe("Glob", () => {
     expect(await call("Glob", { pattern: "*.ts" })).toMatchObject({ matches: [], count: 0 });
   });
 
-  it("leaves out node_modules and .git unless they are named, and finds other hidden files", async () => {
-    for (const path of ["node_modules/a/i.js", ".git/config", ".env", "lib/node_modules/b.js"])
+  it("leaves out node_modules, .git and .gsv unless they are named, and finds other hidden files", async () => {
+    for (const path of [
+      "node_modules/a/i.js",
+      ".git/config",
+      ".gsv/ssm.json",
+      ".env",
+      "lib/node_modules/b.js",
+    ])
       put(path, "x");
     expect(await call("Glob", { pattern: "**" })).toMatchObject({ matches: [".env"], count: 1 });
     expect(await call("Glob", { pattern: "node_modules/**/*.js" })).toMatchObject({
@@ -96,10 +102,11 @@ describe("Grep", () => {
     expect(await call("Grep", { pattern: "absent" })).toEqual({ matches: [], count: 0 });
   });
 
-  it("leaves out binary files, node_modules and .git", async () => {
+  it("leaves out binary files, node_modules, .git and .gsv", async () => {
     put("bin", Buffer.from("needle\0needle"));
     put("node_modules/x.js", "needle");
     put(".git/x", "needle");
+    put(".gsv/gateway.json", "needle");
     put("ok.txt", "needle");
     expect(await call("Grep", { pattern: "needle" })).toMatchObject({
       matches: [{ path: "ok.txt" }],

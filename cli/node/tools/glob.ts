@@ -16,7 +16,7 @@ export const definition: ToolDefinition = {
   description:
     "Find files of this machine by name. Supports * ? ** {a,b} [a-z]; *.ts is one folder, **/*.ts every folder below " +
     "it. Returns files, newest first: relative to the workspace when inside it, otherwise absolute, at most 1,000. " +
-    "node_modules and .git are left out unless the pattern names them.",
+    "node_modules, .git and .gsv are left out unless the pattern names them.",
   inputSchema: {
     type: "object",
     properties: {

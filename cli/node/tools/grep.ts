@@ -23,7 +23,7 @@ export const definition: ToolDefinition = {
   description:
     "Search the text files of this machine, line by line, with a JavaScript regular expression ((?i) at its beginning " +
     "ignores case). Returns at most 100 matches with path, line number (counted from 1) and the line. Binary files, " +
-    "node_modules and .git are left out.",
+    "node_modules, .git and .gsv are left out.",
   inputSchema: {
     type: "object",
     properties: {
