@@ -26,7 +26,18 @@ let socket;
 let isConnected = false;
 let attempts = 0;
 
-const send = (frame) => socket?.readyState === WebSocket.OPEN && socket.send(JSON.stringify(frame));
+/** API Gateway closes a socket that sends more than 32 KB in one frame, or 128 KB in one message. */
+const [mostFrameBytes, mostLineBytes] = [31 * 1024, 126 * 1024];
+function send(frame) {
+  if (socket?.readyState !== WebSocket.OPEN) return;
+  const bytes = Buffer.from(JSON.stringify(frame));
+  for (let start = 0, end; start < bytes.length; start = end) {
+    end = Math.min(start + mostFrameBytes, bytes.length);
+    // Never inside a character.
+    while ((bytes[end] & 0xc0) === 0x80) end--;
+    socket.send(bytes.subarray(start, end), { binary: false, fin: end === bytes.length });
+  }
+}
 const request = (id, method, params) => send({ type: "req", id, method, params });
 const write = (line) => new Promise((done) => process.stdout.write(`${JSON.stringify(line)}\n`, done));
 
@@ -81,6 +92,10 @@ function connect() {
 }
 
 createInterface({ input: process.stdin }).on("line", (line) => {
+  if (Buffer.byteLength(line) > mostLineBytes)
+    return process.stderr.write(
+      `a line is left out: it is above ${mostLineBytes} bytes; give media by url\n`,
+    );
   incoming.push(JSON.parse(line));
   if (incoming.length === 1) sendNext();
 });

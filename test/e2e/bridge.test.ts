@@ -347,6 +347,10 @@ describe("the reference bridge", () => {
     await until(() => texts(first.lines).length === 1, "the answer is written", 20_000);
     expect(first.lines.find(({ text }) => text)).toEqual({ peer, text: "answer to hello", replyToId: "b1" });
     expect(first.lines).toContainEqual({ peer: { kind: "dm", id: "bob" }, typing: true });
+    first.write({ id: "long", peer, text: "x".repeat(130_000) });
+    first.write({ id: "longish", peer, text: "é".repeat(20_000) });
+    const isHeard = () => texts(first.lines).some((text) => text.startsWith("éé"));
+    await until(isHeard, "what is longer than a frame is answered", 20_000);
     first.write({ id: "b2", peer, text: "slowly, please" });
     const isAsked = () => model.requests.some((one) => lastUser(one).includes("slowly, please"));
     await until(isAsked, "the model is asked", 20_000);
