@@ -63,7 +63,9 @@ async function answersFor(context: Context, { options }: Invocation): Promise<An
 }
 
 function checkedUrl(url: string): string {
-  if (/^wss?:\/\/[^/\s]+/.test(url)) return url;
+  const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: "", hostname: "" };
+  const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  if (protocol === "wss:" || (protocol === "ws:" && isHere)) return url;
   throw usage(`a gateway url starts with wss:// (or ws:// on this machine), not ${url || "nothing"}`);
 }
 

@@ -175,5 +175,7 @@ describe("gsv init", () => {
     const run = await gsv(["init", "--url", "https://example.invalid", "--token", "t"]);
     expect(run.code).toBe(2);
     expect(run.stderr).toContain("starts with wss://");
+    const there = await gsv(["init", "--url", "ws://gateway.example/ws", "--token", "t", "--no-test"]);
+    expect(there).toMatchObject({ code: 2, stderr: expect.stringContaining("starts with wss://") });
   });
 });
