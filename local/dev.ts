@@ -33,6 +33,8 @@ export interface DevOptions {
   webhookUrl?: string;
   /** For one command: nobody else is told of it, and what an earlier start left unfinished stays for a real one. */
   passive?: boolean;
+  /** Other programs are told where the table, the bucket and the schedules are, and may use them with any access key. */
+  published?: boolean;
 }
 
 /** The local gateway while it runs in this process. */
@@ -41,8 +43,6 @@ export interface Dev {
   url: string;
   /** Has every scope. The one of the start before, unless it was revoked. */
   token: string;
-  /** Whoever signs with it may use the cloud's AWS endpoints; the secret does not matter. */
-  accessKeyId: string;
   /** True when the folder held no gateway before. */
   isNew: boolean;
   /** The model settings that local mode wrote last. */
@@ -60,6 +60,9 @@ export interface Dev {
 
 const tokenName = "local";
 
+/** The services whose addresses may be published. */
+const publishedActions = /^(dynamodb|s3|scheduler):/;
+
 /**
  * Opens the table, the bucket and the secrets of the clouds that this process starts, and is known to it alone: every
  * user of the machine reaches their ports.
@@ -70,7 +73,8 @@ const accessKeyId = `LOCAL${randomBytes(16).toString("hex")}`;
  * Starts the local cloud on a data folder, with a token for this machine.
  * @throws GatewayRunsError, PortInUseError, or the file system's error when the folder cannot be used
  */
-export async function startDev({ dir, port, webhookUrl, passive = false }: DevOptions): Promise<Dev> {
+export async function startDev(options: DevOptions): Promise<Dev> {
+  const { dir, port, webhookUrl, passive = false, published = false } = options;
   const running = await runningGateway(dir);
   if (running !== undefined) throw new GatewayRunsError(running.pid);
   const before = await readGatewayFile(dir);
@@ -79,7 +83,8 @@ export async function startDev({ dir, port, webhookUrl, passive = false }: DevOp
   await offline.resume();
   const webhook: Record<string, string> = webhookUrl === undefined ? {} : { WEBHOOK_URL: webhookUrl };
   const env = { AWS_ACCESS_KEY_ID: accessKeyId, ...webhook };
-  const authorize = (request: AccessRequest) => request.accessKeyId === accessKeyId;
+  const authorize = (request: AccessRequest) =>
+    request.accessKeyId === accessKeyId || (published && publishedActions.test(request.action));
   const cloud = await startCloud({ dir, port, env, authorize, host: "in-process" }).catch(
     async (error: unknown) => {
       await offline.close();
@@ -96,7 +101,6 @@ export async function startDev({ dir, port, webhookUrl, passive = false }: DevOp
     cloud,
     url: cloud.ws,
     token,
-    accessKeyId,
     isNew: before === undefined,
     model: before?.model,
     hasAgent: before?.hasAgent === true,

@@ -2,7 +2,7 @@ import type { Sockets } from "./aws/sockets.ts";
 import type { Table } from "./aws/table.ts";
 import { logError } from "./log.ts";
 import { type EventFrame, eventFrame } from "./protocol/frames.ts";
-import { forgetPeer, listPeers } from "./registry.ts";
+import { dropConnection, listPeers } from "./registry.ts";
 
 /** Sends events to connected clients. */
 export interface Broadcast {
@@ -22,7 +22,7 @@ export function createBroadcast(table: Table, sockets: Sockets, now: () => numbe
       if (outcome === "too large" && fallback !== undefined) {
         outcome = await sockets.post(connectionId, eventFrame(frame.event, fallback));
       }
-      if (outcome === "gone") await forgetPeer(table, connectionId);
+      if (outcome === "gone") await dropConnection(table, connectionId);
     } catch (error) {
       logError("broadcast.failed", error, { connectionId, name: frame.event });
     }

@@ -23,8 +23,9 @@ export const dev: Action = async (context, { options }) => {
   const signal = untilSignal();
   let running: Dev | undefined;
   try {
-    running = await startLocal(context.dataFolder, { port, webhookUrl });
-    if (options.serve === true) await serveOnly(context, running, choice, signal.received);
+    const published = options.serve === true;
+    running = await startLocal(context.dataFolder, { port, webhookUrl, published });
+    if (published) await serveOnly(context, running, choice, signal.received);
     else await serveAndChat(context, running, choice, environment, signal.received);
   } finally {
     await running?.close();
@@ -62,7 +63,6 @@ async function serveOnly(context: Context, running: Dev, choice: Choice, ended: 
     scheduler,
     table,
     bucket,
-    accessKeyId: running.accessKeyId,
     token: running.token,
     pid: process.pid,
   };
