@@ -3,9 +3,9 @@ import type { ShownImageType } from "./image-type.ts";
 /** The longest side of an image that every provider takes, in pixels. */
 const maxShownSide = 8000;
 
-/** Whether an image is of a size that every provider takes. False also where its bytes do not say its size. */
+/** Whether an image is of a size that every provider takes. Where its bytes do not say, the provider is left to judge. */
 export function isShownSize(bytes: Uint8Array, type: ShownImageType): boolean {
-  return sidesOf[type](bytes).every((side) => side > 0 && side <= maxShownSide);
+  return sidesOf[type](bytes).every((side) => side <= maxShownSide);
 }
 
 /** Width and height in pixels as the first header says; 0 where that is cut off or missing. */
