@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
+import { afterAll } from "vitest";
 import { main } from "../../cli/main.ts";
 
 export interface GsvRun {
@@ -19,11 +20,12 @@ export interface GsvOptions {
 }
 
 const folders: string[] = [];
-process.once("exit", () => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+// Registered first, so it runs after a file's own hooks have ended what uses the folders.
+afterAll(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
-/** A new empty folder, which is removed when this process ends. */
+/** A new empty folder, which is removed behind the tests of the file. */
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "gsv-test-"));
   folders.push(folder);
