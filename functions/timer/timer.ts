@@ -7,6 +7,7 @@ import { log, logError } from "../../shared/log.ts";
 import { dropConnection, readConnection } from "../../shared/registry.ts";
 import { expireCalls } from "../../shared/session/calls.ts";
 import { submitEntry } from "../../shared/session/intake.ts";
+import { unlistIdle } from "../../shared/session/lease.ts";
 import { isResetDue } from "../../shared/session/reset-policy.ts";
 import { planReset, resetRules } from "../../shared/session/reset-schedule.ts";
 import { readSession } from "../../shared/session/sessions.ts";
@@ -99,8 +100,8 @@ export async function sweep(timer: Timer): Promise<void> {
 }
 
 /**
- * A run whose tools are overdue, because its schedule was lost, is treated as timed out. @returns true when the agent
- * was woken
+ * A run whose tools are overdue, because its schedule was lost, is treated as timed out; a session with nothing to do is
+ * not listed any more. @returns true when the agent was woken
  */
 async function lookAfter({ table, wake, now }: Timer, sessionKey: string): Promise<boolean> {
   let state = await readSession(table, sessionKey);
@@ -108,7 +109,10 @@ async function lookAfter({ table, wake, now }: Timer, sessionKey: string): Promi
   if (run?.phase === "tools" && run.pendingCount > 0 && (run.deadline ?? 0) <= now()) {
     state = await expireCalls(table, sessionKey, run, now());
   }
-  if (!state || !needsAgent(state, now())) return false;
+  if (!state || !needsAgent(state, now())) {
+    if (state && !state.run && state.inbox.length === 0) await unlistIdle(table, sessionKey, now());
+    return false;
+  }
   log("sweep.wake", { sessionKey });
   await wake(sessionKey);
   return true;

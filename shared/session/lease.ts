@@ -12,7 +12,7 @@ import {
   type Step,
   set,
 } from "../aws/expression.ts";
-import { ConditionFailed, type Table } from "../aws/table.ts";
+import { ConditionFailed, succeeds, type Table } from "../aws/table.ts";
 import { entryBytes } from "./inbox.ts";
 import { duePartition, type InboxEntry, leaseMs, metaKey, type SessionState, toState } from "./state.ts";
 
@@ -152,6 +152,17 @@ export async function releaseWaiting(
 export async function releaseUnfinished(table: Table, lease: Lease, now: number): Promise<void> {
   const free = [remove("owner"), remove("leaseUntil"), set("duePk", duePartition), set("dueAt", now)];
   await commit(table, lease, free);
+}
+
+/**
+ * Takes a session off the list of those with something to do, if there is nothing and nobody is at work on it: an agent
+ * that failed on its way out lets go without knowing. False when there is something.
+ */
+export async function unlistIdle(table: Table, sessionKey: string, now: number): Promise<boolean> {
+  const idle = all(absent("run"), absent(["inbox", 0]), any(absent("leaseUntil"), below("leaseUntil", now)));
+  return succeeds(
+    table.update(metaKey(sessionKey), [remove("duePk"), remove("dueAt")], all(exists("pk"), idle)),
+  );
 }
 
 async function releaseIf(

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { sweep, type Timer } from "../../functions/timer/timer.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
+import { acquire, commitEntry, releaseUnfinished } from "../../shared/session/lease.ts";
 import { type State, startState } from "../support/state.ts";
 
 let state: State;
@@ -23,4 +24,26 @@ it("looks after all sessions, also behind one that cannot be, and fails for that
   const timer = { table: state.table, wake, now: () => 1000 } as unknown as Timer;
   await expect(sweep(timer)).rejects.toThrow("no");
   expect(woken).toEqual(keys.slice(1));
+});
+
+it("takes a session off the list that an agent let go of without knowing that it has nothing to do", async () => {
+  const key = "agent:main:idle";
+  const entry = { id: "m", at: 0, origin: { kind: "client" }, kind: "message", text: "hello" } as const;
+  await appendEntry(state.table, key, entry, 0);
+  const { lease } = (await acquire(state.table, key, "me", 0))!;
+  await commitEntry(state.table, lease, entry, []);
+  const listed = async (now: number) => {
+    const due = await state.table.queryIndex({ index: "due", pk: "DUE", upTo: now, limit: 100 });
+    return due.filter(({ pk }) => pk === `S#${key}`).length;
+  };
+  const sweepAt = (now: number) =>
+    sweep({ table: state.table, wake: async () => {}, now: () => now } as unknown as Timer);
+  await sweepAt(1000);
+  // Its agent is at work, and will let go itself.
+  expect(await listed(1000)).toBe(1);
+  await releaseUnfinished(state.table, lease, 1000);
+  await sweepAt(2000);
+  expect(await listed(2000)).toBe(0);
+  await appendEntry(state.table, key, { ...entry, id: "next" }, 3000);
+  expect(await listed(3000)).toBe(1);
 });
