@@ -27,8 +27,8 @@ const shapes: Record<string, Shape> = {
 const concurrentTurns = 8;
 /** The last calls of a turn follow its answer, at most this long. Milliseconds. */
 const afterAnswerMs = 5000;
-/** A point that a turn did not come by is tried with another turn, this often in all. */
-const tries = 3;
+/** A point that a turn did not come by, because a result came first, is tried with another turn, this often in all. */
+const tries = 6;
 /** When the last turn has its answer, everything has this long to come to rest. Milliseconds. */
 const settleMs = 600_000;
 
