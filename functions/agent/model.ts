@@ -63,8 +63,9 @@ export function createCallModel(keys: KeySources, media: MediaCache): CallModel 
     };
     const messages = await showImages(call.messages, media);
     const outcome = await ask(resolved, { ...call, messages, onText }, timeout);
+    if (hasStreamed || timeout.aborted || !mayBlameImages(outcome)) return outcome;
     const blind = withoutImages(call.messages);
-    if (!blind || hasStreamed || timeout.aborted || !mayBlameImages(outcome)) return outcome;
+    if (!blind) return outcome;
     const { sessionId, model } = call;
     log("images.refused", { sessionId, provider: model.provider, model: model.id });
     const second = await ask(resolved, { ...call, messages: blind }, timeout);

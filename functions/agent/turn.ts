@@ -89,7 +89,7 @@ export async function resumeModel(agent: Agent, hold: Hold, run: Run): Promise<v
   if (run.attempt > 0)
     log("run.resume", { sessionKey: hold.sessionKey, runId: run.runId, attempt: again.attempt });
   if (again.attempt > maxAttempts) {
-    return failRun(agent, hold, `LLM error: the turn was interrupted ${run.attempt} times`);
+    return giveUp(agent, hold, run);
   }
   const messages = await agent.history.load(hold.state);
   const commit = async () => void (await hold.commit([set(["run", "attempt"], again.attempt)]));
@@ -137,7 +137,7 @@ async function resumeCalls(
   const attempt = run.attempt + 1;
   log("run.resume", { sessionKey, runId: run.runId, attempt });
   if (attempt > maxCallAttempts) {
-    await failRun(agent, hold, `LLM error: the turn was interrupted ${run.attempt} times`);
+    await giveUp(agent, hold, run);
     return undefined;
   }
   const { timeouts } = await agent.configuration.load();
@@ -148,6 +148,11 @@ async function resumeCalls(
   const turn = await loadContext(agent, state, state.run, lookAround(agent).nodes);
   await carryOut(agent, hold, turn, state.run, await planCalls(agent, hold, turn, run, reply, open));
   return undefined;
+}
+
+/** Something in the step kills the function: the run ends with an error. */
+function giveUp(agent: Agent, hold: Hold, { attempt }: Run): Promise<void> {
+  return failRun(agent, hold, `LLM error: the turn was interrupted ${attempt} times`);
 }
 
 /** Names a step of a run. */
