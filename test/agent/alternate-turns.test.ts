@@ -2,37 +2,26 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { alternateTurns } from "../../functions/agent/alternate-turns.ts";
 import { createMediaCache } from "../../functions/agent/media-cache.ts";
 import { createCallModel } from "../../functions/agent/model.ts";
-import {
-  type LoopbackServer,
-  readBody,
-  sendJson,
-  serveLoopback,
-} from "../../local/offline-model/loopback.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
+import { type RefusingBedrock, startRefusingBedrock } from "../support/refusing-bedrock.ts";
 import { assistant, result, user } from "./transcripts.ts";
 
-let server: LoopbackServer;
+let bedrock: RefusingBedrock;
 let sent: { role: string; content: object[] }[] = [];
 beforeAll(async () => {
-  server = await serveLoopback(async (request, response) => {
-    sent = JSON.parse(String(await readBody(request, 1_000_000))).messages;
-    sendJson(response, 400, { message: "seen" }, { "x-amzn-errortype": "ValidationException" });
+  bedrock = await startRefusingBedrock((_request, body) => {
+    sent = JSON.parse(body).messages;
+    return { status: 400, type: "ValidationException", message: "seen" };
   });
 });
-afterAll(() => server?.close());
+afterAll(() => bedrock?.close());
 
 it("a conversation reaches Bedrock with roles that alternate, and nothing of it is lost", async () => {
-  Object.assign(process.env, {
-    AWS_REGION: "us-east-1",
-    AWS_ACCESS_KEY_ID: "test",
-    AWS_SECRET_ACCESS_KEY: "test",
-    AWS_BEDROCK_FORCE_HTTP1: "1",
-  });
   const keys = { configuration: { load: async () => defaults }, secrets: { get: async () => undefined } };
   const callModel = createCallModel(keys, createMediaCache(createMemoryBucket()));
   const outcome = await callModel({
-    model: { provider: "amazon-bedrock", id: "global.anthropic.claude-sonnet-4-6", baseUrl: server.origin },
+    model: { provider: "amazon-bedrock", id: "global.anthropic.claude-sonnet-4-6", baseUrl: bedrock.origin },
     systemPrompt: "",
     messages: [
       user("summary", 9),

@@ -1,38 +1,22 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createMediaCache } from "../../functions/agent/media-cache.ts";
 import { createCallModel } from "../../functions/agent/model.ts";
-import {
-  type LoopbackServer,
-  readBody,
-  sendJson,
-  serveLoopback,
-} from "../../local/offline-model/loopback.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import type { ModelConfiguration } from "../../shared/configuration/schema.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
+import { type RefusingBedrock, startRefusingBedrock } from "../support/refusing-bedrock.ts";
 import { user } from "./transcripts.ts";
 
-let server: LoopbackServer;
+let bedrock: RefusingBedrock;
 let refusal = { type: "", message: "" };
 let authorization: string | undefined;
-const saved = { ...process.env };
 beforeAll(async () => {
-  server = await serveLoopback(async (request, response) => {
-    await readBody(request, 1_000_000);
+  bedrock = await startRefusingBedrock((request) => {
     authorization = request.headers.authorization;
-    sendJson(response, 403, { message: refusal.message }, { "x-amzn-errortype": refusal.type });
-  });
-  Object.assign(process.env, {
-    AWS_REGION: "us-east-1",
-    AWS_ACCESS_KEY_ID: "test",
-    AWS_SECRET_ACCESS_KEY: "test",
-    AWS_BEDROCK_FORCE_HTTP1: "1",
+    return { status: 403, ...refusal };
   });
 });
-afterAll(async () => {
-  process.env = saved;
-  await server?.close();
-});
+afterAll(() => bedrock?.close());
 
 /** Calls a model of a gateway whose parameter store holds a key of every provider. */
 async function call(model: ModelConfiguration, apiKeys: Record<string, string> = {}) {
@@ -71,7 +55,7 @@ it.each([
   ["ValidationException", "You have not filled out the required use-case form for this model."],
 ])("an account in which nobody has opened the model yet is told how: %s", async (type, message) => {
   refusal = { type, message };
-  const { outcome } = await call({ ...defaults.model, baseUrl: server.origin });
+  const { outcome } = await call({ ...defaults.model, baseUrl: bedrock.origin });
   expect(outcome).toMatchObject({ status: "failed", overflow: false });
   expect(outcome).toMatchObject({ error: expect.stringContaining(message) });
   expect(outcome).toMatchObject({
@@ -81,7 +65,7 @@ it.each([
 
 it("another refusal is told as it is", async () => {
   refusal = { type: "AccessDeniedException", message: "not authorized to perform bedrock:InvokeModel" };
-  const { outcome } = await call({ ...defaults.model, baseUrl: server.origin });
+  const { outcome } = await call({ ...defaults.model, baseUrl: bedrock.origin });
   expect(outcome).toMatchObject({ error: expect.stringMatching(/bedrock:InvokeModel$/) });
 });
 
@@ -96,7 +80,7 @@ it("a key that the configuration does not name is not used, though the parameter
 });
 
 it("a key that the configuration names is used", async () => {
-  const compatible = { provider: "openai-compatible", id: "m", baseUrl: server.origin };
+  const compatible = { provider: "openai-compatible", id: "m", baseUrl: bedrock.origin };
   const { read } = await call(compatible, { "openai-compatible": "***" });
   expect(read).toEqual(["apiKeys.openai-compatible"]);
   expect(authorization).toBe("Bearer sk-kept");

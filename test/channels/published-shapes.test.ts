@@ -26,6 +26,15 @@ const telegramChat = {
   message_thread_id: v.optional(v.pipe(v.number(), v.integer())),
 };
 const whatsapp = { messaging_product: v.literal("whatsapp") };
+const whatsappCall = {
+  to: /^POST \/v\d+\.0\/\d+\/messages$/,
+  headers: { ...json, authorization: /^Bearer \S+$/ },
+};
+const whatsappMessage = {
+  ...whatsapp,
+  recipient_type: v.literal("individual"),
+  to: v.pipe(v.string(), v.regex(/^\+?\d+$/)),
+};
 const wamid = v.pipe(v.string(), v.startsWith("wamid."));
 const noMentions = v.strictObject({ parse: v.tuple([]) });
 const suppressEmbeds = v.literal(4);
@@ -82,12 +91,9 @@ const shapes: Record<string, Record<string, Shape>> = {
   // https://developers.facebook.com/documentation/business-messaging/whatsapp
   whatsapp: {
     "a text": {
-      to: /^POST \/v\d+\.0\/\d+\/messages$/,
-      headers: { ...json, authorization: /^Bearer \S+$/ },
+      ...whatsappCall,
       body: v.strictObject({
-        ...whatsapp,
-        recipient_type: v.literal("individual"),
-        to: v.pipe(v.string(), v.regex(/^\+?\d+$/)),
+        ...whatsappMessage,
         context: v.optional(v.strictObject({ message_id: wamid })),
         type: v.literal("text"),
         text: v.strictObject({ preview_url: v.literal(false), body: text(4096) }),
@@ -103,19 +109,15 @@ const shapes: Record<string, Record<string, Shape>> = {
       body: v.strictObject({ ...whatsapp, type: v.literal("application/pdf"), file }),
     },
     "a document": {
-      to: /^POST \/v\d+\.0\/\d+\/messages$/,
-      headers: { ...json, authorization: /^Bearer \S+$/ },
+      ...whatsappCall,
       body: v.strictObject({
-        ...whatsapp,
-        recipient_type: v.literal("individual"),
-        to: v.pipe(v.string(), v.regex(/^\+?\d+$/)),
+        ...whatsappMessage,
         type: v.literal("document"),
         document: v.strictObject({ id: v.pipe(v.string(), v.digits()), filename: v.string() }),
       }),
     },
     "read, and typing": {
-      to: /^POST \/v\d+\.0\/\d+\/messages$/,
-      headers: { ...json, authorization: /^Bearer \S+$/ },
+      ...whatsappCall,
       body: v.strictObject({
         ...whatsapp,
         status: v.literal("read"),
