@@ -13,6 +13,7 @@ import type { FunctionHost } from "../../local/host.ts";
 import { startInProcessHost } from "../../local/in-process-host.ts";
 import { startProcessHost } from "../../local/process-host.ts";
 import { until } from "../support/until.ts";
+import { occupyPort } from "./support.ts";
 
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
 const processes: CloudOptions["host"] = (env, log) =>
@@ -137,11 +138,10 @@ describe("the local cloud", () => {
   });
 
   it("says in one line that a port is taken or a folder cannot be written, and leaves nothing behind", async () => {
-    const occupant = createServer().listen(0, "127.0.0.1");
-    await once(occupant, "listening");
-    const { port } = occupant.address() as { port: number };
+    const occupant = createServer();
+    const port = await occupyPort(occupant);
     await expect(start({ port })).rejects.toThrow(`port ${port} is already in use`);
-    occupant.close();
+    await new Promise((resolve) => occupant.close(resolve));
     expect((await start({ port })).ws).toBe(`ws://127.0.0.1:${port}/ws`);
 
     await writeFile(join(dir, "file"), "");
