@@ -7,5 +7,5 @@ if (major < 20 || (major === 20 && minor < 19)) {
 }
 const { register } = await import("tsx/esm/api");
 register();
-const { runProcess } = await import("./main.ts");
+const { runProcess } = await import("./app/main.ts");
 await runProcess();

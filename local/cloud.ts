@@ -2,31 +2,31 @@ import { constants } from "node:fs";
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { leaseMs } from "../shared/session/state.ts";
-import type { Authorize } from "./access.ts";
+import { openLogs } from "./dev/dev-logs.ts";
+import { startDynamoDB } from "./dynamodb/dynamodb.ts";
+import { StoreLockedError } from "./dynamodb/dynamodb-store.ts";
+import * as names from "./environment.ts";
+import type { Authorize } from "./http/access.ts";
+import { startFunctionUrl } from "./http/function-url.ts";
+import type { Endpoint } from "./http/http-endpoint.ts";
+import { type JsonFile, openJsonFile } from "./json-file.ts";
 import {
   type AsyncInvocationOptions,
   type AsyncInvocations,
   openAsyncInvocations,
-} from "./async-invocations.ts";
-import { openLogs } from "./dev-logs.ts";
-import { startDynamoDB } from "./dynamodb.ts";
-import { StoreLockedError } from "./dynamodb-store.ts";
-import * as names from "./environment.ts";
-import { startFunctionUrl } from "./function-url.ts";
-import { type FunctionHost, type FunctionLog, functionArn } from "./host.ts";
-import type { Endpoint } from "./http-endpoint.ts";
-import { startInProcessHost } from "./in-process-host.ts";
-import { type JsonFile, openJsonFile } from "./json-file.ts";
-import { startLambda } from "./lambda.ts";
-import { type LateHost, openLateHost } from "./late-host.ts";
-import type { WebSocketLimits } from "./limits.ts";
-import { type ProcessHost, startProcessHost } from "./process-host.ts";
+} from "./lambda/async-invocations.ts";
+import { type LateHost, openLateHost } from "./lambda/deferred-host.ts";
+import { type FunctionHost, type FunctionLog, functionArn } from "./lambda/host.ts";
+import { startInProcessHost } from "./lambda/in-process-host.ts";
+import { startLambda } from "./lambda/lambda.ts";
+import { type ProcessHost, startProcessHost } from "./lambda/process-host.ts";
 import { type CloudFile, onRememberedPort } from "./remembered-ports.ts";
-import { type AuthorizeS3, startS3 } from "./s3/server.ts";
-import { startScheduler } from "./scheduler.ts";
-import type { Schedules } from "./schedules.ts";
-import { startSsm } from "./ssm.ts";
-import { startWebSocketApi } from "./websocket-api.ts";
+import { type AuthorizeS3, startS3 } from "./s3/s3-server.ts";
+import type { Schedules } from "./scheduler/schedule-store.ts";
+import { startScheduler } from "./scheduler/scheduler.ts";
+import { startSsm } from "./ssm/ssm.ts";
+import { startWebSocketApi } from "./websocket/websocket-api.ts";
+import type { WebSocketLimits } from "./websocket/websocket-limits.ts";
 
 export interface CloudOptions {
   /** Folder of everything that lasts; one cloud uses it at a time. */

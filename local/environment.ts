@@ -1,5 +1,5 @@
-import { arn, region, roleArn } from "./account.ts";
-import { functionArn } from "./host.ts";
+import { arn, region, roleArn } from "./http/account.ts";
+import { functionArn } from "./lambda/host.ts";
 
 export const tableName = "gsv-local";
 export const bucketName = "gsv-storage";

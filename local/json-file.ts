@@ -1,5 +1,5 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
-import { parseRecord } from "./json.ts";
+import { parseRecord } from "./http/json.ts";
 
 /** State of an emulator in one JSON file. */
 export interface JsonFile<T> {

@@ -1,4 +1,4 @@
-import { PortInUseError } from "./http-endpoint.ts";
+import { PortInUseError } from "./http/http-endpoint.ts";
 import type { JsonFile } from "./json-file.ts";
 
 /** What `cloud.json` holds. */

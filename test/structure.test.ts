@@ -71,10 +71,10 @@ describe("each room keeps to what is its own", () => {
     expect(users.filter((file) => !within(file, "shared/aws"))).toEqual([]);
   });
 
-  it("in what is deployed, only shared/config.ts reads the environment", () => {
+  it("in what is deployed, only shared/runtime/environment.ts reads the environment", () => {
     const deployed = sources.filter((file) => within(file, "functions") || within(file, "shared"));
     const readers = deployed.filter((file) => readFileSync(file, "utf8").includes("process.env"));
-    expect(readers).toEqual(["shared/config.ts"]);
+    expect(readers).toEqual(["shared/runtime/environment.ts"]);
   });
 
   it("no function knows of local mode", () => {

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { textOf } from "../../shared/protocol/messages.ts";
-import { parseCommand } from "../../shared/session/parse-command.ts";
-import { RequestError } from "../connection.ts";
-import { failureOf } from "../failure.ts";
-import type { Gateway } from "../gateway.ts";
-import type { ChatEvent, ChatSendResult, ToolResultEvent } from "../results.ts";
+import { parseCommand } from "../../shared/session/commands/parse-command.ts";
+import { failureOf } from "../app/failure.ts";
+import { RequestError } from "../gateway/connection.ts";
+import type { Gateway } from "../gateway/gateway-client.ts";
+import type { ChatEvent, ChatSendResult, ToolResultEvent } from "../gateway/results.ts";
 import { attachmentsOf, type ImageFile } from "./images.ts";
 import { isBusy, lookUpAnswer } from "./missed-answer.ts";
 import { type RunStep, RunView } from "./run-view.ts";

@@ -1,9 +1,9 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
-import { imageTypeOf, type ShownImageType, shownImageTypes } from "../../shared/image-type.ts";
-import { maxMediaBytes } from "../../shared/session/media.ts";
-import { usage } from "../failure.ts";
-import type { Gateway } from "../gateway.ts";
+import { imageTypeOf, type ShownImageType, shownImageTypes } from "../../shared/media/image-type.ts";
+import { maxMediaBytes } from "../../shared/media/media-store.ts";
+import { usage } from "../app/failure.ts";
+import type { Gateway } from "../gateway/gateway-client.ts";
 
 /** Images up to this many bytes go into the request, those above are uploaded. */
 const mostInline = 32 * 1024;

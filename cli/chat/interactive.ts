@@ -1,10 +1,10 @@
 import { createInterface, emitKeypressEvents, type Interface } from "node:readline";
 import { textOf } from "../../shared/protocol/messages.ts";
-import type { ConnectionState, RequestError } from "../connection.ts";
-import type { ChatEvent } from "../results.ts";
-import { type Style, styleOf, type Terminal } from "../terminal.ts";
+import { type Style, styleOf, type Terminal } from "../app/terminal.ts";
+import type { ConnectionState, RequestError } from "../gateway/connection.ts";
+import type { ChatEvent } from "../gateway/results.ts";
 import type { Conversation, TurnOutcome } from "./conversation.ts";
-import { addToHistory, readHistory } from "./history.ts";
+import { addToHistory, readHistory } from "./input-history.ts";
 import type { RunStep } from "./run-view.ts";
 import { Screen } from "./screen.ts";
 import { printable } from "./text-width.ts";

@@ -1,4 +1,4 @@
-import type { Style } from "../terminal.ts";
+import type { Style } from "../app/terminal.ts";
 import type { Conversation, TurnOutcome } from "./conversation.ts";
 import type { ImageFile } from "./images.ts";
 import type { RunStep } from "./run-view.ts";

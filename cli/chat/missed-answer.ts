@@ -1,5 +1,5 @@
 import { type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
-import type { Gateway } from "../gateway.ts";
+import type { Gateway } from "../gateway/gateway-client.ts";
 
 /** Messages that are looked through for an answer. */
 const mostMessages = 50;

@@ -1,5 +1,5 @@
 import { type AssistantMessage, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
-import type { ChatEvent, ToolResultEvent } from "../results.ts";
+import type { ChatEvent, ToolResultEvent } from "../gateway/results.ts";
 
 /** What a run shows, step by step. */
 export type RunStep =

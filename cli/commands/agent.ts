@@ -1,4 +1,4 @@
-import type { Action } from "../program.ts";
+import type { Action } from "../app/program.ts";
 
 /** Writes the files that an agent starts with; those that are there stay as they are. */
 export const initAgent: Action = async (context, { args }) => {

@@ -4,13 +4,13 @@ import { resolve } from "node:path";
 import type { Started } from "../../shared/channels/accounts.ts";
 import type { AccountField } from "../../shared/channels/channel.ts";
 import { channels } from "../../shared/channels/channels.ts";
-import { columns, visible } from "../columns.ts";
-import { type Context, text } from "../context.ts";
-import { Failure, usage } from "../failure.ts";
-import type { Gateway } from "../gateway.ts";
-import type { Action, Invocation } from "../program.ts";
-import { ask, askHidden, readAll } from "../questions.ts";
-import { noteSharing } from "../sharing.ts";
+import { columns, visible } from "../app/columns.ts";
+import { type Context, text } from "../app/context.ts";
+import { Failure, usage } from "../app/failure.ts";
+import type { Action, Invocation } from "../app/program.ts";
+import { ask, askHidden, readAll } from "../app/questions.ts";
+import type { Gateway } from "../gateway/gateway-client.ts";
+import { noteSharing } from "./sharing.ts";
 
 const policies = ["pairing", "allowlist", "open"];
 

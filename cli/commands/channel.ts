@@ -1,10 +1,10 @@
 import type { AccountStatus } from "../../shared/channels/account-status.ts";
-import { columns, moment, pairs, visible } from "../columns.ts";
-import { text } from "../context.ts";
-import { Failure, usage } from "../failure.ts";
-import type { Gateway } from "../gateway.ts";
-import type { Action } from "../program.ts";
-import { confirm } from "../questions.ts";
+import { columns, moment, pairs, visible } from "../app/columns.ts";
+import { text } from "../app/context.ts";
+import { Failure, usage } from "../app/failure.ts";
+import type { Action } from "../app/program.ts";
+import { confirm } from "../app/questions.ts";
+import type { Gateway } from "../gateway/gateway-client.ts";
 import { registered } from "./channel-add.ts";
 
 export const listChannels: Action = async (context) => {

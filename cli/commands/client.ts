@@ -1,17 +1,17 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { maxShownImageBytes } from "../../shared/session/media-content.ts";
+import { maxShownImageBytes } from "../../shared/media/media-content.ts";
+import { configFolder } from "../app/config-file.ts";
+import { type Context, text, texts } from "../app/context.ts";
+import { exitCode, Failure, usage } from "../app/failure.ts";
+import type { Action } from "../app/program.ts";
+import { isInteractive, styleOf } from "../app/terminal.ts";
+import { version } from "../app/version.ts";
 import { Conversation } from "../chat/conversation.ts";
 import { type ImageFile, readImage } from "../chat/images.ts";
 import { chatInteractively } from "../chat/interactive.ts";
 import { converse, converseByLine, type TurnSinks } from "../chat/lines.ts";
-import { configFolder } from "../config-file.ts";
-import { type Context, text, texts } from "../context.ts";
-import { exitCode, Failure, usage } from "../failure.ts";
-import type { Gateway } from "../gateway.ts";
-import type { Action } from "../program.ts";
-import { isInteractive, styleOf } from "../terminal.ts";
-import { version } from "../version.ts";
+import type { Gateway } from "../gateway/gateway-client.ts";
 
 export const client: Action = async (context, { args, options }) => {
   const sessionKey = text(options.session) ?? (await context.settings()).sessionKey;

@@ -2,10 +2,10 @@ import { defaults } from "../../shared/configuration/defaults.ts";
 import { parsePath, withValue } from "../../shared/configuration/paths.ts";
 import { findFault } from "../../shared/configuration/schema.ts";
 import { isSecretPath } from "../../shared/configuration/secret-paths.ts";
-import { usage } from "../failure.ts";
-import type { Action } from "../program.ts";
-import { askHidden, readAll } from "../questions.ts";
-import type { Terminal } from "../terminal.ts";
+import { usage } from "../app/failure.ts";
+import type { Action } from "../app/program.ts";
+import { askHidden, readAll } from "../app/questions.ts";
+import type { Terminal } from "../app/terminal.ts";
 
 export const getConfig: Action = async (context, { args }) => {
   const gateway = await context.gateway();

@@ -3,15 +3,15 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { openTable } from "../../shared/aws/table.ts";
+import { openDynamoDBTable } from "../../shared/aws/dynamodb-table.ts";
+import { createToken } from "../../shared/peers/tokens.ts";
 import { scopes } from "../../shared/protocol/methods.ts";
-import { createToken } from "../../shared/tokens.ts";
-import { type ConfigFile, readConfigFile, updateConfigFile } from "../config-file.ts";
-import { type Context, text } from "../context.ts";
-import { Failure, failureOf, usage } from "../failure.ts";
-import { machineId, openGateway } from "../gateway.ts";
-import type { Action, Invocation } from "../program.ts";
-import type { Settings } from "../settings.ts";
+import { type ConfigFile, readConfigFile, updateConfigFile } from "../app/config-file.ts";
+import { type Context, text } from "../app/context.ts";
+import { Failure, failureOf, usage } from "../app/failure.ts";
+import type { Action, Invocation } from "../app/program.ts";
+import type { Settings } from "../app/settings.ts";
+import { machineId, openGateway } from "../gateway/gateway-client.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -108,7 +108,7 @@ function chooseAccount(profile: string | undefined, region: string | undefined):
 /** One read, of a table that need not exist: it shows whether there are credentials, a region, and AWS at the other end. */
 async function checkCredentials(stage: string): Promise<void> {
   try {
-    await openTable(`gsv-${stage}`).get({ pk: "-", sk: "-" });
+    await openDynamoDBTable(`gsv-${stage}`).get({ pk: "-", sk: "-" });
   } catch (error) {
     const { name, message } = error as Error;
     // AWS knows who asks; what that identity may do shows in the deployment.
@@ -171,7 +171,11 @@ async function tokenFor(context: Context, settings: Settings, outputs: Outputs):
     return known;
   }
   const name = machineId(hostname());
-  const created = await createToken(openTable(outputs.TableName), { name, scopes: [...scopes] }, Date.now());
+  const created = await createToken(
+    openDynamoDBTable(outputs.TableName),
+    { name, scopes: [...scopes] },
+    Date.now(),
+  );
   context.note(`    created ${created.id} (${name}: ${created.scopes.join(", ")})`);
   return created.token;
 }

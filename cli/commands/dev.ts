@@ -1,17 +1,17 @@
 import { hostname } from "node:os";
 import { join, relative } from "node:path";
-import type { Dev } from "../../local/dev.ts";
-import { openLogs } from "../../local/dev-logs.ts";
-import type { ModelChoice } from "../../local/dev-model.ts";
-import { type Context, text, wholeNumber } from "../context.ts";
-import { usage } from "../failure.ts";
-import { type Gateway, machineId, openGateway } from "../gateway.ts";
-import { chosenModel, configureModel, type ModelInUse, startLocal } from "../local-gateway.ts";
-import { type RunningNode, startNode } from "../node/runtime.ts";
-import type { Action } from "../program.ts";
-import { untilSignal } from "../signals.ts";
-import { isInteractive } from "../terminal.ts";
-import { version } from "../version.ts";
+import type { Dev } from "../../local/dev/dev.ts";
+import { openLogs } from "../../local/dev/dev-logs.ts";
+import type { ModelChoice } from "../../local/dev/dev-model.ts";
+import { type Context, text, wholeNumber } from "../app/context.ts";
+import { usage } from "../app/failure.ts";
+import type { Action } from "../app/program.ts";
+import { untilSignal } from "../app/signals.ts";
+import { isInteractive } from "../app/terminal.ts";
+import { version } from "../app/version.ts";
+import { type Gateway, machineId, openGateway } from "../gateway/gateway-client.ts";
+import { chosenModel, configureModel, type ModelInUse, startLocal } from "../gateway/local-gateway.ts";
+import { type RunningNode, startNode } from "../node/node-runtime.ts";
 import { chatAtTerminal, chatByLine } from "./client.ts";
 
 export const dev: Action = async (context, { options }) => {

@@ -1,8 +1,8 @@
 import type { Message } from "../../shared/protocol/messages.ts";
-import { type Context, text } from "../context.ts";
-import { Failure } from "../failure.ts";
-import type { Action } from "../program.ts";
-import { transcript } from "../transcript.ts";
+import { type Context, text } from "../app/context.ts";
+import { Failure } from "../app/failure.ts";
+import type { Action } from "../app/program.ts";
+import { transcript } from "../chat/transcript-view.ts";
 
 /** Most bytes of messages that are asked for at a time. */
 const pageBytes = 4_000_000;

@@ -1,12 +1,12 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { updateConfigFile } from "../config-file.ts";
-import type { Context } from "../context.ts";
-import { text } from "../context.ts";
-import { Failure, failureOf, usage } from "../failure.ts";
-import { machineId, openGateway } from "../gateway.ts";
-import type { Action, Invocation } from "../program.ts";
-import { ask, askHidden, confirm, readAll } from "../questions.ts";
+import { updateConfigFile } from "../app/config-file.ts";
+import type { Context } from "../app/context.ts";
+import { text } from "../app/context.ts";
+import { Failure, failureOf, usage } from "../app/failure.ts";
+import type { Action, Invocation } from "../app/program.ts";
+import { ask, askHidden, confirm, readAll } from "../app/questions.ts";
+import { machineId, openGateway } from "../gateway/gateway-client.ts";
 
 interface Answers {
   url: string;

@@ -1,5 +1,5 @@
-import { text, wholeNumber } from "../context.ts";
-import type { Action } from "../program.ts";
+import { text, wholeNumber } from "../app/context.ts";
+import type { Action } from "../app/program.ts";
 
 export const logs: Action = async (context, { options }) => {
   const lines = wholeNumber("--lines", options.lines, 1, 5000);

@@ -1,11 +1,11 @@
 import { homedir, hostname } from "node:os";
 import { resolve } from "node:path";
-import { text } from "../context.ts";
-import { machineId } from "../gateway.ts";
-import { startNode } from "../node/runtime.ts";
-import type { Action } from "../program.ts";
-import { untilSignal } from "../signals.ts";
-import { version } from "../version.ts";
+import { text } from "../app/context.ts";
+import type { Action } from "../app/program.ts";
+import { untilSignal } from "../app/signals.ts";
+import { version } from "../app/version.ts";
+import { machineId } from "../gateway/gateway-client.ts";
+import { startNode } from "../node/node-runtime.ts";
 
 export const node: Action = async (context, { options }) => {
   const settings = await context.settings();

@@ -1,6 +1,6 @@
-import { columns, moment, shorten, visible } from "../columns.ts";
-import type { Action } from "../program.ts";
-import { noteSharing } from "../sharing.ts";
+import { columns, moment, shorten, visible } from "../app/columns.ts";
+import type { Action } from "../app/program.ts";
+import { noteSharing } from "./sharing.ts";
 
 export const listPairs: Action = async (context) => {
   const gateway = await context.gateway();

@@ -1,12 +1,12 @@
 import * as v from "valibot";
 import { resetPolicyField, thinkingLevels } from "../../shared/protocol/schemas.ts";
-import { columns, moment, pairs } from "../columns.ts";
-import { type Context, wholeNumber } from "../context.ts";
-import { usage } from "../failure.ts";
-import type { Action, Invocation } from "../program.ts";
-import { confirm } from "../questions.ts";
-import type { TokenCount } from "../results.ts";
-import { transcript } from "../transcript.ts";
+import { columns, moment, pairs } from "../app/columns.ts";
+import { type Context, wholeNumber } from "../app/context.ts";
+import { usage } from "../app/failure.ts";
+import type { Action, Invocation } from "../app/program.ts";
+import { confirm } from "../app/questions.ts";
+import { transcript } from "../chat/transcript-view.ts";
+import type { TokenCount } from "../gateway/results.ts";
 
 export const listSessions: Action = async (context, { options }) => {
   const limit = wholeNumber("--limit", options.limit, 1, 1000);

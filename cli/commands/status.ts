@@ -1,9 +1,9 @@
-import { pairs } from "../columns.ts";
-import type { Context } from "../context.ts";
-import { failureOf } from "../failure.ts";
-import type { Gateway } from "../gateway.ts";
-import type { Action } from "../program.ts";
-import { version } from "../version.ts";
+import { pairs } from "../app/columns.ts";
+import type { Context } from "../app/context.ts";
+import { failureOf } from "../app/failure.ts";
+import type { Action } from "../app/program.ts";
+import { version } from "../app/version.ts";
+import type { Gateway } from "../gateway/gateway-client.ts";
 
 export const status: Action = async (context) => {
   const settings = await context.settings();

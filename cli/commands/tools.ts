@@ -1,8 +1,8 @@
 import type { ToolDefinition } from "../../shared/protocol/messages.ts";
-import { columns, shorten } from "../columns.ts";
-import { Failure, usage } from "../failure.ts";
-import type { Action } from "../program.ts";
-import { toolResultText } from "../tool-result.ts";
+import { columns, shorten } from "../app/columns.ts";
+import { Failure, usage } from "../app/failure.ts";
+import type { Action } from "../app/program.ts";
+import { toolResultText } from "./tool-result.ts";
 
 /** A tool may take as long as a node lets a command run: five minutes, and a little for the way. */
 const toolTimeoutMs = 310_000;

@@ -3,12 +3,12 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { code } from "../../shared/protocol/errors.ts";
-import { RequestError } from "../connection.ts";
-import { text } from "../context.ts";
-import { Failure, usage } from "../failure.ts";
-import type { Gateway } from "../gateway.ts";
-import type { Action, Invocation } from "../program.ts";
-import type { Terminal } from "../terminal.ts";
+import { text } from "../app/context.ts";
+import { Failure, usage } from "../app/failure.ts";
+import type { Action, Invocation } from "../app/program.ts";
+import type { Terminal } from "../app/terminal.ts";
+import { RequestError } from "../gateway/connection.ts";
+import type { Gateway } from "../gateway/gateway-client.ts";
 
 export const listFiles: Action = async (context, invocation) => {
   const gateway = await context.gateway();

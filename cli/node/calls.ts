@@ -2,11 +2,11 @@ import { maxFrameBytes } from "../../shared/protocol/frames.ts";
 import type { Outcome } from "./call-log.ts";
 import { CallLog } from "./call-log.ts";
 import { endOrDelay } from "./delay.ts";
-import { fitResult } from "./fit.ts";
-import type { Outbox } from "./outbox.ts";
+import { fitResult } from "./fit-result.ts";
 import { fieldsOf } from "./payload.ts";
-import type { NodeTool, ToolContext } from "./tool.ts";
-import { nodeTools } from "./tools.ts";
+import type { Outbox } from "./result-outbox.ts";
+import type { NodeTool, ToolContext } from "./tools/node-tool.ts";
+import { nodeTools } from "./tools/offered.ts";
 
 /** Bytes of a request that are for what surrounds a result. */
 const frameMargin = 8 * 1024;

@@ -1,14 +1,14 @@
-import { set } from "../../shared/aws/expression.ts";
-import { log } from "../../shared/log.ts";
+import { type ContentBlock, lostMediaNote, mediaBlocks } from "../../shared/media/media-content.ts";
+import { maxMediaBytes, storeMedia } from "../../shared/media/media-store.ts";
+import { kindOfMedia } from "../../shared/media/media-types.ts";
 import { PeerError } from "../../shared/protocol/errors.ts";
 import type { StoredMedia } from "../../shared/protocol/messages.ts";
-import { maxMediaBytes, storeMedia } from "../../shared/session/media.ts";
-import { type ContentBlock, lostMediaNote, mediaBlocks } from "../../shared/session/media-content.ts";
-import { kindOfMedia } from "../../shared/session/media-types.ts";
+import { log } from "../../shared/runtime/log.ts";
 import type { InboxEntry, Origin, RemoteMedia } from "../../shared/session/state.ts";
+import { set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
-import { keepTyping } from "./ask-model.ts";
 import type { Hold } from "./hold.ts";
+import { keepTyping } from "./model/ask-model.ts";
 
 /** For all attachments of a message together, voice notes transcribed, in milliseconds; what has not come by then does not. */
 const fetchMs = 60_000;

@@ -1,5 +1,4 @@
-import type { Step } from "../../shared/aws/expression.ts";
-import { logError } from "../../shared/log.ts";
+import { logError } from "../../shared/runtime/log.ts";
 import { forgetOldIds } from "../../shared/session/inbox.ts";
 import {
   commit,
@@ -12,8 +11,9 @@ import {
   renew,
 } from "../../shared/session/lease.ts";
 import type { InboxEntry, SessionState } from "../../shared/session/state.ts";
+import type { Step } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { Surroundings } from "./context/peers.ts";
 
 /** Renewals are this far apart: well inside the lease, and the longest that a stop goes unseen. Milliseconds. */
 const renewEveryMs = 3000;

@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { remove, set } from "../../shared/aws/expression.ts";
-import type { ItemValue } from "../../shared/aws/table.ts";
-import { log, logError } from "../../shared/log.ts";
+import { mediaOf, mediaPrefix } from "../../shared/media/media-store.ts";
+import { log, logError } from "../../shared/runtime/log.ts";
 import { archiveSession } from "../../shared/session/archive.ts";
-import { agentIdOf } from "../../shared/session/key.ts";
-import { mediaOf, mediaPrefix } from "../../shared/session/media.ts";
+import { agentIdOf } from "../../shared/session/key/session-key.ts";
 import { isResetDue } from "../../shared/session/reset-policy.ts";
 import { resetRules, resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
 import {
@@ -16,11 +14,13 @@ import {
   sessionPartition,
 } from "../../shared/session/state.ts";
 import { clearMessages, newestMessages } from "../../shared/session/transcript.ts";
+import { remove, set } from "../../shared/world/expression.ts";
+import type { ItemValue } from "../../shared/world/world.ts";
 import type { Agent } from "./agent.ts";
-import { answerEntry } from "./answer.ts";
-import { keepTyping } from "./ask-model.ts";
+import { appendDailyMemory, extractMemories } from "./compaction/memories.ts";
 import type { Hold } from "./hold.ts";
-import { appendDailyMemory, extractMemories } from "./memories.ts";
+import { keepTyping } from "./model/ask-model.ts";
+import { answerEntry } from "./reply/request-reply.ts";
 
 export type ResetEntry = Extract<InboxEntry, { kind: "reset" }>;
 

@@ -1,24 +1,24 @@
 import { createHash } from "node:crypto";
-import { type Step, set } from "../../shared/aws/expression.ts";
-import type { ItemValue } from "../../shared/aws/table.ts";
-import { log } from "../../shared/log.ts";
+import { mediaBlocks, userContent } from "../../shared/media/media-content.ts";
 import { type AssistantMessage, type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
+import { log } from "../../shared/runtime/log.ts";
 import { type Outcomes, readOutcomes } from "../../shared/session/calls.ts";
-import { mediaBlocks, userContent } from "../../shared/session/media-content.ts";
 import { type InboxEntry, type Run, sessionPartition } from "../../shared/session/state.ts";
 import { writeMessages } from "../../shared/session/transcript.ts";
+import { type Step, set } from "../../shared/world/expression.ts";
+import type { ItemValue } from "../../shared/world/world.ts";
 import type { Agent } from "./agent.ts";
-import { askModel, type Prepared, prepareRequest } from "./ask-model.ts";
 import { receiveAttachments } from "./attachments.ts";
-import { withUniqueCallIds } from "./call-ids.ts";
-import { beginCompaction } from "./compaction.ts";
-import { loadContext, type TurnContext } from "./context.ts";
-import { planCut } from "./context-fit.ts";
-import { againAfterRefusal, againSmaller, sizeSteps } from "./context-steps.ts";
-import { announce, failRun, unannounced } from "./delivery.ts";
+import { beginCompaction } from "./compaction/compaction.ts";
+import { loadContext, type TurnContext } from "./context/context.ts";
+import { planCut } from "./context/context-fit.ts";
+import { againAfterRefusal, againSmaller, sizeSteps } from "./context/context-steps.ts";
+import { lookAround, type Surroundings, surroundingsSince } from "./context/peers.ts";
 import type { Hold } from "./hold.ts";
-import type { ModelOutcome } from "./model.ts";
-import { lookAround, type Surroundings, surroundingsSince } from "./surroundings.ts";
+import { askModel, type Prepared, prepareRequest } from "./model/ask-model.ts";
+import { withUniqueCallIds } from "./model/call-ids.ts";
+import type { ModelOutcome } from "./model/model.ts";
+import { announce, failRun, unannounced } from "./reply/delivery.ts";
 import {
   announceResults,
   type CollectedResults,
@@ -26,7 +26,7 @@ import {
   collectResults,
   pendingCalls,
   planCalls,
-} from "./tool-phase.ts";
+} from "./tools/tool-phase.ts";
 
 /** A step that crashed this often is not tried again: something in it kills the function. */
 const maxAttempts = 4;

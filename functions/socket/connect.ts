@@ -1,14 +1,14 @@
 import packageFile from "../../package.json" with { type: "json" };
 import { accountSettings, isOwnAccount, ownValue } from "../../shared/channels/account.ts";
-import { bridgeId } from "../../shared/channels/bridge.ts";
+import { bridgeId } from "../../shared/channels/bridge/bridge.ts";
 import type { ChannelAddress } from "../../shared/channels/channel.ts";
-import { log } from "../../shared/log.ts";
+import { bindPeer, type ConnectionRecord, type Mode } from "../../shared/peers/registry.ts";
+import type { TokenHolder } from "../../shared/peers/tokens.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import { protocolVersion } from "../../shared/protocol/frames.ts";
 import { events, methods } from "../../shared/protocol/methods.ts";
 import { type Capability, type ConnectParams, capabilities } from "../../shared/protocol/schemas.ts";
-import { bindPeer, type ConnectionRecord, type Mode } from "../../shared/registry.ts";
-import type { TokenHolder } from "../../shared/tokens.ts";
+import { log } from "../../shared/runtime/log.ts";
 import { failDeferred } from "./deferred.ts";
 import type { Caller, Gateway } from "./gateway.ts";
 

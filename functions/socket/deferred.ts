@@ -1,8 +1,8 @@
-import type { Item } from "../../shared/aws/table.ts";
-import { logError } from "../../shared/log.ts";
 import { code } from "../../shared/protocol/errors.ts";
 import { errorFrame, okFrame } from "../../shared/protocol/frames.ts";
+import { logError } from "../../shared/runtime/log.ts";
 import type { CallOutcome } from "../../shared/session/calls.ts";
+import type { Item } from "../../shared/world/world.ts";
 import type { Gateway } from "./gateway.ts";
 import { respond } from "./respond.ts";
 

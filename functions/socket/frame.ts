@@ -1,12 +1,12 @@
-import { log, logError } from "../../shared/log.ts";
+import { type ConnectionRecord, countFailure, readConnection } from "../../shared/peers/registry.ts";
 import { code, errorShape, PeerError } from "../../shared/protocol/errors.ts";
 import { errorFrame, okFrame, parseFrame, type RequestFrame } from "../../shared/protocol/frames.ts";
 import { isMethod, type Method, parseParams } from "../../shared/protocol/methods.ts";
-import { type ConnectionRecord, countFailure, readConnection } from "../../shared/registry.ts";
+import { log, logError } from "../../shared/runtime/log.ts";
 import { connectPeer } from "./connect.ts";
 import { type Caller, deferred, type Gateway, type MethodEntry } from "./gateway.ts";
 import { authTimeoutMs, closeSocket } from "./lifecycle.ts";
-import { methodTable } from "./methods.ts";
+import { methodTable } from "./methods/methods.ts";
 import { respond } from "./respond.ts";
 
 /** A socket that fails to connect this often is closed. */

@@ -1,16 +1,13 @@
-import type { Bucket } from "../../shared/aws/bucket.ts";
-import type { WakeAgent } from "../../shared/aws/invoke.ts";
-import type { Schedules } from "../../shared/aws/schedules.ts";
-import type { Sockets } from "../../shared/aws/sockets.ts";
-import type { Broadcast } from "../../shared/broadcast.ts";
 import type { AccountTools } from "../../shared/channels/accounts.ts";
-import type { Bridges } from "../../shared/channels/bridge.ts";
+import type { Bridges } from "../../shared/channels/bridge/bridge.ts";
 import type { ChannelSender } from "../../shared/channels/channel.ts";
-import type { Payloads } from "../../shared/payloads.ts";
+import type { Broadcast } from "../../shared/peers/broadcast.ts";
+import type { Payloads } from "../../shared/peers/payloads.ts";
+import type { ConnectionRecord, Mode } from "../../shared/peers/registry.ts";
+import type { TokenVerifier } from "../../shared/peers/tokens.ts";
 import type { Method, Params, Scope } from "../../shared/protocol/methods.ts";
-import type { ConnectionRecord, Mode } from "../../shared/registry.ts";
-import type { TokenVerifier } from "../../shared/tokens.ts";
 import type { Workspace } from "../../shared/workspace/files.ts";
+import type { Bucket, Schedules, Sockets, WakeAgent } from "../../shared/world/world.ts";
 
 /** What the socket function works with, built once at cold start. */
 export interface Gateway extends AccountTools {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { log } from "../../shared/log.ts";
-import { dropConnection, openConnection } from "../../shared/registry.ts";
+import { dropConnection, openConnection } from "../../shared/peers/registry.ts";
+import { log } from "../../shared/runtime/log.ts";
 import { failDeferred } from "./deferred.ts";
 import type { Gateway } from "./gateway.ts";
 

@@ -1,7 +1,7 @@
-import { log } from "../../shared/log.ts";
+import type { PeerRecord } from "../../shared/peers/registry.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import { eventFrame } from "../../shared/protocol/frames.ts";
-import type { PeerRecord } from "../../shared/registry.ts";
+import { log } from "../../shared/runtime/log.ts";
 import { type CallOutcome, decodeCallAddress, recordResult } from "../../shared/session/calls.ts";
 import { needsAgent } from "../../shared/session/state.ts";
 import { answerDeferred, dropDeferred, readDeferred } from "./deferred.ts";

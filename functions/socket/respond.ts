@@ -1,4 +1,4 @@
-import { log } from "../../shared/log.ts";
+import { forgetPeer } from "../../shared/peers/registry.ts";
 import { code } from "../../shared/protocol/errors.ts";
 import {
   errorFrame,
@@ -6,7 +6,7 @@ import {
   maxPayloadBytes,
   type ResponseFrame,
 } from "../../shared/protocol/frames.ts";
-import { forgetPeer } from "../../shared/registry.ts";
+import { log } from "../../shared/runtime/log.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** Posts a response. One that is too large for the peer becomes a 413; a peer that has gone is forgotten. */

@@ -1,10 +1,6 @@
-import type { WakeAgent } from "../../shared/aws/invoke.ts";
-import type { Schedules, TimerEvent } from "../../shared/aws/schedules.ts";
-import type { Sockets } from "../../shared/aws/sockets.ts";
-import type { Table } from "../../shared/aws/table.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
-import { log, logError } from "../../shared/log.ts";
-import { dropConnection, readConnection } from "../../shared/registry.ts";
+import { dropConnection, readConnection } from "../../shared/peers/registry.ts";
+import { log, logError } from "../../shared/runtime/log.ts";
 import { expireCalls } from "../../shared/session/calls.ts";
 import { submitEntry } from "../../shared/session/intake.ts";
 import { unlistIdle } from "../../shared/session/lease.ts";
@@ -12,6 +8,7 @@ import { isResetDue } from "../../shared/session/reset-policy.ts";
 import { planReset, resetRules } from "../../shared/session/reset-schedule.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { duePartition, needsAgent } from "../../shared/session/state.ts";
+import type { Schedules, Sockets, Table, TimerEvent, WakeAgent } from "../../shared/world/world.ts";
 
 /** What the timer function works with, built once at cold start. */
 export interface Timer {

@@ -1,10 +1,10 @@
 import type { LambdaFunctionURLEvent } from "aws-lambda";
-import type { Secrets } from "../../shared/aws/secrets.ts";
 import { findAccount, ownValue } from "../../shared/channels/account.ts";
 import type { Activity } from "../../shared/channels/activity.ts";
 import type { ChannelAddress, Channels, InboundMessage, ShownAnswer } from "../../shared/channels/channel.ts";
-import { type Inbound, type InboundOutcome, takeInbound } from "../../shared/channels/inbound.ts";
-import { log } from "../../shared/log.ts";
+import { type Inbound, type InboundOutcome, takeInbound } from "../../shared/channels/inbound/inbound.ts";
+import { log } from "../../shared/runtime/log.ts";
+import type { Secrets } from "../../shared/world/world.ts";
 import { readAddress, readBody } from "./request.ts";
 
 /** What the webhook function works with, built once at cold start. */

@@ -1,5 +1,5 @@
-import { nodeNamed } from "./tools.ts";
-import type { MakeWish, Wish } from "./wishes.ts";
+import { nodeNamed } from "./offered-tools.ts";
+import type { MakeWish, Wish } from "./requests.ts";
 import {
   findWish,
   listWish,
@@ -11,7 +11,7 @@ import {
   searchInWish,
   searchWish,
   showWish,
-} from "./wishes.ts";
+} from "./requests.ts";
 import { looksLikeFile } from "./words.ts";
 
 export interface Intent {

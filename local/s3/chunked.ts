@@ -1,4 +1,4 @@
-import { S3Error } from "./errors.ts";
+import { S3Error } from "../objects/s3-error.ts";
 
 /** Longest chunk header or trailer line, in bytes. */
 const maximumLineBytes = 8 * 1024;

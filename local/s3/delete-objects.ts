@@ -1,7 +1,7 @@
+import { removeObject } from "../objects/object-files.ts";
+import { S3Error, toS3Error } from "../objects/s3-error.ts";
 import { receiveDocument } from "./body.ts";
-import { type Answer, type Call, objectArn, xmlAnswer } from "./call.ts";
-import { S3Error, toS3Error } from "./errors.ts";
-import { removeObject } from "./objects.ts";
+import { type Answer, type Call, objectArn, xmlAnswer } from "./s3-call.ts";
 import { childText, element, parseXml, textElement, type XmlElement, xmlDocument } from "./xml.ts";
 
 /** Most keys in one request. */

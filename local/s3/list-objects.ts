@@ -1,6 +1,6 @@
-import { type Answer, bucketArn, type Call, xmlAnswer } from "./call.ts";
-import { S3Error } from "./errors.ts";
-import { findKeys, findObject, type ObjectRecord, type Store } from "./objects.ts";
+import { findKeys, findObject, type ObjectRecord, type Store } from "../objects/object-files.ts";
+import { S3Error } from "../objects/s3-error.ts";
+import { type Answer, bucketArn, type Call, xmlAnswer } from "./s3-call.ts";
 import { element, textElement, xmlDocument } from "./xml.ts";
 
 /** Most keys and common prefixes on one page. */

@@ -1,12 +1,9 @@
-import { readAttributes } from "./attributes.ts";
-import { receiveBody, receiveDocument } from "./body.ts";
-import { type Answer, type Call, objectArn, xmlAnswer } from "./call.ts";
-import { digestOf } from "./checksums.ts";
-import { writeCondition } from "./conditions.ts";
-import { S3Error } from "./errors.ts";
-import { authorizeWrite } from "./object-operations.ts";
-import { commitObject } from "./objects.ts";
-import { discard, stage } from "./staging.ts";
+import { readAttributes } from "../objects/attributes.ts";
+import { digestOf } from "../objects/checksums.ts";
+import { writeCondition } from "../objects/conditions.ts";
+import { commitObject } from "../objects/object-files.ts";
+import { S3Error } from "../objects/s3-error.ts";
+import { discard, stage } from "../objects/staging.ts";
 import {
   createUpload,
   findParts,
@@ -15,7 +12,10 @@ import {
   readParts,
   removeUpload,
   withUpload,
-} from "./uploads.ts";
+} from "../objects/uploads.ts";
+import { receiveBody, receiveDocument } from "./body.ts";
+import { authorizeWrite } from "./object-operations.ts";
+import { type Answer, type Call, objectArn, xmlAnswer } from "./s3-call.ts";
 import { childText, parseXml, textElement, type XmlElement, xmlDocument } from "./xml.ts";
 
 /** Highest number a part may have. */

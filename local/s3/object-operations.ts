@@ -1,11 +1,23 @@
-import { attributeHeaders, readAttributes, systemHeaders } from "./attributes.ts";
+import { attributeHeaders, readAttributes, systemHeaders } from "../objects/attributes.ts";
+import {
+  isNotModified,
+  noSuchKey,
+  readRange,
+  type WriteCondition,
+  writeCondition,
+} from "../objects/conditions.ts";
+import {
+  commitObject,
+  findObject,
+  type ObjectRecord,
+  openObject,
+  removeObject,
+} from "../objects/object-files.ts";
+import { S3Error } from "../objects/s3-error.ts";
+import { stage } from "../objects/staging.ts";
 import { receiveBody } from "./body.ts";
-import { type Answer, bucketArn, type Call, checksumHeaders, objectArn, xmlAnswer } from "./call.ts";
-import { isNotModified, noSuchKey, readRange, type WriteCondition, writeCondition } from "./conditions.ts";
-import { S3Error } from "./errors.ts";
-import { commitObject, findObject, type ObjectRecord, openObject, removeObject } from "./objects.ts";
-import { decode, type S3Request } from "./request.ts";
-import { stage } from "./staging.ts";
+import { type Answer, bucketArn, type Call, checksumHeaders, objectArn, xmlAnswer } from "./s3-call.ts";
+import { decode, type S3Request } from "./s3-request.ts";
 import { textElement, xmlDocument } from "./xml.ts";
 
 type Range = { start: number; end: number };

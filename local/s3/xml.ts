@@ -1,4 +1,4 @@
-import { S3Error } from "./errors.ts";
+import { S3Error } from "../objects/s3-error.ts";
 
 /** One element of a parsed document. `text` is what stands directly in it, unescaped. */
 export type XmlElement = { name: string; text: string; children: XmlElement[] };

@@ -1,5 +1,12 @@
 import { ConflictException, CreateScheduleCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
-import type { Schedules, ScheduleTarget } from "./schedules.ts";
+import type { Environment } from "../runtime/environment.ts";
+import type { Schedules } from "../world/world.ts";
+
+/** Where schedules are made, and what they invoke. */
+export type ScheduleTarget = Pick<
+  Environment,
+  "scheduleGroup" | "scheduleRoleArn" | "timerFunctionArn" | "deadLetterArn"
+>;
 
 /** Region, credentials and endpoint come from the environment, as the SDK reads them. */
 export function openEventBridgeSchedules(environment: ScheduleTarget): Schedules {

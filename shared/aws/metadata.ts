@@ -1,27 +1,11 @@
+import { type Metadata, type MetadataName, metadataNames } from "../world/world.ts";
+
 /**
  * S3 returns the names of user metadata in lower case and takes only ASCII values. The storage layout writes names in
  * camel case (`originalFilename`) and values in any script. These two functions are the one place where both meet.
  */
 
-/** Every metadata name of the storage layout. */
-const names = [
-  "agentId",
-  "archivedAt",
-  "inputTokens",
-  "messageCount",
-  "originalFilename",
-  "outputTokens",
-  "partNumber",
-  "sessionId",
-  "sessionKey",
-  "totalTokens",
-  "uploadedAt",
-] as const;
-
-export type MetadataName = (typeof names)[number];
-export type Metadata = Partial<Record<MetadataName, string>>;
-
-const byLowerCase = new Map<string, MetadataName>(names.map((name) => [name.toLowerCase(), name]));
+const byLowerCase = new Map<string, MetadataName>(metadataNames.map((name) => [name.toLowerCase(), name]));
 
 /** For an upload: lower-case names, values percent-encoded so that they are printable ASCII. */
 export function encodeMetadata(metadata: Metadata): Record<string, string> {

@@ -17,11 +17,11 @@ import {
   PreconditionFailed,
   type PutOptions,
   type StoredObject,
-} from "./bucket.ts";
+} from "../world/world.ts";
 import { decodeMetadata, encodeMetadata } from "./metadata.ts";
 import { uploadStream, type WriteRequest } from "./upload.ts";
 
-/** The bucket over S3; region, credentials and endpoint come from the environment, as the SDK reads them. */
+/** Region, credentials and endpoint come from the environment, as the SDK reads them. */
 export function openS3Bucket(bucketName: string): Bucket {
   const client = new S3Client({ maxAttempts: 5 });
   const fetch = async (key: string, etag?: string) => {

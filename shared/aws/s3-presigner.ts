@@ -1,5 +1,5 @@
 import { GetObjectCommand, S3Client } from "@aws-sdk/client-s3";
-import type { Presigner } from "./presign.ts";
+import type { Presigner } from "../world/world.ts";
 
 /** A request as the SDK's middleware has it, before it is signed. */
 interface Unsigned {

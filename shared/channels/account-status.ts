@@ -1,7 +1,7 @@
 import { accountSettings, missingFields, readAccount } from "./account.ts";
 import { type AccountTools, webhookUrlOf } from "./accounts.ts";
 import { type AccountActivity, readActivity } from "./activity.ts";
-import type { BridgeRecord } from "./bridge.ts";
+import type { BridgeRecord } from "./bridge/bridge.ts";
 import type { AccountCheck, Channel, ChannelAddress } from "./channel.ts";
 
 /** How an account does, as `channel.status` answers it. Times in epoch ms. */

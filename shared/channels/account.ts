@@ -1,6 +1,6 @@
-import type { Secrets } from "../aws/secrets.ts";
 import type { ChannelConfiguration, Configuration } from "../configuration/schema.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
+import type { Secrets } from "../world/world.ts";
 import type { Channel, ChannelAccount, ChannelAddress } from "./channel.ts";
 
 type Settings = NonNullable<ChannelConfiguration["accounts"]>[string];

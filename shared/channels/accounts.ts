@@ -1,15 +1,14 @@
-import type { Secrets } from "../aws/secrets.ts";
-import type { Table } from "../aws/table.ts";
 import { formatPath } from "../configuration/paths.ts";
 import { secretMarker } from "../configuration/schema.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
-import { log } from "../log.ts";
 import { code, PeerError } from "../protocol/errors.ts";
+import { log } from "../runtime/log.ts";
+import type { Secrets, Table } from "../world/world.ts";
 import { accountSettings, isOwnAccount, missingFields, ownValue, readAccount } from "./account.ts";
 import { type Activity, forgetActivity } from "./activity.ts";
-import type { Bridges } from "./bridge.ts";
+import type { Bridges } from "./bridge/bridge.ts";
 import type { Channel, ChannelAccount, ChannelAddress, Channels, Registration } from "./channel.ts";
-import { closeRequest, listRequests } from "./pairing.ts";
+import { closeRequest, listRequests } from "./inbound/pairing.ts";
 
 /** What managing accounts takes. */
 export interface AccountTools {

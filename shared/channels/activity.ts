@@ -1,6 +1,6 @@
-import { set } from "../aws/expression.ts";
-import type { Table } from "../aws/table.ts";
-import { logError } from "../log.ts";
+import { logError } from "../runtime/log.ts";
+import { set } from "../world/expression.ts";
+import type { Table } from "../world/world.ts";
 import { ownValue } from "./account.ts";
 import type { ChannelAddress, ChannelSender } from "./channel.ts";
 

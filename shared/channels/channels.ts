@@ -1,8 +1,8 @@
 import type { Channels } from "./channel.ts";
-import { createDiscord } from "./discord.ts";
-import { createSlack } from "./slack.ts";
-import { createTelegram } from "./telegram.ts";
-import { createWhatsapp } from "./whatsapp.ts";
+import { createDiscord } from "./discord/discord.ts";
+import { createSlack } from "./slack/slack.ts";
+import { createTelegram } from "./telegram/telegram.ts";
+import { createWhatsapp } from "./whatsapp/whatsapp.ts";
 
 /** Every platform there is: one line each. */
 export const channels: Channels = {

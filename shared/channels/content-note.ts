@@ -1,4 +1,4 @@
-import { kindOfMedia } from "../session/media-types.ts";
+import { kindOfMedia } from "../media/media-types.ts";
 import type { RemoteMedia } from "../session/state.ts";
 
 /** Longest detail that is shown, in UTF-16 units. */

@@ -1,7 +1,6 @@
-import { absent, equal, set } from "../aws/expression.ts";
-import type { Secrets } from "../aws/secrets.ts";
-import { ConditionFailed, type Table } from "../aws/table.ts";
 import { code, PeerError } from "../protocol/errors.ts";
+import { absent, equal, set } from "../world/expression.ts";
+import { ConditionFailed, type Secrets, type Table } from "../world/world.ts";
 import { defaults } from "./defaults.ts";
 import {
   checkValue,

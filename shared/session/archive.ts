@@ -1,10 +1,8 @@
 import { pipeline, Readable } from "node:stream";
 import { createGunzip, createGzip } from "node:zlib";
-import { type Bucket, PreconditionFailed } from "../aws/bucket.ts";
-import type { Metadata } from "../aws/metadata.ts";
-import type { Table } from "../aws/table.ts";
 import type { Message } from "../protocol/messages.ts";
-import { agentIdOf } from "./key.ts";
+import { type Bucket, type Metadata, PreconditionFailed, type Table } from "../world/world.ts";
+import { agentIdOf } from "./key/session-key.ts";
 import { messageCount, type SessionState } from "./state.ts";
 import { streamMessages } from "./transcript.ts";
 

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Bucket } from "../aws/bucket.ts";
-import type { Item, Table } from "../aws/table.ts";
+import type { Bucket, Item, Table } from "../world/world.ts";
 
 /** Where a session is kept: its items, and the bodies that are too large for an item. */
 export interface SessionStore {

@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { absent, add, all, atMost, differs, equal, exists, remove, set } from "../aws/expression.ts";
-import { ConditionFailed, type Item, type ItemValue, type Table } from "../aws/table.ts";
+import { holdsImages, storeResultImages } from "../media/media-content.ts";
+import { absent, add, all, atMost, differs, equal, exists, remove, set } from "../world/expression.ts";
+import { ConditionFailed, type Item, type ItemValue, type Table } from "../world/world.ts";
 import { readBodies, resultBodyKey, type SessionStore, storeBody } from "./bodies.ts";
-import { holdsImages, storeResultImages } from "./media-content.ts";
 import { duePartition, metaKey, type Run, resultKey, type SessionState, toState } from "./state.ts";
 
 /** What a tool gave back: a result or an error text. */

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { code, PeerError } from "../protocol/errors.ts";
 import {
   absent,
   add,
@@ -10,9 +11,8 @@ import {
   type Step,
   set,
   setIfAbsent,
-} from "../aws/expression.ts";
-import { ConditionFailed, type Item, type ItemValue, type Key, type Table } from "../aws/table.ts";
-import { code, PeerError } from "../protocol/errors.ts";
+} from "../world/expression.ts";
+import { ConditionFailed, type Item, type ItemValue, type Key, type Table } from "../world/world.ts";
 import {
   duePartition,
   type InboxEntry,

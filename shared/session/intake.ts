@@ -1,13 +1,12 @@
-import type { WakeAgent } from "../aws/invoke.ts";
-import type { Table } from "../aws/table.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
-import { log } from "../log.ts";
 import type { StoredMedia } from "../protocol/messages.ts";
-import { runCommand, statusText } from "./commands.ts";
-import { type Directives, parseDirectives } from "./directives.ts";
+import { log } from "../runtime/log.ts";
+import type { Table, WakeAgent } from "../world/world.ts";
+import { runCommand, statusText } from "./commands/commands.ts";
+import { type Directives, parseDirectives } from "./commands/directives.ts";
+import { effectiveModel } from "./commands/model-choice.ts";
+import { parseCommand } from "./commands/parse-command.ts";
 import { appendEntry } from "./inbox.ts";
-import { effectiveModel } from "./model-choice.ts";
-import { parseCommand } from "./parse-command.ts";
 import { readSession } from "./sessions.ts";
 import {
   type InboxEntry,

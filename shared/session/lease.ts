@@ -11,8 +11,8 @@ import {
   remove,
   type Step,
   set,
-} from "../aws/expression.ts";
-import { ConditionFailed, succeeds, type Table } from "../aws/table.ts";
+} from "../world/expression.ts";
+import { ConditionFailed, succeeds, type Table } from "../world/world.ts";
 import { entryBytes } from "./inbox.ts";
 import { duePartition, type InboxEntry, leaseMs, metaKey, type SessionState, toState } from "./state.ts";
 

@@ -1,5 +1,5 @@
 import type { ResetPolicy } from "../protocol/schemas.ts";
-import { addDays, dayAt, hourOfDay } from "../zoned-time.ts";
+import { addDays, dayAt, hourOfDay } from "../runtime/zoned-time.ts";
 import { messageCount, type SessionState } from "./state.ts";
 
 /** Hour of the daily reset where a policy names none. */

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
-import { equal, exists, remove, type Step, set } from "../aws/expression.ts";
-import type { Schedules } from "../aws/schedules.ts";
-import { ConditionFailed, type Table } from "../aws/table.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
-import { logError } from "../log.ts";
 import type { ResetPolicy } from "../protocol/schemas.ts";
+import { logError } from "../runtime/log.ts";
+import { equal, exists, remove, type Step, set } from "../world/expression.ts";
+import { ConditionFailed, type Schedules, type Table } from "../world/world.ts";
 import { nextResetTime } from "./reset-policy.ts";
 import { metaKey, type SessionState } from "./state.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { absent, exists, remove, type Step, set } from "../aws/expression.ts";
-import { ConditionFailed, type Item, type Table } from "../aws/table.ts";
 import type { ResetPolicy, SessionSettingsPatch } from "../protocol/schemas.ts";
+import { absent, exists, remove, type Step, set } from "../world/expression.ts";
+import { ConditionFailed, type Item, type Table } from "../world/world.ts";
 import { metaKey, newSession, type SessionState, sessionPartition, toState } from "./state.ts";
 
 /** Undefined when nothing was ever said in this session. */

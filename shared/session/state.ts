@@ -1,6 +1,6 @@
-import type { Item, Key } from "../aws/table.ts";
 import type { MediaAttachment, StoredMedia } from "../protocol/messages.ts";
 import type { ModelRef, ResetPolicy, ThinkingLevel } from "../protocol/schemas.ts";
+import type { Item, Key } from "../world/world.ts";
 
 /** A person or room on a messaging platform. `kind` is dm, group, channel or thread. */
 export interface Peer {

@@ -1,10 +1,9 @@
-import type { Bucket } from "../aws/bucket.ts";
-import { absent, any, atMost } from "../aws/expression.ts";
-import { ConditionFailed } from "../aws/table.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { Message } from "../protocol/messages.ts";
+import { absent, any, atMost } from "../world/expression.ts";
+import { type Bucket, ConditionFailed } from "../world/world.ts";
 import { bodySize, deleteBody, readBodies, type SessionStore, storeBody } from "./bodies.ts";
-import { agentIdOf } from "./key.ts";
+import { agentIdOf } from "./key/session-key.ts";
 import { type Lease, LeaseLost } from "./lease.ts";
 import { messageKey, type SessionState } from "./state.ts";
 

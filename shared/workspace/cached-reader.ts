@@ -1,4 +1,4 @@
-import type { Bucket } from "../aws/bucket.ts";
+import type { Bucket } from "../world/world.ts";
 
 export interface CachedReaderOptions {
   /** For this long an answer is taken as still true without asking. 0, the default: ask every time. */

@@ -1,4 +1,4 @@
-import { wallTimeAt } from "../zoned-time.ts";
+import { wallTimeAt } from "../runtime/zoned-time.ts";
 
 /** A moment as a clock on the wall of a timezone shows it. */
 export interface LocalTime {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type Bucket, PreconditionFailed, type StoredObject } from "../aws/bucket.ts";
 import { code, PeerError } from "../protocol/errors.ts";
+import { type Bucket, PreconditionFailed, type StoredObject } from "../world/world.ts";
 import { filePath, folderPath, isSkillPath, keyUnder, workspacePrefix } from "./paths.ts";
 
 /** A workspace file holds at most this many bytes of UTF-8. */

@@ -1,5 +1,5 @@
-import type { Bucket } from "../aws/bucket.ts";
-import { addDays } from "../zoned-time.ts";
+import { addDays } from "../runtime/zoned-time.ts";
+import type { Bucket } from "../world/world.ts";
 import { createCachedReader } from "./cached-reader.ts";
 import { dailyMemoryPath, localTime } from "./clock.ts";
 import { asksForHeartbeat } from "./heartbeat.ts";

@@ -1,7 +1,7 @@
-import type { Bucket } from "../aws/bucket.ts";
+import type { ListedSkill } from "../../functions/agent/context/skills-section.ts";
+import type { Bucket } from "../world/world.ts";
 import { type CachedReader, createCachedReader } from "./cached-reader.ts";
 import { workspacePrefix } from "./paths.ts";
-import type { ListedSkill } from "./skills-section.ts";
 
 /** A skill as it is stored; whether it can be used here is for `eligibility.ts` to say. */
 export interface Skill extends ListedSkill {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { holdSession } from "../../functions/agent/run.ts";
+import { holdSession } from "../../functions/agent/session-loop.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
-import { startOpenAiServer } from "../support/openai-server.ts";
-import type { ModelServer } from "../support/scripted-model.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelServer } from "../support/models/scripted-model.ts";
 import { type State, startState } from "../support/state.ts";
 import { type Bench, openBench } from "./bench.ts";
 

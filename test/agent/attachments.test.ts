@@ -3,8 +3,8 @@ import { receiveAttachments } from "../../functions/agent/attachments.ts";
 import type { Hold } from "../../functions/agent/hold.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
 import type { InboxEntry } from "../../shared/session/state.ts";
-import { startOpenAiServer } from "../support/openai-server.ts";
-import type { ModelServer } from "../support/scripted-model.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelServer } from "../support/models/scripted-model.ts";
 import { type State, startState } from "../support/state.ts";
 import { Killed, openBench } from "./bench.ts";
 

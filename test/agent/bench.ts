@@ -1,23 +1,23 @@
 import type { Agent } from "../../functions/agent/agent.ts";
-import { createHistory } from "../../functions/agent/history.ts";
-import { createMediaCache } from "../../functions/agent/media-cache.ts";
-import { createCallModel } from "../../functions/agent/model.ts";
-import { createPromptSource } from "../../functions/agent/prompt-source.ts";
-import { holdSession } from "../../functions/agent/run.ts";
-import { set } from "../../shared/aws/expression.ts";
-import type { Item } from "../../shared/aws/table.ts";
-import { createBroadcast } from "../../shared/broadcast.ts";
+import { createHistory } from "../../functions/agent/context/history.ts";
+import { createPromptSource } from "../../functions/agent/context/prompt-source.ts";
+import { createMediaCache } from "../../functions/agent/model/media-cache.ts";
+import { createCallModel } from "../../functions/agent/model/model.ts";
+import { holdSession } from "../../functions/agent/session-loop.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../shared/configuration/schema.ts";
+import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { findArchives, readArchive } from "../../shared/session/archive.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
-import { agentIdOf } from "../../shared/session/key.ts";
+import { agentIdOf } from "../../shared/session/key/session-key.ts";
 import { acquire, releaseIdle } from "../../shared/session/lease.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { type InboxEntry, metaKey, type SessionState } from "../../shared/session/state.ts";
 import { readMessages, writeMessages } from "../../shared/session/transcript.ts";
 import { openWorkspace } from "../../shared/workspace/files.ts";
+import { set } from "../../shared/world/expression.ts";
+import type { Item } from "../../shared/world/world.ts";
 import type { State } from "../support/state.ts";
 
 /** The process has died: no call of it gets through any more. */

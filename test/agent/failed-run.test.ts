@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Agent } from "../../functions/agent/agent.ts";
-import { refuseEntry } from "../../functions/agent/answer.ts";
-import { providerWords } from "../../functions/agent/provider-words.ts";
-import { holdSession } from "../../functions/agent/run.ts";
-import { createBroadcast } from "../../shared/broadcast.ts";
-import { bindPeer, openConnection } from "../../shared/registry.ts";
+import { providerWords } from "../../functions/agent/model/provider-words.ts";
+import { refuseEntry } from "../../functions/agent/reply/request-reply.ts";
+import { holdSession } from "../../functions/agent/session-loop.ts";
+import { createBroadcast } from "../../shared/peers/broadcast.ts";
+import { bindPeer, openConnection } from "../../shared/peers/registry.ts";
 import type { InboxEntry } from "../../shared/session/state.ts";
-import { startOpenAiServer } from "../support/openai-server.ts";
-import type { ModelServer } from "../support/scripted-model.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelServer } from "../support/models/scripted-model.ts";
 import { type State, startState } from "../support/state.ts";
 import { type Bench, immortal, Killed, openBench } from "./bench.ts";
 

@@ -1,16 +1,16 @@
 import type { Agent } from "../../functions/agent/agent.ts";
-import { holdSession } from "../../functions/agent/run.ts";
-import type { TimerEvent } from "../../shared/aws/schedules.ts";
+import { holdSession } from "../../functions/agent/session-loop.ts";
+import { storeMedia } from "../../shared/media/media-store.ts";
 import type { Message, StoredMedia } from "../../shared/protocol/messages.ts";
 import { readArchive } from "../../shared/session/archive.ts";
-import { storeMedia } from "../../shared/session/media.ts";
 import type { InboxEntry, SessionState } from "../../shared/session/state.ts";
-import { isReading } from "../support/model-window.ts";
-import { startOpenAiServer } from "../support/openai-server.ts";
-import type { ModelRequest, ModelServer, Reply } from "../support/scripted-model.ts";
+import type { TimerEvent } from "../../shared/world/world.ts";
+import { isReading } from "../support/models/model-window.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelRequest, ModelServer, Reply } from "../support/models/scripted-model.ts";
 import { type State, startState } from "../support/state.ts";
 import { type Bench, openBench } from "./bench.ts";
-import { assistant, result, user } from "./transcripts.ts";
+import { assistant, result, user } from "./compaction/transcripts.ts";
 
 /** Activity ends on one day; the next message comes after the next day's boundary, 04:00 UTC. */
 export const lastActivity = Date.parse("2026-03-01T18:05:30Z");

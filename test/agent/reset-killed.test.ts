@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { SessionState } from "../../shared/session/state.ts";
-import { isReading } from "../support/model-window.ts";
+import { isReading } from "../support/models/model-window.ts";
 import { randomBytesFrom } from "../support/random.ts";
+import { user } from "./compaction/transcripts.ts";
 import { conversation, lastActivity, message, nextDay, ResetBench, reset } from "./reset-bench.ts";
-import { user } from "./transcripts.ts";
 
 const resets = new ResetBench();
 beforeAll(() => resets.start());

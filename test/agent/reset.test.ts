@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { holdSession } from "../../functions/agent/run.ts";
-import { storeMedia } from "../../shared/session/media.ts";
+import { holdSession } from "../../functions/agent/session-loop.ts";
+import { storeMedia } from "../../shared/media/media-store.ts";
 import { maxPreviousIds, type SessionState } from "../../shared/session/state.ts";
-import { isReading } from "../support/model-window.ts";
+import { isReading } from "../support/models/model-window.ts";
 import { conversation, message, nextDay, ResetBench, reset } from "./reset-bench.ts";
 
 const resets = new ResetBench();

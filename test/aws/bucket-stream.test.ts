@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Bucket, PreconditionFailed } from "../../shared/aws/bucket.ts";
+import { type Bucket, PreconditionFailed } from "../../shared/world/world.ts";
 import { randomBytesFrom } from "../support/random.ts";
 import { type State, startState } from "../support/state.ts";
 

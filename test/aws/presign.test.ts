@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { openPresigner } from "../../shared/aws/presign.ts";
-import { Bucket, rawRequest, S3Fixture } from "../local/s3-fixture.ts";
+import { openS3Presigner } from "../../shared/aws/s3-presigner.ts";
+import { Bucket, rawRequest, S3Fixture } from "../local/s3/s3-fixture.ts";
 import { signatureOf } from "../support/sigv4.ts";
 
 const secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
@@ -28,7 +28,7 @@ describe("a presigned URL", () => {
   const key = "payloads/in/L0SM9cOFvHcCIhw%3D/a b+c.json";
 
   it("for reading is signed for one object, for some seconds", async () => {
-    const url = new URL(await openPresigner("my-bucket").get(key, 300));
+    const url = new URL(await openS3Presigner("my-bucket").get(key, 300));
     expect(url.origin).toBe("https://my-bucket.s3.us-east-1.amazonaws.com");
     expect(decodeURIComponent(url.pathname)).toBe(`/${key}`);
     expect(url.searchParams.get("X-Amz-Expires")).toBe("300");
@@ -37,7 +37,7 @@ describe("a presigned URL", () => {
   });
 
   it("for writing is signed for PUT and the exact length", async () => {
-    const url = new URL(await openPresigner("my-bucket").put(key, 60, 5_000_000));
+    const url = new URL(await openS3Presigner("my-bucket").put(key, 60, 5_000_000));
     expect(url.searchParams.get("X-Amz-SignedHeaders")).toBe("content-length;host");
     const given = url.searchParams.get("X-Amz-Signature");
     expect(given).toBe(signatureOf("PUT", url.href, secret, { "content-length": "5000000" }));
@@ -47,7 +47,7 @@ describe("a presigned URL", () => {
 
   it("carries the session token of a function's role, and is signed with it", async () => {
     vi.stubEnv("AWS_SESSION_TOKEN", "FwoGZXIvYXdzEBYaD+/=token");
-    const url = new URL(await openPresigner("my-bucket").get(key, 300));
+    const url = new URL(await openS3Presigner("my-bucket").get(key, 300));
     expect(url.searchParams.get("X-Amz-Security-Token")).toBe("FwoGZXIvYXdzEBYaD+/=token");
     expect(url.searchParams.get("X-Amz-Signature")).toBe(signatureOf("GET", url.href, secret));
   });
@@ -62,7 +62,7 @@ describe("a presigned URL of the local S3", () => {
   afterEach(() => s3.end());
 
   it("stores what is uploaded, and gives it back", async () => {
-    const presigner = openPresigner(Bucket);
+    const presigner = openS3Presigner(Bucket);
     const text = "x".repeat(200_000);
     const stored = await fetch(await presigner.put("payloads/a b.json", 60, text.length), {
       method: "PUT",
@@ -76,7 +76,7 @@ describe("a presigned URL of the local S3", () => {
 
   it("is refused once it has expired", async () => {
     await s3.put("payloads/a.json");
-    const { pathname, search } = new URL(await openPresigner(Bucket).get("payloads/a.json", 1));
+    const { pathname, search } = new URL(await openS3Presigner(Bucket).get("payloads/a.json", 1));
     const read = () => rawRequest(s3.server.port, "GET", pathname + search, {});
     await expect.poll(read, { timeout: 10_000 }).toMatchObject({ status: 403, code: "AccessDenied" });
   });

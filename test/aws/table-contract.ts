@@ -14,8 +14,8 @@ import {
   remove,
   set,
   setIfAbsent,
-} from "../../shared/aws/expression.ts";
-import { ConditionFailed, type Item, type Key, type Table } from "../../shared/aws/table.ts";
+} from "../../shared/world/expression.ts";
+import { ConditionFailed, type Item, type Key, type Table } from "../../shared/world/world.ts";
 
 const refused = { name: "ValidationException" };
 

@@ -1,5 +1,5 @@
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
-import { closeServer, listen } from "../../local/http-endpoint.ts";
+import { closeServer, listen } from "../../local/http/http-endpoint.ts";
 
 /**
  * Delays of the real services as seen from a Lambda in the same region, in milliseconds (p50): the figures that

@@ -2,14 +2,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Cloud, startCloud } from "../../local/cloud.ts";
-import { startInProcessHost } from "../../local/in-process-host.ts";
-import { openSecrets } from "../../shared/aws/secrets.ts";
-import { openTable } from "../../shared/aws/table.ts";
+import { startInProcessHost } from "../../local/lambda/in-process-host.ts";
+import { openDynamoDBTable } from "../../shared/aws/dynamodb-table.ts";
+import { openSsmSecrets } from "../../shared/aws/ssm-secrets.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
-import { createToken } from "../../shared/tokens.ts";
-import { startOpenAiServer } from "../support/openai-server.ts";
+import { createToken } from "../../shared/peers/tokens.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelServer } from "../support/models/scripted-model.ts";
 import { openClient, openNode, type Peer } from "../support/peer.ts";
-import type { ModelServer } from "../support/scripted-model.ts";
 import { type SeenCall, startProxy } from "./latency.ts";
 
 /** When things happened in a run, ms of `performance.now()`. */
@@ -84,7 +84,9 @@ export async function startSubject({ latency, toolMs = 0 }: SubjectOptions = {})
     durations,
     turn: (sessionKey, kind) => turn(client, marks, sessionKey, kind),
     metaBytes: async (key) =>
-      Buffer.byteLength(JSON.stringify(await openTable(cloud.table).get({ pk: `S#${key}`, sk: "META" }))),
+      Buffer.byteLength(
+        JSON.stringify(await openDynamoDBTable(cloud.table).get({ pk: `S#${key}`, sk: "META" })),
+      ),
     async close() {
       await client.close();
       await node.close();
@@ -137,8 +139,8 @@ function noteDuration(durations: Record<string, number[]>, text: string): void {
 }
 
 async function connect(cloud: Cloud, model: ModelServer): Promise<{ client: Peer; token: string }> {
-  const table = openTable(cloud.table);
-  const configuration = openConfiguration(table, openSecrets(String(cloud.env.SSM_PREFIX)));
+  const table = openDynamoDBTable(cloud.table);
+  const configuration = openConfiguration(table, openSsmSecrets(String(cloud.env.SSM_PREFIX)));
   await configuration.set("model", { provider: "openai-compatible", id: "instant", baseUrl: model.url });
   await configuration.set("apiKeys.openai-compatible", "key");
   const { token } = await createToken(

@@ -8,14 +8,14 @@ import {
   stopAccount,
 } from "../../shared/channels/accounts.ts";
 import { createActivity, noteFailures, readActivity } from "../../shared/channels/activity.ts";
-import { openBridges } from "../../shared/channels/bridge.ts";
+import { openBridges } from "../../shared/channels/bridge/bridge.ts";
 import { channels } from "../../shared/channels/channels.ts";
-import { listRequests, openRequest } from "../../shared/channels/pairing.ts";
-import { createChannelSender } from "../../shared/channels/sender.ts";
+import { listRequests, openRequest } from "../../shared/channels/inbound/pairing.ts";
+import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
-import { type Platform, platformStarts } from "../support/platforms.ts";
+import { type Platform, platformStarts } from "../support/platforms/platforms.ts";
+import { startTelegramServer } from "../support/platforms/telegram-server.ts";
 import { type State, startState } from "../support/state.ts";
-import { startTelegramServer } from "../support/telegram-server.ts";
 
 let state: State;
 let accounts: AccountTools;

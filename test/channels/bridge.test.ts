@@ -1,13 +1,18 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Table } from "../../shared/aws/table.ts";
 import { createActivity, readActivity } from "../../shared/channels/activity.ts";
-import { type BridgeOptions, type Bridges, bridgeId, openBridges } from "../../shared/channels/bridge.ts";
+import {
+  type BridgeOptions,
+  type Bridges,
+  bridgeId,
+  openBridges,
+} from "../../shared/channels/bridge/bridge.ts";
 import type { ChannelOrigin, OutboundFile } from "../../shared/channels/channel.ts";
 import { channels } from "../../shared/channels/channels.ts";
-import { createChannelSender } from "../../shared/channels/sender.ts";
+import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
+import { bindPeer, openConnection } from "../../shared/peers/registry.ts";
 import type { EventFrame } from "../../shared/protocol/frames.ts";
-import { bindPeer, openConnection } from "../../shared/registry.ts";
+import type { Table } from "../../shared/world/world.ts";
 import { createMemoryTable } from "../support/memory-table.ts";
 import { type Around, deathAt } from "./fixture.ts";
 

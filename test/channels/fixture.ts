@@ -1,9 +1,8 @@
-import type { Secrets } from "../../shared/aws/secrets.ts";
-import type { Table } from "../../shared/aws/table.ts";
 import type { ChannelOrigin } from "../../shared/channels/channel.ts";
 import { type ConfigurationStore, openConfiguration } from "../../shared/configuration/store.ts";
+import type { Secrets, Table } from "../../shared/world/world.ts";
+import { startTelegramServer, type TelegramServer } from "../support/platforms/telegram-server.ts";
 import { type State, startState } from "../support/state.ts";
-import { startTelegramServer, type TelegramServer } from "../support/telegram-server.ts";
 
 export const webhookSecret = "the-secret_that-setWebhook-was-given";
 

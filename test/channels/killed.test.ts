@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Platform, platformStarts } from "../support/platforms.ts";
+import { type Platform, platformStarts } from "../support/platforms/platforms.ts";
 import { Life, TurnBench } from "./turn-bench.ts";
 
 const names = Object.keys(platformStarts) as (keyof typeof platformStarts)[];

@@ -1,30 +1,30 @@
 import { vi } from "vitest";
 import type { Agent } from "../../functions/agent/agent.ts";
-import { createHistory } from "../../functions/agent/history.ts";
-import { createPromptSource } from "../../functions/agent/prompt-source.ts";
-import { holdSession } from "../../functions/agent/run.ts";
+import { createHistory } from "../../functions/agent/context/history.ts";
+import { createPromptSource } from "../../functions/agent/context/prompt-source.ts";
+import { createFetchAttachment } from "../../functions/agent/fetch-attachment.ts";
+import { holdSession } from "../../functions/agent/session-loop.ts";
 import { sweep } from "../../functions/timer/timer.ts";
 import { answerWebhook, type Webhook } from "../../functions/webhook/webhook.ts";
-import { startFunctionUrl } from "../../local/function-url.ts";
-import type { Endpoint } from "../../local/http-endpoint.ts";
-import type { Item } from "../../shared/aws/table.ts";
-import { createBroadcast } from "../../shared/broadcast.ts";
+import { startFunctionUrl } from "../../local/http/function-url.ts";
+import type { Endpoint } from "../../local/http/http-endpoint.ts";
 import { createActivity } from "../../shared/channels/activity.ts";
-import { createFetchAttachment } from "../../shared/channels/attachment.ts";
 import { channels as allChannels } from "../../shared/channels/channels.ts";
-import { createDiscord } from "../../shared/channels/discord.ts";
-import { createChannelSender } from "../../shared/channels/sender.ts";
-import { createSlack } from "../../shared/channels/slack.ts";
+import { createDiscord } from "../../shared/channels/discord/discord.ts";
+import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
+import { createSlack } from "../../shared/channels/slack/slack.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../shared/configuration/schema.ts";
-import { createGuardedFetch } from "../../shared/guarded-fetch.ts";
+import { createGuardedFetch } from "../../shared/http/guarded-fetch.ts";
+import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
 import { toState } from "../../shared/session/state.ts";
 import { readMessages } from "../../shared/session/transcript.ts";
 import { openWorkspace } from "../../shared/workspace/files.ts";
+import type { Item } from "../../shared/world/world.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
 import { createMemoryTable } from "../support/memory-table.ts";
-import type { Platform } from "../support/platforms.ts";
+import type { Platform } from "../support/platforms/platforms.ts";
 
 /** The process has died: no call of it gets through any more. */
 export class Killed extends Error {}

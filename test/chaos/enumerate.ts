@@ -1,9 +1,9 @@
-import { judgeWorld, within } from "./load.ts";
-import type { MessagePlan } from "./plan.ts";
-import { type Executioner, openExecutioner, type Point } from "./points.ts";
-import type { ChaosResult } from "./report.ts";
+import type { MessagePlan } from "./faults/plan.ts";
+import { type Executioner, openExecutioner, type Point } from "./faults/points.ts";
+import { judgeWorld, within } from "./load/load.ts";
 import type { Setting } from "./setting.ts";
-import { sweepOften, untilQuiet } from "./settle.ts";
+import type { ChaosResult } from "./verdict/report.ts";
+import { sweepOften, untilQuiet } from "./verdict/settle.ts";
 import { startWorld, type World } from "./world.ts";
 
 /** A turn, by the tool calls of its rounds and by where its message comes from. */

@@ -4,9 +4,9 @@ import { join, resolve } from "node:path";
 import { bundleFunction, bundleTarget } from "../../infra/bundle.ts";
 import { functionNames } from "../../infra/permissions.ts";
 import { affordableSpeed } from "./affordable-speed.ts";
-import { installClock } from "./clock.mjs";
+import { installClock } from "./faults/clock.mjs";
 import { type ChaosOptions, readOptions, UsageError, usage } from "./options.ts";
-import { report } from "./report.ts";
+import { report } from "./verdict/report.ts";
 
 const startedAt = Date.now();
 
@@ -44,7 +44,7 @@ async function run(options: ChaosOptions, setting: Parameters<typeof report>[1])
     const { runEnumeration } = await import("./enumerate.ts");
     return report(options, setting, await runEnumeration(setting, every));
   }
-  const { runLoad } = await import("./load.ts");
+  const { runLoad } = await import("./load/load.ts");
   return report(options, setting, await runLoad(setting, kills));
 }
 

@@ -1,4 +1,4 @@
-import type { ClockSettings } from "./clock.mjs";
+import type { ClockSettings } from "./faults/clock.mjs";
 
 /** What every mode runs with. */
 export interface Setting {

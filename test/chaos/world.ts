@@ -3,27 +3,28 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Cloud, type CloudOptions, startCloud } from "../../local/cloud.ts";
-import type { FunctionHost } from "../../local/host.ts";
-import { isRecord } from "../../local/json.ts";
-import type { WebSocketEvent } from "../../local/websocket-events.ts";
-import { openSecrets } from "../../shared/aws/secrets.ts";
-import { openTable, type Table } from "../../shared/aws/table.ts";
+import { isRecord } from "../../local/http/json.ts";
+import type { FunctionHost } from "../../local/lambda/host.ts";
+import type { WebSocketEvent } from "../../local/websocket/websocket-events.ts";
+import { openDynamoDBTable } from "../../shared/aws/dynamodb-table.ts";
+import { openSsmSecrets } from "../../shared/aws/ssm-secrets.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
-import { createToken } from "../../shared/tokens.ts";
-import { type ChaosChannel, dmScope, startChaosChannel } from "./channel.ts";
-import { type ChaosClient, type ClientRecord, startChaosClient } from "./client.ts";
-import type { ClockSettings } from "./clock.mjs";
-import { countDoubts } from "./deliveries.ts";
+import { createToken } from "../../shared/peers/tokens.ts";
+import type { Table } from "../../shared/world/world.ts";
 import { type Draw, drawFor } from "./draw.ts";
-import { type ChaosHost, startChaosHost } from "./host.ts";
-import { type Journal, openJournal } from "./journal.ts";
-import { findLeftovers, readItems, untilFired } from "./leftovers.ts";
-import { type ChaosModel, callName, startChaosModel } from "./model.ts";
-import { type ChaosNode, startChaosNode } from "./node.ts";
-import { type MessagePlan, nodeIds } from "./plan.ts";
-import { type AwsProxy, type Interceptor, startAwsProxy } from "./proxy.ts";
-import { readTask, type Task } from "./task.ts";
-import { startWire, type Wire } from "./wire.ts";
+import type { ClockSettings } from "./faults/clock.mjs";
+import { type ChaosHost, startChaosHost } from "./faults/host.ts";
+import { type MessagePlan, nodeIds } from "./faults/plan.ts";
+import { type AwsProxy, type Interceptor, startAwsProxy } from "./faults/proxy.ts";
+import { type ChaosChannel, dmScope, startChaosChannel } from "./load/channel.ts";
+import { type ChaosClient, type ClientRecord, startChaosClient } from "./load/client.ts";
+import { countDoubts } from "./load/deliveries.ts";
+import { type ChaosModel, callName, startChaosModel } from "./load/model.ts";
+import { type ChaosNode, startChaosNode } from "./load/node.ts";
+import { readTask, type Task } from "./load/task.ts";
+import { startWire, type Wire } from "./load/wire.ts";
+import { type Journal, openJournal } from "./verdict/journal.ts";
+import { findLeftovers, readItems, untilFired } from "./verdict/leftovers.ts";
 
 export interface WorldOptions {
   seed: number;
@@ -121,7 +122,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   });
   const [host] = hosts as [ChaosHost];
   Object.assign(process.env, cloud.env, { AWS_ACCESS_KEY_ID: "owner", AWS_SECRET_ACCESS_KEY: "owner" });
-  const table = openTable(cloud.table);
+  const table = openDynamoDBTable(cloud.table);
   const model = await startChaosModel({
     planOf,
     onKillInCall: (tag) => options.onKillInCall(records.get(tag)?.sessionKey ?? "", host),
@@ -195,7 +196,7 @@ async function configure(
   model: ChaosModel,
   channel: ChaosChannel,
 ): Promise<void> {
-  const configuration = openConfiguration(table, openSecrets(String(cloud.env.SSM_PREFIX)));
+  const configuration = openConfiguration(table, openSsmSecrets(String(cloud.env.SSM_PREFIX)));
   await configuration.set("model", { provider: "openai-compatible", id: "m", baseUrl: model.url });
   await configuration.set("apiKeys.openai-compatible", "key");
   await configuration.set("timeouts.llmMs", modelTimeoutMs);

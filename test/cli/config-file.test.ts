@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readConfigFile, updateConfigFile } from "../../cli/config-file.ts";
+import { readConfigFile, updateConfigFile } from "../../cli/app/config-file.ts";
 import { type FakeGateway, startFakeGateway } from "./fake-gateway.ts";
 import { gsv, newFolder } from "./run-gsv.ts";
 

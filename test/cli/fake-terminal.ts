@@ -1,5 +1,5 @@
 import { PassThrough } from "node:stream";
-import type { Terminal } from "../../cli/terminal.ts";
+import type { Terminal } from "../../cli/app/terminal.ts";
 
 export interface FakeTerminal extends Terminal {
   /** Types keys, as the terminal would send them. */

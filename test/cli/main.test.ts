@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { commands } from "../../cli/commands.ts";
-import type { CommandEntry } from "../../cli/program.ts";
+import type { CommandEntry } from "../../cli/app/program.ts";
+import { commands } from "../../cli/commands/command-table.ts";
 import { gsv } from "./run-gsv.ts";
 
 const root = join(import.meta.dirname, "../..");

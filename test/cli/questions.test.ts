@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readConfigFile } from "../../cli/config-file.ts";
-import { main } from "../../cli/main.ts";
+import { readConfigFile } from "../../cli/app/config-file.ts";
+import { main } from "../../cli/app/main.ts";
 import { type FakeGateway, startFakeGateway } from "./fake-gateway.ts";
 import { type FakeTerminal, fakeTerminal } from "./fake-terminal.ts";
 import { newFolder } from "./run-gsv.ts";

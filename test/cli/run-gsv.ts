@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterAll } from "vitest";
-import { main } from "../../cli/main.ts";
+import { main } from "../../cli/app/main.ts";
 
 export interface GsvRun {
   code: number;

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Secrets } from "../../shared/aws/secrets.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import { type ConfigurationStore, openConfiguration } from "../../shared/configuration/store.ts";
+import type { Secrets } from "../../shared/world/world.ts";
 import { observed, type State, startState } from "../support/state.ts";
 
 let state: State;

@@ -1,7 +1,7 @@
-import type { Step } from "../../shared/aws/expression.ts";
+import type { Step } from "../../shared/world/expression.ts";
 import type { TableCall } from "../support/memory-table.ts";
-import type { Request } from "./process.ts";
-import type { Member } from "./world.ts";
+import type { Request } from "./model/process.ts";
+import type { Member } from "./model/world.ts";
 
 /** Names a process in a schedule that is shown. */
 export function describeMember({ node, epoch }: Member): string {

@@ -1,7 +1,7 @@
 import { canonicalJson } from "./intern.ts";
-import { Moves } from "./moves.ts";
+import { Moves } from "./model/moves.ts";
+import { Seen, type World } from "./model/world.ts";
 import type { Scenario } from "./scenario.ts";
-import { Seen, type World } from "./world.ts";
 
 export interface Violation {
   faults: readonly string[];

@@ -1,10 +1,10 @@
 import { isLeased, metaKey } from "../../shared/session/state.ts";
 import type { TableCall } from "../support/memory-table.ts";
-import type { Request } from "./process.ts";
-import { isAgent } from "./programs.ts";
+import type { Request } from "./model/process.ts";
+import { isAgent } from "./model/programs.ts";
+import { sessionKey } from "./model/snapshot.ts";
+import type { Member, World } from "./model/world.ts";
 import type { Scenario } from "./scenario.ts";
-import { sessionKey } from "./snapshot.ts";
-import type { Member, World } from "./world.ts";
 
 /**
  * Whether nothing that others can do meets what this process does next. Then its moves need not be tried before and

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { TableCall } from "../support/memory-table.ts";
 import { explore } from "./explore.ts";
+import { agent, sender } from "./model/programs.ts";
 import { mutations } from "./mutations.ts";
-import { agent, sender } from "./programs.ts";
 import { type Scenario, scenario } from "./scenario.ts";
 import { quickScenarios } from "./scenarios.ts";
 

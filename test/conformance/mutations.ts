@@ -1,4 +1,4 @@
-import type { Condition } from "../../shared/aws/expression.ts";
+import type { Condition } from "../../shared/world/expression.ts";
 import type { TableCall } from "../support/memory-table.ts";
 
 /** A part of a condition, by what it says of which place. */

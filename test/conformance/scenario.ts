@@ -1,6 +1,6 @@
 import type { TableCall } from "../support/memory-table.ts";
-import type { Program } from "./process.ts";
-import type { Mishaps } from "./world.ts";
+import type { Program } from "./model/process.ts";
+import type { Mishaps } from "./model/world.ts";
 
 /** What is explored: who takes part, and what may go wrong. */
 export interface Scenario {

@@ -1,4 +1,4 @@
-import { agent, sender } from "./programs.ts";
+import { agent, sender } from "./model/programs.ts";
 import { type Scenario, scenario } from "./scenario.ts";
 
 /** Two senders, three messages: the second sender repeats what the first has sent. A message "tool…" calls the tool. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startOpenAiServer } from "../support/openai-server.ts";
-import { type Platform, startTelegram } from "../support/platforms.ts";
-import type { ModelRequest, ModelServer, Reply } from "../support/scripted-model.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelRequest, ModelServer, Reply } from "../support/models/scripted-model.ts";
+import { type Platform, startTelegram } from "../support/platforms/platforms.ts";
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 

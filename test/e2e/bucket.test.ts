@@ -9,10 +9,10 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { imageBytes } from "../support/images.ts";
-import { isReading } from "../support/model-window.ts";
-import { startOpenAiServer } from "../support/openai-server.ts";
+import { isReading } from "../support/models/model-window.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelRequest, ModelServer, Reply } from "../support/models/scripted-model.ts";
 import type { Peer } from "../support/peer.ts";
-import type { ModelRequest, ModelServer, Reply } from "../support/scripted-model.ts";
 import { type Stack, startStack } from "./stack.ts";
 
 /** The bucket as any S3 client sees it, after a conversation of 40 messages, images, a compaction and a reset. */

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { openBucket } from "../../shared/aws/bucket.ts";
+import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { findArchives, readArchive } from "../../shared/session/archive.ts";
-import { isReading, type WindowedScript, withWindow } from "../support/model-window.ts";
-import { startOpenAiServer } from "../support/openai-server.ts";
+import { isReading, type WindowedScript, withWindow } from "../support/models/model-window.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelRequest, ModelServer, Reply } from "../support/models/scripted-model.ts";
 import type { Peer } from "../support/peer.ts";
-import type { ModelRequest, ModelServer, Reply } from "../support/scripted-model.ts";
 import { type Stack, startStack } from "./stack.ts";
 
 const contextWindow = 8000;
@@ -45,7 +45,7 @@ afterAll(async () => {
 });
 
 async function archivedParts(sessionId: string): Promise<Message[][]> {
-  const bucket = openBucket(String(stack.cloud.env.BUCKET_NAME));
+  const bucket = openS3Bucket(String(stack.cloud.env.BUCKET_NAME));
   const { parts } = await findArchives(bucket, "main", sessionId);
   const read = parts.map(async (key) => {
     const messages: Message[] = [];

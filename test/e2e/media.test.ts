@@ -9,14 +9,14 @@ import {
   S3Client,
 } from "@aws-sdk/client-s3";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { set } from "../../shared/aws/expression.ts";
 import { metaKey } from "../../shared/session/state.ts";
+import { set } from "../../shared/world/expression.ts";
 import { gsv, newFolder } from "../cli/run-gsv.ts";
-import { startAnthropicServer } from "../support/anthropic-server.ts";
 import { imageBytes } from "../support/images.ts";
-import { startOpenAiServer } from "../support/openai-server.ts";
+import { startAnthropicServer } from "../support/models/anthropic-server.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelServer } from "../support/models/scripted-model.ts";
 import type { Peer } from "../support/peer.ts";
-import type { ModelServer } from "../support/scripted-model.ts";
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 

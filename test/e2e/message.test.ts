@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startOpenAiServer } from "../support/openai-server.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelServer } from "../support/models/scripted-model.ts";
 import type { Peer } from "../support/peer.ts";
-import { channelsOf, type Platform, platformStarts } from "../support/platforms.ts";
-import type { ModelServer } from "../support/scripted-model.ts";
+import { channelsOf, type Platform, platformStarts } from "../support/platforms/platforms.ts";
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { messageKey, metaKey } from "../../shared/session/state.ts";
-import { startOpenAiServer } from "../support/openai-server.ts";
-import type { ModelServer } from "../support/scripted-model.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelServer } from "../support/models/scripted-model.ts";
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 

@@ -1,13 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { Connection, type ConnectionOptions } from "../../cli/connection.ts";
-import { maxShownResult } from "../../functions/agent/results.ts";
-import type { AccessRequest } from "../../local/access.ts";
-import { type Bucket, openBucket } from "../../shared/aws/bucket.ts";
+import { Connection, type ConnectionOptions } from "../../cli/gateway/connection.ts";
+import { maxShownResult } from "../../functions/agent/tools/tool-results.ts";
+import type { AccessRequest } from "../../local/http/access.ts";
+import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
 import { maxPayloadBytes, payloadCapability } from "../../shared/protocol/frames.ts";
-import { refusalOf } from "../cli/connection-bench.ts";
-import { startOpenAiServer } from "../support/openai-server.ts";
+import type { Bucket } from "../../shared/world/world.ts";
+import { refusalOf } from "../cli/gateway/connection-bench.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelServer } from "../support/models/scripted-model.ts";
 import { clientParams, nodeParams, Peer } from "../support/peer.ts";
-import type { ModelServer } from "../support/scripted-model.ts";
 import { type Stack, startStack } from "./stack.ts";
 
 let stack: Stack;
@@ -20,7 +21,7 @@ beforeAll(async () => {
   model = await startOpenAiServer();
   stack = await startStack();
   await stack.configure({ model: { provider: "openai-compatible", id: "m", baseUrl: model.url } });
-  bucket = openBucket(stack.cloud.bucket);
+  bucket = openS3Bucket(stack.cloud.bucket);
   const { authorize } = stack.roles;
   stack.roles.authorize = (request) => {
     awsCalls.push(request);

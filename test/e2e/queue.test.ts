@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startOpenAiServer } from "../support/openai-server.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelRequest, ModelServer } from "../support/models/scripted-model.ts";
 import type { Peer } from "../support/peer.ts";
-import type { ModelRequest, ModelServer } from "../support/scripted-model.ts";
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 

@@ -1,14 +1,15 @@
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Bucket, openBucket } from "../../shared/aws/bucket.ts";
+import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import type { ResetPolicy } from "../../shared/protocol/schemas.ts";
 import { nextBoundary } from "../../shared/session/reset-policy.ts";
+import type { Bucket } from "../../shared/world/world.ts";
 import { gsv } from "../cli/run-gsv.ts";
-import { isReading } from "../support/model-window.ts";
-import { startOpenAiServer } from "../support/openai-server.ts";
+import { isReading } from "../support/models/model-window.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelServer } from "../support/models/scripted-model.ts";
 import type { Peer } from "../support/peer.ts";
-import type { ModelServer } from "../support/scripted-model.ts";
 import { type Stack, startStack } from "./stack.ts";
 
 /** Schedules come due so many times faster: a quarter of an hour is some two seconds. */
@@ -36,7 +37,7 @@ beforeAll(async () => {
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
     session: { defaultResetPolicy: { mode: "manual" } },
   });
-  bucket = openBucket(stack.cloud.bucket);
+  bucket = openS3Bucket(stack.cloud.bucket);
   client = await stack.client();
 });
 beforeEach(() => {

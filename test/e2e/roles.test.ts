@@ -1,13 +1,13 @@
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { Connection } from "../../cli/connection.ts";
-import { stackFunctions } from "../../local/host.ts";
+import { Connection } from "../../cli/gateway/connection.ts";
+import { stackFunctions } from "../../local/lambda/host.ts";
 import { imageBytes } from "../support/images.ts";
-import { startOpenAiServer } from "../support/openai-server.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelServer } from "../support/models/scripted-model.ts";
 import { Peer } from "../support/peer.ts";
-import type { ModelServer } from "../support/scripted-model.ts";
-import { startTelegramServer } from "../support/telegram-server.ts";
-import { photoUpdate, textUpdate } from "../support/telegram-updates.ts";
+import { startTelegramServer } from "../support/platforms/telegram-server.ts";
+import { photoUpdate, textUpdate } from "../support/platforms/telegram-updates.ts";
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 

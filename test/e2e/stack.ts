@@ -3,13 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "../../local/cloud.ts";
-import { stackFunctions } from "../../local/host.ts";
-import { type ProcessHost, startProcessHost } from "../../local/process-host.ts";
-import { openSecrets, type Secrets } from "../../shared/aws/secrets.ts";
-import { openTable, type Table } from "../../shared/aws/table.ts";
+import { stackFunctions } from "../../local/lambda/host.ts";
+import { type ProcessHost, startProcessHost } from "../../local/lambda/process-host.ts";
+import { openDynamoDBTable } from "../../shared/aws/dynamodb-table.ts";
+import { openSsmSecrets } from "../../shared/aws/ssm-secrets.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
+import { createToken } from "../../shared/peers/tokens.ts";
 import type { Scope } from "../../shared/protocol/methods.ts";
-import { createToken } from "../../shared/tokens.ts";
+import type { Secrets, Table } from "../../shared/world/world.ts";
 import { authorizer, type RoleAuthorizer } from "../infra/iam.ts";
 import { synthesizeTemplate } from "../infra/synthesis.ts";
 import { type NodeTools, openClient, openNode, type Peer } from "../support/peer.ts";
@@ -58,8 +59,8 @@ export async function startStack(
     },
   });
   Object.assign(process.env, cloud.env, { AWS_ACCESS_KEY_ID: "owner", AWS_SECRET_ACCESS_KEY: "owner" });
-  const table = openTable(cloud.table);
-  const secrets = openSecrets(String(cloud.env.SSM_PREFIX));
+  const table = openDynamoDBTable(cloud.table);
+  const secrets = openSsmSecrets(String(cloud.env.SSM_PREFIX));
   const configuration = openConfiguration(table, secrets);
   // Half a day from now: no session is reset while a test runs because it is four in the morning.
   const atHour = (new Date().getUTCHours() + 12) % 24;

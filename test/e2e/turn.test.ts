@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { startAnthropicServer } from "../support/anthropic-server.ts";
-import { startOpenAiServer } from "../support/openai-server.ts";
+import { startAnthropicServer } from "../support/models/anthropic-server.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelServer } from "../support/models/scripted-model.ts";
 import type { Peer } from "../support/peer.ts";
-import type { ModelServer } from "../support/scripted-model.ts";
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 

@@ -1,8 +1,8 @@
 import { Match, Template } from "aws-cdk-lib/assertions";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { functionNames } from "../../infra/permissions.ts";
-import { readEnvironment } from "../../shared/config.ts";
-import { logError } from "../../shared/log.ts";
+import { readEnvironment } from "../../shared/runtime/environment.ts";
+import { logError } from "../../shared/runtime/log.ts";
 import { resolve, resourceNames } from "./references.ts";
 import { stageApp, type TemplateJson } from "./synthesis.ts";
 

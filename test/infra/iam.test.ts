@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { functionNames } from "../../infra/permissions.ts";
 import { scheduleRoleArn } from "../../local/environment.ts";
-import { functionArn } from "../../local/host.ts";
-import { accessKeyIdOfFunction } from "../../local/process-host.ts";
+import { functionArn } from "../../local/lambda/host.ts";
+import { accessKeyIdOfFunction } from "../../local/lambda/process-host.ts";
 import { authorizer, type RoleAuthorizer, rolePolicies } from "./iam.ts";
 import { synthesizeTemplate, type TemplateJson } from "./synthesis.ts";
 

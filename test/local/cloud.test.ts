@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import type { AccessRequest } from "../../local/access.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../../local/cloud.ts";
-import type { FunctionHost } from "../../local/host.ts";
-import { startInProcessHost } from "../../local/in-process-host.ts";
-import { startProcessHost } from "../../local/process-host.ts";
+import type { AccessRequest } from "../../local/http/access.ts";
+import type { FunctionHost } from "../../local/lambda/host.ts";
+import { startInProcessHost } from "../../local/lambda/in-process-host.ts";
+import { startProcessHost } from "../../local/lambda/process-host.ts";
 import { until } from "../support/until.ts";
 import { occupyPort } from "./support.ts";
 

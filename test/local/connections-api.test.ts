@@ -9,10 +9,10 @@ import {
 } from "@aws-sdk/client-apigatewaymanagementapi";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import type { AccessRequest } from "../../local/access.ts";
-import type { Endpoint } from "../../local/http-endpoint.ts";
-import { startWebSocketApi } from "../../local/websocket-api.ts";
-import type { WebSocketEvent } from "../../local/websocket-events.ts";
+import type { AccessRequest } from "../../local/http/access.ts";
+import type { Endpoint } from "../../local/http/http-endpoint.ts";
+import { startWebSocketApi } from "../../local/websocket/websocket-api.ts";
+import type { WebSocketEvent } from "../../local/websocket/websocket-events.ts";
 import { until } from "../support/until.ts";
 import { clientConfig } from "./support.ts";
 

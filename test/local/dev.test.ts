@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
-import type { Dev, DevOptions } from "../../local/dev.ts";
+import type { Dev, DevOptions } from "../../local/dev/dev.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "gsv-dev-"));
 let running: Dev | undefined;
@@ -14,7 +14,7 @@ afterEach(async () => {
 /** Starts it as a process of its own would, which loads the functions once. */
 async function start(options: Omit<DevOptions, "dir">): Promise<void> {
   vi.resetModules();
-  const { startDev } = await import("../../local/dev.ts");
+  const { startDev } = await import("../../local/dev/dev.ts");
   running = await startDev({ dir, ...options });
 }
 

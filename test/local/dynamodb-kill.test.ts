@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { expect, it } from "vitest";
-import { openDynamoDBStore } from "../../local/dynamodb-store.ts";
+import { openDynamoDBStore } from "../../local/dynamodb/dynamodb-store.ts";
 
 type Item = Record<string, AttributeValue>;
 

@@ -15,10 +15,10 @@ import {
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AccessRequest } from "../../local/access.ts";
-import { startDynamoDB } from "../../local/dynamodb.ts";
-import { StoreLockedError } from "../../local/dynamodb-store.ts";
-import type { Endpoint } from "../../local/http-endpoint.ts";
+import { startDynamoDB } from "../../local/dynamodb/dynamodb.ts";
+import { StoreLockedError } from "../../local/dynamodb/dynamodb-store.ts";
+import type { AccessRequest } from "../../local/http/access.ts";
+import type { Endpoint } from "../../local/http/http-endpoint.ts";
 import { until } from "../support/until.ts";
 import { clientConfig } from "./support.ts";
 

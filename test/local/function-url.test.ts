@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { startFunctionUrl } from "../../local/function-url.ts";
-import type { Endpoint } from "../../local/http-endpoint.ts";
+import { startFunctionUrl } from "../../local/http/function-url.ts";
+import type { Endpoint } from "../../local/http/http-endpoint.ts";
 
 let url: Endpoint;
 let events: Record<string, unknown>[];

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { FunctionHost } from "../../local/host.ts";
-import { startInProcessHost } from "../../local/in-process-host.ts";
+import type { FunctionHost } from "../../local/lambda/host.ts";
+import { startInProcessHost } from "../../local/lambda/in-process-host.ts";
 
 const env = { TABLE_NAME: "gsv-local" };
 const functions = { agent: { timeoutMs: 900_000, memoryMb: 512 }, hasty: { timeoutMs: 50, memoryMb: 128 } };

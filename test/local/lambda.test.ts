@@ -1,14 +1,14 @@
 import { InvokeCommand, LambdaClient, ResourceNotFoundException } from "@aws-sdk/client-lambda";
 import { afterEach, describe, expect, it } from "vitest";
-import type { AccessRequest } from "../../local/access.ts";
+import type { AccessRequest } from "../../local/http/access.ts";
+import type { Endpoint } from "../../local/http/http-endpoint.ts";
 import {
   type AsyncInvocationOptions,
   type AsyncInvocations,
   openAsyncInvocations,
-} from "../../local/async-invocations.ts";
-import { FunctionError, type FunctionHost } from "../../local/host.ts";
-import type { Endpoint } from "../../local/http-endpoint.ts";
-import { startLambda } from "../../local/lambda.ts";
+} from "../../local/lambda/async-invocations.ts";
+import { FunctionError, type FunctionHost } from "../../local/lambda/host.ts";
+import { startLambda } from "../../local/lambda/lambda.ts";
 import { until } from "../support/until.ts";
 import { clientConfig } from "./support.ts";
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type ProcessHost, startProcessHost } from "../../local/process-host.ts";
+import { type ProcessHost, startProcessHost } from "../../local/lambda/process-host.ts";
 import { until } from "../support/until.ts";
 
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));

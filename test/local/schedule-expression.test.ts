@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { firstTime, parseScheduleExpression, timeAfter } from "../../local/schedule-expression.ts";
+import { firstTime, parseScheduleExpression, timeAfter } from "../../local/scheduler/schedule-expression.ts";
 
 // A Thursday.
 const now = Date.UTC(2026, 0, 15, 12, 0, 0);

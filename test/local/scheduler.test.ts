@@ -14,8 +14,8 @@ import {
   ValidationException,
 } from "@aws-sdk/client-scheduler";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { AccessRequest } from "../../local/access.ts";
-import { type Scheduler, type SchedulerOptions, startScheduler } from "../../local/scheduler.ts";
+import type { AccessRequest } from "../../local/http/access.ts";
+import { type Scheduler, type SchedulerOptions, startScheduler } from "../../local/scheduler/scheduler.ts";
 import { until } from "../support/until.ts";
 import { clientConfig } from "./support.ts";
 

@@ -13,9 +13,9 @@ import {
   SSMClient,
 } from "@aws-sdk/client-ssm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AccessRequest } from "../../local/access.ts";
-import type { Endpoint } from "../../local/http-endpoint.ts";
-import { startSsm } from "../../local/ssm.ts";
+import type { AccessRequest } from "../../local/http/access.ts";
+import type { Endpoint } from "../../local/http/http-endpoint.ts";
+import { startSsm } from "../../local/ssm/ssm.ts";
 import { clientConfig } from "./support.ts";
 
 let dir: string;

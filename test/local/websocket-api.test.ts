@@ -1,9 +1,9 @@
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import type { Endpoint } from "../../local/http-endpoint.ts";
-import { startWebSocketApi, type WebSocketApiOptions } from "../../local/websocket-api.ts";
-import type { WebSocketEvent } from "../../local/websocket-events.ts";
+import type { Endpoint } from "../../local/http/http-endpoint.ts";
+import { startWebSocketApi, type WebSocketApiOptions } from "../../local/websocket/websocket-api.ts";
+import type { WebSocketEvent } from "../../local/websocket/websocket-events.ts";
 import { until } from "../support/until.ts";
 
 type Answer = (event: WebSocketEvent) => unknown;

@@ -1,15 +1,14 @@
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { holdSession } from "../../functions/agent/run.ts";
-import type { ObjectHead } from "../../shared/aws/bucket.ts";
-import type { Metadata } from "../../shared/aws/metadata.ts";
+import { holdSession } from "../../functions/agent/session-loop.ts";
+import { readTranscriptPage } from "../../functions/socket/transcript-page.ts";
+import { storeResultImages } from "../../shared/media/media-content.ts";
+import { maxMediaBytes, storeMedia } from "../../shared/media/media-store.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { archiveKey, findArchives, partKey } from "../../shared/session/archive.ts";
-import { maxMediaBytes, storeMedia } from "../../shared/session/media.ts";
-import { storeResultImages } from "../../shared/session/media-content.ts";
 import type { SessionState } from "../../shared/session/state.ts";
-import { readTranscriptPage } from "../../shared/session/transcript-page.ts";
-import { compact } from "../agent/compaction-bench.ts";
+import type { Metadata, ObjectHead } from "../../shared/world/world.ts";
+import { compact } from "../agent/compaction/compaction-bench.ts";
 import { lastActivity, message, nextDay, ResetBench, reset } from "../agent/reset-bench.ts";
 import { imageBytes } from "../support/images.ts";
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import { mergeConfiguration } from "../../shared/configuration/store.ts";
+import { type Inbound, routeInbound } from "../../shared/session/key/routing.ts";
 import {
   buildAgentSessionKey,
   canonicalizeSessionKey,
@@ -10,10 +11,9 @@ import {
   type KeyRules,
   mainSessionKey,
   parseSessionKey,
-} from "../../shared/session/key.ts";
-import { type Inbound, routeInbound } from "../../shared/session/routing.ts";
+} from "../../shared/session/key/session-key.ts";
 import { message, nextDay, ResetBench, reset } from "../agent/reset-bench.ts";
-import { isReading } from "../support/model-window.ts";
+import { isReading } from "../support/models/model-window.ts";
 
 /**
  * session-routing.md, row by row. "Auto-Reset Policies" are in test/session/reset-policy.test.ts and

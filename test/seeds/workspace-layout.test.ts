@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openWorkspace } from "../../shared/workspace/files.ts";
 import { message, ResetBench } from "../agent/reset-bench.ts";
-import { isReading } from "../support/model-window.ts";
+import { isReading } from "../support/models/model-window.ts";
 
 /**
  * storage-layout.md, row by row: "Workspace Files", "Daily Memory Files" and "Skills", seen in what the model is sent by a

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { runCommand } from "../../shared/session/commands.ts";
+import { runCommand } from "../../shared/session/commands/commands.ts";
+import { parseCommand } from "../../shared/session/commands/parse-command.ts";
 import type { Intake } from "../../shared/session/intake.ts";
-import { parseCommand } from "../../shared/session/parse-command.ts";
 
 const run = (text: string) => runCommand({} as Intake, "agent:main:main", parseCommand(text)!);
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isSameSender, normalizeSenderId, resolveIdentityLink } from "../../shared/session/identity.ts";
+import { isSameSender, normalizeSenderId, resolveIdentityLink } from "../../shared/session/key/identity.ts";
 
 describe("the id of a sender, as it is compared", () => {
   it.each([

@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import { findFault } from "../../shared/configuration/schema.ts";
 import { mergeConfiguration } from "../../shared/configuration/store.ts";
-import { canonicalizeSessionKey } from "../../shared/session/key.ts";
 import {
   defaultAgentId,
   type Inbound,
   keyRules,
   type RoutingConfiguration,
   routeInbound,
-} from "../../shared/session/routing.ts";
+} from "../../shared/session/key/routing.ts";
+import { canonicalizeSessionKey } from "../../shared/session/key/session-key.ts";
 import { seededRandom } from "../support/random.ts";
 
 const configured = (overrides: Record<string, unknown>): RoutingConfiguration => {

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { dispatchCall } from "../../functions/agent/dispatch.ts";
+import { dispatchCall } from "../../functions/agent/tools/dispatch.ts";
 import { handleFrame } from "../../functions/socket/frame.ts";
 import type { Gateway } from "../../functions/socket/gateway.ts";
 import { closeSocket } from "../../functions/socket/lifecycle.ts";
-import type { Sockets } from "../../shared/aws/sockets.ts";
+import { openConnection } from "../../shared/peers/registry.ts";
 import type { Frame } from "../../shared/protocol/frames.ts";
-import { openConnection } from "../../shared/registry.ts";
+import type { Sockets } from "../../shared/world/world.ts";
 import { createMemoryTable } from "../support/memory-table.ts";
 import { clientParams, nodeParams } from "../support/peer.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PreconditionFailed } from "../../shared/aws/bucket.ts";
+import { PreconditionFailed } from "../../shared/world/world.ts";
 import { createMemoryBucket } from "./memory-bucket.ts";
 
 describe("the bucket in memory", () => {

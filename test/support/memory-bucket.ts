@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { decodeMetadata, encodeMetadata } from "../../shared/aws/metadata.ts";
 import {
   type Bucket,
   type ListedObject,
   PreconditionFailed,
   type PutOptions,
   type StoredObject,
-} from "../../shared/aws/bucket.ts";
-import { decodeMetadata, encodeMetadata } from "../../shared/aws/metadata.ts";
+} from "../../shared/world/world.ts";
 
 type Operation = "get" | "getIfChanged" | "head" | "getStream" | "put" | "putStream" | "delete" | "list";
 

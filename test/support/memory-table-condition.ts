@@ -1,5 +1,5 @@
-import type { Condition, Path } from "../../shared/aws/expression.ts";
-import type { Item, ItemValue } from "../../shared/aws/table.ts";
+import type { Condition, Path } from "../../shared/world/expression.ts";
+import type { Item, ItemValue } from "../../shared/world/world.ts";
 
 /** The names and list indexes of a path, outermost first. */
 export function partsOf(path: Path): readonly (string | number)[] {

@@ -1,5 +1,5 @@
-import type { Step } from "../../shared/aws/expression.ts";
-import type { Item, ItemValue } from "../../shared/aws/table.ts";
+import type { Step } from "../../shared/world/expression.ts";
+import type { Item, ItemValue } from "../../shared/world/world.ts";
 import { child, isMap, partsOf, valueAt } from "./memory-table-condition.ts";
 
 /** What DynamoDB refuses whatever the item's condition says: the caller's mistake. */

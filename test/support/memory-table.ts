@@ -1,4 +1,4 @@
-import type { Condition, Step } from "../../shared/aws/expression.ts";
+import type { Condition, Step } from "../../shared/world/expression.ts";
 import {
   ConditionFailed,
   type IndexQuery,
@@ -7,7 +7,7 @@ import {
   type Key,
   type Query,
   type Table,
-} from "../../shared/aws/table.ts";
+} from "../../shared/world/world.ts";
 import { holds, isMap, orderOf } from "./memory-table-condition.ts";
 import { applySteps, ValidationException } from "./memory-table-update.ts";
 

@@ -1,12 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startDynamoDB } from "../../local/dynamodb.ts";
-import { startS3 } from "../../local/s3/server.ts";
-import { startSsm } from "../../local/ssm.ts";
-import { type Bucket, openBucket } from "../../shared/aws/bucket.ts";
-import { openSecrets, type Secrets } from "../../shared/aws/secrets.ts";
-import { openTable, type Table } from "../../shared/aws/table.ts";
+import { startDynamoDB } from "../../local/dynamodb/dynamodb.ts";
+import { startS3 } from "../../local/s3/s3-server.ts";
+import { startSsm } from "../../local/ssm/ssm.ts";
+import { openDynamoDBTable } from "../../shared/aws/dynamodb-table.ts";
+import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
+import { openSsmSecrets } from "../../shared/aws/ssm-secrets.ts";
+import type { Bucket, Secrets, Table } from "../../shared/world/world.ts";
 
 export interface State {
   table: Table;
@@ -42,10 +43,10 @@ export async function startState(allow: (action: string) => boolean = () => true
   };
   Object.assign(process.env, env);
   return {
-    table: openTable("gsv-test"),
-    bucket: openBucket("gsv-test"),
+    table: openDynamoDBTable("gsv-test"),
+    bucket: openS3Bucket("gsv-test"),
     env,
-    openSecrets: (prefix) => openSecrets(prefix),
+    openSecrets: (prefix) => openSsmSecrets(prefix),
     async close() {
       await dynamodb.close();
       await s3.close();

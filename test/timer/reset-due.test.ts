@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { resetIfDue, type Timer } from "../../functions/timer/timer.ts";
-import type { TimerEvent } from "../../shared/aws/schedules.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import { planReset } from "../../shared/session/reset-schedule.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { metaKey, newSession, type SessionState } from "../../shared/session/state.ts";
+import type { TimerEvent } from "../../shared/world/world.ts";
 import { type State, startState } from "../support/state.ts";
 
 const minute = 60_000;

@@ -1,15 +1,15 @@
 import { answerWebhook, failure, type Webhook, type WebhookAnswer } from "../../functions/webhook/webhook.ts";
-import { startFunctionUrl } from "../../local/function-url.ts";
-import type { Table } from "../../shared/aws/table.ts";
+import { startFunctionUrl } from "../../local/http/function-url.ts";
 import { createActivity } from "../../shared/channels/activity.ts";
 import type { ChannelOrigin } from "../../shared/channels/channel.ts";
 import { channels as allChannels } from "../../shared/channels/channels.ts";
-import { createDiscord } from "../../shared/channels/discord.ts";
-import { createChannelSender } from "../../shared/channels/sender.ts";
-import { createSlack } from "../../shared/channels/slack.ts";
+import { createDiscord } from "../../shared/channels/discord/discord.ts";
+import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
+import { createSlack } from "../../shared/channels/slack/slack.ts";
 import { type ConfigurationStore, openConfiguration } from "../../shared/configuration/store.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import type { InboxEntry, SessionState } from "../../shared/session/state.ts";
+import type { Table } from "../../shared/world/world.ts";
 import { startState } from "../support/state.ts";
 
 /** The webhook function behind a function URL, with the real channels, for the platforms that a test configures. */

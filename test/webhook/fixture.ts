@@ -1,13 +1,13 @@
 import { answerWebhook, failure, type Webhook, type WebhookAnswer } from "../../functions/webhook/webhook.ts";
-import { startFunctionUrl } from "../../local/function-url.ts";
+import { startFunctionUrl } from "../../local/http/function-url.ts";
 import { createActivity } from "../../shared/channels/activity.ts";
 import { channels } from "../../shared/channels/channels.ts";
-import { createChannelSender } from "../../shared/channels/sender.ts";
+import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import type { InboxEntry, SessionState } from "../../shared/session/state.ts";
 import { type ChannelState, startChannels, webhookSecret } from "../channels/fixture.ts";
-import type { TelegramUpdate } from "../support/telegram-updates.ts";
+import type { TelegramUpdate } from "../support/platforms/telegram-updates.ts";
 
 export interface WebhookState extends ChannelState {
   url: string;

@@ -1,12 +1,12 @@
 import type { Context, LambdaFunctionURLEvent } from "aws-lambda";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { openAsyncInvocations } from "../../local/async-invocations.ts";
-import { startFunctionUrl } from "../../local/function-url.ts";
-import type { FunctionHost } from "../../local/host.ts";
-import { startLambda } from "../../local/lambda.ts";
+import { startFunctionUrl } from "../../local/http/function-url.ts";
+import { openAsyncInvocations } from "../../local/lambda/async-invocations.ts";
+import type { FunctionHost } from "../../local/lambda/host.ts";
+import { startLambda } from "../../local/lambda/lambda.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { type ChannelState, startChannels, webhookSecret } from "../channels/fixture.ts";
-import { textUpdate } from "../support/telegram-updates.ts";
+import { textUpdate } from "../support/platforms/telegram-updates.ts";
 import { until } from "../support/until.ts";
 
 const woken: unknown[] = [];

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { ownValue } from "../../shared/channels/account.ts";
 import type { Channel } from "../../shared/channels/channel.ts";
-import { directCommand } from "../support/discord-interactions.ts";
-import { ed25519Key, signDiscord } from "../support/discord-signature.ts";
-import { type MutationName, mutated } from "../support/mutations.ts";
-import { callWebhook, type SignedRequest } from "../support/platform-server.ts";
+import { directCommand } from "../support/platforms/discord-interactions.ts";
+import { ed25519Key, signDiscord } from "../support/platforms/discord-signature.ts";
+import { type MutationName, mutated } from "../support/platforms/mutations.ts";
+import { callWebhook, type SignedRequest } from "../support/platforms/platform-server.ts";
+import { directMessage } from "../support/platforms/slack-events.ts";
+import { signSlack } from "../support/platforms/slack-server.ts";
+import { textUpdate } from "../support/platforms/telegram-updates.ts";
+import { notify, whatsappMessage } from "../support/platforms/whatsapp-notifications.ts";
+import { challengeRequest, signMeta } from "../support/platforms/whatsapp-server.ts";
 import { seededRandom } from "../support/random.ts";
-import { directMessage } from "../support/slack-events.ts";
-import { signSlack } from "../support/slack-server.ts";
-import { textUpdate } from "../support/telegram-updates.ts";
-import { notify, whatsappMessage } from "../support/whatsapp-notifications.ts";
-import { challengeRequest, signMeta } from "../support/whatsapp-server.ts";
 import { type Bench, startBench } from "./bench.ts";
 
 const mutationsEach = 1000;

@@ -1,13 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Table } from "../../shared/aws/table.ts";
-import { type Approving, approveSender, rejectSender } from "../../shared/channels/approval.ts";
+import { type Approving, approveSender, rejectSender } from "../../functions/socket/approval.ts";
 import type { InboundMessage } from "../../shared/channels/channel.ts";
 import { channels } from "../../shared/channels/channels.ts";
-import { takeInbound } from "../../shared/channels/inbound.ts";
-import { listRequests, maxRequests, openRequest, requestLifeMs } from "../../shared/channels/pairing.ts";
+import { takeInbound } from "../../shared/channels/inbound/inbound.ts";
+import {
+  listRequests,
+  maxRequests,
+  openRequest,
+  requestLifeMs,
+} from "../../shared/channels/inbound/pairing.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
+import type { Table } from "../../shared/world/world.ts";
 import { type Around, deathAt } from "../channels/fixture.ts";
-import { groupUpdate, textUpdate } from "../support/telegram-updates.ts";
+import { groupUpdate, textUpdate } from "../support/platforms/telegram-updates.ts";
 import { startWebhook, type WebhookState } from "./fixture.ts";
 
 const main = "agent:main:main";

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Webhook } from "../../functions/webhook/webhook.ts";
-import { remove, set } from "../../shared/aws/expression.ts";
-import type { Table } from "../../shared/aws/table.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { metaKey } from "../../shared/session/state.ts";
+import { remove, set } from "../../shared/world/expression.ts";
+import type { Table } from "../../shared/world/world.ts";
 import { type Around, deathAt } from "../channels/fixture.ts";
-import { type TelegramUpdate, textUpdate } from "../support/telegram-updates.ts";
+import { type TelegramUpdate, textUpdate } from "../support/platforms/telegram-updates.ts";
 import { startWebhook, type WebhookState } from "./fixture.ts";
 
 const main = "agent:main:main";

@@ -1,14 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { readActivity } from "../../shared/channels/activity.ts";
-import { until } from "../support/until.ts";
 import {
   changeOf,
   notificationOf,
   notify,
   statusOf,
   whatsappMessage,
-} from "../support/whatsapp-notifications.ts";
-import { graphError, startWhatsappServer, type WhatsappServer } from "../support/whatsapp-server.ts";
+} from "../support/platforms/whatsapp-notifications.ts";
+import {
+  graphError,
+  startWhatsappServer,
+  type WhatsappServer,
+} from "../support/platforms/whatsapp-server.ts";
+import { until } from "../support/until.ts";
 import { type Bench, startBench } from "./bench.ts";
 
 const main = "agent:main:main";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Bucket, PreconditionFailed } from "../../shared/aws/bucket.ts";
 import { maxFileBytes, openWorkspace } from "../../shared/workspace/files.ts";
+import { type Bucket, PreconditionFailed } from "../../shared/world/world.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
 
 const open = (initial: Record<string, string | Uint8Array> = {}) => {

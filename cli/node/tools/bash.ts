@@ -1,11 +1,11 @@
 import { stat } from "node:fs/promises";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
-import { ToolArguments } from "../arguments.ts";
 import { endOrDelay } from "../delay.ts";
-import { explainFaults } from "../files.ts";
-import { resolvePath } from "../paths.ts";
-import { endedReport, runningReport } from "../session-report.ts";
-import type { ToolContext, ToolResult } from "../tool.ts";
+import { resolvePath } from "../files/file-paths.ts";
+import { explainFaults } from "../files/files.ts";
+import { endedReport, runningReport } from "../shell/session-report.ts";
+import { ToolArguments } from "./arguments.ts";
+import type { ToolContext, ToolResult } from "./node-tool.ts";
 
 const defaultTimeoutMs = 300_000;
 /** The longest a Node timer can wait, about 24 days. */

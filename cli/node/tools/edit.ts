@@ -1,9 +1,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
-import { ToolArguments } from "../arguments.ts";
-import { explainFaults, inspectFile } from "../files.ts";
-import { resolvePath } from "../paths.ts";
-import type { ToolContext, ToolResult } from "../tool.ts";
+import { resolvePath } from "../files/file-paths.ts";
+import { explainFaults, inspectFile } from "../files/files.ts";
+import { ToolArguments } from "./arguments.ts";
+import type { ToolContext, ToolResult } from "./node-tool.ts";
 
 const mostFileBytes = 50 * 1024 * 1024;
 

@@ -1,11 +1,11 @@
 import { stat } from "node:fs/promises";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
-import { ToolArguments } from "../arguments.ts";
-import { explainFaults } from "../files.ts";
-import { compileGlob, hasGlobSyntax } from "../glob.ts";
-import { displayPath, resolvePath } from "../paths.ts";
-import type { ToolContext, ToolResult } from "../tool.ts";
-import { foldersToSkip, walkFiles } from "../walk.ts";
+import { displayPath, resolvePath } from "../files/file-paths.ts";
+import { explainFaults } from "../files/files.ts";
+import { compileGlob, hasGlobSyntax } from "../files/glob-pattern.ts";
+import { foldersToSkip, walkFiles } from "../files/walk.ts";
+import { ToolArguments } from "./arguments.ts";
+import type { ToolContext, ToolResult } from "./node-tool.ts";
 
 const mostMatches = 1000;
 /** Files asked for their time at once. */

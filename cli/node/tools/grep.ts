@@ -1,15 +1,15 @@
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
-import { ToolArguments } from "../arguments.ts";
-import { explainFaults, inspectFile, isBinary, lineBatches } from "../files.ts";
-import { compileGlob } from "../glob.ts";
-import { LinePattern } from "../line-pattern.ts";
-import { displayPath, resolvePath } from "../paths.ts";
+import { displayPath, resolvePath } from "../files/file-paths.ts";
+import { explainFaults, inspectFile, isBinary, lineBatches } from "../files/files.ts";
+import { compileGlob } from "../files/glob-pattern.ts";
+import { LinePattern } from "../files/line-pattern.ts";
+import type { WalkedFile } from "../files/walk.ts";
+import { foldersToSkip, walkFiles } from "../files/walk.ts";
 import { headOf, tailOf } from "../text.ts";
-import type { ToolContext, ToolResult } from "../tool.ts";
-import type { WalkedFile } from "../walk.ts";
-import { foldersToSkip, walkFiles } from "../walk.ts";
+import { ToolArguments } from "./arguments.ts";
+import type { ToolContext, ToolResult } from "./node-tool.ts";
 
 const mostMatches = 100;
 const mostContentChars = 200;

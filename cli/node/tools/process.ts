@@ -1,9 +1,9 @@
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
-import { ToolArguments } from "../arguments.ts";
-import { endFacts, tailChars } from "../session-report.ts";
-import type { ShellSession } from "../shell.ts";
+import { endFacts, tailChars } from "../shell/session-report.ts";
+import type { ShellSession } from "../shell/shell.ts";
 import { tailOf } from "../text.ts";
-import type { ToolContext, ToolResult } from "../tool.ts";
+import { ToolArguments } from "./arguments.ts";
+import type { ToolContext, ToolResult } from "./node-tool.ts";
 
 const actions = ["list", "poll", "log", "write", "submit", "kill"] as const;
 const defaultLines = 200;

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
-import { imageTypeOf } from "../../../shared/image-type.ts";
+import { imageTypeOf } from "../../../shared/media/image-type.ts";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
-import { ToolArguments } from "../arguments.ts";
-import { explainFaults, inspectFile, isBinary, lineBatches } from "../files.ts";
-import { resolvePath } from "../paths.ts";
+import { resolvePath } from "../files/file-paths.ts";
+import { explainFaults, inspectFile, isBinary, lineBatches } from "../files/files.ts";
 import { jsonBytes } from "../text.ts";
-import type { ToolContext, ToolResult } from "../tool.ts";
+import { ToolArguments } from "./arguments.ts";
+import type { ToolContext, ToolResult } from "./node-tool.ts";
 
 const mostImageBytes = 10 * 1024 * 1024;
 const defaultLines = 2000;

@@ -1,10 +1,10 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
-import { ToolArguments } from "../arguments.ts";
-import { explainFaults } from "../files.ts";
-import { resolvePath } from "../paths.ts";
-import type { ToolContext, ToolResult } from "../tool.ts";
+import { resolvePath } from "../files/file-paths.ts";
+import { explainFaults } from "../files/files.ts";
+import { ToolArguments } from "./arguments.ts";
+import type { ToolContext, ToolResult } from "./node-tool.ts";
 
 export const definition: ToolDefinition = {
   name: "Write",

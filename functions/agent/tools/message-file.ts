@@ -1,12 +1,12 @@
 import { basename } from "node:path/posix";
 import type { OutboundFile } from "../../../shared/channels/channel.ts";
-import { imageTypeOf } from "../../../shared/image-type.ts";
+import { imageTypeOf } from "../../../shared/media/image-type.ts";
+import { mediaPrefix } from "../../../shared/media/media-store.ts";
+import { essenceOf, extensionOf } from "../../../shared/media/media-types.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
-import { mediaPrefix } from "../../../shared/session/media.ts";
-import { essenceOf, extensionOf } from "../../../shared/session/media-types.ts";
 import { checkReadable } from "../../../shared/workspace/privacy.ts";
 import type { Agent } from "../agent.ts";
-import type { TurnContext } from "../context.ts";
+import type { TurnContext } from "../context/context.ts";
 
 /** Longest name that a file is sent under, in characters. */
 const maxName = 100;

@@ -1,9 +1,9 @@
 import { accountSettings } from "../../../shared/channels/account.ts";
-import { readBridgeMessage } from "../../../shared/channels/bridge-message.ts";
 import type { ChannelAddress } from "../../../shared/channels/channel.ts";
-import { type InboundOutcome, takeInbound } from "../../../shared/channels/inbound.ts";
-import { log } from "../../../shared/log.ts";
+import { type InboundOutcome, takeInbound } from "../../../shared/channels/inbound/inbound.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import { log } from "../../../shared/runtime/log.ts";
+import { readBridgeMessage } from "../bridge-message.ts";
 import type { Caller, MethodTable } from "../gateway.ts";
 
 export const bridgeMethods: Pick<MethodTable, "channel.inbound" | "channel.delivered"> = {

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { decodeMedia, type MediaTarget, storeMedia } from "../../../shared/media/media-store.ts";
 import type { StoredMedia } from "../../../shared/protocol/messages.ts";
 import type { Params } from "../../../shared/protocol/methods.ts";
 import { takeMessage } from "../../../shared/session/intake.ts";
-import { canonicalizeSessionKey } from "../../../shared/session/key.ts";
-import { decodeMedia, type MediaTarget, storeMedia } from "../../../shared/session/media.ts";
-import { keyRules } from "../../../shared/session/routing.ts";
+import { keyRules } from "../../../shared/session/key/routing.ts";
+import { canonicalizeSessionKey } from "../../../shared/session/key/session-key.ts";
 import { deferred, type Gateway, type MethodTable } from "../gateway.ts";
 
 /** The one form of a session key that the table knows, whatever form a peer wrote. */

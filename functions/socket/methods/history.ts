@@ -1,7 +1,7 @@
-import { agentIdOf } from "../../../shared/session/key.ts";
+import { agentIdOf } from "../../../shared/session/key/session-key.ts";
 import { readSession } from "../../../shared/session/sessions.ts";
-import { readTranscriptPage } from "../../../shared/session/transcript-page.ts";
 import type { MethodTable } from "../gateway.ts";
+import { readTranscriptPage } from "../transcript-page.ts";
 import { canonicalKey } from "./chat.ts";
 import { agentOf } from "./workspace.ts";
 

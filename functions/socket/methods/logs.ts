@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { chooseNode } from "../../../shared/node-choice.ts";
-import { listPeers } from "../../../shared/registry.ts";
+import { chooseNode } from "../../../shared/peers/node-choice.ts";
+import { listPeers } from "../../../shared/peers/registry.ts";
 import type { CallOutcome } from "../../../shared/session/calls.ts";
 import { putDeferred } from "../deferred.ts";
 import { deferred, type MethodTable } from "../gateway.ts";

@@ -1,5 +1,5 @@
-import { approveSender, rejectSender } from "../../../shared/channels/approval.ts";
-import { listRequests, type PairingRequest } from "../../../shared/channels/pairing.ts";
+import { listRequests, type PairingRequest } from "../../../shared/channels/inbound/pairing.ts";
+import { approveSender, rejectSender } from "../approval.ts";
 import type { MethodTable } from "../gateway.ts";
 
 /** Longest part of a held message that a list shows, in characters. */

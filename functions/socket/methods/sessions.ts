@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { logError } from "../../../shared/log.ts";
 import { maxPayloadBytes } from "../../../shared/protocol/frames.ts";
+import { logError } from "../../../shared/runtime/log.ts";
 import { submitEntry } from "../../../shared/session/intake.ts";
 import { planReset } from "../../../shared/session/reset-schedule.ts";
 import { listSessions, patchSession, readSession } from "../../../shared/session/sessions.ts";

@@ -1,6 +1,6 @@
+import { listPeers, modes } from "../../../shared/peers/registry.ts";
+import { createToken, listTokens, revokeToken } from "../../../shared/peers/tokens.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
-import { listPeers, modes } from "../../../shared/registry.ts";
-import { createToken, listTokens, revokeToken } from "../../../shared/tokens.ts";
 import type { MethodTable } from "../gateway.ts";
 
 export const tokenMethods: Pick<MethodTable, "token.create" | "token.list" | "token.revoke"> = {

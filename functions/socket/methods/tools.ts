@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { type NodeTool, nodeTools } from "../../../shared/node-tools.ts";
+import { type NodeTool, nodeTools } from "../../../shared/peers/node-tools.ts";
+import { listPeers } from "../../../shared/peers/registry.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
-import { listPeers } from "../../../shared/registry.ts";
 import type { CallOutcome } from "../../../shared/session/calls.ts";
 import { type Deferred, putDeferred } from "../deferred.ts";
 import { type Caller, deferred, type Gateway, type MethodTable } from "../gateway.ts";

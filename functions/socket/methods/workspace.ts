@@ -1,7 +1,7 @@
-import { normalizeAgentId } from "../../../shared/session/key.ts";
-import { defaultAgentId } from "../../../shared/session/routing.ts";
-import { writeTemplates } from "../../../shared/workspace/templates.ts";
+import { defaultAgentId } from "../../../shared/session/key/routing.ts";
+import { normalizeAgentId } from "../../../shared/session/key/session-key.ts";
 import type { Gateway, MethodTable } from "../gateway.ts";
+import { writeTemplates } from "../templates.ts";
 
 /** The agent that params name, else the default one. */
 export async function agentOf(

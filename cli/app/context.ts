@@ -1,0 +1,92 @@
+import { resolve } from "node:path";
+import { type Address, findGateway } from "../gateway/address.ts";
+import { type Gateway, openGateway } from "../gateway/gateway-client.ts";
+import { usage } from "./failure.ts";
+import type { GlobalOptions, OptionValue } from "./program.ts";
+import { readSettings, type Settings } from "./settings.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What every command gets: its surroundings, its settings, the gateway, and the one way to print a result. */
+export class Context {
+  readonly terminal: Terminal;
+  readonly flags: GlobalOptions;
+  #settings: Promise<Settings> | undefined;
+  #address: Promise<Address> | undefined;
+  #gateway: Promise<Gateway> | undefined;
+
+  constructor(terminal: Terminal, flags: GlobalOptions) {
+    this.terminal = terminal;
+    this.flags = flags;
+  }
+
+  get json(): boolean {
+    return this.flags.json === true;
+  }
+
+  /** The local gateway's folder that was asked for, or where one would be. */
+  get dataFolder(): string {
+    return resolve(this.terminal.cwd, this.flags.data ?? ".gsv");
+  }
+
+  settings(): Promise<Settings> {
+    this.#settings ??= readSettings(this.flags, this.terminal);
+    return this.#settings;
+  }
+
+  /**
+   * Where the gateway is. `mayStart`: a local gateway that is not running but has data is started until the command
+   * ends.
+   */
+  address(mayStart = false): Promise<Address> {
+    this.#address ??= this.settings().then((settings) => findGateway(this, settings, mayStart));
+    return this.#address;
+  }
+
+  /** The connection to the gateway; it is closed when the command ends. `mayStart` as in `address`. */
+  gateway(mayStart = true): Promise<Gateway> {
+    this.#gateway ??= this.address(mayStart).then(({ url, token }) => openGateway(url, token));
+    return this.#gateway;
+  }
+
+  /** Prints the command's result: `value` with --json, else the text. */
+  print(value: unknown, text: string): void {
+    const line = this.json ? JSON.stringify(value) : text;
+    if (line !== "") this.terminal.stdout.write(line.endsWith("\n") ? line : `${line}\n`);
+  }
+
+  /** Tells the user something that is not the result. */
+  note(text: string): void {
+    this.terminal.stderr.write(`${text}\n`);
+  }
+
+  async close(): Promise<void> {
+    const [gateway] = await Promise.allSettled([this.#gateway]);
+    if (gateway.status === "fulfilled") await gateway.value?.close();
+    const [address] = await Promise.allSettled([this.#address]);
+    if (address.status === "fulfilled") await address.value?.close?.();
+  }
+}
+
+/** An option's value as a whole number within bounds, or undefined when it was not given. */
+export function wholeNumber(
+  name: string,
+  value: OptionValue,
+  least: number,
+  most: number,
+): number | undefined {
+  if (value === undefined) return undefined;
+  const number = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : Number.NaN;
+  if (!(number >= least && number <= most))
+    throw usage(`${name} must be a whole number from ${least} to ${most}, not ${value}`);
+  return number;
+}
+
+/** An option's value as text, or undefined when it was not given. */
+export function text(value: OptionValue): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The values of an option that may be given several times. */
+export function texts(value: OptionValue): readonly string[] {
+  return Array.isArray(value) ? value : [];
+}

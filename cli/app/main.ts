@@ -1,0 +1,77 @@
+import { CommanderError } from "commander";
+import { commands } from "../commands/command-table.ts";
+import { Context } from "./context.ts";
+import { exitCode, type Failure, failureOf, usage } from "./failure.ts";
+import { buildProgram, type Chosen, commandPath, type GlobalOptions } from "./program.ts";
+import { processTerminal, type Terminal } from "./terminal.ts";
+import { version } from "./version.ts";
+
+/**
+ * Runs one command line (without node and script) and returns its exit code. The one place where errors are caught
+ * and printed.
+ */
+export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
+  let chosen: (() => Promise<Chosen>) | undefined;
+  const program = buildProgram(
+    commands,
+    version,
+    (text) => terminal.stdout.write(text),
+    (choice) => {
+      chosen = choice;
+    },
+  );
+  let context: Context | undefined;
+  try {
+    if (argv.length === 0) program.help();
+    const isHelp = argv[0] === "help";
+    if (isHelp) checkCommand(argv.slice(1));
+    await program.parseAsync(isHelp ? [...argv.slice(1), "--help"] : [...argv], { from: "user" });
+    context = new Context(terminal, program.opts<GlobalOptions>());
+    if (chosen === undefined) throw usage("nothing to do; see `gsv --help`");
+    const { action, invocation } = await chosen();
+    await action(context, invocation);
+    return exitCode.done;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return exitCode.done;
+    return report(error instanceof CommanderError ? usageOf(error, argv) : failureOf(error), argv, terminal);
+  } finally {
+    await context?.close();
+  }
+}
+
+/** Runs the process's own command line and ends the process with its exit code. */
+export async function runProcess(): Promise<void> {
+  // The reader of a pipe may leave early (`gsv session preview | head`): that is no error of ours.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit(exitCode.done);
+    throw error;
+  });
+  const code = await main(process.argv.slice(2), processTerminal());
+  process.stdout.write("", () => process.exit(code));
+}
+
+function report(failure: Failure, argv: readonly string[], terminal: Terminal): number {
+  // A failure without words has been shown where it happened.
+  if (failure.message === "") return failure.exitCode;
+  if (argv.includes("--json")) {
+    const error = { code: failure.kind, message: failure.message };
+    terminal.stdout.write(`${JSON.stringify({ error })}\n`);
+  } else {
+    terminal.stderr.write(`gsv: ${failure.message}\n`);
+  }
+  return failure.exitCode;
+}
+
+function usageOf(error: CommanderError, argv: readonly string[]): Failure {
+  const path = ["gsv", ...commandPath(argv, commands)].join(" ");
+  const said = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
+  const message = error.code === "commander.help" ? `${path} what?` : said;
+  return usage(`${message}; see \`${path} --help\``);
+}
+
+/** Commander takes the help of a command that does not exist for that of the program. */
+function checkCommand(words: readonly string[]): void {
+  const unknown = words[commandPath(words, commands).length];
+  if (unknown !== undefined && !unknown.startsWith("-"))
+    throw usage(`there is no command ${words.join(" ")}; see \`gsv --help\``);
+}

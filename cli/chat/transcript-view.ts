@@ -1,0 +1,42 @@
+import { type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
+import { shorten } from "../app/columns.ts";
+
+const mostResultLines = 20;
+
+/**
+ * A stored message as plain text: who, then what. Tool calls stand as `→ tool arguments`, results as `← tool` with at
+ * most 20 lines.
+ */
+export function transcript(message: Message): string {
+  const text = textOf(message);
+  switch (message.role) {
+    case "user":
+      return `user: ${text || "(no text)"}`;
+    case "assistant": {
+      const lines = toolCallsOf(message).map((call) =>
+        `→ ${call.name} ${shortArguments(call.arguments)}`.trimEnd(),
+      );
+      if (message.errorMessage) lines.push(`error: ${message.errorMessage}`);
+      return [`assistant: ${text}`.trimEnd(), ...lines].join("\n");
+    }
+    case "toolResult":
+      return `← ${message.toolName}${message.isError ? " failed" : ""}\n${indent(text)}`;
+  }
+}
+
+const tellingArguments = ["command", "path", "pattern", "action", "query", "url"];
+
+/** A call's arguments in a few words: what says most where it is there, else all of them as JSON. */
+export function shortArguments(args: Record<string, unknown> | undefined, most = 72): string {
+  if (args === undefined) return "";
+  const told = tellingArguments.map((name) => args[name]).filter((value) => typeof value === "string");
+  if (told.length > 0) return shorten(told.join(" "), most);
+  return Object.keys(args).length === 0 ? "" : shorten(JSON.stringify(args), most);
+}
+
+function indent(text: string): string {
+  const lines = text.split("\n");
+  const shown = lines.slice(0, mostResultLines).map((line) => `  ${line}`.trimEnd());
+  if (lines.length > mostResultLines) shown.push(`  … ${lines.length - mostResultLines} more lines`);
+  return shown.join("\n");
+}

@@ -1,0 +1,69 @@
+import { relative } from "node:path";
+import { readGatewayFile, runningGateway } from "../../local/dev/dev-state.ts";
+import type { Context } from "../app/context.ts";
+import { Failure } from "../app/failure.ts";
+import type { Settings } from "../app/settings.ts";
+
+/** A gateway to connect to, and where that was found. `close` ends one that was started for this command. */
+export interface Address {
+  url: string;
+  token: string;
+  source: string;
+  close?(): Promise<void>;
+}
+
+/**
+ * Finds the gateway: what flags, environment or config file name; else the local one of the data folder, running or,
+ * with `mayStart`, started for this command.
+ */
+export async function findGateway(context: Context, settings: Settings, mayStart: boolean): Promise<Address> {
+  const { dataFolder, flags } = context;
+  const folder = relative(context.terminal.cwd, dataFolder) || dataFolder;
+  const running = await runningGateway(dataFolder);
+  const { url, token } = settings;
+  if (url !== undefined && flags.data === undefined) {
+    const known = token?.value ?? (running?.url === url.value ? running.token : undefined);
+    if (known === undefined)
+      throw new Failure(
+        "config",
+        `no token for ${url.value}; pass --token, set GSV_TOKEN, or run \`gsv init\``,
+      );
+    return { url: url.value, token: known, source: url.source };
+  }
+  if (running !== undefined) {
+    context.note(`gsv: using the local gateway of ${folder} (pid ${running.pid})`);
+    return {
+      url: running.url,
+      token: flags.token ?? running.token,
+      source: `${folder} (running, pid ${running.pid})`,
+    };
+  }
+  const stopped = (await readGatewayFile(dataFolder)) !== undefined;
+  if (stopped && mayStart) return startHere(context, folder);
+  if (stopped)
+    throw new Failure(
+      "config",
+      `the local gateway of ${folder} is not running; start it with \`gsv dev\` or \`npm start\``,
+    );
+  if (flags.data !== undefined)
+    throw new Failure(
+      "config",
+      `${folder} holds no local gateway; start one there with \`gsv dev --data ${flags.data}\``,
+    );
+  throw new Failure(
+    "config",
+    "no gateway is configured; run `gsv init` to use one you have, `gsv deploy` to make one, or `gsv dev` to try it here",
+  );
+}
+
+async function startHere(context: Context, folder: string): Promise<Address> {
+  const { startLocal } = await import("./local-gateway.ts");
+  context.note(`gsv: the local gateway of ${folder} is not running; it is started for this command`);
+  const dev = await startLocal(context.dataFolder, { passive: true });
+  return {
+    url: dev.url,
+    token: context.flags.token ?? dev.token,
+    source: `${folder} (started for this command)`,
+    close: () => dev.close(),
+  };
+}

@@ -1,0 +1,346 @@
+import { randomUUID } from "node:crypto";
+import { code } from "../../shared/protocol/errors.ts";
+import type { Frame } from "../../shared/protocol/frames.ts";
+import {
+  maxFrameBytes,
+  maxPayloadBytes,
+  payloadCapability,
+  protocolVersion,
+} from "../../shared/protocol/frames.ts";
+import type { ToolDefinition } from "../../shared/protocol/messages.ts";
+import type { NodeRuntime } from "../../shared/protocol/schemas.ts";
+import { backoffDelay } from "./backoff.ts";
+import { FrameResolver, type TransferLimits, uploadBytes, uploadParams } from "./large-payloads.ts";
+import { PendingRequests } from "./pending-requests.ts";
+import { finalEnd, isFinalRefusal } from "./refusal.ts";
+import { localCode, RequestError } from "./request-error.ts";
+import type { SocketEnd } from "./socket.ts";
+import { GatewaySocket } from "./socket.ts";
+
+export { RequestError } from "./request-error.ts";
+
+/** Times of a connection, ms. The defaults fit API Gateway: idle sockets end after 10 minutes, every socket after 2 hours. */
+export interface ConnectionTiming {
+  pingIntervalMs: number;
+  pongTimeoutMs: number;
+  /** Upgrade and `connect` together. Above API Gateway's 29 s, so that no `connect` is carried out after it was given up. */
+  connectTimeoutMs: number;
+  /** One try to upload or fetch what is too large for a frame. */
+  transferTimeoutMs: number;
+  /** A connection that lasted this long starts the backoff afresh. */
+  stableMs: number;
+  backoffMinMs: number;
+  backoffMaxMs: number;
+}
+
+/** How long an answer is waited for, in milliseconds. */
+const defaultTimeoutMs = 30_000;
+
+const defaultTiming: ConnectionTiming = {
+  pingIntervalMs: 240_000,
+  pongTimeoutMs: 10_000,
+  connectTimeoutMs: 35_000,
+  transferTimeoutMs: 120_000,
+  stableMs: 30_000,
+  backoffMinMs: 500,
+  backoffMaxMs: 30_000,
+};
+
+/** Who connects: `connect` in docs/protocol.md. */
+export interface ClientIdentity {
+  id: string;
+  version: string;
+  platform: string;
+  mode: "client" | "node" | "channel";
+  channel?: string;
+  accountId?: string;
+}
+
+export interface ConnectionOptions {
+  url: string;
+  /** Sent in the `Authorization` header and in the `connect` frame, never in the url. */
+  token?: string;
+  client: ClientIdentity;
+  tools?: ToolDefinition[];
+  nodeRuntime?: NodeRuntime;
+  /** Besides that of large payloads, which every connection has. */
+  capabilities?: string[];
+  /** Failed attempts after which `open` gives up when it has never been connected. Default: never. */
+  firstAttempts?: number;
+  timing?: Partial<ConnectionTiming>;
+}
+
+/** The gateway's answer to `connect`. */
+export interface HelloOk {
+  type: "hello-ok";
+  protocol: number;
+  server: { version: string; connectionId: string };
+  features: { methods: string[]; events: string[] };
+}
+
+/** `waiting`: the next attempt follows in `delayMs`. `closed` is final; `error` says why, unless `close` was called. */
+export type ConnectionState =
+  | { status: "idle" }
+  | { status: "connecting"; attempt: number }
+  | { status: "connected"; hello: HelloOk }
+  | { status: "waiting"; reason: string; delayMs: number }
+  | { status: "closed"; error?: RequestError };
+
+type EventHandler = (payload: unknown) => void;
+type StateHandler = (state: ConnectionState) => void;
+
+/**
+ * A connection to the gateway that outlives its sockets: it reconnects with backoff and introduces itself again each
+ * time. It ends for good when the gateway refuses it (token, protocol version, role) or another one takes its place.
+ */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #timing: ConnectionTiming;
+  readonly #pending = new PendingRequests();
+  readonly #eventHandlers = new Map<string, Set<EventHandler>>();
+  readonly #stateHandlers = new Set<StateHandler>();
+  #state: ConnectionState = { status: "idle" };
+  #socket: GatewaySocket | undefined;
+  #failures = 0;
+  #everConnected = false;
+  #timer: NodeJS.Timeout | undefined;
+  #opening: Promise<HelloOk> | undefined;
+  /** Whether the gateway takes large params by reference, as it said last. */
+  #takesReferences = false;
+  /** Ends what is being uploaded and fetched for the socket, with the socket. */
+  #transfers = new AbortController();
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#timing = { ...defaultTiming, ...options.timing };
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /** Bytes of JSON that a request may have: those of a frame until a gateway is known that takes more. */
+  get maxRequestBytes(): number {
+    return this.#takesReferences ? maxPayloadBytes : maxFrameBytes;
+  }
+
+  /** Starts connecting. Resolves at the first success; rejects with a RequestError when the connection ends before it. */
+  open(): Promise<HelloOk> {
+    this.#opening ??= new Promise<HelloOk>((resolve, reject) => {
+      const unsubscribe = this.onState((state) => {
+        if (state.status !== "connected" && state.status !== "closed") return;
+        unsubscribe();
+        if (state.status === "connected") resolve(state.hello);
+        else reject(state.error ?? new RequestError(localCode.notConnected, "the connection was closed"));
+      });
+      this.#attempt();
+    });
+    return this.#opening;
+  }
+
+  /**
+   * Sends a request and returns the payload of its answer. Params and answers up to 10 MB go by way of the gateway's
+   * storage where they are too large for a frame, if the gateway knows how.
+   * @throws RequestError the gateway's refusal; 101 (retryable) when not connected or when the connection is lost
+   *   before the answer; 408 (retryable) after `timeoutMs` (default 30,000; transfers are not counted); 413 for params
+   *   that are too large or cannot be uploaded; 503 (retryable) for an answer that cannot be fetched.
+   */
+  request(method: string, params?: unknown, options: { timeoutMs?: number } = {}): Promise<unknown> {
+    if (this.#state.status !== "connected" || this.#socket === undefined) {
+      return Promise.reject(notConnected());
+    }
+    return this.#call(this.#socket, method, params, options.timeoutMs ?? defaultTimeoutMs);
+  }
+
+  /**
+   * Uploads an attachment for a request that follows on the same socket, which carries the ref as `dataRef`.
+   * @throws RequestError as `request` does
+   */
+  upload(bytes: Uint8Array): Promise<string> {
+    const socket = this.#socket;
+    if (socket === undefined || this.#state.status !== "connected") return Promise.reject(notConnected());
+    const reserve = (length: number) =>
+      this.#call(socket, "payload.upload", { bytes: length, kind: "media" }, defaultTimeoutMs);
+    const file = { what: "the attachment", contentType: "application/octet-stream", bytes };
+    return this.#onSocket(socket, uploadBytes(file, reserve, this.#transferLimits()));
+  }
+
+  /** Calls `handler` with the payload of each event of this name. Returns what undoes it. */
+  onEvent(event: string, handler: EventHandler): () => void {
+    const handlers = this.#eventHandlers.get(event) ?? new Set();
+    this.#eventHandlers.set(event, handlers.add(handler));
+    return () => handlers.delete(handler);
+  }
+
+  /** Calls `handler` at each change of state. Returns what undoes it. */
+  onState(handler: StateHandler): () => void {
+    this.#stateHandlers.add(handler);
+    return () => this.#stateHandlers.delete(handler);
+  }
+
+  /** Ends the connection for good. Requests without an answer are rejected. */
+  async close(): Promise<void> {
+    const socket = this.#socket;
+    this.#finish(undefined);
+    await socket?.close();
+  }
+
+  #attempt(): void {
+    this.#enter({ status: "connecting", attempt: this.#failures + 1 });
+    try {
+      this.#transfers = new AbortController();
+      const frames = new FrameResolver({
+        ...this.#transferLimits(),
+        onFrame: (frame) => {
+          if (socket === this.#socket) this.#receive(frame);
+        },
+        onAnswerComing: (id) => this.#pending.keep(id),
+        // Events are not repeated: with the connection those start over who follow them.
+        onEventLost: (reason) => socket.end({ reason }),
+      });
+      const socket: GatewaySocket = new GatewaySocket({
+        url: this.#options.url,
+        token: this.#options.token,
+        pingIntervalMs: this.#timing.pingIntervalMs,
+        pongTimeoutMs: this.#timing.pongTimeoutMs,
+        onOpen: () => void this.#introduce(socket),
+        onFrame: (frame) => frames.take(frame),
+        onEnd: (end) => this.#socketEnded(end),
+      });
+      this.#socket = socket;
+      this.#timer = setTimeout(
+        () => socket.end({ reason: "the gateway did not answer in time" }),
+        this.#timing.connectTimeoutMs,
+      );
+    } catch (error) {
+      const detail = error instanceof SyntaxError ? "not a WebSocket address" : (error as Error).message;
+      this.#finish(new RequestError(code.badRequest, `cannot connect to ${this.#options.url}: ${detail}`));
+    }
+  }
+
+  async #introduce(socket: GatewaySocket): Promise<void> {
+    const { client, tools, nodeRuntime, capabilities, token } = this.#options;
+    const auth = token === undefined ? undefined : { token };
+    const versions = { minProtocol: protocolVersion, maxProtocol: protocolVersion };
+    const announced = [payloadCapability, ...(capabilities ?? [])];
+    const params = { ...versions, client, tools, nodeRuntime, capabilities: announced, auth };
+    try {
+      const hello = await this.#call(socket, "connect", params, this.#timing.connectTimeoutMs);
+      if (socket !== this.#socket) return;
+      if (!isHello(hello))
+        throw new RequestError(code.unsupportedVersion, "its answer is not a gsv gateway's");
+      this.#connected(hello);
+    } catch (error) {
+      // A socket that ended meanwhile has settled what comes next.
+      if (socket !== this.#socket) return;
+      const refusal = error as RequestError;
+      if (isFinalRefusal(refusal.code)) this.#refuse(socket, refusal);
+      else socket.end({ reason: `the gateway refused to connect: ${refusal.message}` });
+    }
+  }
+
+  #connected(hello: HelloOk): void {
+    this.#everConnected = true;
+    this.#takesReferences = hello.features.methods.includes("payload.upload");
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#failures = 0;
+    }, this.#timing.stableMs);
+    this.#enter({ status: "connected", hello });
+  }
+
+  async #call(socket: GatewaySocket, method: string, params: unknown, timeoutMs: number): Promise<unknown> {
+    const id = randomUUID();
+    const text = JSON.stringify({ type: "req", id, method, params });
+    const byReference =
+      this.#takesReferences && this.#state.status === "connected" && Buffer.byteLength(text) > maxFrameBytes;
+    if (byReference) {
+      const paramsRef = await this.#upload(socket, params, timeoutMs);
+      socket.send(JSON.stringify({ type: "req", id, method, paramsRef }));
+    } else socket.send(text);
+    // Silence may mean that the peer is gone.
+    return this.#pending.answerTo(id, method, timeoutMs, () => socket.probe());
+  }
+
+  #upload(socket: GatewaySocket, params: unknown, timeoutMs: number): Promise<string> {
+    const reserve = (bytes: number) => this.#call(socket, "payload.upload", { bytes }, timeoutMs);
+    return this.#onSocket(socket, uploadParams(params, reserve, this.#transferLimits()));
+  }
+
+  #onSocket(socket: GatewaySocket, upload: Promise<string>): Promise<string> {
+    return upload.finally(() => {
+      // Whatever came of it, the ref belongs to the connection that is lost.
+      if (socket !== this.#socket)
+        throw new RequestError(localCode.notConnected, "the connection was lost", { retryable: true });
+    });
+  }
+
+  #receive(frame: Frame): void {
+    if (frame.type === "evt") {
+      for (const handler of this.#eventHandlers.get(frame.event) ?? []) handler(frame.payload);
+      return;
+    }
+    if (frame.type !== "res") return;
+    const refusal = this.#pending.settle(frame);
+    if (refusal === undefined || this.#state.status !== "connected" || this.#socket === undefined) return;
+    // The gateway has forgotten this connection, or no longer accepts its token.
+    if (refusal.code === code.notConnected) this.#socket.end({ reason: "the gateway lost this connection" });
+    if (refusal.code === code.unauthorized) this.#refuse(this.#socket, refusal);
+  }
+
+  #socketEnded(end: SocketEnd): void {
+    const final = finalEnd(end, this.#state.status === "connected", this.#options.client.id);
+    this.#leaveSocket();
+    this.#pending.rejectAll(new RequestError(localCode.notConnected, end.reason, { retryable: true }));
+    if (final !== undefined) {
+      this.#finish(final);
+      return;
+    }
+    this.#failures++;
+    if (!this.#everConnected && this.#failures >= (this.#options.firstAttempts ?? Number.POSITIVE_INFINITY)) {
+      const message = `cannot reach ${this.#options.url}: ${end.reason}`;
+      this.#finish(new RequestError(localCode.notConnected, message, { retryable: true }));
+      return;
+    }
+    const { backoffMinMs, backoffMaxMs } = this.#timing;
+    const delayMs = backoffDelay(this.#failures - 1, backoffMinMs, backoffMaxMs);
+    this.#timer = setTimeout(() => this.#attempt(), delayMs);
+    this.#enter({ status: "waiting", reason: end.reason, delayMs });
+  }
+
+  /** Ends the connection because the gateway has said no for good. */
+  #refuse(socket: GatewaySocket, refusal: RequestError): void {
+    this.#finish(new RequestError(refusal.code, `the gateway refused the connection: ${refusal.message}`));
+    void socket.close();
+  }
+
+  #finish(error: RequestError | undefined): void {
+    if (this.#state.status === "closed") return;
+    this.#leaveSocket();
+    this.#pending.rejectAll(error ?? new RequestError(localCode.notConnected, "the connection was closed"));
+    this.#enter({ status: "closed", error });
+  }
+
+  #leaveSocket(): void {
+    clearTimeout(this.#timer);
+    this.#socket = undefined;
+    this.#transfers.abort();
+  }
+
+  #transferLimits(): TransferLimits {
+    return { timeoutMs: this.#timing.transferTimeoutMs, signal: this.#transfers.signal };
+  }
+
+  #enter(state: ConnectionState): void {
+    this.#state = state;
+    for (const handler of this.#stateHandlers) handler(state);
+  }
+}
+
+function notConnected(): RequestError {
+  return new RequestError(localCode.notConnected, "not connected to the gateway", { retryable: true });
+}
+
+function isHello(payload: unknown): payload is HelloOk {
+  return typeof payload === "object" && payload !== null && "type" in payload && payload.type === "hello-ok";
+}

@@ -1,0 +1,102 @@
+import { relative } from "node:path";
+import { CloudStartError } from "../../local/cloud.ts";
+import { type Dev, type DevOptions, GatewayRunsError, isOffline, startDev } from "../../local/dev/dev.ts";
+import { chooseModel, type ModelChoice } from "../../local/dev/dev-model.ts";
+import type { ModelSettings } from "../../local/dev/dev-state.ts";
+import { PortInUseError } from "../../local/http/http-endpoint.ts";
+import { defaults } from "../../shared/configuration/defaults.ts";
+import { Failure, usage } from "../app/failure.ts";
+import type { Gateway } from "./gateway-client.ts";
+
+/**
+ * Starts the local gateway of a data folder. When a command has started it for itself just now, waits for its end, up
+ * to ten seconds. Throws a Failure that says why it cannot start.
+ */
+export async function startLocal(dir: string, options: Omit<DevOptions, "dir">): Promise<Dev> {
+  for (const deadline = Date.now() + 10_000; ; ) {
+    try {
+      return await startDev({ dir, ...options });
+    } catch (error) {
+      const isBusy = error instanceof CloudStartError && / is in use by /.test(error.message);
+      if (!isBusy || Date.now() > deadline) throw explained(error, dir, options.port, isBusy);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  }
+}
+
+function explained(error: unknown, dir: string, port: number | undefined, isBusy: boolean): unknown {
+  if (error instanceof GatewayRunsError) {
+    const folder = relative(process.cwd(), dir) || dir;
+    const message = `a gateway already runs in ${folder} (pid ${error.pid}); \`gsv client\` connects to it`;
+    return new Failure("running", message);
+  }
+  if (error instanceof PortInUseError)
+    return new Failure("port", `port ${port} is in use; choose another with --port`);
+  if (error instanceof CloudStartError) {
+    const remedy = isBusy ? "end that process, or choose another folder" : "choose another folder";
+    return new Failure("data-folder", `${error.message}; ${remedy} with --data`);
+  }
+  return error;
+}
+
+/** Which model answers, and why, in words for the user. */
+export interface ModelInUse {
+  settings: ModelSettings;
+  because: string;
+}
+
+/**
+ * Makes the configured model the one that the environment asks for (`choice`): always when it names a model, and else
+ * as long as the user has not configured another one. Without any, the built-in offline model answers.
+ */
+export async function configureModel(
+  gateway: Gateway,
+  dev: Dev,
+  choice: ModelChoice | undefined,
+): Promise<ModelInUse> {
+  const configured = await configuredModel(gateway);
+  const isOurs = isSame(configured, defaults.model) || isSame(configured, dev.model) || isOffline(configured);
+  if (choice !== undefined) {
+    if (choice.apiKey)
+      await gateway.request("config.set", {
+        path: `apiKeys.${choice.settings.provider}`,
+        value: choice.apiKey,
+      });
+    if (choice.named || isOurs) return use(gateway, dev, choice.settings, configured, choice.because);
+  } else if (isSame(configured, defaults.model) || isOffline(configured)) {
+    const settings = await dev.offlineModel();
+    const because = "built in: rules, not a language model; no network, no key";
+    return use(gateway, dev, settings, configured, because);
+  }
+  return { settings: configured, because: "as it is configured" };
+}
+
+async function use(
+  gateway: Gateway,
+  dev: Dev,
+  settings: ModelSettings,
+  configured: ModelSettings,
+  because: string,
+): Promise<ModelInUse> {
+  if (!isSame(settings, configured)) await gateway.request("config.set", { path: "model", value: settings });
+  if (!isSame(settings, dev.model)) await dev.recordModel(settings);
+  return { settings, because };
+}
+
+/** The model that the environment asks for. Throws a usage Failure when its variables contradict each other. */
+export function chosenModel(env: Record<string, string | undefined>): ModelChoice | undefined {
+  try {
+    return chooseModel(env);
+  } catch (error) {
+    throw usage((error as Error).message);
+  }
+}
+
+async function configuredModel(gateway: Gateway): Promise<ModelSettings> {
+  const answer = await gateway.request("config.get", { path: "model" });
+  return "value" in answer ? (answer.value as ModelSettings) : defaults.model;
+}
+
+function isSame(one: ModelSettings, other: ModelSettings | undefined): boolean {
+  return one.provider === other?.provider && one.id === other.id && one.baseUrl === other.baseUrl;
+}

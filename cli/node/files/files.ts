@@ -1,0 +1,89 @@
+import { createReadStream } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
+import { headOf } from "../text.ts";
+
+/** Bytes at the start of a file by which its kind is told. */
+const sampleBytes = 8192;
+
+const faults: Record<string, string> = {
+  ENOENT: "no such file or folder",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EISDIR: "is a folder",
+  ENOTDIR: "a part of the path is not a folder",
+  ENOSPC: "no space left on the disk",
+  EROFS: "the file system is read-only",
+  ENAMETOOLONG: "the path is too long",
+  ELOOP: "too many symbolic links",
+};
+
+/** Runs a file operation; a failure of the system becomes an Error such as `Read: /a/b: no such file or folder`. */
+export async function explainFaults<T>(tool: string, path: string, operation: () => Promise<T>): Promise<T> {
+  try {
+    return await operation();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new Error(`${tool}: ${path}: ${faults[code] ?? message}`);
+  }
+}
+
+/** A regular file's size and first 8 KB. Devices and pipes are refused: reading them may never end. */
+export async function inspectFile(tool: string, path: string): Promise<{ size: number; sample: Buffer }> {
+  return explainFaults(tool, path, async () => {
+    const stats = await stat(path);
+    if (stats.isDirectory()) throw new Error(`${tool}: ${path} is a folder`);
+    if (!stats.isFile()) throw new Error(`${tool}: ${path} is not a regular file`);
+    const file = await open(path, "r");
+    try {
+      return { size: stats.size, sample: await readStart(file) };
+    } finally {
+      await file.close();
+    }
+  });
+}
+
+async function readStart(file: FileHandle): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(sampleBytes), 0, sampleBytes, 0);
+  return buffer.subarray(0, bytesRead);
+}
+
+/** Text holds no NUL byte. */
+export function isBinary(sample: Buffer): boolean {
+  return sample.includes(0);
+}
+
+/**
+ * The lines of a text file, in batches, without their line feeds. Holds about 64 KB at a time however large the file
+ * is: a line above `maxLineChars` is cut there, and gets an ellipsis.
+ */
+export async function* lineBatches(path: string, maxLineChars: number): AsyncGenerator<string[]> {
+  // One character more than shown is kept of the unfinished line, which is how its length is still known at its end.
+  const shorten = (line: string): string =>
+    line.length > maxLineChars ? `${headOf(line, maxLineChars)}…` : line;
+  let unfinished = "";
+  for await (const chunk of createReadStream(path, { encoding: "utf8" })) {
+    const lines = (unfinished + (chunk as string)).split("\n");
+    unfinished = (lines.pop() ?? "").slice(0, maxLineChars + 1);
+    yield lines.map(shorten);
+  }
+  if (unfinished !== "") yield [shorten(unfinished)];
+}
+
+/** Runs changes of one file one after the other, in the order asked for: calls of a batch run at the same time. */
+export class FileQueues {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /** Runs `change` when every earlier change of `path` is over. */
+  run<T>(path: string, change: () => Promise<T>): Promise<T> {
+    const previous = this.#last.get(path) ?? Promise.resolve();
+    const next = previous.then(change, change);
+    this.#last.set(path, next);
+    const forget = (): void => {
+      if (this.#last.get(path) === next) this.#last.delete(path);
+    };
+    next.then(forget, forget);
+    return next;
+  }
+}

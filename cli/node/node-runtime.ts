@@ -1,0 +1,178 @@
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import type { ConnectionState, ConnectionTiming, RequestError } from "../gateway/connection.ts";
+import { Connection } from "../gateway/connection.ts";
+import { NodeCalls } from "./calls.ts";
+import { FileQueues } from "./files/files.ts";
+import { LogBuffer } from "./log-buffer.ts";
+import { fieldsOf } from "./payload.ts";
+import { Outbox } from "./result-outbox.ts";
+import { findBins } from "./shell/bins.ts";
+import { execEvent } from "./shell/exec-event.ts";
+import { ShellSessions } from "./shell/shell-sessions.ts";
+import { describeHost, nodeTools } from "./tools/offered.ts";
+
+/** Bytes of JSON that log lines may take in one frame. */
+const mostLogBytes = 120 * 1024;
+const defaultProbeMs = 10_000;
+
+export interface NodeOptions {
+  url: string;
+  token?: string;
+  /** How the node's tools are named to the model: `{nodeId}__{tool}`. */
+  nodeId: string;
+  /** Folder that relative paths start from; must exist. */
+  workspace: string;
+  version: string;
+  /** The environment of commands; this process's by default. */
+  environment?: NodeJS.ProcessEnv;
+  /** Called with each log line. Lines name calls and tools, never their arguments or results. */
+  onLog?(line: string): void;
+  timing?: Partial<NodeTiming>;
+}
+
+/** Times of a node, ms. */
+export interface NodeTiming extends ConnectionTiming {
+  /** Between the `tools.list` requests that keep the node's registration fresh. */
+  keepaliveMs: number;
+  /** How long one attempt to deliver a result waits for the gateway's answer. */
+  deliveryMs: number;
+}
+
+export interface RunningNode {
+  /** For its state, and `open()`, which resolves at the first connection. */
+  connection: Connection;
+  /** Resolves when the node is over: with the reason when the gateway ended it, with nothing after `stop`. */
+  ended: Promise<RequestError | undefined>;
+  /** Ends every command, delivers what is left (for two seconds at most), and disconnects. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Lends this machine to the gateway: connects as a node, runs the tools it is asked for, and delivers each result until
+ * it is acknowledged. Keeps reconnecting until `stop`, or until the gateway refuses it for good.
+ * @throws Error when the workspace is not a folder.
+ */
+export function startNode(options: NodeOptions): RunningNode {
+  const workspace = resolve(options.workspace);
+  if (!statSync(workspace, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new Error(`the workspace is not a folder: ${workspace}`);
+  }
+  const { environment = process.env } = options;
+  const logs = new LogBuffer();
+  const log = (line: string): void => {
+    const stamped = `${new Date().toISOString()} ${line}`;
+    logs.add(stamped);
+    options.onLog?.(stamped);
+  };
+
+  const connection = connectionOf(options);
+  const outbox = new Outbox(
+    connection,
+    (key, refusal) =>
+      log(refusal ? `refused ${key}: ${refusal.code} ${refusal.message}` : `delivered ${key}`),
+    options.timing?.deliveryMs,
+  );
+  const sessions = new ShellSessions((session, callId) => {
+    const event = execEvent(session, callId);
+    log(`session ${session.sessionId} ${event.event}`);
+    outbox.add(`event ${event.eventId}`, "node.exec.event", event);
+  }, environment);
+  const calls = new NodeCalls(
+    { workspace, sessions, files: new FileQueues() },
+    outbox,
+    log,
+    () => connection.maxRequestBytes,
+  );
+
+  connection.onState((state) => log(describeState(state)));
+  connection.onEvent("tool.invoke", (payload) => calls.invoke(payload));
+  connection.onEvent("logs.get", (payload) => answerLogs(connection, logs, payload));
+  connection.onEvent("node.probe", (payload) => void answerProbe(connection, environment, payload));
+  const ended = untilClosed(connection, sessions, options.timing?.keepaliveMs ?? 300_000);
+  connection.open().catch(() => {
+    // `ended` carries the reason.
+  });
+  const stop = async (): Promise<void> => {
+    await sessions.stop();
+    await calls.settled(1000);
+    await outbox.settled(1000);
+    await connection.close();
+  };
+  return { connection, ended, stop };
+}
+
+function connectionOf(options: NodeOptions): Connection {
+  return new Connection({
+    url: options.url,
+    token: options.token,
+    client: { id: options.nodeId, version: options.version, platform: process.platform, mode: "node" },
+    tools: nodeTools.map((tool) => tool.definition),
+    nodeRuntime: describeHost(options.environment ?? process.env, process.platform),
+    timing: options.timing,
+  });
+}
+
+/** Holds what lives as long as the connection: the keepalive, and the promise that no command outlives this process. */
+async function untilClosed(
+  connection: Connection,
+  sessions: ShellSessions,
+  keepaliveMs: number,
+): Promise<RequestError | undefined> {
+  const killNow = (): void => sessions.killNow();
+  process.once("exit", killNow);
+  const keepalive = setInterval(() => quietly(connection.request("tools.list")), keepaliveMs);
+  const error = await new Promise<RequestError | undefined>((resolve) => {
+    connection.onState((state) => {
+      if (state.status === "closed") resolve(state.error);
+    });
+  });
+  clearInterval(keepalive);
+  await sessions.stop();
+  process.off("exit", killNow);
+  return error;
+}
+
+function answerLogs(connection: Connection, logs: LogBuffer, payload: unknown): void {
+  const { callId, lines } = fieldsOf(payload);
+  if (typeof callId !== "string") return;
+  const count = typeof lines === "number" && lines > 0 ? Math.floor(lines) : 100;
+  quietly(connection.request("logs.result", { callId, ...logs.newest(count, mostLogBytes) }));
+}
+
+async function answerProbe(
+  connection: Connection,
+  environment: NodeJS.ProcessEnv,
+  payload: unknown,
+): Promise<void> {
+  const { probeId, kind, bins, timeoutMs } = fieldsOf(payload);
+  if (typeof probeId !== "string") return;
+  const answer = async (): Promise<Record<string, unknown>> => {
+    if (kind !== "bins" || !Array.isArray(bins)) throw new Error("only probes of kind bins are known");
+    const names = bins.filter((name) => typeof name === "string");
+    const mostMs = typeof timeoutMs === "number" ? timeoutMs : defaultProbeMs;
+    return { ok: true, bins: await findBins(names, mostMs, environment) };
+  };
+  const result = await answer().catch((error: Error) => ({ ok: false, error: error.message }));
+  quietly(connection.request("node.probe.result", { probeId, ...result }));
+}
+
+/** For answers nobody waits for once the connection is lost. */
+function quietly(request: Promise<unknown>): void {
+  request.catch(() => {});
+}
+
+function describeState(state: ConnectionState): string {
+  switch (state.status) {
+    case "connected":
+      return `connected as ${state.hello.server.connectionId}`;
+    case "waiting":
+      return `disconnected: ${state.reason}; next attempt in ${state.delayMs} ms`;
+    case "closed":
+      return state.error === undefined ? "closed" : `closed: ${state.error.message}`;
+    case "connecting":
+      return `connecting, attempt ${state.attempt}`;
+    case "idle":
+      return "idle";
+  }
+}

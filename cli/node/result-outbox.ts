@@ -1,0 +1,83 @@
+import { code } from "../../shared/protocol/errors.ts";
+import { backoffDelay } from "../gateway/backoff.ts";
+import type { Connection, RequestError } from "../gateway/connection.ts";
+import { endOrDelay } from "./delay.ts";
+
+interface Entry {
+  method: string;
+  params: unknown;
+  smaller: (() => unknown) | undefined;
+  failures: number;
+  sending: boolean;
+}
+
+/** What became of an entry that left the outbox: accepted, or refused in a way that no repetition mends. */
+export type SettledHandler = (key: string, refusal: RequestError | undefined) => void;
+
+/**
+ * Requests that are repeated until the gateway answers: across lost connections, timeouts and passing faults. The
+ * gateway may therefore see one twice, and tells by its key (a callId, an eventId).
+ */
+export class Outbox {
+  readonly #connection: Connection;
+  readonly #onSettled: SettledHandler;
+  readonly #timeoutMs: number;
+  readonly #entries = new Map<string, Entry>();
+  readonly #emptied = new Set<() => void>();
+
+  /** `timeoutMs`: how long one attempt waits for the answer. */
+  constructor(connection: Connection, onSettled: SettledHandler, timeoutMs = 30_000) {
+    this.#connection = connection;
+    this.#onSettled = onSettled;
+    this.#timeoutMs = timeoutMs;
+    connection.onState((state) => {
+      if (state.status === "connected") for (const key of this.#entries.keys()) void this.#deliver(key);
+    });
+  }
+
+  /**
+   * Adds a request and sends it, now or when there is a connection. A key that is still on its way is left alone.
+   * `smaller` makes the params that are sent instead when these turn out to be too large.
+   */
+  add(key: string, method: string, params: unknown, smaller?: () => unknown): void {
+    if (this.#entries.has(key)) return;
+    this.#entries.set(key, { method, params, smaller, failures: 0, sending: false });
+    void this.#deliver(key);
+  }
+
+  /** Resolves when nothing is left to deliver, or after `mostMs`. */
+  async settled(mostMs: number): Promise<void> {
+    if (this.#entries.size === 0) return;
+    await endOrDelay(new Promise<void>((resolve) => this.#emptied.add(resolve)), mostMs);
+  }
+
+  async #deliver(key: string): Promise<void> {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.sending || this.#connection.state.status !== "connected") return;
+    entry.sending = true;
+    try {
+      await this.#connection.request(entry.method, entry.params, { timeoutMs: this.#timeoutMs });
+      this.#settle(key, undefined);
+    } catch (error) {
+      const refusal = error as RequestError;
+      entry.sending = false;
+      if (refusal.code === code.tooLarge && entry.smaller) this.#sendSmaller(key, entry, entry.smaller);
+      else if (!refusal.retryable) this.#settle(key, refusal);
+      else setTimeout(() => void this.#deliver(key), backoffDelay(entry.failures++, 1000, 60_000)).unref();
+    }
+  }
+
+  #sendSmaller(key: string, entry: Entry, smaller: () => unknown): void {
+    entry.params = smaller();
+    entry.smaller = undefined;
+    void this.#deliver(key);
+  }
+
+  #settle(key: string, refusal: RequestError | undefined): void {
+    this.#entries.delete(key);
+    this.#onSettled(key, refusal);
+    if (this.#entries.size > 0) return;
+    for (const resolve of this.#emptied) resolve();
+    this.#emptied.clear();
+  }
+}

@@ -1,0 +1,33 @@
+import { randomUUID } from "node:crypto";
+import { tailOf } from "../text.ts";
+import { tailChars } from "./session-report.ts";
+import type { ShellSession } from "./shell.ts";
+
+/** The params of `node.exec.event`: docs/protocol.md, "Methods". Times are epoch ms. */
+export interface ExecEvent {
+  eventId: string;
+  sessionId: string;
+  event: "finished" | "failed" | "timed_out";
+  callId: string;
+  exitCode?: number;
+  signal?: string;
+  outputTail: string;
+  startedAt: number;
+  endedAt?: number;
+}
+
+/** How a background command ended, told under an id of its own so that a repetition can be recognised. */
+export function execEvent(session: ShellSession, callId: string): ExecEvent {
+  const outcome = session.status === "completed" ? "finished" : "failed";
+  return {
+    eventId: randomUUID(),
+    sessionId: session.sessionId,
+    event: session.timedOut ? "timed_out" : outcome,
+    callId,
+    exitCode: session.exitCode ?? undefined,
+    signal: session.signal ?? undefined,
+    outputTail: tailOf(session.output.text, tailChars),
+    startedAt: session.startedAt,
+    endedAt: session.endedAt,
+  };
+}

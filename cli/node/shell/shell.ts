@@ -1,0 +1,176 @@
+import type { ChildProcessByStdio } from "node:child_process";
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { endOrDelay } from "../delay.ts";
+import { OutputTail } from "./output.ts";
+
+/** How long a command has between SIGTERM and SIGKILL, ms. */
+const killGraceMs = 250;
+/** After the shell's end: how long its pipes may stay silent, or open at all, before the command counts as over, ms. */
+const drainSilenceMs = 250;
+const drainMostMs = 2000;
+/** How long a write waits for a command that does not read, ms. */
+const writePatienceMs = 1000;
+
+export interface ShellOptions {
+  command: string;
+  /** Absolute path of an existing folder. */
+  workdir: string;
+  timeoutMs: number;
+  /** Whether something will be written to the command; otherwise it reads an empty input. */
+  interactive: boolean;
+}
+
+export type ShellStatus = "running" | "completed" | "failed";
+
+/** bash where there is one, else sh; looked up in the environment's PATH. */
+export function shellProgram({ PATH = "" }: NodeJS.ProcessEnv): string {
+  for (const folder of PATH.split(delimiter)) {
+    if (folder === "") continue;
+    try {
+      accessSync(join(folder, "bash"), constants.X_OK);
+      return "bash";
+    } catch {
+      // Not in this folder.
+    }
+  }
+  return "sh";
+}
+
+/** The environment of commands: the one given, without the node's token. */
+export function shellEnvironment({
+  GSV_TOKEN: _token,
+  ...environment
+}: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return environment;
+}
+
+/**
+ * One command in a login shell, in a process group of its own, so that a signal reaches what it started. `ended`
+ * resolves when the shell is gone and its output is read; it never rejects. What the command left behind lives on
+ * until `killNow`.
+ */
+export class ShellSession {
+  readonly sessionId = randomUUID();
+  readonly command: string;
+  readonly workdir: string;
+  readonly startedAt = Date.now();
+  readonly output = new OutputTail();
+  readonly started: Promise<void>;
+  readonly ended: Promise<void>;
+  endedAt: number | undefined;
+  exitCode: number | null = null;
+  signal: NodeJS.Signals | null = null;
+  timedOut = false;
+  #groupGone = false;
+  readonly #child: ChildProcessByStdio<Writable | null, Readable, Readable>;
+
+  constructor(options: ShellOptions, environment: NodeJS.ProcessEnv) {
+    this.command = options.command;
+    this.workdir = options.workdir;
+    this.#child = spawn(shellProgram(environment), ["-lc", options.command], {
+      cwd: options.workdir,
+      env: shellEnvironment(environment),
+      detached: true,
+      stdio: [options.interactive ? "pipe" : "ignore", "pipe", "pipe"],
+    }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream.setEncoding("utf8");
+      stream.on("data", (chunk: string) => this.output.append(chunk));
+    }
+    // A command that ends without reading its input is no fault of the node; `write` reports it.
+    this.#child.stdin?.on("error", () => {});
+    this.started = once(this.#child, "spawn").then(() => {});
+    this.ended = this.#watch(options.timeoutMs);
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  get status(): ShellStatus {
+    if (this.endedAt === undefined) return "running";
+    return this.exitCode === 0 && !this.timedOut ? "completed" : "failed";
+  }
+
+  /** Whether any process of the command's group is alive. */
+  get alive(): boolean {
+    return this.#signalGroup(0);
+  }
+
+  /** Writes to the command's input, which may take it later. Throws when there is nobody to read it. */
+  async write(data: string): Promise<void> {
+    const { stdin } = this.#child;
+    if (this.endedAt !== undefined || stdin === null || !stdin.writable) {
+      throw new Error(
+        `session ${this.sessionId} takes no input: it has ended or was not started in the background`,
+      );
+    }
+    const written = new Promise<void>((resolve, reject) => {
+      stdin.write(data, (error) => (error ? reject(new Error(`write failed: ${error.message}`)) : resolve()));
+    });
+    await endOrDelay(written, writePatienceMs);
+  }
+
+  /** SIGTERM to the whole group, SIGKILL after 250 ms to what is left; resolves when the command is over. */
+  async kill(): Promise<void> {
+    this.#signalGroup("SIGTERM");
+    const deadline = Date.now() + killGraceMs;
+    while (this.alive && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
+    this.killNow();
+    await this.ended;
+  }
+
+  /** SIGKILL to the whole group, at once. */
+  killNow(): void {
+    this.#signalGroup("SIGKILL");
+  }
+
+  #watch(timeoutMs: number): Promise<void> {
+    const child = this.#child;
+    const streams = [child.stdout, child.stderr];
+    return new Promise((resolve) => {
+      const timeout = setTimeout(() => {
+        this.timedOut = true;
+        void this.kill();
+      }, timeoutMs);
+      let silence: NodeJS.Timeout | undefined;
+      let most: NodeJS.Timeout | undefined;
+      const heard = (): void => void silence?.refresh();
+      const settle = (): void => {
+        for (const timer of [timeout, silence, most]) clearTimeout(timer);
+        for (const stream of streams) stream.off("data", heard);
+        this.endedAt ??= Date.now();
+        // Looks now whether anything was left behind, before the group's number can be given away.
+        this.#signalGroup(0);
+        resolve();
+      };
+      child.once("error", settle);
+      child.once("close", settle);
+      child.once("exit", (exitCode, signal) => {
+        this.exitCode = exitCode;
+        this.signal = signal;
+        clearTimeout(timeout);
+        // A process left in the background may hold the pipes open long after the shell has ended.
+        silence = setTimeout(settle, drainSilenceMs);
+        most = setTimeout(settle, drainMostMs);
+        for (const stream of streams) stream.on("data", heard);
+      });
+    });
+  }
+
+  /** Once its last process has ended the group is never signalled again: its number may then be another's. */
+  #signalGroup(signal: NodeJS.Signals | 0): boolean {
+    if (this.#child.pid === undefined || this.#groupGone) return false;
+    try {
+      return process.kill(-this.#child.pid, signal);
+    } catch (error) {
+      this.#groupGone = (error as NodeJS.ErrnoException).code === "ESRCH";
+      return false;
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import type { Context } from "aws-lambda";
+import { createActivity, noteFailures } from "../../shared/channels/activity.ts";
+import { openBridges } from "../../shared/channels/bridge/bridge.ts";
+import { channels } from "../../shared/channels/channels.ts";
+import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
+import { openConfiguration } from "../../shared/configuration/store.ts";
+import { createGuardedFetch } from "../../shared/http/guarded-fetch.ts";
+import { createBroadcast } from "../../shared/peers/broadcast.ts";
+import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
+import { wrapHandler } from "../../shared/runtime/handler.ts";
+import { openWorkspace } from "../../shared/workspace/files.ts";
+import type { World } from "../../shared/world/world.ts";
+import type { Agent } from "./agent.ts";
+import { createHistory } from "./context/history.ts";
+import { createPromptSource } from "./context/prompt-source.ts";
+import { createFetchAttachment } from "./fetch-attachment.ts";
+import { createMediaCache } from "./model/media-cache.ts";
+import { createCallModel } from "./model/model.ts";
+import { createTranscribe } from "./model/transcription.ts";
+import { holdSession } from "./session-loop.ts";
+
+/** Longest wait for a platform's rate limit, which is counted by the minute. Milliseconds. */
+const maxWaitMs = 60_000;
+
+/** What wakes the agent: there is, or may be, something to do in a session. A repeat is harmless. */
+export interface AgentEvent {
+  sessionKey: string;
+}
+
+/** The agent function's handler. */
+export function createAgentHandler(world: World) {
+  const agent = createAgent(world);
+  return wrapHandler<AgentEvent, void>(
+    "agent",
+    (event, context: Context) =>
+      holdSession(agent, event.sessionKey, () => context.getRemainingTimeInMillis()),
+    { fields: ({ sessionKey }) => ({ sessionKey }) },
+  );
+}
+
+function createAgent(world: World): Agent {
+  const { table, secrets, now } = world;
+  const prompts = createPromptSource(world.bucket);
+  const { bucket } = prompts;
+  const payloads = openPayloads(bucket, world.presigner);
+  const sockets = sendByReference(world.sockets, { table, payloads, now });
+  const configuration = openConfiguration(table, secrets);
+  const guardedFetch = createGuardedFetch();
+  const activity = createActivity(table, now);
+  const bridges = openBridges({ table, sockets, activity, payloads, limits: channels, now });
+  const sender = createChannelSender({ table, secrets, configuration, bridges, now, maxWaitMs });
+  return {
+    table,
+    bucket,
+    sockets,
+    schedules: world.schedules,
+    wake: world.wake,
+    configuration,
+    broadcast: createBroadcast(table, sockets, now),
+    workspace: openWorkspace(bucket),
+    prompts,
+    history: createHistory({ table, bucket }),
+    callModel: createCallModel({ configuration, secrets }, createMediaCache(bucket)),
+    channels: noteFailures(sender, activity),
+    fetchAttachment: createFetchAttachment({ channels, configuration, secrets, bridges, guardedFetch }),
+    guardedFetch,
+    transcribe: createTranscribe({ configuration, secrets }),
+    now,
+  };
+}

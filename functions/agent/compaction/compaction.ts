@@ -1,0 +1,232 @@
+import type { Message } from "../../../shared/protocol/messages.ts";
+import { log, logError } from "../../../shared/runtime/log.ts";
+import { archivePart, partKey } from "../../../shared/session/archive.ts";
+import { effectiveModel } from "../../../shared/session/commands/model-choice.ts";
+import { agentIdOf } from "../../../shared/session/key/session-key.ts";
+import type {
+  Compaction,
+  CompactResult,
+  InboxEntry,
+  SessionState,
+  TokenCount,
+} from "../../../shared/session/state.ts";
+import { deleteMessages, writeMessages } from "../../../shared/session/transcript.ts";
+import { remove, type Step, set } from "../../../shared/world/expression.ts";
+import type { ItemValue } from "../../../shared/world/world.ts";
+import type { Agent } from "../agent.ts";
+import type { Cut } from "../context/context-fit.ts";
+import { messageOverhead, tokenRate, totalCharacters } from "../context/context-size.ts";
+import type { Hold } from "../hold.ts";
+import { keepTyping } from "../model/ask-model.ts";
+import { describeModel } from "../model/model.ts";
+import { failRun } from "../reply/delivery.ts";
+import { answerEntry, refuseEntry } from "../reply/request-reply.ts";
+import {
+  readSummaryMessage,
+  requestAmong,
+  summaryMessage,
+  summarySize,
+  writeSummary,
+} from "../summary-message.ts";
+import { cutByCount } from "./compaction-cut.ts";
+import { type CompactionText, putCompactionText, readCompactionText } from "./compaction-text.ts";
+import { appendDailyMemory } from "./memories.ts";
+import { summarize } from "./summarize.ts";
+
+/** From this attempt on no model is asked: something in it may have killed the function. */
+const maxModelAttempts = 2;
+
+/** A compaction that was begun this often is given up: the conversation stays as it is. */
+const maxAttempts = 6;
+
+/** Kept messages that are written at the same time. */
+const writesAtOnce = 25;
+
+type CompactEntry = Extract<InboxEntry, { kind: "compact" }>;
+
+/**
+ * Begins a compaction: from here on it is the next thing that is done in this session, whoever holds it. `steps` are
+ * committed with it.
+ */
+export async function beginCompaction(agent: Agent, hold: Hold, cut: Cut, steps: Step[] = []): Promise<void> {
+  const { first, compactedAt = 0 } = hold.state;
+  const compacting: Compaction = {
+    at: Math.max(agent.now(), compactedAt + 1),
+    upTo: first + cut.cut - 1,
+    mostCharacters: cut.mostCharacters,
+    attempt: 0,
+  };
+  await hold.commit([set("compacting", compacting as unknown as ItemValue), ...steps]);
+}
+
+/** Compacts because somebody asked for it, whatever the size. What is smaller than its summary would be, stays. */
+export async function compactOnRequest(agent: Agent, hold: Hold, entry: CompactEntry): Promise<void> {
+  const { state } = hold;
+  const messages = await agent.history.load(state);
+  const cut = cutByCount(messages, entry.keep);
+  const configuration = await agent.configuration.load();
+  const model = effectiveModel(configuration, state.sessionKey, state.settings);
+  const { contextWindow } = await describeModel(model);
+  const room = contextWindow / 8 / tokenRate(state.tokensPerCharacter);
+  const removed = totalCharacters(messages.slice(0, cut));
+  const mostCharacters = Math.floor(Math.min(summarySize.most, room, removed - messageOverhead));
+  // A summary by itself is as short as it gets.
+  const isSummaryAlone = cut === 1 && readSummaryMessage(messages[0]) !== undefined;
+  if (mostCharacters >= summarySize.least && !isSummaryAlone)
+    return beginCompaction(agent, hold, { cut, mostCharacters });
+  await answer(agent, hold, entry, { ok: true, trimmedMessages: 0, keptMessages: messages.length });
+}
+
+/**
+ * Carries a compaction out, from wherever it was left: the text first, then the archive, the memories, the messages as
+ * they shall be, and one commit by which they count. Only then are the old ones deleted. Each step may be repeated.
+ */
+export async function compactStep(agent: Agent, hold: Hold, begun: Compaction): Promise<void> {
+  const asked = askedBy(hold.state);
+  if (asked && begun.result) return answer(agent, hold, asked, begun.result);
+  const compacting = { ...begun, attempt: begun.attempt + 1 };
+  if (compacting.attempt > maxAttempts) return giveUp(agent, hold, begun);
+  await hold.commit([set(["compacting", "attempt"], compacting.attempt)]);
+  const { state } = hold;
+  const messages = await agent.history.load(state);
+  const count = compacting.upTo - state.first + 1;
+  const [removed, kept] = [messages.slice(0, count), messages.slice(count)];
+  const text = await compactionText(agent, hold, compacting, removed, kept);
+  if (!text) return;
+  const { at } = compacting;
+  const archivedTo = await archivePart(agent.bucket, state, at, { count, stream: removed });
+  if (text.memories) await appendDailyMemory(agent, agentIdOf(state.sessionKey), at, text.memories);
+  const live = [summaryMessage(text.summary, at), ...kept];
+  await writeLive(agent, hold, live);
+  await commitLive(agent, hold, compacting, live, text, archivedTo);
+}
+
+/**
+ * Reads what an earlier attempt has written down, or asks the model. Undefined when there will be no compaction: the run
+ * was stopped meanwhile, or the provider is down.
+ */
+async function compactionText(
+  agent: Agent,
+  hold: Hold,
+  { at, attempt, mostCharacters }: Compaction,
+  removed: readonly Message[],
+  kept: readonly Message[],
+): Promise<CompactionText | undefined> {
+  const { state, sessionKey, interrupted } = hold;
+  const known = await readCompactionText(agent.table, sessionKey, at);
+  if (known) return known;
+  const request = state.run && requestAmong(removed, kept);
+  const configuration = await agent.configuration.load();
+  const model = effectiveModel(configuration, sessionKey, state.settings, state.run?.overrides);
+  const typing = state.run && keepTyping(agent, state.run);
+  log("compaction.start", { sessionKey, at, attempt, messages: removed.length });
+  const outcome = await summarize(agent, {
+    state,
+    model,
+    contextWindow: (await describeModel(model)).contextWindow,
+    messages: removed,
+    mostCharacters,
+    withMemories: configuration.compaction.extractMemories,
+    timeoutMs: configuration.timeouts.llmMs,
+    interrupted,
+    silent: attempt > maxModelAttempts,
+  }).finally(() => clearInterval(typing));
+  const { tokens } = outcome;
+  if (outcome.status === "interrupted") await hold.commit([remove("compacting"), tokensStep(hold, tokens)]);
+  if (outcome.status === "unreachable") await callOff(agent, hold, outcome.error, tokens);
+  if (outcome.status !== "done") return undefined;
+  const { memories } = outcome;
+  const summary = writeSummary({ count: outcome.count, text: outcome.text, request }, mostCharacters);
+  return putCompactionText(agent.table, sessionKey, at, { summary, memories, tokens });
+}
+
+async function writeLive(agent: Agent, hold: Hold, live: readonly Message[]): Promise<void> {
+  const { sessionId, head } = hold.state;
+  for (let start = 0; start < live.length; start += writesAtOnce) {
+    const some = live.slice(start, start + writesAtOnce);
+    await writeMessages(agent, hold.lease, sessionId, head + 1 + start, some);
+  }
+}
+
+async function commitLive(
+  agent: Agent,
+  hold: Hold,
+  { at, upTo }: Compaction,
+  live: Message[],
+  text: CompactionText,
+  archivedTo: string,
+): Promise<void> {
+  const { first, head, sessionKey } = hold.state;
+  const trimmedMessages = upTo - first + 1;
+  const keptMessages = live.length - 1;
+  const result = { ok: true, trimmedMessages, keptMessages, archivedTo } as const;
+  const asked = askedBy(hold.state);
+  await hold.commit([
+    set("first", head + 1),
+    set("head", head + live.length),
+    set("clearFrom", first),
+    set("compactedAt", at),
+    tokensStep(hold, text.tokens),
+    remove("contextTokens"),
+    asked ? set(["compacting", "result"], result) : remove("compacting"),
+  ]);
+  agent.history.extend(hold.state, live);
+  log("compaction.end", { sessionKey, at, trimmedMessages, keptMessages });
+  if (asked) await answer(agent, hold, asked, result);
+  await clearArchived(agent, hold, first);
+}
+
+/** Deletes the messages from `from` on that a compaction has archived. */
+export async function clearArchived(agent: Agent, hold: Hold, from: number): Promise<void> {
+  const { sessionKey, sessionId, first } = hold.state;
+  await deleteMessages(agent, sessionKey, sessionId, from, first - 1);
+  await hold.commit([remove("clearFrom")]);
+}
+
+/** What it may have archived is still live. */
+async function giveUp(agent: Agent, hold: Hold, { at }: Compaction): Promise<void> {
+  const { sessionKey, sessionId } = hold.state;
+  log("compaction.given-up", { sessionKey });
+  await agent.bucket.delete(partKey(agentIdOf(sessionKey), sessionId, at));
+  const error = "LLM error: the conversation is too long, and could not be compacted";
+  await callOff(agent, hold, error, { input: 0, output: 0, total: 0 });
+}
+
+/** Ends a compaction that changes nothing, and with an error what needed it. */
+async function callOff(agent: Agent, hold: Hold, error: string, tokens: TokenCount): Promise<void> {
+  const steps = [remove("compacting"), tokensStep(hold, tokens)];
+  const asked = askedBy(hold.state);
+  if (!asked) {
+    await failRun(agent, hold, error);
+    await hold.commit(steps);
+    return;
+  }
+  await refuseEntry(agent, asked, "compact", `Nothing was changed. ${error}`).catch(unanswered(hold));
+  await hold.commitEntry(asked, steps);
+}
+
+/** The entry that asked for the compaction in progress; a run compacts without one. */
+function askedBy({ run, inbox: [entry] }: SessionState): CompactEntry | undefined {
+  return !run && entry?.kind === "compact" ? entry : undefined;
+}
+
+function tokensStep({ state }: Hold, added: TokenCount): Step {
+  const input = state.tokens.input + added.input;
+  const output = state.tokens.output + added.output;
+  return set("tokens", { input, output, total: input + output });
+}
+
+/**
+ * Answers the request, takes it out of the inbox, and ends the compaction. After a crash it may be answered twice, never
+ * not at all.
+ */
+async function answer(agent: Agent, hold: Hold, entry: CompactEntry, result: CompactResult): Promise<void> {
+  const { keptMessages, trimmedMessages } = result;
+  const response = `Compacted session. Kept ${keptMessages} messages, archived ${trimmedMessages}.`;
+  await answerEntry(agent, entry, result, "compact", response).catch(unanswered(hold));
+  await hold.commitEntry(entry, [remove("compacting")]);
+}
+
+/** Whoever asked may be gone. */
+const unanswered = (hold: Hold) => (error: unknown) =>
+  logError("compaction.unanswered", error, { sessionKey: hold.sessionKey });

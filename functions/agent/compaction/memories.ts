@@ -1,0 +1,96 @@
+import { PeerError } from "../../../shared/protocol/errors.ts";
+import { type Message, textOf } from "../../../shared/protocol/messages.ts";
+import { log } from "../../../shared/runtime/log.ts";
+import { effectiveModel } from "../../../shared/session/commands/model-choice.ts";
+import type { SessionState } from "../../../shared/session/state.ts";
+import { dailyMemoryPath, localTime } from "../../../shared/workspace/clock.ts";
+import type { Agent } from "../agent.ts";
+import { tokenRate } from "../context/context-size.ts";
+import { describeModel } from "../model/model.ts";
+import { readSummaryMessage } from "../summary-message.ts";
+import { inChunks } from "./compaction-cut.ts";
+import { memoriesPrompt, readMemories, renderConversation } from "./compaction-prompts.ts";
+
+/** Longest conversation that is read, in chunks of a quarter of the model's window: the newest count. */
+const maxChunks = 12;
+
+/** What is read of each tool result, in characters: what is worth remembering is mostly said about it. */
+const mostOfResult = 2000;
+
+/** Most characters that one extraction adds to a day's notes. */
+const maxMemories = 20_000;
+
+/**
+ * Asks the session's model what of a conversation is worth remembering: its answer's `<memories>`, chunk after chunk.
+ * Takes at most the time that one model call may take (`timeouts.llmMs`); what was found until then counts. Reads the
+ * newest three windows' worth. Does not throw for what the model does.
+ * @returns lines of Markdown; undefined when there is nothing, when the model fails, or when extraction is switched off
+ */
+export async function extractMemories(
+  agent: Pick<Agent, "configuration" | "callModel">,
+  state: SessionState,
+  messages: readonly Message[],
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const configuration = await agent.configuration.load();
+  // What a summary stands for was read when it was made.
+  const said = messages.filter((message) => !readSummaryMessage(message));
+  if (!configuration.compaction.extractMemories || said.length === 0) return undefined;
+  const model = effectiveModel(configuration, state.sessionKey, state.settings);
+  const { contextWindow } = await describeModel(model);
+  const chunkCharacters = contextWindow / 4 / tokenRate(state.tokensPerCharacter);
+  const end = AbortSignal.any([signal, AbortSignal.timeout(configuration.timeouts.llmMs)]);
+  const found: string[] = [];
+  for (const chunk of inChunks(said, chunkCharacters).slice(-maxChunks)) {
+    const { systemPrompt, text } = memoriesPrompt(renderConversation(chunk, mostOfResult));
+    const outcome = await agent.callModel({
+      model,
+      systemPrompt,
+      messages: [{ role: "user", content: text, timestamp: state.updatedAt }],
+      tools: [],
+      sessionId: state.sessionId,
+      signal: end,
+      timeoutMs: configuration.timeouts.llmMs,
+      onText: () => {},
+    });
+    if (outcome.status === "aborted") break;
+    if (outcome.status === "failed") {
+      log("memories.failed", { sessionKey: state.sessionKey, overflow: outcome.overflow });
+      continue;
+    }
+    const memories = readMemories(textOf(outcome.message));
+    if (memories) found.push(memories);
+  }
+  return joinMemories(found);
+}
+
+/** Joins what was found in parts of a conversation: each line once, as many as fit. Undefined when there is none. */
+export function joinMemories(found: readonly string[]): string | undefined {
+  const lines = new Set(found.flatMap((text) => text.split("\n")).map((line) => line.trimEnd()));
+  lines.delete("");
+  const text = [...lines].join("\n").slice(0, maxMemories).toWellFormed().trim();
+  return text === "" ? undefined : text;
+}
+
+/**
+ * Appends memories to the day's file, `memory/{YYYY-MM-DD}.md`, under the header that the storage layout gives (its
+ * "Daily Memory Files"). Writers at the same moment all land; the same section again changes nothing. A file that
+ * cannot take it (2 MB, or not text) is left as it is, and logged: notes are no reason for a conversation to stop.
+ * @param at epoch ms; its date in `userTimezone` names the file, its time there stands in the header
+ */
+export async function appendDailyMemory(
+  agent: Pick<Agent, "configuration" | "workspace">,
+  agentId: string,
+  at: number,
+  text: string,
+): Promise<void> {
+  const { userTimezone } = await agent.configuration.load();
+  const { date, time } = localTime(at, userTimezone);
+  const section = `### Extracted from context compaction (${time})\n\n${text.trim()}\n`;
+  try {
+    await agent.workspace.appendSection(agentId, dailyMemoryPath(date), section);
+  } catch (error) {
+    if (!(error instanceof PeerError) || error.retryable) throw error;
+    log("memories.refused", { agentId, date, reason: error.message });
+  }
+}

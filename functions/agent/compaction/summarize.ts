@@ -1,0 +1,180 @@
+import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
+import { type Message, textOf, type Usage } from "../../../shared/protocol/messages.ts";
+import { log } from "../../../shared/runtime/log.ts";
+import type { SessionState, TokenCount } from "../../../shared/session/state.ts";
+import type { Agent } from "../agent.ts";
+import { messageCharacters, tokenRate } from "../context/context-size.ts";
+import { readSummaryMessage } from "../summary-message.ts";
+import { inChunks } from "./compaction-cut.ts";
+import {
+  readMemories,
+  readSummary,
+  renderConversation,
+  shorten,
+  summaryPrompt,
+} from "./compaction-prompts.ts";
+import { joinMemories } from "./memories.ts";
+
+/** Most tokens of one answer: its summary and its memories. */
+const maxAnswerTokens = 8192;
+
+export interface SummaryRequest {
+  state: SessionState;
+  model: ModelConfiguration;
+  /** Tokens. */
+  contextWindow: number;
+  /** What is to be summarized. A summary at its start is continued. */
+  messages: readonly Message[];
+  /** Most characters that the summary is to have. */
+  mostCharacters: number;
+  withMemories: boolean;
+  /** For all model calls together. */
+  timeoutMs: number;
+  /** Ends the whole undertaking. */
+  interrupted: AbortSignal;
+  /** Asks no model. */
+  silent: boolean;
+}
+
+/** `tokens`: what the calls took. */
+export type SummaryOutcome = { tokens: TokenCount } & (
+  | {
+      status: "done";
+      /** Always something: for what the model could not summarize, a note with the number of messages. */
+      text: string;
+      /** Messages that the text stands for, those of a summary at their start included. */
+      count: number;
+      memories?: string;
+    }
+  | { status: "interrupted" }
+  /** The model answers nothing at all, and `error` says why: later it may. */
+  | { status: "unreachable"; error: string }
+);
+
+/**
+ * Summarizes messages chunk after chunk, each a quarter of the window, with the summary so far. A chunk that fails is
+ * tried again without its messages of more than half a window, for which a note stands. If that fails too, while the model
+ * does answer something else, a note says how many messages could not be summarized. Does not throw for what the model
+ * does.
+ */
+export async function summarize(
+  agent: Pick<Agent, "callModel">,
+  request: SummaryRequest,
+): Promise<SummaryOutcome> {
+  const { messages, contextWindow, state, interrupted } = request;
+  const rate = tokenRate(state.tokensPerCharacter);
+  const tokens: TokenCount = { input: 0, output: 0, total: 0 };
+  const earlier = readSummaryMessage(messages[0]);
+  let soFar = earlier?.text;
+  const fresh = earlier ? messages.slice(1) : messages;
+  let left = fresh.length;
+  const found: string[] = [];
+  const end = AbortSignal.any([interrupted, AbortSignal.timeout(request.timeoutMs)]);
+  for (const chunk of request.silent ? [] : inChunks(fresh, contextWindow / 4 / rate)) {
+    const whole = renderConversation(chunk);
+    const small = renderConversation(
+      chunk.map((message) => withoutOversized(message, contextWindow / 2 / rate)),
+    );
+    const answer =
+      (await ask(agent, request, whole, soFar, end, tokens)) ??
+      (await ask(agent, request, small, soFar, end, tokens));
+    if (answer?.summary === undefined) break;
+    soFar = shorten(answer.summary, request.mostCharacters);
+    if (answer.memories) found.push(answer.memories);
+    left -= chunk.length;
+  }
+  const total = fresh.length + (earlier?.count ?? 0);
+  // Where only the time was too short for all of it, what was summarized counts.
+  const isDoubtful = left > 0 && !request.silent && !(end.aborted && left < fresh.length);
+  const error = isDoubtful ? await whyUnreachable(agent, request, end) : undefined;
+  if (interrupted.aborted) return { status: "interrupted", tokens };
+  if (error !== undefined) return { status: "unreachable", error, tokens };
+  const text = [soFar, left > 0 ? unsummarized(left) : undefined]
+    .filter((part) => part !== undefined)
+    .join("\n\n");
+  return { status: "done", text, count: total, memories: joinMemories(found), tokens };
+}
+
+const unsummarized = (count: number) =>
+  `(${count} messages could not be summarized. They are in the archive.)`;
+
+/**
+ * Asks the model for a word, to tell a conversation that it cannot read from a provider that is down. Undefined when it
+ * answers.
+ */
+async function whyUnreachable(
+  agent: Pick<Agent, "callModel">,
+  { state, model, timeoutMs }: SummaryRequest,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const outcome = await agent.callModel({
+    model,
+    maxTokens: 256,
+    systemPrompt: "Answer in one word.",
+    messages: [{ role: "user", content: "Are you there?", timestamp: state.updatedAt }],
+    tools: [],
+    sessionId: state.sessionId,
+    signal,
+    timeoutMs,
+    onText: () => {},
+  });
+  if (outcome.status === "answered") return undefined;
+  return outcome.status === "failed" ? outcome.error : `LLM error: no summary within ${timeoutMs / 1000} s`;
+}
+
+/** Undefined when the model failed. Its tokens are added to `tokens`. */
+async function ask(
+  agent: Pick<Agent, "callModel">,
+  { state, model, contextWindow, withMemories, timeoutMs }: SummaryRequest,
+  conversation: string,
+  soFar: string | undefined,
+  signal: AbortSignal,
+  tokens: TokenCount,
+): Promise<{ summary: string; memories?: string } | undefined> {
+  if (signal.aborted) return undefined;
+  const { systemPrompt, text } = summaryPrompt(conversation, soFar, withMemories);
+  const outcome = await agent.callModel({
+    model,
+    maxTokens: Math.min(maxAnswerTokens, Math.floor(contextWindow / 4)),
+    systemPrompt,
+    messages: [{ role: "user", content: text, timestamp: state.updatedAt }],
+    tools: [],
+    sessionId: state.sessionId,
+    signal,
+    timeoutMs,
+    onText: () => {},
+  });
+  if (outcome.status !== "answered") {
+    const overflow = outcome.status === "failed" && outcome.overflow;
+    log("compaction.no-summary", { sessionKey: state.sessionKey, status: outcome.status, overflow });
+    return undefined;
+  }
+  count(tokens, outcome.message.usage);
+  const answer = textOf(outcome.message);
+  const summary = readSummary(answer);
+  return summary === undefined
+    ? undefined
+    : { summary, memories: withMemories ? readMemories(answer) : undefined };
+}
+
+function count(tokens: TokenCount, usage: Usage | undefined): void {
+  if (!usage) return;
+  tokens.input += usage.input + usage.cacheRead + usage.cacheWrite;
+  tokens.output += usage.output;
+  tokens.total = tokens.input + tokens.output;
+}
+
+function withoutOversized(message: Message, most: number): Message {
+  const characters = messageCharacters(message);
+  if (characters <= most) return message;
+  const text = `(left out: ${characters} characters, too long to be summarized)`;
+  const content = [{ type: "text", text } as const];
+  switch (message.role) {
+    case "assistant":
+      return { ...message, content };
+    case "toolResult":
+      return { ...message, content };
+    case "user":
+      return { ...message, content };
+  }
+}

@@ -1,0 +1,73 @@
+import type { Message, ToolDefinition } from "../../../shared/protocol/messages.ts";
+
+/** Characters that an image counts for: about what most providers bill for one of ordinary size. */
+const imageCharacters = 4800;
+
+/** Characters that a message counts for besides its content: its role, ids and punctuation on the wire. */
+export const messageOverhead = 40;
+
+/** Tokens of one character of English, and the most that is believed of any text or provider. */
+const usualTokens = 1 / 4;
+const mostTokens = 20;
+
+/** Estimates err to the safe side by this factor. */
+const safety = 1.2;
+
+/** The size of a message in characters, as far as a model sees it. */
+export function messageCharacters(message: Message): number {
+  if (typeof message.content === "string") return messageOverhead + message.content.length;
+  let characters = messageOverhead;
+  for (const block of message.content) {
+    switch (block.type) {
+      case "text":
+        characters += block.text.length;
+        break;
+      case "thinking":
+        characters += block.thinking.length;
+        break;
+      case "toolCall":
+        characters += block.id.length + block.name.length + JSON.stringify(block.arguments).length;
+        break;
+      case "image":
+        characters += imageCharacters;
+    }
+  }
+  return characters;
+}
+
+/** The size of several messages in characters. */
+export function totalCharacters(messages: readonly Message[]): number {
+  return messages.reduce((sum, message) => sum + messageCharacters(message), 0);
+}
+
+/** The size of what a model call sees besides the messages, in characters. */
+export function promptCharacters(systemPrompt: string, tools: readonly ToolDefinition[]): number {
+  return systemPrompt.length + JSON.stringify(tools).length;
+}
+
+/**
+ * Tokens that a character is taken for: characters / 4 × 1.2, or more where the provider has reported more.
+ * @param measured tokens of a character as last reported; absent before the first reply
+ */
+export function tokenRate(measured = 0): number {
+  return safety * Math.min(mostTokens, Math.max(usualTokens, measured));
+}
+
+/** What is known of a session's size: the last reported input tokens, and how many of them a character came to. */
+export interface Measured {
+  contextTokens?: number;
+  tokensPerCharacter?: number;
+}
+
+/**
+ * The size of a model call in tokens: what the provider reported last, plus an estimate of what has come since; without
+ * a report an estimate of it all.
+ */
+export function requestTokens(characters: number, measured: Measured): number {
+  const { contextTokens, tokensPerCharacter } = measured;
+  const rate = tokenRate(tokensPerCharacter);
+  if (!contextTokens || !tokensPerCharacter) return Math.ceil(characters * rate);
+  const then = contextTokens / tokensPerCharacter;
+  if (characters < then) return Math.ceil((contextTokens * characters) / then);
+  return Math.ceil(contextTokens + (characters - then) * rate);
+}

@@ -1,0 +1,51 @@
+import type { Broadcast } from "../../../shared/peers/broadcast.ts";
+import type { Run } from "../../../shared/session/state.ts";
+
+/** Four delta events a second for a run: smooth enough to read along, and every event is billed. */
+const leastIntervalMs = 250;
+
+/** Streams an answer's text to clients while it grows: pieces are joined until the next event is due. */
+export interface Deltas {
+  add(text: string): void;
+  /** Sends what is left and waits for what is under way. */
+  end(): Promise<void>;
+}
+
+/**
+ * @param recipients the connections to stream to
+ * The first piece goes out at once. Events carry `attempt`, so that a client starts over when a crashed attempt is
+ * repeated, `step`, and `seq` from 0 within one model call.
+ */
+export function streamDeltas(
+  broadcast: Broadcast,
+  sessionKey: string,
+  run: Pick<Run, "runId" | "attempt" | "step">,
+  recipients: Promise<readonly string[]>,
+): Deltas {
+  let waiting = "";
+  let seq = 0;
+  let sending = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  const { runId, attempt, step } = run;
+  const flush = () => {
+    timer = undefined;
+    if (waiting === "") return;
+    const payload = { runId, sessionKey, state: "delta", text: waiting, seq: seq++, attempt, step };
+    waiting = "";
+    sending = sending.then(async () => broadcast.send(await recipients, "chat", payload)).catch(() => {});
+    timer = setTimeout(flush, leastIntervalMs);
+  };
+  return {
+    add(text) {
+      waiting += text;
+      if (timer === undefined) flush();
+    },
+    async end() {
+      clearTimeout(timer);
+      timer = undefined;
+      flush();
+      clearTimeout(timer);
+      await sending;
+    },
+  };
+}

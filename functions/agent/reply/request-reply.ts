@@ -1,0 +1,48 @@
+import { code } from "../../../shared/protocol/errors.ts";
+import { errorFrame, okFrame, type ResponseFrame } from "../../../shared/protocol/frames.ts";
+import type { InboxEntry } from "../../../shared/session/state.ts";
+import type { Agent } from "../agent.ts";
+import { withoutProviderWords } from "../model/provider-words.ts";
+
+/** An entry that somebody may wait for: a command or a method whose answer was deferred until it is done. */
+type AnsweredEntry = Exclude<InboxEntry, { kind: "message" }>;
+
+/**
+ * Answers the request that an entry stands for, in the shape in which it came: a method's result, or a command's reply.
+ * @throws what the socket or the channel throws
+ */
+export async function answerEntry(
+  agent: Pick<Agent, "channels" | "sockets">,
+  entry: AnsweredEntry,
+  result: object,
+  command: string,
+  response: string,
+): Promise<void> {
+  const reply = (id: string) =>
+    okFrame(id, entry.via === "method" ? result : { status: "command", command, response });
+  await send(agent, entry, response, reply);
+}
+
+/** As `answerEntry`, for what could not be done now: a method's refusal, which may be tried again, or a command's error. */
+export async function refuseEntry(
+  agent: Pick<Agent, "channels" | "sockets">,
+  entry: AnsweredEntry,
+  command: string,
+  error: string,
+): Promise<void> {
+  const refusal = { code: code.unavailable, message: error, retryable: true };
+  const reply = (id: string) =>
+    entry.via === "method" ? errorFrame(id, refusal) : okFrame(id, { status: "command", command, error });
+  await send(agent, entry, withoutProviderWords(error), reply);
+}
+
+async function send(
+  { channels, sockets }: Pick<Agent, "channels" | "sockets">,
+  { origin, id }: AnsweredEntry,
+  text: string,
+  frame: (requestId: string) => ResponseFrame,
+): Promise<void> {
+  if (origin.kind === "channel") await channels.deliver(origin, id, text);
+  else if (origin.connectionId && origin.requestId)
+    await sockets.post(origin.connectionId, frame(origin.requestId));
+}

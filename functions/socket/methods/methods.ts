@@ -1,0 +1,29 @@
+import type { MethodTable } from "../gateway.ts";
+import { bridgeMethods } from "./bridge.ts";
+import { channelMethods } from "./channels.ts";
+import { chatMethods } from "./chat.ts";
+import { configMethods } from "./config.ts";
+import { historyMethods } from "./history.ts";
+import { logMethods } from "./logs.ts";
+import { pairingMethods } from "./pairing.ts";
+import { payloadMethods } from "./payloads.ts";
+import { sessionMethods } from "./sessions.ts";
+import { tokenMethods } from "./tokens.ts";
+import { toolMethods } from "./tools.ts";
+import { workspaceMethods } from "./workspace.ts";
+
+/** Every method of the protocol and its handler. Total: a method without a handler does not compile. */
+export const methodTable: MethodTable = {
+  ...chatMethods,
+  ...toolMethods,
+  ...logMethods,
+  ...configMethods,
+  ...sessionMethods,
+  ...historyMethods,
+  ...workspaceMethods,
+  ...channelMethods,
+  ...bridgeMethods,
+  ...pairingMethods,
+  ...payloadMethods,
+  ...tokenMethods,
+};

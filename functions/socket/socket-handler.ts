@@ -1,0 +1,82 @@
+import type { APIGatewayProxyWebsocketEventV2 } from "aws-lambda";
+import { createActivity, noteFailures } from "../../shared/channels/activity.ts";
+import { openBridges } from "../../shared/channels/bridge/bridge.ts";
+import { channels } from "../../shared/channels/channels.ts";
+import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
+import { openConfiguration } from "../../shared/configuration/store.ts";
+import { createBroadcast } from "../../shared/peers/broadcast.ts";
+import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
+import { createTokenVerifier } from "../../shared/peers/tokens.ts";
+import { wrapHandler } from "../../shared/runtime/handler.ts";
+import { openWorkspace } from "../../shared/workspace/files.ts";
+import type { World } from "../../shared/world/world.ts";
+import { handleFrame } from "./frame.ts";
+import type { Gateway } from "./gateway.ts";
+import { closeSocket, openSocket } from "./lifecycle.ts";
+
+/** API Gateway's event; only `$connect` carries headers. */
+type SocketEvent = APIGatewayProxyWebsocketEventV2 & { headers?: Record<string, string | undefined> };
+
+interface SocketAnswer {
+  statusCode: number;
+}
+
+/** The socket function's handler, behind all routes of the WebSocket API. */
+export function createSocketHandler(world: World) {
+  const gateway = createGateway(world);
+  return wrapHandler<SocketEvent, SocketAnswer>("socket", (event) => route(gateway, event), {
+    fields: ({ requestContext: { routeKey, connectionId } }) => ({ routeKey, connectionId }),
+    onError: () => ({ statusCode: 500 }),
+  });
+}
+
+async function route(
+  gateway: Gateway,
+  { requestContext: { routeKey, connectionId, connectedAt }, headers = {}, body = "" }: SocketEvent,
+): Promise<SocketAnswer> {
+  switch (routeKey) {
+    case "$connect":
+      return { statusCode: await openSocket(gateway, connectionId, connectedAt, bearerOf(headers)) };
+    case "$disconnect":
+      await closeSocket(gateway, connectionId);
+      return { statusCode: 200 };
+    default:
+      await handleFrame(gateway, connectionId, body);
+      return { statusCode: 200 };
+  }
+}
+
+function createGateway(world: World): Gateway {
+  const { table, bucket, secrets, now } = world;
+  const payloads = openPayloads(bucket, world.presigner);
+  const sockets = sendByReference(world.sockets, { table, payloads, now });
+  const configuration = openConfiguration(table, secrets);
+  const activity = createActivity(table, now);
+  const bridges = openBridges({ table, sockets, activity, payloads, limits: channels, now });
+  return {
+    table,
+    bucket,
+    sockets,
+    payloads,
+    schedules: world.schedules,
+    wake: world.wake,
+    configuration,
+    broadcast: createBroadcast(table, sockets, now),
+    secrets,
+    channels,
+    activity,
+    webhookUrl: world.webhookUrl,
+    bridges,
+    sender: noteFailures(createChannelSender({ table, secrets, configuration, bridges, now }), activity),
+    workspace: openWorkspace(bucket),
+    tokens: createTokenVerifier(table),
+    connected: new Map(),
+    now,
+  };
+}
+
+function bearerOf(headers: Record<string, string | undefined>): string | undefined {
+  const name = Object.keys(headers).find((header) => header.toLowerCase() === "authorization");
+  const value = name && headers[name];
+  return value ? value.replace(/^Bearer\s+/i, "").trim() : undefined;
+}

@@ -1,0 +1,186 @@
+import { code, PeerError } from "../../shared/protocol/errors.ts";
+import type { Message } from "../../shared/protocol/messages.ts";
+import { findArchives, partTime, readArchiveLines } from "../../shared/session/archive.ts";
+import { readSession } from "../../shared/session/sessions.ts";
+import type { SessionState } from "../../shared/session/state.ts";
+import { readSummaryHeader } from "../../shared/session/summary-message.ts";
+import { streamMessages } from "../../shared/session/transcript.ts";
+import type { Bucket, Metadata, Table } from "../../shared/world/world.ts";
+
+/**
+ * A page of everything that was said in a conversation, once: its parts in order, then its archive, or what is live of
+ * it. The summaries that compactions put ahead of what followed are left out where the part that they stand for is there.
+ */
+export interface TranscriptPage {
+  sessionId: string;
+  agentId: string;
+  /** Keys of the parts that compactions archived, oldest first. */
+  parts: string[];
+  /** Key of the archive; absent while the conversation is live. */
+  archivedTo?: string;
+  /** The archive's metadata; on the first page alone. */
+  metadata?: Metadata;
+  messages: Message[];
+  /** A message that is larger than a page, as the next piece of its JSON. It stands behind `messages`. */
+  piece?: { text: string; isLast: boolean };
+  /** What asks for the next page; absent on the last one. */
+  next?: string;
+}
+
+export interface TranscriptRequest {
+  agentId: string;
+  sessionId: string;
+  /** Canonical; where the conversation is looked for while it is live. */
+  sessionKey?: string;
+  next?: string;
+  /** Most bytes of a page's messages as JSON. */
+  maxBytes: number;
+}
+
+/** Where a page begins: at a line of a source, at a character of that line. `parts`: how many there were. */
+interface Place {
+  parts: number;
+  source: number;
+  line: number;
+  offset: number;
+}
+
+type Source = (fromLine: number) => AsyncIterable<string>;
+
+/**
+ * Reads a page of a conversation.
+ * @throws PeerError 404 when there is no such conversation, 400 for a `next` that this did not make, 409 when the
+ *   conversation was compacted since the first page: reading then starts over
+ */
+export async function readTranscriptPage(
+  store: { table: Table; bucket: Bucket },
+  request: TranscriptRequest,
+): Promise<TranscriptPage> {
+  const { agentId, sessionId, maxBytes } = request;
+  const session = await findLive(store, request);
+  // Listed after the session was read, so that every part is there that the session has let go of.
+  const { parts: listed, final } = await findArchives(store.bucket, agentId, sessionId);
+  const live = final === undefined ? session : undefined;
+  // What the newest part holds is still live until its compaction is committed.
+  const parts = listed.filter((key) => !live || partTime(key) <= (live.compactedAt ?? 0));
+  if (parts.length === 0 && !final && !live) {
+    const message = `no conversation ${sessionId} of agent ${agentId}; a live one is found by its session key`;
+    throw new PeerError(code.notFound, message);
+  }
+  const start = readPlace(request.next, parts.length);
+  const archives = final === undefined ? parts : [...parts, final];
+  const sources = archives.map(
+    (key): Source =>
+      (fromLine) =>
+        archiveLines(store.bucket, key, fromLine),
+  );
+  if (live) sources.push((fromLine) => liveLines(store, live, fromLine));
+  const page = await fillPage(sources, start, maxBytes);
+  // It was compacted or reset while it was read: what was live may have been gone before it was reached.
+  if (live && !(await isUnmoved(store.table, live))) return readTranscriptPage(store, request);
+  const metadata =
+    final !== undefined && request.next === undefined
+      ? (await store.bucket.head(final))?.metadata
+      : undefined;
+  return {
+    sessionId,
+    agentId,
+    parts,
+    ...(final === undefined ? {} : { archivedTo: final }),
+    ...(metadata ? { metadata } : {}),
+    ...page,
+  };
+}
+
+async function isUnmoved(table: Table, { sessionKey, sessionId, first }: SessionState): Promise<boolean> {
+  const now = await readSession(table, sessionKey);
+  return now?.sessionId === sessionId && now.first === first;
+}
+
+/** The session whose conversation this still is. Without a key, a part of it tells. */
+async function findLive(
+  { table, bucket }: { table: Table; bucket: Bucket },
+  { sessionKey, sessionId, agentId }: TranscriptRequest,
+): Promise<SessionState | undefined> {
+  const key = sessionKey ?? (await sessionKeyOf(bucket, agentId, sessionId));
+  const state = key === undefined ? undefined : await readSession(table, key);
+  return state?.sessionId === sessionId ? state : undefined;
+}
+
+async function sessionKeyOf(bucket: Bucket, agentId: string, sessionId: string): Promise<string | undefined> {
+  const [part] = (await findArchives(bucket, agentId, sessionId)).parts;
+  return part === undefined ? undefined : (await bucket.head(part))?.metadata.sessionKey;
+}
+
+async function fillPage(
+  sources: readonly Source[],
+  start: Place,
+  maxBytes: number,
+): Promise<Pick<TranscriptPage, "messages" | "piece" | "next">> {
+  const messages: Message[] = [];
+  let room = maxBytes;
+  for (const [source, linesFrom] of sources.entries()) {
+    if (source < start.source) continue;
+    let { line, offset } = source === start.source ? start : { line: 0, offset: 0 };
+    for await (const text of linesFrom(line)) {
+      if (source > 0 && line === 0 && isSummary(text)) {
+        line += 1;
+        continue;
+      }
+      const place = { parts: start.parts, source, line, offset };
+      const bytes = Buffer.byteLength(text) + 1;
+      if (offset > 0 || bytes > maxBytes) {
+        if (messages.length > 0) return { messages, next: writePlace(place) };
+        return { messages, ...takePiece(text, place, maxBytes) };
+      }
+      if (bytes > room) return { messages, next: writePlace(place) };
+      messages.push(JSON.parse(text) as Message);
+      room -= bytes;
+      line += 1;
+      offset = 0;
+    }
+  }
+  return { messages };
+}
+
+function isSummary(line: string): boolean {
+  return readSummaryHeader(JSON.parse(line) as Message) !== undefined;
+}
+
+/** A character is three bytes of UTF-8 at most, and a quotation mark two once it is quoted in the page. */
+function takePiece(text: string, place: Place, maxBytes: number): Pick<TranscriptPage, "piece" | "next"> {
+  const end = place.offset + Math.floor(maxBytes / 3);
+  const isLast = end >= text.length;
+  const next = isLast ? { ...place, line: place.line + 1, offset: 0 } : { ...place, offset: end };
+  return { piece: { text: text.slice(place.offset, end), isLast }, next: writePlace(next) };
+}
+
+async function* archiveLines(bucket: Bucket, key: string, fromLine: number): AsyncGenerator<string> {
+  let line = 0;
+  for await (const text of readArchiveLines(bucket, key)) if (line++ >= fromLine) yield text;
+}
+
+async function* liveLines(
+  store: { table: Table; bucket: Bucket },
+  state: SessionState,
+  fromLine: number,
+): AsyncGenerator<string> {
+  const rest = { ...state, first: state.first + fromLine };
+  for await (const message of streamMessages(store, rest)) yield JSON.stringify(message);
+}
+
+function writePlace({ parts, source, line, offset }: Place): string {
+  return [parts, source, line, offset].join(".");
+}
+
+/** A live conversation that is reset meanwhile goes on in its archive, which begins with the same message. */
+function readPlace(next: string | undefined, partsNow: number): Place {
+  if (next === undefined) return { parts: partsNow, source: 0, line: 0, offset: 0 };
+  if (!/^\d{1,9}(\.\d{1,9}){3}$/.test(next)) throw new PeerError(code.badRequest, "next: not from a page");
+  const [parts = 0, source = 0, line = 0, offset = 0] = next.split(".").map(Number);
+  if (parts !== partsNow) {
+    const message = "the conversation was compacted meanwhile; start over";
+    throw new PeerError(code.conflict, message, { retryable: true });
+  }
+  return { parts, source, line, offset };
+}

@@ -1,0 +1,27 @@
+import { openConfiguration } from "../../shared/configuration/store.ts";
+import { wrapHandler } from "../../shared/runtime/handler.ts";
+import type { TimerEvent, World } from "../../shared/world/world.ts";
+import { closeUnauthenticated, expireTools, resetIfDue, sweep, type Timer } from "./timer.ts";
+
+/** The timer function's handler, which schedules invoke. */
+export function createTimerHandler(world: World) {
+  const { table, schedules, secrets, sockets, wake, now } = world;
+  const configuration = openConfiguration(table, secrets);
+  const timer: Timer = { table, schedules, configuration, sockets, wake, now };
+  return wrapHandler<TimerEvent, void>("timer", (event) => fire(timer, event), {
+    fields: ({ kind }) => ({ kind }),
+  });
+}
+
+async function fire(timer: Timer, event: TimerEvent): Promise<void> {
+  switch (event.kind) {
+    case "tool-timeout":
+      return expireTools(timer, event);
+    case "auth-timeout":
+      return closeUnauthenticated(timer, event.connectionId);
+    case "reset-due":
+      return resetIfDue(timer, event);
+    case "sweep":
+      return sweep(timer);
+  }
+}

@@ -1,0 +1,26 @@
+import type { LambdaFunctionURLEvent } from "aws-lambda";
+import { createActivity, noteFailures } from "../../shared/channels/activity.ts";
+import { channels } from "../../shared/channels/channels.ts";
+import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
+import { openConfiguration } from "../../shared/configuration/store.ts";
+import { wrapHandler } from "../../shared/runtime/handler.ts";
+import type { World } from "../../shared/world/world.ts";
+import { readAddress } from "./request.ts";
+import { answerWebhook, failure, type Webhook, type WebhookAnswer } from "./webhook.ts";
+
+/** The webhook function's handler, behind its function URL. */
+export function createWebhookHandler(world: World) {
+  const webhook = createWebhook(world);
+  return wrapHandler<LambdaFunctionURLEvent, WebhookAnswer>(
+    "webhook",
+    (event) => answerWebhook(webhook, event),
+    { fields: (event) => ({ ...readAddress(event) }), onError: failure },
+  );
+}
+
+function createWebhook({ table, secrets, wake, now }: World): Webhook {
+  const configuration = openConfiguration(table, secrets);
+  const activity = createActivity(table, now);
+  const sender = noteFailures(createChannelSender({ table, secrets, configuration, now }), activity);
+  return { table, secrets, configuration, channels, activity, sender, wake, now };
+}

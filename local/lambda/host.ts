@@ -1,0 +1,106 @@
+import { randomUUID } from "node:crypto";
+import { arn } from "../http/account.ts";
+
+/** Runs the handlers as Lambda would. */
+export interface FunctionHost {
+  /** Names of the functions it has. */
+  readonly functions: readonly string[];
+  /**
+   * Runs a handler with a JSON event and returns its result as JSON would carry it.
+   * @throws FunctionError when the handler throws, runs out of time, or its process dies
+   * @throws UnknownFunctionError
+   */
+  invoke(name: string, event: unknown): Promise<unknown>;
+  /** Ends what still runs. */
+  close(): Promise<void>;
+}
+
+export interface FunctionSettings {
+  timeoutMs: number;
+  memoryMb: number;
+}
+
+/** The functions of the stack, with the timeouts they are deployed with. */
+export const stackFunctions: Record<string, FunctionSettings> = {
+  socket: { timeoutMs: 29_000, memoryMb: 256 },
+  webhook: { timeoutMs: 29_000, memoryMb: 512 },
+  timer: { timeoutMs: 60_000, memoryMb: 256 },
+  agent: { timeoutMs: 900_000, memoryMb: 512 },
+};
+
+/** Receives what a function writes to its standard output and error, line by line. */
+export type FunctionLog = (functionName: string, line: string) => void;
+
+/** A failed invocation, as Lambda reports it to the caller of Invoke. */
+export class FunctionError extends Error {
+  /** Name of the error that the handler threw, or of Lambda's runtime, e.g. `Runtime.ExitError`. */
+  readonly errorType: string;
+  readonly trace: readonly string[];
+
+  constructor(errorType: string, message: string, trace: readonly string[] = []) {
+    super(message);
+    this.errorType = errorType;
+    this.trace = trace;
+  }
+}
+
+export class UnknownFunctionError extends Error {}
+
+/** The part of the context object that is data; the runtime adds getRemainingTimeInMillis. */
+export interface ContextFields {
+  awsRequestId: string;
+  functionName: string;
+  functionVersion: string;
+  invokedFunctionArn: string;
+  memoryLimitInMB: string;
+  logGroupName: string;
+  logStreamName: string;
+  callbackWaitsForEmptyEventLoop: boolean;
+  /** When the function's time is up, in epoch milliseconds. */
+  deadline: number;
+}
+
+export function contextFields(
+  functionName: string,
+  { timeoutMs, memoryMb }: FunctionSettings,
+): ContextFields {
+  return {
+    awsRequestId: randomUUID(),
+    functionName,
+    functionVersion: "$LATEST",
+    invokedFunctionArn: functionArn(functionName),
+    memoryLimitInMB: String(memoryMb),
+    logGroupName: `/aws/lambda/${functionName}`,
+    logStreamName: "local",
+    callbackWaitsForEmptyEventLoop: true,
+    deadline: Date.now() + timeoutMs,
+  };
+}
+
+/** `arn:aws:lambda:us-east-1:000000000000:function:{name}` */
+export function functionArn(name: string): string {
+  return arn("lambda", `function:${name}`);
+}
+
+/** A function's name from its name, partial ARN or ARN, with or without a qualifier, as Lambda accepts them. */
+export function functionNameOf(reference: string): string {
+  const parts = reference.split(":");
+  const marker = parts.indexOf("function");
+  return parts[marker + 1] ?? reference;
+}
+
+/** @throws UnknownFunctionError */
+export function settingsOf(functions: Record<string, FunctionSettings>, name: string): FunctionSettings {
+  const settings = Object.hasOwn(functions, name) ? functions[name] : undefined;
+  if (settings === undefined) throw new UnknownFunctionError(`Function not found: ${functionArn(name)}`);
+  return settings;
+}
+
+/** What Lambda says when a function runs out of time. */
+export function timedOut({ awsRequestId }: ContextFields, { timeoutMs }: FunctionSettings): FunctionError {
+  const seconds = (timeoutMs / 1000).toFixed(2);
+  return new FunctionError(
+    "Sandbox.Timedout",
+    `RequestId: ${awsRequestId} Error: Task timed out after ${seconds} seconds`,
+  );
+}

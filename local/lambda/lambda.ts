@@ -1,0 +1,104 @@
+import { randomUUID } from "node:crypto";
+import type { Authorize } from "../http/access.ts";
+import { AwsError, callerOf, requireAccess } from "../http/aws-error.ts";
+import {
+  decodeSegment,
+  type Endpoint,
+  type HttpRequest,
+  type HttpResponse,
+  json,
+  startHttpEndpoint,
+} from "../http/http-endpoint.ts";
+import type { AsyncInvocations } from "./async-invocations.ts";
+import { FunctionError, type FunctionHost, functionArn, functionNameOf } from "./host.ts";
+
+export interface LambdaOptions {
+  host: FunctionHost;
+  invocations: AsyncInvocations;
+  port?: number;
+  authorize?: Authorize;
+  onError?: (error: unknown) => void;
+}
+
+/** Bytes of a synchronous payload, either way. */
+const maxSyncPayloadBytes = 6 * 1024 * 1024;
+/** Bytes of an asynchronous event. */
+const maxAsyncPayloadBytes = 1024 * 1024;
+
+/** Lambda's Invoke API: RequestResponse, Event and DryRun, by function name or ARN. */
+export async function startLambda(options: LambdaOptions): Promise<Endpoint> {
+  return startHttpEndpoint({
+    handle: (request) => handle(request, options),
+    maxBodyBytes: maxSyncPayloadBytes + 1024,
+    port: options.port,
+    onError: options.onError,
+  });
+}
+
+async function handle(request: HttpRequest, options: LambdaOptions): Promise<HttpResponse> {
+  try {
+    return await invoke(request, options);
+  } catch (error) {
+    if (!(error instanceof AwsError)) throw error;
+    const { status, code, message } = error;
+    return json(status, { Type: "User", Message: message }, { "x-amzn-errortype": code });
+  }
+}
+
+async function invoke(
+  request: HttpRequest,
+  { host, invocations, authorize }: LambdaOptions,
+): Promise<HttpResponse> {
+  const reference = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/.exec(request.path)?.[1];
+  if (request.method !== "POST" || reference === undefined) {
+    throw new AwsError(
+      404,
+      "UnknownOperationException",
+      `unknown operation ${request.method} ${request.path}`,
+    );
+  }
+  const accessKeyId = callerOf(request);
+  const name = functionNameOf(decodeSegment(reference));
+  const resource = functionArn(name);
+  requireAccess(authorize, { accessKeyId, action: "lambda:InvokeFunction", resource });
+  if (!host.functions.includes(name)) {
+    throw new AwsError(404, "ResourceNotFoundException", `Function not found: ${resource}`);
+  }
+  const type = request.headers["x-amz-invocation-type"] ?? "RequestResponse";
+  const limit = type === "Event" ? maxAsyncPayloadBytes : maxSyncPayloadBytes;
+  if (request.body.length > limit) {
+    const message = `${request.body.length} byte payload is too large for the ${type} invocation type (limit ${limit} bytes)`;
+    throw new AwsError(413, "RequestTooLargeException", message);
+  }
+  const event = parsePayload(request.body);
+  if (type === "DryRun") return { status: 204 };
+  if (type === "Event") {
+    void invocations.invoke(name, event);
+    return { status: 202, headers: { "x-amzn-requestid": randomUUID() } };
+  }
+  return respond(host, name, event);
+}
+
+async function respond(host: FunctionHost, name: string, event: unknown): Promise<HttpResponse> {
+  const headers = { "x-amz-executed-version": "$LATEST", "x-amzn-requestid": randomUUID() };
+  try {
+    return json(200, await host.invoke(name, event), headers);
+  } catch (error) {
+    if (!(error instanceof FunctionError)) throw error;
+    const { errorType, message: errorMessage, trace } = error;
+    return json(200, { errorType, errorMessage, trace }, { ...headers, "x-amz-function-error": "Unhandled" });
+  }
+}
+
+function parsePayload(body: Buffer): unknown {
+  if (body.length === 0) return {};
+  try {
+    return JSON.parse(body.toString());
+  } catch (error) {
+    throw new AwsError(
+      400,
+      "InvalidRequestContentException",
+      `Could not parse request body into json: ${error}`,
+    );
+  }
+}

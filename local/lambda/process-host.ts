@@ -1,0 +1,142 @@
+import { resolve } from "node:path";
+import { FunctionInstance } from "./function-instance.ts";
+import {
+  FunctionError,
+  type FunctionHost,
+  type FunctionLog,
+  type FunctionSettings,
+  settingsOf,
+  stackFunctions,
+} from "./host.ts";
+
+export interface ProcessHostOptions {
+  /** Environment of the instances, beside their function's access key; nothing else of this process's reaches them. */
+  env: Record<string, string>;
+  functions?: Record<string, FunctionSettings>;
+  /** Path of a function's bundle; by default `dist/functions/{name}/handler.mjs` of this project. */
+  entry?: (name: string) => string;
+  /** Node options of the instances, e.g. to run sources. */
+  execArgv?: string[];
+  /** Most instances of one function at a time; further events wait. Six by default. */
+  maxInstances?: number;
+  log: FunctionLog;
+}
+
+/** A host whose functions are processes that can be counted and killed. */
+export interface ProcessHost extends FunctionHost {
+  /** Living instances of a function, or of all of them. */
+  instances(name?: string): number;
+  /** Ends a function's instances with SIGKILL, or those of all functions; what they ran fails. Returns how many. */
+  kill(name?: string): number;
+}
+
+interface Pool {
+  instances: Set<FunctionInstance>;
+  idle: FunctionInstance[];
+  /** Invocations that wait for an instance, first come first served. */
+  waiting: Waiter[];
+}
+
+interface Waiter {
+  take(instance: FunctionInstance): void;
+  fail(error: Error): void;
+}
+
+/** The fake access key id by which the endpoints know which function is calling. */
+export function accessKeyIdOfFunction(name: string): string {
+  return `LOCAL${name}`;
+}
+
+/**
+ * Runs the bundles that are deployed, each instance in a process of its own that handles one event at a time. Events
+ * that arrive together get more instances, and an idle instance is used again, as on Lambda.
+ */
+export function startProcessHost(options: ProcessHostOptions): ProcessHost {
+  const { functions = stackFunctions, entry = bundleOf, maxInstances = 6 } = options;
+  const pools = new Map<string, Pool>();
+  let closed = false;
+
+  function poolOf(name: string): Pool {
+    let pool = pools.get(name);
+    if (pool === undefined) {
+      pool = { instances: new Set(), idle: [], waiting: [] };
+      pools.set(name, pool);
+    }
+    return pool;
+  }
+
+  function start(name: string, pool: Pool): FunctionInstance {
+    const env = { ...inherited(), ...options.env, AWS_ACCESS_KEY_ID: accessKeyIdOfFunction(name) };
+    const { execArgv, log } = options;
+    const instance = new FunctionInstance({ name, entry: entry(name), env, execArgv, log });
+    pool.instances.add(instance);
+    void instance.ended.then(() => {
+      pool.instances.delete(instance);
+      pool.idle = pool.idle.filter((other) => other !== instance);
+      if (!closed) pool.waiting.shift()?.take(start(name, pool));
+    });
+    return instance;
+  }
+
+  async function acquire(name: string): Promise<FunctionInstance> {
+    if (closed) throw hostClosed();
+    const pool = poolOf(name);
+    const idle = pool.idle.pop();
+    if (idle !== undefined) return idle;
+    if (pool.instances.size < maxInstances) return start(name, pool);
+    return new Promise((take, fail) => pool.waiting.push({ take, fail }));
+  }
+
+  function release(name: string, instance: FunctionInstance): void {
+    const pool = poolOf(name);
+    if (!pool.instances.has(instance)) return;
+    const next = pool.waiting.shift();
+    if (next) next.take(instance);
+    else pool.idle.push(instance);
+  }
+
+  const living = (name?: string) =>
+    [...pools]
+      .filter(([key]) => name === undefined || key === name)
+      .flatMap(([, pool]) => [...pool.instances]);
+
+  return {
+    functions: Object.keys(functions),
+    async invoke(name, event) {
+      const settings = settingsOf(functions, name);
+      const instance = await acquire(name);
+      try {
+        return await instance.run(event, settings);
+      } finally {
+        release(name, instance);
+      }
+    },
+    instances: (name) => living(name).length,
+    kill(name) {
+      const instances = living(name);
+      for (const instance of instances) instance.kill();
+      return instances.length;
+    },
+    async close() {
+      closed = true;
+      for (const pool of pools.values()) for (const { fail } of pool.waiting.splice(0)) fail(hostClosed());
+      const instances = living();
+      for (const instance of instances) instance.stop();
+      await Promise.all(instances.map((instance) => instance.ended));
+    },
+  };
+}
+
+function hostClosed(): FunctionError {
+  return new FunctionError("Runtime.ExitError", "the host has been closed");
+}
+
+function bundleOf(name: string): string {
+  return resolve(import.meta.dirname, "..", "..", "dist", "functions", name, "handler.mjs");
+}
+
+/** What a process needs of this one to run at all. */
+function inherited(): Record<string, string> {
+  const names = ["PATH", "HOME", "TMPDIR", "NODE_EXTRA_CA_CERTS"];
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+}

@@ -1,0 +1,156 @@
+import { randomBytes } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { foreignHost, isAddressedLocally } from "../http/access.ts";
+import { closeServer, listen } from "../http/http-endpoint.ts";
+import { type Expiration, startLifecycle } from "../objects/lifecycle.ts";
+import { openStore, type Store } from "../objects/object-files.ts";
+import { S3Error, toS3Error } from "../objects/s3-error.ts";
+import { sweepUploads } from "../objects/uploads.ts";
+import { noSuchBucket } from "./object-operations.ts";
+import type { Answer, Call } from "./s3-call.ts";
+import { findOperation } from "./s3-operations.ts";
+import { readRequest } from "./s3-request.ts";
+import { errorDocument } from "./xml.ts";
+
+/** Asked before an operation acts. A returned string is the reason for refusing, undefined allows. */
+export type AuthorizeS3 = (call: {
+  /** From the signature; undefined when the request carries none. */
+  accessKeyId: string | undefined;
+  /** IAM action: `s3:GetObject`. */
+  action: string;
+  /** `arn:aws:s3:::{bucket}` or `arn:aws:s3:::{bucket}/{key}`. */
+  resource: string;
+  /** IAM condition keys of the request: `s3:prefix`, `s3:delimiter` and `s3:max-keys` of a listing. */
+  context: Record<string, string>;
+}) => string | undefined | Promise<string | undefined>;
+
+export type S3Options = {
+  /** Where everything is kept; made when missing. No other process may use it meanwhile. */
+  dir: string;
+  /** Buckets that exist. There is no operation to create one. */
+  buckets: string[];
+  /** 0 or undefined for a free one. */
+  port?: number;
+  /** Without it every signed request is allowed, and every other refused: the buckets are private. */
+  authorize?: AuthorizeS3;
+  /** The lifecycle of all buckets; none by default. */
+  expirations?: Expiration[];
+};
+
+/** A running server, bound to 127.0.0.1. `close` ends open connections and resolves when no request is at work. */
+export type S3Server = { url: string; port: number; close(): Promise<void> };
+
+/** Above the time for which the SDK keeps an idle connection, so that it never writes to one that is just being closed. */
+const keepAliveMilliseconds = 120_000;
+
+const onlySigned: AuthorizeS3 = ({ accessKeyId }) =>
+  accessKeyId === undefined ? "it is not signed" : undefined;
+
+/**
+ * Serves a subset of S3 from plain files, path style: PutObject, GetObject, HeadObject, DeleteObject, DeleteObjects, CopyObject,
+ * ListObjectsV2 and multipart uploads, after the S3 API reference. Everything else is answered with NotImplemented. See
+ * objects.ts for how and where objects are kept. Rejects when the folder cannot be written, with PortInUseError when the
+ * port is taken.
+ */
+export async function startS3({
+  dir,
+  buckets,
+  port = 0,
+  authorize = onlySigned,
+  expirations = [],
+}: S3Options): Promise<S3Server> {
+  const store = await openStore(dir, buckets);
+  await sweepUploads(dir);
+  const working = new Set<Promise<void>>();
+  const server = createServer((message, response) => {
+    const work = serve(store, authorize, message, response).finally(() => working.delete(work));
+    working.add(work);
+  });
+  server.keepAliveTimeout = keepAliveMilliseconds;
+  const bound = await listen(server, port);
+  const endLifecycle = startLifecycle(store, expirations);
+  return {
+    url: `http://127.0.0.1:${bound}`,
+    port: bound,
+    async close() {
+      await closeServer(server);
+      await Promise.all([...working, endLifecycle()]);
+    },
+  };
+}
+
+/** Answers one request. Never rejects: a client that has gone is not told anything. */
+async function serve(
+  store: Store,
+  authorize: AuthorizeS3,
+  message: IncomingMessage,
+  response: ServerResponse,
+) {
+  const requestId = randomBytes(8).toString("hex").toUpperCase();
+  response.setHeader("x-amz-request-id", requestId);
+  // A connection that breaks is noticed where it is read or written; without a listener it would end the process.
+  message.on("error", () => undefined);
+  response.on("error", () => undefined);
+  try {
+    await send(response, await perform(store, authorize, message));
+  } catch (error) {
+    if (response.headersSent) response.destroy();
+    else sendError(response, toS3Error(error), { resource: message.url ?? "/", requestId });
+  }
+  // The rest of a body that was refused is read and dropped: closing early would keep the client from reading why.
+  message.resume();
+}
+
+async function perform(store: Store, authorize: AuthorizeS3, message: IncomingMessage): Promise<Answer> {
+  if (!isAddressedLocally(message.headers)) throw new S3Error("AccessDenied", foreignHost);
+  const request = readRequest(message);
+  const operation = findOperation(request);
+  if (!store.buckets.has(request.bucket)) throw noSuchBucket();
+  const call: Call = {
+    request,
+    store,
+    async authorize(action, resource, context = {}) {
+      const { accessKeyId } = request;
+      const reason = await authorize({ accessKeyId, action, resource, context });
+      if (reason === undefined) return;
+      const user = accessKeyId ?? "anonymous";
+      throw new S3Error("AccessDenied", `${user} may not perform ${action} on ${resource}: ${reason}`);
+    },
+  };
+  return operation(call);
+}
+
+async function send(
+  response: ServerResponse,
+  { status = 200, headers = {}, body = "" }: Answer,
+): Promise<void> {
+  const streamed = body instanceof Readable;
+  try {
+    // The length of what HEAD would send stands in the headers already.
+    const length =
+      streamed || status === 204 || status === 304 ? {} : { "content-length": Buffer.byteLength(body) };
+    response.writeHead(status, { ...length, ...headers });
+  } catch (error) {
+    if (streamed) body.destroy();
+    throw error;
+  }
+  if (streamed) await pipeline(body, response);
+  else response.end(body);
+}
+
+function sendError(
+  response: ServerResponse,
+  error: S3Error,
+  about: { resource: string; requestId: string },
+): void {
+  const document = errorDocument(error, about.resource, about.requestId);
+  // HEAD has no body to put the document in; clients go by the status there.
+  const body = response.req.method === "HEAD" ? "" : document;
+  response.writeHead(error.status, {
+    "content-type": "application/xml",
+    "content-length": Buffer.byteLength(body),
+  });
+  response.end(body);
+}

@@ -1,0 +1,222 @@
+import { AwsError } from "../http/aws-error.ts";
+import type { JsonRecord } from "../http/json.ts";
+import type { JsonFile } from "../json-file.ts";
+import {
+  firstTime,
+  parseScheduleExpression,
+  type ScheduleExpression,
+  timeAfter,
+} from "./schedule-expression.ts";
+import { openScheduleTimers, type ScheduleTimers } from "./schedule-timers.ts";
+
+/** What CreateSchedule and UpdateSchedule set, checked. */
+export interface ScheduleInput {
+  expression: string;
+  timezone?: string;
+  target: { Arn: string; RoleArn: string; Input?: string } & JsonRecord;
+  enabled: boolean;
+  deleteAfterCompletion: boolean;
+  description?: string;
+  /** Epoch seconds. */
+  startDate?: number;
+  endDate?: number;
+  clientToken?: string;
+}
+
+export interface Schedule extends ScheduleInput {
+  name: string;
+  group: string;
+  /** Epoch seconds. */
+  createdAt: number;
+  modifiedAt: number;
+  /** The time of the expression that comes next; absent when it has none left. Epoch milliseconds. */
+  nextTime?: number;
+  /** When that time is due on this machine's clock, which acceleration brings closer. Epoch milliseconds. */
+  dueAt?: number;
+}
+
+/** What `scheduler.json` holds: schedules by `{group}/{name}`. */
+export interface SchedulesFile {
+  schedules: Record<string, Schedule>;
+}
+
+export interface SchedulesOptions {
+  file: JsonFile<SchedulesFile>;
+  groups: readonly string[];
+  /** Delivers to the target; resolves when it was handled or given up, and does not reject. */
+  fire: (schedule: Schedule) => Promise<unknown>;
+  /** How many times faster than the clock schedules come due. */
+  acceleration: number;
+  onError?: (error: unknown) => void;
+}
+
+/**
+ * Schedules that survive a restart: one that came due meanwhile fires once. A one-shot schedule is kept until its
+ * target has handled it, so a crash repeats it rather than loses it.
+ */
+export class Schedules {
+  private readonly options: SchedulesOptions;
+  private readonly stored: Map<string, Schedule>;
+  private readonly timers: ScheduleTimers;
+  private started = false;
+
+  constructor(options: SchedulesOptions) {
+    this.options = options;
+    this.stored = new Map(Object.entries(options.file.value.schedules));
+    this.timers = openScheduleTimers((key) => {
+      this.fire(key).catch((error: unknown) => options.onError?.(error));
+    });
+  }
+
+  /** Begins to fire, with what is overdue. */
+  start(): void {
+    this.started = true;
+    for (const [key, schedule] of this.stored) this.arm(key, schedule);
+  }
+
+  stop(): void {
+    this.started = false;
+    this.timers.clearAll();
+  }
+
+  /** @throws AwsError ResourceNotFoundException, ConflictException, ValidationException */
+  async create(group: string, name: string, input: ScheduleInput): Promise<void> {
+    const existing = this.stored.get(this.keyOf(group, name));
+    if (existing !== undefined) {
+      // The same request again, as the SDK sends it when it got no answer.
+      if (input.clientToken !== undefined && input.clientToken === existing.clientToken) return;
+      throw new AwsError(409, "ConflictException", `Schedule ${name} already exists.`);
+    }
+    await this.put({ ...input, group, name, createdAt: Date.now() / 1000, modifiedAt: Date.now() / 1000 });
+  }
+
+  /** @throws AwsError */
+  async update(group: string, name: string, input: ScheduleInput): Promise<void> {
+    const { createdAt } = this.get(group, name);
+    await this.put({ ...input, group, name, createdAt, modifiedAt: Date.now() / 1000 });
+  }
+
+  /** @throws AwsError ResourceNotFoundException */
+  get(group: string, name: string): Schedule {
+    const schedule = this.stored.get(this.keyOf(group, name));
+    if (schedule === undefined)
+      throw new AwsError(404, "ResourceNotFoundException", `Schedule ${name} does not exist.`);
+    return schedule;
+  }
+
+  /** @throws AwsError ResourceNotFoundException */
+  async delete(group: string, name: string): Promise<void> {
+    this.get(group, name);
+    await this.remove(this.keyOf(group, name));
+  }
+
+  /** In the order of their keys. */
+  list(): Schedule[] {
+    return [...this.stored].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, schedule]) => schedule);
+  }
+
+  private keyOf(group: string, name: string): string {
+    if (this.options.groups.includes(group)) return `${group}/${name}`;
+    throw new AwsError(404, "ResourceNotFoundException", `Schedule group ${group} does not exist.`);
+  }
+
+  private async put(schedule: Schedule): Promise<void> {
+    const now = Date.now();
+    const expression = parse(schedule);
+    const first = firstTime(expression, Math.max(now, (schedule.startDate ?? 0) * 1000));
+    const planned = this.plan(schedule, first, { time: now, dueAt: now });
+    const key = this.keyOf(schedule.group, schedule.name);
+    this.stored.set(key, planned);
+    await this.save();
+    this.arm(key, planned);
+  }
+
+  /**
+   * Sets the next time, unless it lies beyond the schedule's end.
+   * @param since a time of the schedule and when it was due here: the distance from it is what acceleration shortens
+   */
+  private plan(
+    schedule: Schedule,
+    nextTime: number | undefined,
+    since: { time: number; dueAt: number },
+  ): Schedule {
+    const isOver =
+      nextTime === undefined || (schedule.endDate !== undefined && nextTime > schedule.endDate * 1000);
+    if (isOver) return { ...schedule, nextTime: undefined, dueAt: undefined };
+    return {
+      ...schedule,
+      nextTime,
+      dueAt: since.dueAt + (nextTime - since.time) / this.options.acceleration,
+    };
+  }
+
+  private arm(key: string, { enabled, dueAt }: Schedule): void {
+    if (this.started && enabled && dueAt !== undefined) this.timers.set(key, dueAt);
+    else this.timers.clear(key);
+  }
+
+  private async fire(key: string): Promise<void> {
+    const schedule = this.stored.get(key);
+    if (schedule?.nextTime === undefined) return;
+    const expression = parse(schedule);
+    if (expression.kind === "at") {
+      await this.options.fire(schedule);
+      // Unless it was deleted or set anew meanwhile, or this process is about to end.
+      if (this.started && this.stored.get(key) === schedule) await this.complete(key, schedule);
+      return;
+    }
+    const planned = this.planNext(schedule, expression, {
+      time: schedule.nextTime,
+      dueAt: schedule.dueAt ?? 0,
+    });
+    if (planned.nextTime === undefined) await this.complete(key, planned);
+    else {
+      this.stored.set(key, planned);
+      this.arm(key, planned);
+      await this.save();
+    }
+    await this.options.fire(schedule);
+  }
+
+  /** The time after the one that fires now. Times that passed while nothing ran fire together, once. */
+  private planNext(
+    schedule: Schedule,
+    expression: ScheduleExpression,
+    fired: { time: number; dueAt: number },
+  ): Schedule {
+    const planned = this.plan(schedule, timeAfter(expression, fired.time), fired);
+    const now = Date.now();
+    if (planned.dueAt === undefined || planned.dueAt > now) return planned;
+    return this.plan(schedule, timeAfter(expression, now), { time: now, dueAt: now });
+  }
+
+  private async complete(key: string, schedule: Schedule): Promise<void> {
+    if (schedule.deleteAfterCompletion) return this.remove(key);
+    this.stored.set(key, { ...schedule, nextTime: undefined, dueAt: undefined });
+    await this.save();
+  }
+
+  private async remove(key: string): Promise<void> {
+    this.timers.clear(key);
+    this.stored.delete(key);
+    await this.save();
+  }
+
+  private save(): Promise<void> {
+    this.options.file.value.schedules = Object.fromEntries(this.stored);
+    return this.options.file.save();
+  }
+}
+
+/** @throws AwsError ValidationException */
+function parse({ expression, timezone }: ScheduleInput): ScheduleExpression {
+  try {
+    return parseScheduleExpression(expression, timezone);
+  } catch (error) {
+    throw new AwsError(
+      400,
+      "ValidationException",
+      `Invalid Schedule Expression: ${(error as Error).message}`,
+    );
+  }
+}

@@ -1,0 +1,170 @@
+import { join } from "node:path";
+import type { Authorize } from "../http/access.ts";
+import { arn } from "../http/account.ts";
+import { AwsError, callerOf, requireAccess } from "../http/aws-error.ts";
+import {
+  decodeSegment,
+  type Endpoint,
+  type HttpRequest,
+  type HttpResponse,
+  json,
+  startHttpEndpoint,
+} from "../http/http-endpoint.ts";
+import { type JsonRecord, parseRecord } from "../http/json.ts";
+import { openJsonFile } from "../json-file.ts";
+import { functionNameOf } from "../lambda/host.ts";
+import { checkScheduleName, describeSchedule, readScheduleInput } from "./schedule-input.ts";
+import { type Schedule, Schedules, type SchedulesFile } from "./schedule-store.ts";
+
+export interface SchedulerOptions {
+  /** Folder that holds `scheduler.json`. */
+  dir: string;
+  /** Groups there are beside `default`. */
+  groups: readonly string[];
+  /** Delivers to a function; resolves when it was handled or given up, and does not reject. */
+  invoke: (functionName: string, event: unknown) => Promise<unknown>;
+  /** How many times faster than the clock schedules come due; 1 by default, which is on the second. */
+  acceleration?: number;
+  port?: number;
+  authorize?: Authorize;
+  onError?: (error: unknown) => void;
+}
+
+export interface Scheduler extends Endpoint {
+  schedules: Schedules;
+}
+
+interface Call {
+  request: HttpRequest;
+  schedules: Schedules;
+  name: string;
+  group: string;
+  /** Asks for an action on the schedule that the call names. */
+  access: (action: string, resource?: string, context?: Record<string, string>) => void;
+}
+
+/**
+ * EventBridge Scheduler for Lambda targets: CreateSchedule, GetSchedule, UpdateSchedule, DeleteSchedule and
+ * ListSchedules. Nothing fires before `schedules.start()`.
+ * https://docs.aws.amazon.com/scheduler/latest/APIReference/
+ */
+export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {
+  const file = await openJsonFile<SchedulesFile>(join(options.dir, "scheduler.json"), { schedules: {} });
+  const schedules = new Schedules({
+    file,
+    groups: ["default", ...options.groups],
+    fire: ({ target }) => options.invoke(functionNameOf(target.Arn), JSON.parse(target.Input ?? "{}")),
+    acceleration: options.acceleration ?? 1,
+    onError: options.onError,
+  });
+  const endpoint = await startHttpEndpoint({
+    handle: (request) => handle(request, schedules, options.authorize),
+    maxBodyBytes: 1024 * 1024,
+    port: options.port,
+    onError: options.onError,
+  });
+  const close = async () => {
+    schedules.stop();
+    await endpoint.close();
+    await file.settled();
+  };
+  return { ...endpoint, schedules, close };
+}
+
+async function handle(
+  request: HttpRequest,
+  schedules: Schedules,
+  authorize: Authorize | undefined,
+): Promise<HttpResponse> {
+  try {
+    return json(200, await perform(request, schedules, authorize));
+  } catch (error) {
+    if (!(error instanceof AwsError)) throw error;
+    return json(error.status, { Message: error.message }, { "x-amzn-errortype": error.code });
+  }
+}
+
+async function perform(
+  request: HttpRequest,
+  schedules: Schedules,
+  authorize: Authorize | undefined,
+): Promise<JsonRecord> {
+  const accessKeyId = callerOf(request);
+  const query = new URLSearchParams(request.rawQuery);
+  const [, root, encodedName, ...rest] = request.path.split("/");
+  if (root !== "schedules" || rest.length > 0) throw unknownOperation(request);
+  const name = decodeSegment(encodedName ?? "");
+  const body = parseRecord(request.body.toString()) ?? {};
+  const group = String(body.GroupName ?? query.get("groupName") ?? "default");
+  const access: Call["access"] = (action, resource = scheduleArn(group, name), context) =>
+    requireAccess(authorize, { accessKeyId, action, resource, ...(context ? { context } : {}) });
+  if (encodedName === undefined && request.method === "GET") {
+    access("scheduler:ListSchedules", arn("scheduler", "schedule/*/*"));
+    return list(schedules, query);
+  }
+  checkScheduleName(name);
+  const call = { request, schedules, name, group, access };
+  switch (request.method) {
+    case "GET":
+      access("scheduler:GetSchedule");
+      return describeSchedule(schedules.get(group, name), scheduleArn(group, name));
+    case "DELETE":
+      access("scheduler:DeleteSchedule");
+      await schedules.delete(group, name);
+      return {};
+    case "POST":
+      return put(call, body, "create");
+    case "PUT":
+      return put(call, body, "update");
+    default:
+      throw unknownOperation(request);
+  }
+}
+
+async function put(call: Call, body: JsonRecord, operation: "create" | "update"): Promise<JsonRecord> {
+  const { schedules, group, name, access } = call;
+  access(operation === "create" ? "scheduler:CreateSchedule" : "scheduler:UpdateSchedule");
+  const input = readScheduleInput(body);
+  access("iam:PassRole", input.target.RoleArn, { "iam:PassedToService": "scheduler.amazonaws.com" });
+  await schedules[operation](group, name, input);
+  return { ScheduleArn: scheduleArn(group, name) };
+}
+
+/** Pages by position in the order of group and name. */
+function list(schedules: Schedules, query: URLSearchParams): JsonRecord {
+  const group = query.get("ScheduleGroup");
+  const prefix = query.get("NamePrefix") ?? "";
+  const state = query.get("State");
+  const start = Number(query.get("NextToken") ?? 0);
+  const end = start + Math.min(Number(query.get("MaxResults") ?? 100), 100);
+  const matching = schedules
+    .list()
+    .filter((schedule) => group === null || schedule.group === group)
+    .filter((schedule) => schedule.name.startsWith(prefix))
+    .map((schedule) => summarize(schedule))
+    .filter((summary) => state === null || summary.State === state);
+  const more = end < matching.length ? { NextToken: String(end) } : {};
+  return { Schedules: matching.slice(start, end), ...more };
+}
+
+function summarize(schedule: Schedule): JsonRecord {
+  const arn = scheduleArn(schedule.group, schedule.name);
+  const { Arn, GroupName, Name, State, CreationDate, LastModificationDate } = describeSchedule(schedule, arn);
+  return {
+    Arn,
+    GroupName,
+    Name,
+    State,
+    CreationDate,
+    LastModificationDate,
+    Target: { Arn: schedule.target.Arn },
+  };
+}
+
+function scheduleArn(group: string, name: string): string {
+  return arn("scheduler", `schedule/${group}/${name}`);
+}
+
+function unknownOperation({ method, path }: HttpRequest): AwsError {
+  return new AwsError(404, "UnknownOperationException", `unknown operation ${method} ${path}`);
+}

@@ -1,0 +1,79 @@
+import { join } from "node:path";
+import type { Authorize } from "../http/access.ts";
+import { arn } from "../http/account.ts";
+import { AwsError, callerOf, requireAccess } from "../http/aws-error.ts";
+import {
+  type Endpoint,
+  type HttpRequest,
+  type HttpResponse,
+  startHttpEndpoint,
+} from "../http/http-endpoint.ts";
+import { type JsonRecord, parseRecord } from "../http/json.ts";
+import { openJsonFile } from "../json-file.ts";
+import { openParameters, type Parameters, type ParametersFile } from "./parameter-store.ts";
+
+export interface SsmOptions {
+  /** Folder that holds `ssm.json`, readable by the owner alone. */
+  dir: string;
+  port?: number;
+  authorize?: Authorize;
+  onError?: (error: unknown) => void;
+}
+
+/**
+ * The parameters of Systems Manager Parameter Store, in its AWS JSON 1.1 protocol: PutParameter, GetParameter,
+ * GetParameters, GetParametersByPath, DeleteParameter, DeleteParameters.
+ */
+export async function startSsm(options: SsmOptions): Promise<Endpoint> {
+  const file = await openJsonFile<ParametersFile>(join(options.dir, "ssm.json"), { parameters: {} });
+  const parameters = openParameters(file);
+  return startHttpEndpoint({
+    handle: (request) => handle(request, parameters, options.authorize),
+    maxBodyBytes: 1024 * 1024,
+    port: options.port,
+    onError: options.onError,
+  });
+}
+
+async function handle(
+  request: HttpRequest,
+  parameters: Parameters,
+  authorize: Authorize | undefined,
+): Promise<HttpResponse> {
+  try {
+    return respond(200, await perform(request, parameters, authorize));
+  } catch (error) {
+    if (!(error instanceof AwsError)) throw error;
+    return respond(error.status, { __type: error.code, message: error.message });
+  }
+}
+
+async function perform(
+  request: HttpRequest,
+  parameters: Parameters,
+  authorize: Authorize | undefined,
+): Promise<JsonRecord> {
+  const [api, operation = ""] = String(request.headers["x-amz-target"] ?? "").split(".");
+  const run = api === "AmazonSSM" ? parameters.operations[operation] : undefined;
+  if (run === undefined)
+    throw new AwsError(400, "UnknownOperationException", `unknown operation ${operation}`);
+  const accessKeyId = callerOf(request);
+  const input = parseRecord(request.body.toString());
+  if (input === undefined) throw new AwsError(400, "SerializationException", "the body is not a JSON object");
+  for (const name of namesOf(input)) {
+    const resource = arn("ssm", `parameter/${name.replace(/^\//, "")}`);
+    requireAccess(authorize, { accessKeyId, action: `ssm:${operation}`, resource }, 400);
+  }
+  return run(input);
+}
+
+/** What IAM checks: the parameters that are named, or the path; all of them where none is. */
+function namesOf(input: JsonRecord): string[] {
+  const given = Array.isArray(input.Names) ? input.Names : [input.Name ?? input.Path];
+  const names = given.filter((name) => typeof name === "string");
+  return names.length > 0 ? names : ["*"];
+}
+
+function respond(status: number, value: JsonRecord): HttpResponse {
+  return { status, headers: { "content-type": "application/x-amz-json-1.1" }, body: JSON.stringify(value) };
+}

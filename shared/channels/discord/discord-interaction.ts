@@ -1,0 +1,157 @@
+import * as v from "valibot";
+import { parseJson } from "../../http/platform-call.ts";
+import type { Peer, RemoteMedia } from "../../session/state.ts";
+import type { InboundMessage, Sender } from "../channel.ts";
+import { type Content, contentFields, contentNote, contentOf, remoteMedia } from "../content-note.ts";
+
+const text = v.optional(v.string());
+const name = v.nullish(v.string());
+
+const user = v.object({ id: v.string(), username: text, global_name: name });
+
+/** A file (https://docs.discord.com/developers/resources/message#attachment-object), as far as it is read. */
+const attachment = v.object({
+  filename: text,
+  content_type: name,
+  size: v.optional(v.number()),
+  /** Seconds; of voice messages, as the waveform is. */
+  duration_secs: v.nullish(v.number()),
+  waveform: name,
+  url: text,
+});
+
+const resolved = v.object({
+  messages: v.optional(
+    v.record(
+      v.string(),
+      v.object({ content: text, author: v.optional(user), attachments: v.optional(v.array(attachment)) }),
+    ),
+  ),
+  attachments: v.optional(v.record(v.string(), attachment)),
+});
+
+/** A command somebody gave: a slash command with its options, or one on a message, which is then the target. */
+const command = v.object({
+  type: v.number(),
+  target_id: text,
+  resolved: v.optional(resolved),
+  options: v.optional(
+    v.array(v.object({ name: v.string(), type: v.number(), value: v.optional(v.unknown()) })),
+  ),
+});
+
+/** An interaction (https://docs.discord.com/developers/interactions/receiving-and-responding), as far as it is read. */
+const interaction = v.object({
+  id: v.pipe(v.string(), v.regex(/^\d{1,20}$/)),
+  application_id: text,
+  type: v.literal(2),
+  token: v.pipe(v.string(), v.minLength(1), v.maxLength(1024)),
+  data: command,
+  guild_id: text,
+  channel_id: v.string(),
+  channel: v.optional(v.object({ type: v.optional(v.number()), name, parent_id: name })),
+  context: v.nullish(v.number()),
+  member: v.optional(v.object({ nick: name, user })),
+  user: v.optional(user),
+});
+
+export type Interaction = v.InferOutput<typeof interaction>;
+
+export type DiscordCall =
+  | { kind: "ping" }
+  | { kind: "command"; interaction: Interaction }
+  /** Of a kind that only comes from what this application never sends: buttons, forms, completions. */
+  | { kind: "other" };
+
+const ping = 1;
+const applicationCommand = 2;
+
+/** Undefined for bytes that are no interaction. */
+export function parseInteraction(body: Uint8Array): DiscordCall | undefined {
+  const json = parseJson(body);
+  const call = v.safeParse(v.object({ type: v.number() }), json);
+  if (!call.success) return undefined;
+  if (call.output.type === ping) return { kind: "ping" };
+  if (call.output.type !== applicationCommand) return { kind: "other" };
+  const parsed = v.safeParse(interaction, json);
+  return parsed.success ? { kind: "command", interaction: parsed.output } : undefined;
+}
+
+/**
+ * The message that a command brings; undefined for one that says nothing.
+ * @param now epoch ms: when it came
+ */
+export function readInteraction(found: Interaction, now: number): InboundMessage | undefined {
+  const sender = senderOf(found);
+  const content = contentIn(found.data);
+  if (!sender || !content) return undefined;
+  return {
+    eventId: found.id,
+    peer: peerOf(found, sender),
+    sender,
+    messageId: found.id,
+    ...contentFields(content),
+    timestamp: now,
+    // To give a command is to address the agent.
+    wasMentioned: true,
+    context: { interactionToken: found.token, receivedAt: String(now) },
+  };
+}
+
+function senderOf({ member, user: direct }: Interaction): Sender | undefined {
+  const found = member?.user ?? direct;
+  if (!found) return undefined;
+  const shown = member?.nick ?? found.global_name ?? found.username;
+  return {
+    id: found.id,
+    ...(shown ? { name: shown } : {}),
+    ...(found.username ? { handle: found.username } : {}),
+  };
+}
+
+/** Interaction contexts. Where an interaction names none, a conversation outside of a server is the bot's own. */
+const botDm = 1;
+
+/** Types of channels (https://docs.discord.com/developers/resources/channel#channel-object-channel-types). */
+const groupDm = 3;
+const threads = [10, 11, 12];
+
+function peerOf({ guild_id, channel_id, channel, context }: Interaction, sender: Sender): Peer {
+  const named = channel?.name ? { name: channel.name } : {};
+  if (guild_id !== undefined) {
+    const parent = threads.includes(channel?.type ?? 0) ? channel?.parent_id : undefined;
+    if (parent) return { kind: "thread", id: `${parent}/${channel_id}`, ...named };
+    return { kind: "channel", id: channel_id, ...named };
+  }
+  const isDirect = (context ?? botDm) === botDm && channel?.type !== groupDm;
+  if (!isDirect) return { kind: "group", id: channel_id, ...named };
+  return { kind: "dm", id: channel_id, ...(sender.name ? { name: sender.name } : {}) };
+}
+
+const stringOption = 3;
+const messageCommand = 3;
+
+function contentIn({ type, target_id = "", resolved: found, options = [] }: Interaction["data"]) {
+  if (type === messageCommand) return contentOfTarget(found?.messages?.[target_id]);
+  const texts = options.filter((option) => option.type === stringOption);
+  const option = texts.find((one) => one.name === "message") ?? texts[0];
+  const written = typeof option?.value === "string" ? option.value.trim() : undefined;
+  return contentOf([written], Object.values(found?.attachments ?? {}).map(toMedia));
+}
+
+type Target = NonNullable<NonNullable<v.InferOutput<typeof resolved>["messages"]>[string]>;
+
+/** Somebody else may have written it, so that nothing in it passes for a command of the sender's. */
+function contentOfTarget(target: Target | undefined): Content | undefined {
+  if (!target) return undefined;
+  const { content, author, attachments = [] } = target;
+  const head = contentNote("message", author?.global_name ?? author?.username);
+  return contentOf([head, content], attachments.map(toMedia));
+}
+
+/** The addresses of attachments need no credentials, and are good for a day. */
+function toMedia(found: v.InferOutput<typeof attachment>): RemoteMedia {
+  const { filename, content_type: mimeType, size, duration_secs: duration, waveform, url } = found;
+  const voice = waveform ? true : null;
+  return remoteMedia(url ? { url } : {}, { mimeType, filename, size, duration, voice });
+}

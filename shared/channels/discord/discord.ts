@@ -1,0 +1,207 @@
+import { failedSend, fileOf } from "../../http/platform-call.ts";
+import {
+  type Channel,
+  type ChannelAccount,
+  type Destination,
+  type FileMessage,
+  type OutboundMessage,
+  type Received,
+  refused,
+  type SendOutcome,
+  type ShownAnswer,
+  sendFileTimeoutMs,
+  sendTimeoutMs,
+  type WebhookRequest,
+} from "../channel.ts";
+import { splitText } from "../outbound/split.ts";
+import { isEd25519Signed } from "../signature.ts";
+import { discordAccount } from "./discord-account.ts";
+import { callDiscord, type DiscordAnswer, type DiscordRequest } from "./discord-api.ts";
+import { type Interaction, parseInteraction, readInteraction } from "./discord-interaction.ts";
+
+/** Longest text of one message, in characters. */
+const maxText = 2000;
+
+/** For how long an interaction's token is used: Discord takes it for 15 minutes. Milliseconds. */
+const tokenLifeMs = 14.5 * 60_000;
+
+/**
+ * For how long an interaction may not be known to Discord yet, because our answer to its call is on its way. Discord
+ * gives that call up after 3 s, so that a second wait leads past this, to the channel.
+ */
+const settlingMs = 6000;
+
+/** How long to wait for that, in milliseconds. */
+const settlingWaitMs = 4000;
+
+/** Types of answers to an interaction. */
+const pong = 1;
+const channelMessage = 4;
+const deferredChannelMessage = 5;
+
+/** Only the one who gave the command sees the message. */
+const ephemeral = 64;
+
+/** To show an embed, Discord fetches the address: what the agent was tricked into writing there would leave by it. */
+const suppressEmbeds = 4;
+
+/** Nobody is notified by what an answer quotes. */
+const allowed_mentions = { parse: [] };
+
+/** What an interaction is answered: at once, that an answer is being written, which is put in its place later. */
+const shown: ShownAnswer = {
+  pending: JSON.stringify({ type: deferredChannelMessage }),
+  refused: onlyForSender("Not available."),
+  text: (text) => JSON.stringify({ type: channelMessage, data: messageOf(shortened(text)) }),
+};
+
+/**
+ * Discord, by an application's interactions (https://docs.discord.com/developers/interactions/overview): `/gsv` and
+ * commands on messages. An answer takes the place of the deferred one, and its further parts follow it; what comes too
+ * late for that is a message of the bot's in the channel.
+ */
+export function createDiscord({ now = Date.now }: { now?: () => number } = {}): Channel {
+  return {
+    name: "discord",
+    maxText,
+    awaitsAnswer: true,
+    ...discordAccount,
+    async receive(request, account) {
+      if (request.method !== "POST") return refused(405, "only POST");
+      if (!isDiscordSigned(request, account.settings.publicKey)) return refused(401, "wrong signature");
+      const call = parseInteraction(request.body);
+      if (!call) return refused(400, "not an interaction of Discord");
+      if (call.kind === "ping") return answered({ type: pong });
+      if (call.kind === "other") return refused(400, "an interaction that nothing here leads to");
+      return receiveCommand(call.interaction, account, now());
+    },
+    send: (account, message) => sendText(account, message, now()),
+    sendFile: (account, message) => sendFile(account, message, now()),
+    async typing(account, { peer, context }) {
+      // The deferred answer shows it already.
+      if (liveInteraction(context, now())) return;
+      await callDiscord(account, { path: `/channels/${channelOf(peer)}/typing`, asBot: true });
+    },
+  };
+}
+
+/** Whether Discord signed a request (https://docs.discord.com/developers/interactions/overview#setting-up-an-endpoint). */
+export function isDiscordSigned(
+  { headers, body }: Pick<WebhookRequest, "headers" | "body">,
+  publicKey: unknown,
+): boolean {
+  const signature = headers["x-signature-ed25519"];
+  const timestamp = headers["x-signature-timestamp"];
+  if (typeof publicKey !== "string" || !signature || !timestamp) return false;
+  return isEd25519Signed(publicKey, signature, Buffer.concat([Buffer.from(timestamp), body]));
+}
+
+function receiveCommand(interaction: Interaction, { settings }: ChannelAccount, now: number): Received {
+  const { application_id } = interaction;
+  if (application_id !== undefined && application_id !== settings.applicationId)
+    return refused(400, "an interaction of another application");
+  const message = readInteraction(interaction, now);
+  if (message) return { status: "messages", messages: [message], shown };
+  return { status: "answered", httpStatus: 200, body: onlyForSender("There is no message in that.") };
+}
+
+function answered(body: object): Received {
+  return { status: "answered", httpStatus: 200, body: JSON.stringify(body) };
+}
+
+function messageOf(content: string) {
+  return { content, flags: suppressEmbeds, allowed_mentions };
+}
+
+function onlyForSender(content: string): string {
+  return JSON.stringify({ type: channelMessage, data: { content, flags: ephemeral, allowed_mentions } });
+}
+
+function shortened(text: string): string {
+  const [first = "", ...rest] = splitText(text, maxText);
+  return rest.length === 0 ? first : `${splitText(text, maxText - 2)[0]} …`;
+}
+
+/** An interaction that can still be answered by its token. */
+interface LiveInteraction {
+  token: string;
+  /** Milliseconds since it came. */
+  age: number;
+}
+
+function liveInteraction(context: Destination["context"], now: number): LiveInteraction | undefined {
+  const token = context?.interactionToken;
+  const age = now - Number(context?.receivedAt);
+  return token !== undefined && age < tokenLifeMs ? { token, age } : undefined;
+}
+
+function sendText(
+  account: ChannelAccount,
+  { text, ...to }: OutboundMessage,
+  now: number,
+): Promise<SendOutcome> {
+  const signal = AbortSignal.timeout(sendTimeoutMs);
+  return sendTo(account, to, { body: messageOf(text), signal, text }, now);
+}
+
+/** Up to 10 MB (https://docs.discord.com/developers/reference#uploading-files). */
+function sendFile(account: ChannelAccount, { file, ...to }: FileMessage, now: number): Promise<SendOutcome> {
+  const form = new FormData();
+  form.append("payload_json", JSON.stringify({ allowed_mentions }));
+  form.append("files[0]", fileOf(file));
+  return sendTo(account, to, { form, signal: AbortSignal.timeout(sendFileTimeoutMs) }, now);
+}
+
+/** A message, ready to be sent; `text` where it is nothing else. */
+type Content = Pick<DiscordRequest, "body" | "form" | "signal"> & { text?: string };
+
+async function sendTo(
+  account: ChannelAccount,
+  to: Destination,
+  { text, ...content }: Content,
+  now: number,
+): Promise<SendOutcome> {
+  const interaction = liveInteraction(to.context, now);
+  if (interaction) {
+    const answer = await sendByInteraction(account, interaction, to, { text, ...content });
+    if (answer.ok || !answer.gone) return outcomeOf(answer);
+    if (interaction.age < settlingMs) return failedSend(true, reasonOf(answer), settlingWaitMs);
+  }
+  const path = `/channels/${channelOf(to.peer)}/messages`;
+  return outcomeOf(await callDiscord(account, { path, asBot: true, ...content }));
+}
+
+/**
+ * The beginning of an answer is put in the place of the deferred one; whatever else is said follows. Where something
+ * stands in that place already, it is either this text, from before a crash, or another answer, which stays.
+ */
+async function sendByInteraction(
+  account: ChannelAccount,
+  { token }: LiveInteraction,
+  { replyToId }: Destination,
+  { text, ...content }: Content,
+): Promise<DiscordAnswer> {
+  const webhook = `/webhooks/${encodeURIComponent(String(account.settings.applicationId))}/${encodeURIComponent(token)}`;
+  const request = { asBot: false, secret: token, signal: content.signal };
+  const original = { ...request, path: `${webhook}/messages/@original` };
+  const standing =
+    replyToId === undefined ? undefined : await callDiscord(account, { ...original, method: "GET" });
+  const there = standing?.ok ? standing.message : undefined;
+  if (standing?.ok && text !== undefined && there?.content === text) return standing;
+  const isTaken = !standing || Boolean(there?.content) || (there?.attachments ?? []).length > 0;
+  if (isTaken) return callDiscord(account, { ...request, ...content, path: webhook });
+  return callDiscord(account, { ...original, ...content, method: "PATCH" });
+}
+
+function outcomeOf(answer: DiscordAnswer): SendOutcome {
+  return answer.ok ? { status: "sent", messageId: answer.message?.id } : answer.outcome;
+}
+
+function reasonOf(answer: DiscordAnswer): string {
+  return !answer.ok && "reason" in answer.outcome ? answer.outcome.reason : "";
+}
+
+/** A thread is a channel of its own. */
+function channelOf({ id }: Destination["peer"]): string {
+  return encodeURIComponent(id.slice(id.lastIndexOf("/") + 1));
+}

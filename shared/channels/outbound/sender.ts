@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ConfigurationStore } from "../../configuration/store.ts";
+import { log, logError } from "../../runtime/log.ts";
+import type { Secrets, Table } from "../../world/world.ts";
+import { ownValue } from "../account.ts";
+import type { Bridges } from "../bridge/bridge.ts";
+import {
+  type ChannelOrigin,
+  type ChannelSender,
+  type Channels,
+  type Destination,
+  type OutboundFile,
+  type SendOutcome,
+  sendFileTimeoutMs,
+  sendTimeoutMs,
+} from "../channel.ts";
+import { channels as allChannels } from "../channels.ts";
+import { claimPart, extendClaim, type PartId, recordFailed, recordSent } from "./outbound-receipt.ts";
+import { splitText } from "./split.ts";
+import { findTarget, type Target } from "./target.ts";
+
+/** How often one part is tried before the delivery is given up. */
+const maxTries = 3;
+
+/** The longest wait between two tries of a function that a platform waits for, in milliseconds. */
+const maxWaitMs = 15_000;
+
+/** The wait before the second try where the platform named none; doubled for the next. */
+const firstWaitMs = 1000;
+
+/** A claim outlives one call to the platform by this much. */
+const claimReserveMs = 5000;
+
+/** How often a part that somebody else is sending is looked at. */
+const lookEveryMs = 250;
+
+export interface SenderOptions {
+  table: Table;
+  secrets: Pick<Secrets, "get">;
+  configuration: Pick<ConfigurationStore, "load">;
+  /** Epoch ms. */
+  now: () => number;
+  channels?: Channels;
+  /** Speaks to accounts that are not the gateway's own. */
+  bridges?: Pick<Bridges, "find">;
+  /** The longest wait between two tries, in milliseconds: a platform that asks for more is given up. 15 s unless given. */
+  maxWaitMs?: number;
+  /** Waits that many milliseconds. */
+  wait?: (ms: number) => Promise<unknown>;
+}
+
+type Tools = Required<Omit<SenderOptions, "bridges">> & Pick<SenderOptions, "bridges">;
+type Delivered = { ok: true } | { ok: false; reason: string };
+
+/**
+ * Delivers to channels with a receipt for every part, so that a repeat sends only what was not sent. One case cannot be
+ * known: a crash, or a lost connection, between the platform's taking a part and our hearing of it. Such a part is
+ * sent again (`channel.resend`, `channel.retry` in the log), rather than lost.
+ */
+export function createChannelSender(options: SenderOptions): ChannelSender {
+  const tools: Tools = { channels: allChannels, maxWaitMs, wait: sleep, ...options };
+  const sender: ChannelSender = {
+    async deliver(origin, id, text, file) {
+      const target = await findTarget(tools, origin);
+      if (!target.ok) return target;
+      if (file && !target.channel.sendFile) return { ok: false, reason: `${origin.channel} takes no files` };
+      for (const [part, toSend] of partsOf(target, origin, id, { text, file }).entries()) {
+        const delivered = await deliverPart(tools, target, { deliveryId: id, part }, toSend);
+        if (!delivered.ok) return delivered;
+      }
+      return { ok: true };
+    },
+    async typing(origin) {
+      if (origin.kind !== "channel") return;
+      try {
+        const target = await findTarget(tools, origin);
+        if (target.ok) await target.channel.typing(target.account, origin);
+      } catch (error) {
+        logError("channel.typing.failed", error, { channel: origin.channel, accountId: origin.accountId });
+      }
+    },
+    async conclude(origin, id, text) {
+      if (origin.kind !== "channel" || !ownValue(tools.channels, origin.channel)?.awaitsAnswer) return;
+      await sender.deliver(origin, id, text);
+    },
+  };
+  return sender;
+}
+
+/** One message of a delivery, and the longest that sending it takes, in milliseconds. */
+interface Part {
+  send(): Promise<SendOutcome>;
+  timeoutMs: number;
+}
+
+/** What a delivery is made of. The first part is the one that answers. */
+function partsOf(
+  { channel, account }: Target,
+  { peer, replyToId, context }: ChannelOrigin,
+  id: string,
+  { text, file }: { text: string; file: OutboundFile | undefined },
+): Part[] {
+  const to = (part: number): Destination & { id: string } => ({
+    id: `${id}#${part}`,
+    peer,
+    ...(context ? { context } : {}),
+    ...(part === 0 && replyToId !== undefined ? { replyToId } : {}),
+  });
+  const texts = splitText(channel.encode?.(text) ?? text, channel.maxText);
+  const parts: Part[] = texts.map((partText, part) => ({
+    send: () => channel.send(account, { ...to(part), text: partText }),
+    timeoutMs: sendTimeoutMs,
+  }));
+  const { sendFile } = channel;
+  if (file && sendFile)
+    parts.push({
+      send: () => sendFile(account, { ...to(texts.length), file }),
+      timeoutMs: sendFileTimeoutMs,
+    });
+  return parts;
+}
+
+async function deliverPart(tools: Tools, target: Target, id: PartId, part: Part): Promise<Delivered> {
+  for (;;) {
+    const now = tools.now();
+    const claimed = await claimPart(tools.table, id, now + part.timeoutMs + claimReserveMs, now);
+    if (claimed.state === "sent") return { ok: true };
+    if (claimed.state === "failed") return { ok: false, reason: claimed.reason };
+    if (claimed.state === "busy") {
+      await tools.wait(lookEveryMs);
+      continue;
+    }
+    if (claimed.again) log("channel.resend", logFields(target, id));
+    const delivered = await sendClaimed(tools, target, id, claimed.claim, part);
+    if (delivered !== "claim lost") return delivered;
+  }
+}
+
+/** Sends a part, again where that may help, and writes down what became of it. */
+async function sendClaimed(
+  tools: Tools,
+  target: Target,
+  id: PartId,
+  claim: string,
+  part: Part,
+): Promise<Delivered | "claim lost"> {
+  const { table, now, wait } = tools;
+  for (let tries = 1; ; tries++) {
+    const outcome = await part.send();
+    if (outcome.status === "sent") {
+      await recordSent(table, id, outcome.messageId);
+      log("channel.sent", { ...logFields(target, id), tries });
+      return { ok: true };
+    }
+    const { reason } = outcome;
+    const waitMs = waitBefore(outcome, tries, tools.maxWaitMs);
+    if (waitMs === undefined) {
+      await recordFailed(table, id, claim, reason);
+      log("channel.failed", { ...logFields(target, id), tries, reason });
+      return { ok: false, reason };
+    }
+    log("channel.retry", { ...logFields(target, id), tries, waitMs, reason });
+    const until = now() + waitMs + part.timeoutMs + claimReserveMs;
+    if (!(await extendClaim(table, id, claim, until))) return "claim lost";
+    await wait(waitMs);
+    // A function that was frozen meanwhile may wake up when the part is somebody else's.
+    if (now() + part.timeoutMs > until) return "claim lost";
+  }
+}
+
+/** How long to wait for the next try; undefined where there is to be none. */
+function waitBefore(
+  outcome: Exclude<SendOutcome, { status: "sent" }>,
+  tries: number,
+  longest: number,
+): number | undefined {
+  if (outcome.status === "failed" || tries >= maxTries) return undefined;
+  const waitMs = outcome.retryAfterMs ?? firstWaitMs * 2 ** (tries - 1);
+  return waitMs > longest ? undefined : waitMs;
+}
+
+function logFields({ channel, account }: Target, { deliveryId, part }: PartId) {
+  return { channel: channel.name, accountId: account.accountId, deliveryId, part };
+}

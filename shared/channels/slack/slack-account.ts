@@ -1,0 +1,27 @@
+import * as v from "valibot";
+import type { AccountCheck, AccountField, AccountSetup, ChannelAccount, Registration } from "../channel.ts";
+import { callSlack } from "./slack-api.ts";
+
+const fields: readonly AccountField[] = [
+  { name: "botToken", secret: true, about: "bot token, xoxb-… (OAuth & Permissions)" },
+  { name: "signingSecret", secret: true, about: "signing secret (Basic Information)" },
+];
+
+const known = v.object({ user: v.string(), team: v.string() });
+
+/** How an account of Slack is set up: by hand, as the Events API has no call for it. */
+export const slackAccount: AccountSetup = { fields, check, register };
+
+async function check(account: ChannelAccount): Promise<AccountCheck> {
+  const answer = await callSlack(account, "auth.test", { body: {} });
+  if (!answer.ok) return { ok: false, reason: answer.failure.reason };
+  const found = v.safeParse(known, answer.body);
+  if (!found.success) return { ok: false, reason: "Slack answers in another form" };
+  const { user, team } = found.output;
+  return { ok: true, identity: `@${user} in ${team}` };
+}
+
+async function register(): Promise<Registration> {
+  const todo = "Event Subscriptions → on: paste the URL, subscribe to message.im and app_mention, and save";
+  return { status: "manual", todo };
+}

@@ -1,0 +1,156 @@
+import * as v from "valibot";
+import { parseJson } from "../../http/platform-call.ts";
+import type { Peer, RemoteMedia } from "../../session/state.ts";
+import type { InboundMessage } from "../channel.ts";
+import { type Content, contentFields, contentNote, contentOf, remoteMedia } from "../content-note.ts";
+import { decodeSlackText } from "./slack-text.ts";
+
+const anyCall = v.object({ type: v.string() });
+
+const verification = v.object({ challenge: v.string() });
+
+/** The envelope of an event (https://docs.slack.dev/apis/events-api), as far as it is read. */
+const eventCallback = v.object({
+  event_id: v.pipe(v.string(), v.minLength(1)),
+  event: v.looseObject({ type: v.string() }),
+  /** The installation that the event was sent to: with a bot's, that bot's user. */
+  authorizations: v.optional(
+    v.array(v.object({ user_id: v.nullish(v.string()), is_bot: v.optional(v.boolean()) })),
+  ),
+});
+
+/** Also the id of a message within its channel: epoch seconds with a fraction. */
+const timestamp = v.pipe(v.string(), v.regex(/^\d+\.\d+$/));
+
+const name = v.nullish(v.string());
+
+/** A file (https://docs.slack.dev/reference/objects/file-object), as far as it is read. */
+const file = v.object({
+  id: name,
+  name,
+  mimetype: name,
+  size: v.nullish(v.number()),
+  /** `hosted` by Slack; otherwise it lies elsewhere, is deleted, or is hidden by the plan. */
+  mode: name,
+  subtype: name,
+  duration_ms: v.nullish(v.number()),
+  url_private: name,
+});
+
+/** What somebody wrote (https://docs.slack.dev/reference/events/message), as far as it is read. */
+const message = v.object({
+  type: v.picklist(["message", "app_mention"]),
+  /** Every other subtype tells of something: an edit, a deletion, somebody who joined, another bot's message. */
+  subtype: v.optional(v.picklist(["file_share", "thread_broadcast", "me_message"])),
+  channel: v.string(),
+  channel_type: v.optional(v.string()),
+  user: v.string(),
+  text: v.optional(v.string()),
+  ts: timestamp,
+  thread_ts: v.optional(timestamp),
+  parent_user_id: v.optional(v.string()),
+  bot_id: v.nullish(v.string()),
+  edited: v.optional(v.unknown()),
+  files: v.optional(v.array(file)),
+});
+
+export type SlackEvent = v.InferOutput<typeof eventCallback>;
+type Message = v.InferOutput<typeof message>;
+
+export type SlackCall =
+  | { kind: "verification"; challenge: string }
+  | { kind: "event"; event: SlackEvent }
+  /** Nothing to the agent, as a notice of a rate limit. */
+  | { kind: "other" };
+
+/** Undefined for bytes that are no call of the Events API. */
+export function parseSlackCall(body: Uint8Array): SlackCall | undefined {
+  const json = parseJson(body);
+  const call = v.safeParse(anyCall, json);
+  if (!call.success) return undefined;
+  if (call.output.type === "url_verification") {
+    const parsed = v.safeParse(verification, json);
+    return parsed.success ? { kind: "verification", challenge: parsed.output.challenge } : undefined;
+  }
+  if (call.output.type === "event_callback") {
+    const parsed = v.safeParse(eventCallback, json);
+    return parsed.success ? { kind: "event", event: parsed.output } : undefined;
+  }
+  return { kind: "other" };
+}
+
+/**
+ * The message that an event brings. Undefined for what is nothing to the agent: what bots say, the agent itself
+ * included, edits, and events that are no messages.
+ */
+export function readSlackMessage({
+  event_id,
+  event,
+  authorizations = [],
+}: SlackEvent): InboundMessage | undefined {
+  const parsed = v.safeParse(message, event);
+  if (!parsed.success) return undefined;
+  const found = parsed.output;
+  const botUser = authorizations.find(({ is_bot }) => is_bot)?.user_id ?? undefined;
+  if (found.bot_id || found.user === botUser || found.edited !== undefined) return undefined;
+  const isDirect = found.channel_type === "im";
+  if (!isDirect && comesAsMention(found, botUser)) return undefined;
+  const content = contentIn(found, botUser);
+  if (!content) return undefined;
+  return {
+    eventId: event_id,
+    peer: peerOf(found, isDirect),
+    sender: { id: found.user },
+    messageId: found.ts,
+    ...contentFields(content),
+    timestamp: Math.floor(Number(found.ts) * 1000),
+    ...(isDirect && found.thread_ts !== undefined ? { context: { threadTs: found.thread_ts } } : {}),
+    wasMentioned: isMention(found, botUser),
+  };
+}
+
+/** A thread of a direct message is a part of it: only the answer is put where the question stands. */
+function peerOf({ channel, thread_ts }: Message, isDirect: boolean): Peer {
+  if (isDirect) return { kind: "dm", id: channel };
+  if (thread_ts !== undefined) return { kind: "thread", id: `${channel}/${thread_ts}` };
+  return { kind: "channel", id: channel };
+}
+
+/** A message in a channel that names the bot comes as a mention too, by an event of its own, and is taken from there. */
+function comesAsMention({ type, text = "" }: Message, botUser: string | undefined): boolean {
+  return type === "message" && botUser !== undefined && text.includes(`<@${botUser}`);
+}
+
+function isMention({ type, parent_user_id }: Message, botUser: string | undefined): boolean {
+  return type === "app_mention" || (botUser !== undefined && parent_user_id === botUser);
+}
+
+function contentIn({ text = "", files = [] }: Message, botUser: string | undefined): Content | undefined {
+  const written = decodeSlackText(withoutBotName(text.trim(), botUser)) || decodeSlackText(text.trim());
+  const elsewhere = files.filter((one) => !isHosted(one));
+  const notes = elsewhere.map((one) => contentNote("file", one.name ?? undefined));
+  return contentOf([written, ...notes], files.filter(isHosted).map(toMedia));
+}
+
+type File = v.InferOutput<typeof file>;
+
+function isHosted({ id, mode }: File): boolean {
+  return Boolean(id) && (mode === "hosted" || mode === "snippet" || !mode);
+}
+
+function toMedia({ id, mimetype, duration_ms, url_private, ...found }: File): RemoteMedia {
+  const source = { ...(id ? { fileId: id } : {}), ...(url_private ? { url: url_private } : {}) };
+  return remoteMedia(source, {
+    mimeType: mimetype,
+    filename: found.name,
+    size: found.size,
+    duration: duration_ms ? duration_ms / 1000 : null,
+    voice: found.subtype === "slack_audio" || null,
+  });
+}
+
+/** `<@U0BOT> hello`, as one speaks to the bot in a channel. */
+function withoutBotName(text: string, botUser: string | undefined): string {
+  if (botUser === undefined || !text.startsWith(`<@${botUser}`)) return text;
+  return text.replace(/^<@[^>]*>[,:]?\s*/, "");
+}

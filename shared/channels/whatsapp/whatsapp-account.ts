@@ -1,0 +1,31 @@
+import * as v from "valibot";
+import type { AccountCheck, AccountField, AccountSetup, ChannelAccount, Registration } from "../channel.ts";
+import { callGraph, phoneNumberOf } from "./whatsapp-api.ts";
+
+const fields: readonly AccountField[] = [
+  { name: "phoneNumberId", secret: false, about: "phone number ID (WhatsApp → API Setup)" },
+  { name: "accessToken", secret: true, about: "access token of a system user" },
+  { name: "appSecret", secret: true, about: "app secret (App settings → Basic)" },
+  { name: "verifyToken", secret: true, about: "verify token: any text", free: true },
+];
+
+const phoneNumber = v.object({ display_phone_number: v.string(), verified_name: v.optional(v.string()) });
+
+/** How an account of WhatsApp is set up: by hand, as the webhook belongs to the app and not to the number. */
+export const whatsappAccount: AccountSetup = { fields, check, register };
+
+async function check(account: ChannelAccount): Promise<AccountCheck> {
+  const path = `${phoneNumberOf(account)}?fields=display_phone_number,verified_name`;
+  const answer = await callGraph(account, path, { method: "GET" });
+  if (!answer.ok) return { ok: false, reason: answer.failure.reason };
+  const found = v.safeParse(phoneNumber, answer.body);
+  if (!found.success) return { ok: false, reason: "the Graph API answers in another form" };
+  const { display_phone_number, verified_name } = found.output;
+  return { ok: true, identity: [display_phone_number, verified_name].filter(Boolean).join(" ") };
+}
+
+async function register(): Promise<Registration> {
+  const todo =
+    "WhatsApp → Configuration → Webhook: paste the URL and the verify token, and subscribe to the field messages";
+  return { status: "manual", todo };
+}

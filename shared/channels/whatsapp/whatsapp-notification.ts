@@ -1,0 +1,121 @@
+import * as v from "valibot";
+import { parseJson } from "../../http/platform-call.ts";
+import type { InboundMessage } from "../channel.ts";
+import { contentFields } from "../content-note.ts";
+import { whatsappContent, whatsappContentOf } from "./whatsapp-content.ts";
+
+const text = v.optional(v.string());
+
+/**
+ * A message of somebody (https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages).
+ * `from` is a phone number, and is missing where somebody has a username instead; `from_user_id` names them then.
+ */
+const message = v.object({
+  id: v.pipe(v.string(), v.minLength(1)),
+  from: text,
+  from_user_id: text,
+  group_id: text,
+  /** Epoch seconds. */
+  timestamp: v.pipe(v.string(), v.regex(/^\d{1,12}$/)),
+  type: v.string(),
+  context: v.optional(v.object({ id: text })),
+  ...whatsappContent,
+});
+
+const contact = v.object({
+  wa_id: text,
+  user_id: text,
+  profile: v.optional(v.object({ name: text })),
+});
+
+const status = v.object({
+  id: v.string(),
+  status: v.string(),
+  errors: v.optional(v.array(v.object({ code: v.number(), title: text }))),
+});
+
+const value = v.object({
+  metadata: v.object({ phone_number_id: v.string() }),
+  contacts: v.optional(v.array(contact), []),
+  messages: v.optional(v.array(v.unknown()), []),
+  statuses: v.optional(v.array(v.unknown()), []),
+});
+
+/** A batch: several businesses, changes and messages may come in one call. */
+const notification = v.object({
+  object: v.literal("whatsapp_business_account"),
+  entry: v.array(
+    v.object({ changes: v.array(v.object({ field: v.string(), value: v.optional(v.unknown()) })) }),
+  ),
+});
+
+type Message = v.InferOutput<typeof message>;
+type Value = v.InferOutput<typeof value>;
+
+/** What became of a message that was sent: sent, delivered, read or failed. */
+export interface MessageStatus {
+  messageId: string;
+  status: string;
+  /** Only of a failure: the platform's code and what it says. */
+  error?: { code: number; title?: string };
+}
+
+/** What a notification brings for one phone number. */
+export interface WhatsappNotification {
+  messages: InboundMessage[];
+  statuses: MessageStatus[];
+  /** Messages that cannot be read, or are of a kind that is nothing to the agent. */
+  skipped: number;
+}
+
+/**
+ * Reads what a notification brings for one of the business's phone numbers; the webhook of an app is called for all of
+ * them. What cannot be read costs only itself, not the batch. Undefined for bytes that are no notification.
+ */
+export function readNotification(body: Uint8Array, phoneNumberId: unknown): WhatsappNotification | undefined {
+  const parsed = v.safeParse(notification, parseJson(body));
+  if (!parsed.success) return undefined;
+  const values = parsed.output.entry
+    .flatMap(({ changes }) => changes)
+    .filter(({ field }) => field === "messages")
+    .map((change) => v.safeParse(value, change.value))
+    .flatMap((found) => (found.success ? [found.output] : []))
+    .filter(({ metadata }) => metadata.phone_number_id === phoneNumberId);
+  const read = values.flatMap((found) => found.messages.map((one) => readMessage(one, found)));
+  const messages = read.filter((one) => one !== undefined);
+  const statuses = values.flatMap((found) => found.statuses.flatMap(readStatus));
+  return { messages, statuses, skipped: read.length - messages.length };
+}
+
+function readMessage(source: unknown, { contacts }: Value): InboundMessage | undefined {
+  const parsed = v.safeParse(message, source);
+  if (!parsed.success) return undefined;
+  const found = parsed.output;
+  const id = found.from ?? found.from_user_id;
+  const content = whatsappContentOf(found);
+  // What is said in a group is not for a person's own conversation.
+  if (id === undefined || found.group_id !== undefined || !content) return undefined;
+  const name = contacts.find((one) => one.wa_id === id || one.user_id === id)?.profile?.name;
+  const named = name === undefined ? {} : { name };
+  return {
+    eventId: found.id,
+    peer: { kind: "dm", id, ...named },
+    sender: { id, ...named },
+    messageId: found.id,
+    ...contentFields(content),
+    timestamp: Number(found.timestamp) * 1000,
+    ...replyOf(found),
+    wasMentioned: false,
+  };
+}
+
+function replyOf({ context }: Message): Pick<InboundMessage, "replyToId"> {
+  return context?.id === undefined ? {} : { replyToId: context.id };
+}
+
+function readStatus(source: unknown): MessageStatus[] {
+  const parsed = v.safeParse(status, source);
+  if (!parsed.success) return [];
+  const { id, errors, ...found } = parsed.output;
+  return [{ messageId: id, status: found.status, ...(errors?.[0] ? { error: errors[0] } : {}) }];
+}

@@ -1,0 +1,118 @@
+import * as v from "valibot";
+import { failedSend, plainReason } from "../../http/platform-call.ts";
+import { log } from "../../runtime/log.ts";
+import {
+  type Channel,
+  type ChannelAccount,
+  type Destination,
+  type FileMessage,
+  type MediaLocation,
+  type OutboundMessage,
+  type Received,
+  refused,
+  type SendOutcome,
+  sendFileTimeoutMs,
+  sendTimeoutMs,
+  type WebhookRequest,
+} from "../channel.ts";
+import { hmacSha256, isSameSecret } from "../signature.ts";
+import { whatsappAccount } from "./whatsapp-account.ts";
+import { callGraph, callMessages, describeFailure, graphHeaders, phoneNumberOf } from "./whatsapp-api.ts";
+import { uploadFile } from "./whatsapp-file.ts";
+import { type MessageStatus, readNotification } from "./whatsapp-notification.ts";
+
+/** WhatsApp, by a business's webhook and the Cloud API (https://developers.facebook.com/documentation/business-messaging/whatsapp). */
+export function createWhatsapp(): Channel {
+  return {
+    name: "whatsapp",
+    maxText: 4096,
+    ...whatsappAccount,
+    async receive(request, account) {
+      if (request.method === "GET") return answerChallenge(request, account);
+      if (request.method !== "POST") return refused(405, "only GET and POST");
+      if (!isMetaSigned(request, account.secrets.appSecret)) return refused(401, "wrong signature");
+      const notification = readNotification(request.body, account.settings.phoneNumberId);
+      if (!notification) return refused(400, "not a notification of WhatsApp");
+      const { messages, statuses, skipped } = notification;
+      const failures = statuses.flatMap((status) => takeStatus(account, status) ?? []);
+      if (skipped > 0) log("whatsapp.skipped", { accountId: account.accountId, messages: skipped });
+      return { status: "messages", messages, failures };
+    },
+    send,
+    sendFile,
+    async typing(account, { replyToId }) {
+      if (replyToId === undefined) return;
+      const typing_indicator = { type: "text" };
+      await callMessages(account, { status: "read", message_id: replyToId, typing_indicator });
+    },
+    locate,
+  };
+}
+
+/** How Meta checks a webhook (https://developers.facebook.com/docs/graph-api/webhooks/getting-started#verification-requests). */
+function answerChallenge({ query }: WebhookRequest, { secrets }: ChannelAccount): Received {
+  const challenge = query["hub.challenge"];
+  const isAsked = query["hub.mode"] === "subscribe" && challenge !== undefined && challenge !== "";
+  const isKnown = isSameSecret(query["hub.verify_token"], secrets.verifyToken);
+  if (!isAsked || !isKnown) return refused(403, "wrong verify token");
+  return { status: "answered", httpStatus: 200, body: challenge, contentType: "text/plain" };
+}
+
+/** Whether Meta signed a request (https://developers.facebook.com/docs/graph-api/webhooks/getting-started#event-notifications). */
+export function isMetaSigned(
+  { headers, body }: Pick<WebhookRequest, "headers" | "body">,
+  appSecret: string | undefined,
+): boolean {
+  if (!appSecret) return false;
+  return isSameSecret(headers["x-hub-signature-256"], `sha256=${hmacSha256(appSecret, body)}`);
+}
+
+/** A message that was taken may still fail: WhatsApp tells so here, and nowhere else. @returns why it failed */
+function takeStatus(
+  { accountId }: ChannelAccount,
+  { messageId, status, error }: MessageStatus,
+): string | undefined {
+  const reason = error && plainReason(describeFailure(error.code, error.title ?? "without a reason"));
+  log("whatsapp.status", { accountId, messageId, status, reason });
+  return reason;
+}
+
+function send(account: ChannelAccount, { text, ...to }: OutboundMessage): Promise<SendOutcome> {
+  return sendTo(account, to, { type: "text", text: { preview_url: false, body: text } });
+}
+
+async function sendFile(account: ChannelAccount, { file, ...to }: FileMessage): Promise<SendOutcome> {
+  const uploaded = await uploadFile(account, file, sendFileTimeoutMs - sendTimeoutMs);
+  return uploaded.ok ? sendTo(account, to, uploaded.content) : uploaded.failure;
+}
+
+function sendTo(
+  account: ChannelAccount,
+  { peer, replyToId }: Destination,
+  content: object,
+): Promise<SendOutcome> {
+  return callMessages(account, {
+    recipient_type: "individual",
+    ...recipientOf(peer),
+    ...(replyToId === undefined ? {} : { context: { message_id: replyToId } }),
+    ...content,
+  });
+}
+
+/** Media is known by an id, which leads to an address that is good for five minutes. */
+async function locate(
+  account: ChannelAccount,
+  { mediaId = "" }: Readonly<Record<string, string>>,
+): Promise<MediaLocation> {
+  const path = `${encodeURIComponent(mediaId)}?phone_number_id=${phoneNumberOf(account)}`;
+  const answer = await callGraph(account, path, { method: "GET" });
+  if (!answer.ok) return answer.failure;
+  const found = v.safeParse(v.object({ url: v.string() }), answer.body);
+  if (!found.success) return failedSend(false, "WhatsApp names no file");
+  return { status: "found", url: found.output.url, headers: graphHeaders(account) };
+}
+
+/** Who has a username in place of a number is written to by the id that the business knows them by. */
+function recipientOf({ id }: Destination["peer"]): { to: string } | { recipient: string } {
+  return /^\+?\d+$/.test(id) ? { to: id } : { recipient: id };
+}

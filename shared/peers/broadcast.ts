@@ -1,0 +1,36 @@
+import { type EventFrame, eventFrame } from "../protocol/frames.ts";
+import { logError } from "../runtime/log.ts";
+import type { Sockets, Table } from "../world/world.ts";
+import { dropConnection, listPeers } from "./registry.ts";
+
+/** Sends events to connected clients. */
+export interface Broadcast {
+  /** The connections of all clients, as of now. */
+  clients(): Promise<string[]>;
+  /**
+   * Posts an event to these connections, all at once. One that has ended is forgotten, and one that cannot be reached
+   * is logged: an event is news, never a reason for a turn to fail. `fallback` is sent where the payload is too large.
+   */
+  send(connectionIds: readonly string[], event: string, payload: unknown, fallback?: unknown): Promise<void>;
+}
+
+export function createBroadcast(table: Table, sockets: Sockets, now: () => number): Broadcast {
+  const post = async (connectionId: string, frame: EventFrame, fallback: unknown) => {
+    try {
+      let outcome = await sockets.post(connectionId, frame);
+      if (outcome === "too large" && fallback !== undefined) {
+        outcome = await sockets.post(connectionId, eventFrame(frame.event, fallback));
+      }
+      if (outcome === "gone") await dropConnection(table, connectionId);
+    } catch (error) {
+      logError("broadcast.failed", error, { connectionId, name: frame.event });
+    }
+  };
+  return {
+    clients: async () => (await listPeers(table, "client", now())).map((peer) => peer.connectionId),
+    async send(connectionIds, event, payload, fallback) {
+      const frame = eventFrame(event, payload);
+      await Promise.all(connectionIds.map((connectionId) => post(connectionId, frame, fallback)));
+    },
+  };
+}

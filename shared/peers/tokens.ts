@@ -1,0 +1,151 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { type Scope, scopes } from "../protocol/methods.ts";
+import { absent, exists, set } from "../world/expression.ts";
+import { ConditionFailed, type Item, type Table } from "../world/world.ts";
+
+const partition = "TOKEN";
+
+/** Letters and digits that are not mistaken for one another; 32, so that five bits of a byte choose one. */
+const idAlphabet = "abcdefghijkmnpqrstuvwxyz23456789";
+const idLength = 10;
+const secretBytes = 32;
+
+/** `gsv_{id}_{secret}`: the id finds the record, the secret (43 characters of base64url) proves it. */
+const tokenPattern = /^gsv_([a-km-np-z2-9]{10})_([A-Za-z0-9_-]{43})$/;
+
+/** `lastUsedAt` is written at most this often, in milliseconds. */
+const lastUsedStepMs = 3_600_000;
+
+/** Records kept by one warm function; past this the cache starts over. */
+const maxCached = 1000;
+
+/** A device's token as it is listed; the token itself is shown once, when it is created. Times in epoch ms. */
+export interface TokenRecord {
+  id: string;
+  name: string;
+  scopes: Scope[];
+  createdAt: number;
+  lastUsedAt?: number;
+  /** The one channel and account that a token with the scope `channel` is good for. */
+  channel?: string;
+  accountId?: string;
+}
+
+/** Who a verified token stands for. */
+export type TokenHolder = Pick<TokenRecord, "id" | "name" | "scopes" | "channel" | "accountId">;
+
+/** What a token is made for. */
+export type TokenPurpose = Pick<TokenRecord, "name" | "channel" | "accountId"> & { scopes: readonly Scope[] };
+
+/**
+ * Creates a token; only its secret's SHA-256 is stored.
+ * @param now epoch milliseconds
+ */
+export async function createToken(
+  table: Table,
+  { name, scopes, channel, accountId = "default" }: TokenPurpose,
+  now: number,
+): Promise<TokenRecord & { token: string }> {
+  const id = Array.from(randomBytes(idLength), (byte) => idAlphabet[byte & 31]).join("");
+  const secret = randomBytes(secretBytes).toString("base64url");
+  const bound: Pick<TokenRecord, "channel" | "accountId"> =
+    channel === undefined ? {} : { channel, accountId };
+  const record = { name, scopes: [...scopes], createdAt: now, ...bound };
+  const item: Item = { hash: hash(secret).toString("hex"), ...(record as unknown as Item) };
+  await table.put({ ...item, pk: partition, sk: id }, absent("pk"));
+  return { id, token: `gsv_${id}_${secret}`, ...record };
+}
+
+/** All tokens, oldest first. */
+export async function listTokens(table: Table): Promise<TokenRecord[]> {
+  const items = await table.query({ pk: partition });
+  return items.map(readRecord).sort((a, b) => a.createdAt - b.createdAt);
+}
+
+/** Removes a token. Functions that are warm refuse it within seconds. @returns false when there was none */
+export async function revokeToken(table: Table, id: string): Promise<boolean> {
+  return (await table.delete({ pk: partition, sk: id })) !== undefined;
+}
+
+export interface TokenVerifier {
+  /** The holder of a token; undefined when it is malformed, unknown, revoked, or its secret is wrong. */
+  verify(token: string): Promise<TokenHolder | undefined>;
+  /** Whether a token that was verified before still exists, as of the last half minute: revoking it closes its sockets. */
+  isValid(id: string): Promise<boolean>;
+}
+
+/** For how long a connected peer's token is not looked up again. Milliseconds. */
+const connectedMaxAgeMs = 30_000;
+
+/**
+ * A verifier for one warm function. It keeps a record for `maxAgeMs`, the longest that a revoked token still connects.
+ * What does not have a token's form costs no read.
+ */
+export function createTokenVerifier(
+  table: Table,
+  { maxAgeMs = 5000, now = Date.now }: { maxAgeMs?: number; now?: () => number } = {},
+): TokenVerifier {
+  const cache = new Map<string, { item: Item; readAt: number }>();
+
+  async function find(id: string, oldestMs = maxAgeMs): Promise<Item | undefined> {
+    const cached = cache.get(id);
+    if (cached && now() - cached.readAt < oldestMs) return cached.item;
+    const readAt = now();
+    const item = await table.get({ pk: partition, sk: id });
+    // An unknown id is not kept: guesses would fill the cache.
+    if (!item) cache.delete(id);
+    else {
+      if (cache.size >= maxCached) cache.clear();
+      cache.set(id, { item, readAt });
+    }
+    return item;
+  }
+
+  return {
+    isValid: async (id) => (await find(id, connectedMaxAgeMs)) !== undefined,
+    async verify(token) {
+      const [, id, secret] = tokenPattern.exec(token) ?? [];
+      if (id === undefined || secret === undefined) return undefined;
+      const item = await find(id);
+      if (!item || !timingSafeEqual(Buffer.from(String(item.hash), "hex"), hash(secret))) return undefined;
+      const record = readRecord(item);
+      if (now() - (record.lastUsedAt ?? 0) >= lastUsedStepMs) {
+        item.lastUsedAt = now();
+        if (!(await noteUse(table, id, now()))) {
+          cache.delete(id);
+          return undefined;
+        }
+      }
+      const { name, scopes, channel, accountId } = record;
+      return { id, name, scopes, ...(channel === undefined ? {} : { channel, accountId }) };
+    },
+  };
+}
+
+/** @returns false when the token is gone; any other failure is left aside, for the time is only information */
+async function noteUse(table: Table, id: string, at: number): Promise<boolean> {
+  try {
+    await table.update({ pk: partition, sk: id }, [set("lastUsedAt", at)], exists("hash"));
+    return true;
+  } catch (error) {
+    return !(error instanceof ConditionFailed);
+  }
+}
+
+function readRecord(item: Item): TokenRecord {
+  const granted = new Set(Array.isArray(item.scopes) ? item.scopes : []);
+  return {
+    id: String(item.sk),
+    name: String(item.name),
+    scopes: scopes.filter((scope) => granted.has(scope)),
+    createdAt: Number(item.createdAt),
+    ...(item.lastUsedAt === undefined ? {} : { lastUsedAt: Number(item.lastUsedAt) }),
+    ...(item.channel === undefined
+      ? {}
+      : { channel: String(item.channel), accountId: String(item.accountId) }),
+  };
+}
+
+function hash(secret: string): Buffer {
+  return createHash("sha256").update(secret).digest();
+}

@@ -1,0 +1,122 @@
+import type { Configuration } from "../../configuration/schema.ts";
+import { thinkingLevels } from "../../protocol/schemas.ts";
+import { requestStop } from "../calls.ts";
+import type { Intake } from "../intake.ts";
+import { patchSession, readSession } from "../sessions.ts";
+import { messageCount, needsAgent, type SessionState } from "../state.ts";
+import { parseModelSelector, parseThinkingLevel } from "./directives.ts";
+import { effectiveModel, effectiveThinking } from "./model-choice.ts";
+import type { Command } from "./parse-command.ts";
+
+/** What a command answers at once; or the entry by which the agent does it, in its turn. */
+export type CommandReply =
+  | { response?: string; error?: string }
+  | { entry: { kind: "reset" } | { kind: "compact"; keep: number } };
+
+/** Messages that a compaction keeps where nothing else is said. */
+export const defaultKeepMessages = 20;
+
+const help = `Commands:
+/new, /reset – archive this conversation and start a fresh one
+/compact [N] – put a summary in place of all but the newest N messages (20)
+/stop – stop the answer in progress
+/status – show this session
+/model [provider/id or id] – show or set the model
+/think [off|minimal|low|medium|high|xhigh or 0–5] – show or set the thinking level
+/help – this list
+For one message alone, anywhere in it: /think:LEVEL /model:SELECTOR /status`;
+
+/** Carries out a command, or says what entry carries it out. Commands never reach the model. */
+export async function runCommand(
+  intake: Intake,
+  sessionKey: string,
+  command: Command,
+): Promise<CommandReply> {
+  switch (command.name) {
+    case "help":
+      return { response: help };
+    case "reset":
+      return { entry: { kind: "reset" } };
+    case "compact":
+      return compact(command.argument);
+    case "stop":
+      return stop(intake, sessionKey);
+    case "status":
+      return { response: await statusText(intake, sessionKey) };
+    case "model":
+      return model(intake, sessionKey, command.argument);
+    case "think":
+      return think(intake, sessionKey, command.argument);
+  }
+}
+
+function compact(argument: string): CommandReply {
+  const keep = argument === "" ? defaultKeepMessages : /^\d{1,6}$/.test(argument) ? Number(argument) : 0;
+  return keep > 0 ? { entry: { kind: "compact", keep } } : { error: "Invalid count. Usage: /compact [N]" };
+}
+
+async function stop(intake: Intake, sessionKey: string): Promise<CommandReply> {
+  const stopped = await requestStop(intake.table, sessionKey, intake.now());
+  if (!stopped) return { response: "No run in progress." };
+  if (needsAgent(stopped.state, intake.now())) await intake.wake(sessionKey);
+  const { runId, pendingCount } = stopped;
+  const tools = pendingCount > 0 ? `, cancelled ${pendingCount} pending tool(s)` : "";
+  return { response: `Stopped run ${runId}${tools}.` };
+}
+
+/** The session at a glance; also what the `/status` directive shows. */
+export async function statusText(intake: Intake, sessionKey: string): Promise<string> {
+  const [state, configuration] = await Promise.all([
+    readSession(intake.table, sessionKey),
+    intake.configuration.load(),
+  ]);
+  return describe(sessionKey, state, configuration);
+}
+
+function describe(sessionKey: string, state: SessionState | undefined, configuration: Configuration): string {
+  const settings = state?.settings ?? {};
+  const { provider, id } = effectiveModel(configuration, sessionKey, settings);
+  const thinking = effectiveThinking(settings);
+  const policy = state?.resetPolicy ?? configuration.session.defaultResetPolicy;
+  const { input, output } = state?.tokens ?? { input: 0, output: 0 };
+  return [
+    `Session: ${sessionKey}`,
+    `Messages: ${state ? messageCount(state) : 0}`,
+    `Tokens: ${input} in / ${output} out`,
+    `Model: ${provider}/${id}`,
+    ...(thinking ? [`Thinking: ${thinking}`] : []),
+    `Reset: ${describePolicy(policy)}`,
+  ].join("\n");
+}
+
+function describePolicy(policy: Configuration["session"]["defaultResetPolicy"]): string {
+  if (policy.mode === "daily") return `daily at ${String(policy.atHour ?? 4).padStart(2, "0")}:00`;
+  if (policy.mode === "idle") return `after ${policy.idleMinutes ?? 60} idle minutes`;
+  return "manual";
+}
+
+async function model(intake: Intake, sessionKey: string, argument: string): Promise<CommandReply> {
+  const [state, configuration] = await Promise.all([
+    readSession(intake.table, sessionKey),
+    intake.configuration.load(),
+  ]);
+  const current = effectiveModel(configuration, sessionKey, state?.settings ?? {});
+  if (argument === "") return { response: `Model: ${current.provider}/${current.id}` };
+  const chosen = parseModelSelector(argument, current);
+  if (!chosen) return { error: `Invalid model selector: ${argument}` };
+  await patchSession(intake.table, sessionKey, { settings: { model: chosen } }, intake.now());
+  return { response: `Model set to ${chosen.provider}/${chosen.id}` };
+}
+
+async function think(intake: Intake, sessionKey: string, argument: string): Promise<CommandReply> {
+  if (argument === "") {
+    const state = await readSession(intake.table, sessionKey);
+    return { response: `Thinking level: ${state?.settings.thinkingLevel ?? "off"}` };
+  }
+  const level = parseThinkingLevel(argument);
+  if (!level) {
+    return { error: `Invalid level: ${argument}. Use ${thinkingLevels.join(", ")} or 0–5.` };
+  }
+  await patchSession(intake.table, sessionKey, { settings: { thinkingLevel: level } }, intake.now());
+  return { response: `Thinking level set to ${level}` };
+}

@@ -1,0 +1,37 @@
+import type { Configuration, ModelConfiguration } from "../../configuration/schema.ts";
+import type { ModelRef, ThinkingLevel } from "../../protocol/schemas.ts";
+import { agentIdOf } from "../key/session-key.ts";
+import type { Overrides, SessionSettings } from "../state.ts";
+
+/**
+ * The model that answers: the message's directive, else the session's setting, else the agent's, else the gateway's.
+ * The address and limits that the configuration gives hold only for the very model they were given with.
+ */
+export function effectiveModel(
+  configuration: Configuration,
+  sessionKey: string,
+  settings: SessionSettings,
+  overrides: Overrides = {},
+): ModelConfiguration {
+  const agentId = agentIdOf(sessionKey);
+  const agent = configuration.agents.list.find((one) => one.id === agentId);
+  const configured = [agent?.model, configuration.model].filter((model) => model !== undefined);
+  const chosen: ModelRef | undefined = overrides.model ?? settings.model ?? configured[0];
+  if (!chosen) return configuration.model;
+  const known = configured.find((model) => model.provider === chosen.provider && model.id === chosen.id);
+  if (known) return known;
+  const sameProvider = configured.find((model) => model.provider === chosen.provider);
+  return {
+    provider: chosen.provider,
+    id: chosen.id,
+    ...(sameProvider?.baseUrl ? { baseUrl: sameProvider.baseUrl } : {}),
+  };
+}
+
+/** Absent means the provider's default, which is no extended thinking. */
+export function effectiveThinking(
+  settings: SessionSettings,
+  overrides: Overrides = {},
+): ThinkingLevel | undefined {
+  return overrides.thinkingLevel ?? settings.thinkingLevel;
+}

@@ -1,0 +1,96 @@
+import { type IdentityLinks, isSameSender, resolveIdentityLink } from "./identity.ts";
+import {
+  buildAgentSessionKey,
+  type DmScope,
+  type KeyRules,
+  normalizeAccountId,
+  normalizeAgentId,
+  normalizeChannel,
+  normalizePeerKind,
+} from "./session-key.ts";
+
+/** The fields of the configuration that routing reads. */
+export interface RoutingConfiguration {
+  session: { mainKey: string; dmScope: DmScope; identityLinks: IdentityLinks };
+  agents: {
+    list: readonly { id: string; default?: boolean }[];
+    bindings: readonly Binding[];
+  };
+  channels?: Readonly<
+    Record<string, { accounts?: Readonly<Record<string, { agentId?: string }>> } | undefined>
+  >;
+}
+
+/** Sends to an agent what matches every field that is given; a match without fields takes everything. */
+export interface Binding {
+  agentId: string;
+  match: { channel?: string; accountId?: string; peer?: { kind?: string; id?: string } };
+}
+
+/** A message from outside: where it came in, the conversation, and who wrote it. */
+export interface Inbound {
+  channel: string;
+  accountId?: string;
+  peer: { kind: string; id: string };
+  sender?: { id: string };
+}
+
+/** The agent that keys without an agent belong to: the one marked default, else the first listed, else `main`. */
+export function defaultAgentId(list: RoutingConfiguration["agents"]["list"]): string {
+  return normalizeAgentId((list.find((agent) => agent.default) ?? list[0])?.id);
+}
+
+/** The rules for session keys that a configuration holds. */
+export function keyRules({ session, agents }: RoutingConfiguration): KeyRules {
+  return { mainKey: session.mainKey, dmScope: session.dmScope, defaultAgentId: defaultAgentId(agents.list) };
+}
+
+/**
+ * The agent and the session that an inbound message belongs to. The first binding that matches names the agent, else
+ * the account, else it is the default agent. In a direct message both the conversation's id and the sender's are
+ * looked up in the identity links, for on some channels (Slack, Discord) the first names a room, not a person.
+ */
+export function routeInbound(
+  inbound: Inbound,
+  configuration: RoutingConfiguration,
+): { agentId: string; sessionKey: string } {
+  const { session, agents } = configuration;
+  const bound = agents.bindings.find(({ match }) => isMatch(match, inbound))?.agentId;
+  const agentId = normalizeAgentId(
+    bound ?? accountAgent(inbound, configuration) ?? defaultAgentId(agents.list),
+  );
+  const sessionKey = buildAgentSessionKey({
+    agentId,
+    channel: inbound.channel,
+    accountId: inbound.accountId,
+    peer: { kind: inbound.peer.kind, id: linkedPeerId(inbound, session.identityLinks) },
+    mainKey: session.mainKey,
+    dmScope: session.dmScope,
+  });
+  return { agentId, sessionKey };
+}
+
+function isMatch(match: Binding["match"], inbound: Inbound): boolean {
+  const { channel, accountId, peer } = match;
+  if (channel !== undefined && normalizeChannel(channel) !== normalizeChannel(inbound.channel)) return false;
+  if (accountId !== undefined && normalizeAccountId(accountId) !== normalizeAccountId(inbound.accountId))
+    return false;
+  if (peer?.kind !== undefined && normalizePeerKind(peer.kind) !== normalizePeerKind(inbound.peer.kind))
+    return false;
+  return peer?.id === undefined || isSameSender(peer.id, inbound.peer.id);
+}
+
+function accountAgent(inbound: Inbound, { channels = {} }: RoutingConfiguration): string | undefined {
+  const channel = normalizeChannel(inbound.channel);
+  const accounts = Object.hasOwn(channels, channel) ? channels[channel]?.accounts : undefined;
+  const accountId = normalizeAccountId(inbound.accountId);
+  return accounts && Object.hasOwn(accounts, accountId) ? accounts[accountId]?.agentId : undefined;
+}
+
+function linkedPeerId({ channel, peer, sender }: Inbound, links: IdentityLinks): string {
+  if (normalizePeerKind(peer.kind) !== "dm") return peer.id;
+  const name = normalizeChannel(channel);
+  const byPeer = resolveIdentityLink(peer.id, name, links);
+  if (byPeer !== undefined) return byPeer;
+  return (sender && resolveIdentityLink(sender.id, name, links)) ?? peer.id;
+}

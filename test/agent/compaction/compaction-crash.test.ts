@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { readSummaryMessage } from "../../../functions/agent/summary-message.ts";
+import { type Message, textOf } from "../../../shared/protocol/messages.ts";
+import { archivePart } from "../../../shared/session/archive.ts";
+import type { SessionState } from "../../../shared/session/state.ts";
+import { isReading } from "../../support/models/model-window.ts";
+import { until } from "../../support/until.ts";
+import { immortal, type Life } from "../bench.ts";
+import {
+  type CompactionBench,
+  type CompactionStack,
+  compact,
+  message,
+  startCompactionStack,
+  turns,
+} from "./compaction-bench.ts";
+import { assistant, user } from "./transcripts.ts";
+
+let stack: CompactionStack;
+let bench: CompactionBench;
+
+beforeAll(async () => {
+  stack = await startCompactionStack();
+});
+beforeEach(() => {
+  bench = stack.bench();
+});
+afterAll(() => stack?.close());
+
+describe("a compaction whose process dies", () => {
+  /** Runs until it is done: killed after `left` calls at first, then as often as it takes. */
+  async function revive(left: number): Promise<Life> {
+    const life: Life = { left, calls: [] };
+    if (await bench.invoke(bench.key, life)) return life;
+    for (let tries = 0; tries < 5; tries++) {
+      await bench.invoke(bench.key, immortal());
+      const { run, inbox, owner } = await bench.state(bench.key);
+      if (!run && inbox.length === 0 && owner === undefined) return life;
+    }
+    throw new Error("it is never done");
+  }
+
+  async function checkDone(expected: Message[], left: number): Promise<void> {
+    const where = `killed after ${left} calls`;
+    const after = await bench.state(bench.key);
+    expect(after, where).not.toHaveProperty("compacting");
+    expect(after, where).not.toHaveProperty("clearFrom");
+    const all = await bench.said();
+    expect(all.map(textOf), where).toEqual(expected.map(textOf));
+    expect(await bench.parts(bench.key), where).toHaveLength(1);
+    expect((await bench.memories()).match(/### Extracted/g), where).toHaveLength(1);
+    const items = await bench.items(bench.key);
+    expect(items, where).toHaveLength(after.head - after.first + 1);
+    expect(readSummaryMessage((await bench.live(bench.key))[0]), where).toBeDefined();
+  }
+
+  it("after any of its AWS calls ends as if it had not, in the middle of a run", async () => {
+    let said = 0;
+    bench.reply = (request) =>
+      isReading(request)
+        ? { text: `<summary>Summary ${++said}</summary><memories>- memory ${said}</memories>` }
+        : { text: "the answer" };
+    const before = turns(4, 7000);
+    for (let left = 1; ; left++) {
+      bench.key = `agent:run${left}:main`;
+      await bench.seed(bench.key, before);
+      await bench.submit(bench.key, message("m1", "and now?"));
+      const { calls } = await revive(left);
+      await checkDone([...before, user("and now?"), assistant("the answer")], left);
+      if (calls.length < left) {
+        expect(left).toBeGreaterThan(20);
+        break;
+      }
+    }
+  }, 240_000);
+
+  it("after any of its AWS calls ends as if it had not, on request", async () => {
+    const before = turns(6);
+    for (let left = 1; ; left++) {
+      bench.key = `agent:asked${left}:main`;
+      await bench.seed(bench.key, before);
+      await bench.submit(bench.key, compact("c1", 4));
+      bench.posted.length = 0;
+      const { calls } = await revive(left);
+      await checkDone(before, left);
+      const results = bench.posted.map(({ frame }) => (frame as { payload: object }).payload);
+      expect(results.length, `killed after ${left} calls`).toBeGreaterThan(0);
+      for (const one of results) expect(one).toMatchObject({ trimmedMessages: 20, keptMessages: 4 });
+      if (calls.length < left) break;
+    }
+  }, 240_000);
+
+  const running = (attempt: number): Partial<SessionState> => ({
+    run: {
+      runId: "m1",
+      phase: "model",
+      step: 0,
+      attempt: 0,
+      startedAt: Date.now(),
+      origin: { kind: "client" },
+      pending: {},
+      pendingCount: 0,
+      shrunk: "compacted",
+    },
+    compacting: { at: Date.now(), upTo: 72, mostCharacters: 1000, attempt },
+  });
+
+  it("is not taken from it by one that was paused and wakes up late", async () => {
+    let asked = 0;
+    let wake = () => {};
+    const paused = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    bench.reply = async (request) => {
+      if (!isReading(request)) return { text: "the answer" };
+      const mine = ++asked;
+      if (mine === 1) await paused;
+      return { text: `<summary>Summary ${mine}</summary><memories>- memory ${mine}</memories>` };
+    };
+    const before = turns(4, 7000);
+    await bench.seed(bench.key, before);
+    await bench.submit(bench.key, message("m1", "and now?"));
+    const late = bench.invoke(bench.key);
+    await until(() => bench.readings().length === 1, "the summary is asked for");
+    bench.later += 31_000;
+    expect(await bench.invoke(bench.key)).toBe(true);
+    const done = await bench.state(bench.key);
+    wake();
+    expect(await late).toBe(true);
+    expect(await bench.state(bench.key)).toEqual(done);
+    await checkDone([...before, user("and now?"), assistant("the answer")], 0);
+    expect(await bench.memories()).not.toContain("- memory 1\n");
+  });
+
+  it("twice is finished without asking the model", async () => {
+    const before = [...turns(20), user("and now?")];
+    await bench.seed(bench.key, before, running(2));
+    await bench.invoke(bench.key);
+    expect(bench.readings()).toEqual([]);
+    const live = await bench.live(bench.key);
+    expect(readSummaryMessage(live[0])).toEqual({
+      count: 72,
+      text: "(72 messages could not be summarized. They are in the archive.)",
+    });
+    expect((await bench.said()).map(textOf)).toEqual([...before, assistant("the answer")].map(textOf));
+  });
+
+  it("over and over is given up, and the conversation stays as it is", async () => {
+    const before = [...turns(20), user("and now?")];
+    await bench.seed(bench.key, before, running(6));
+    const state = await bench.state(bench.key);
+    await archivePart(bench.store.bucket, state, state.compacting!.at, { count: 1, stream: before });
+    await bench.invoke(bench.key);
+    expect(await bench.live(bench.key)).toEqual(before);
+    expect(await bench.parts(bench.key)).toEqual([]);
+    expect(await bench.state(bench.key)).not.toHaveProperty("compacting");
+    expect(await bench.state(bench.key)).not.toHaveProperty("run");
+  });
+});

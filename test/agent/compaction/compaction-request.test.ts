@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { textOf } from "../../../shared/protocol/messages.ts";
+import { partKey } from "../../../shared/session/archive.ts";
+import type { SessionState } from "../../../shared/session/state.ts";
+import {
+  type CompactionBench,
+  type CompactionStack,
+  compact,
+  startCompactionStack,
+  turns,
+} from "./compaction-bench.ts";
+import { assistant, user } from "./transcripts.ts";
+
+let stack: CompactionStack;
+let bench: CompactionBench;
+
+beforeAll(async () => {
+  stack = await startCompactionStack();
+});
+beforeEach(() => {
+  bench = stack.bench();
+});
+afterAll(() => stack?.close());
+
+describe("a request to compact", () => {
+  const answers = () =>
+    bench.posted
+      .map(({ frame }) => frame as { type: string; payload: unknown })
+      .filter(({ type }) => type === "res");
+
+  it("keeps that many messages and answers what it did", async () => {
+    const before = turns(5);
+    await bench.seed(bench.key, before);
+    await bench.submit(bench.key, compact("c1", 4));
+    await bench.invoke(bench.key);
+    const live = await bench.live(bench.key);
+    expect(live.slice(1)).toEqual(before.slice(-4));
+    const { sessionId, compactedAt } = await bench.state(bench.key);
+    const archivedTo = partKey(bench.key.split(":")[1]!, sessionId, compactedAt!);
+    expect(answers()).toMatchObject([
+      { id: "c1", ok: true, payload: { ok: true, trimmedMessages: 16, keptMessages: 4, archivedTo } },
+    ]);
+    expect(await bench.said()).toEqual(before);
+  });
+
+  it("never parts a call from its results, and keeps a few more for it", async () => {
+    await bench.seed(bench.key, turns(5));
+    await bench.submit(bench.key, compact("c1", 2, "command"));
+    await bench.invoke(bench.key);
+    expect((await bench.live(bench.key)).map(({ role }) => role)).toEqual([
+      "user",
+      "assistant",
+      "toolResult",
+      "assistant",
+    ]);
+    expect(answers()).toMatchObject([
+      {
+        payload: {
+          status: "command",
+          command: "compact",
+          response: "Compacted session. Kept 3 messages, archived 17.",
+        },
+      },
+    ]);
+  });
+
+  it.each([
+    ["an empty conversation", [], 20, 0],
+    ["one that is short enough", turns(2), 20, 8],
+    ["one whose old messages are smaller than a summary", [user("a"), assistant("b"), user("c")], 2, 3],
+  ])("leaves %s as it is", async (_what, before, keep, kept) => {
+    await bench.seed(bench.key, before);
+    await bench.submit(bench.key, compact("c1", keep));
+    await bench.invoke(bench.key);
+    expect(await bench.live(bench.key)).toEqual(before);
+    expect(bench.model.requests).toEqual([]);
+    expect(answers()).toMatchObject([{ payload: { ok: true, trimmedMessages: 0, keptMessages: kept } }]);
+    expect(await bench.state(bench.key)).toMatchObject({ inbox: [] });
+  });
+
+  it("leaves a conversation as it is that was compacted already", async () => {
+    await bench.seed(bench.key, turns(5));
+    for (const id of ["c1", "c2"]) await bench.submit(bench.key, compact(id, 4));
+    await bench.invoke(bench.key);
+    expect(answers()).toMatchObject([
+      { payload: { trimmedMessages: 16, keptMessages: 4 } },
+      { payload: { ok: true, trimmedMessages: 0, keptMessages: 5 } },
+    ]);
+    expect(await bench.parts(bench.key)).toHaveLength(1);
+  });
+
+  it("never leaves a conversation larger than it was", async () => {
+    bench.reply = () => ({ text: `<summary>${"long ".repeat(500)}</summary>` });
+    const before = Array.from({ length: 8 }, (_, i) => user(`m${i}`));
+    await bench.seed(bench.key, before);
+    await bench.submit(bench.key, compact("c1", 1));
+    await bench.invoke(bench.key);
+    const live = await bench.live(bench.key);
+    expect(live).toHaveLength(2);
+    expect(textOf(live[0]!).length).toBeLessThan(7 * 42);
+  });
+
+  it("gives parts of the same moment names of their own", async () => {
+    await bench.seed(bench.key, turns(10), { compactedAt: Date.now() + 3_600_000 } as Partial<SessionState>);
+    await bench.submit(bench.key, compact("c1", 20));
+    await bench.submit(bench.key, compact("c2", 4));
+    await bench.invoke(bench.key);
+    expect(await bench.parts(bench.key)).toHaveLength(2);
+    expect(await bench.said()).toEqual(turns(10));
+  });
+});

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import {
+  appendDailyMemory,
+  extractMemories,
+  joinMemories,
+} from "../../../functions/agent/compaction/memories.ts";
+import { summaryMessage, writeSummary } from "../../../functions/agent/summary-message.ts";
+import { newSession } from "../../../shared/session/state.ts";
+import { maxFileBytes, openWorkspace, type Workspace } from "../../../shared/workspace/files.ts";
+import { withWindow } from "../../support/models/model-window.ts";
+import { startOpenAiServer } from "../../support/models/openai-server.ts";
+import type { ModelServer, Reply } from "../../support/models/scripted-model.ts";
+import { type State, startState } from "../../support/state.ts";
+import { type Bench, openBench } from "../bench.ts";
+import { assistant, result, user } from "./transcripts.ts";
+
+let state: State;
+let model: ModelServer;
+let reply: () => Reply;
+let bench: Bench;
+let workspace: Workspace;
+beforeAll(async () => {
+  state = await startState();
+  model = await startOpenAiServer(withWindow(8000, () => reply()));
+  workspace = openWorkspace(state.bucket);
+});
+beforeEach(() => {
+  const chosen = { provider: "openai-compatible", id: "m", baseUrl: model.url, contextWindow: 8000 };
+  bench = openBench(state, chosen);
+  model.requests.length = 0;
+  reply = () => ({ text: "<memories>- likes tea</memories>" });
+});
+afterAll(async () => {
+  await model?.close();
+  await state?.close();
+});
+
+const session = newSession("agent:main:main", "id-1", 1);
+const never = new AbortController().signal;
+const talk = [user("I like tea"), assistant("", "a"), result("a", "r".repeat(5000)), assistant("Noted.")];
+const at = Date.UTC(2026, 1, 28, 23, 59, 59);
+let agents = 0;
+const newAgent = () => `m${++agents}`;
+const read = async (agentId: string, date: string) =>
+  (await workspace.read(agentId, `memory/${date}.md`)).content;
+
+describe("memories of a conversation", () => {
+  it("are what the session's model picks out", async () => {
+    expect(await extractMemories(bench.agent(), session, talk, never)).toBe("- likes tea");
+    expect(model.requests).toHaveLength(1);
+    const [asked] = model.requests[0]!.turns;
+    expect(asked!.text).toContain("I like tea");
+    expect(asked!.text.length).toBeLessThan(4500);
+    expect(model.requests[0]!.tools).toEqual([]);
+  });
+
+  it("are looked for in chunks that fit the model, the newest of a very long conversation", async () => {
+    const long = Array.from({ length: 500 }, (_, i) => [
+      user(`fact ${i} ${"f".repeat(300)}`),
+      assistant("ok"),
+    ]).flat();
+    let count = 0;
+    reply = () => ({ text: `<memories>- memory ${++count}\n- likes tea</memories>` });
+    const found = await extractMemories(bench.agent(), session, long, never);
+    expect(model.requests).toHaveLength(12);
+    expect(model.requests.every(({ status }) => status === 200)).toBe(true);
+    expect(model.requests.at(-1)!.turns[0]!.text).toContain("fact 499 ");
+    expect(found!.split("\n").filter((line) => line === "- likes tea")).toHaveLength(1);
+    expect(found!.split("\n")).toHaveLength(13);
+  });
+
+  it.each([
+    ["there is nothing", () => ({ text: "<memories></memories>" })],
+    ["the model answers something else", () => ({ text: "What a nice conversation." })],
+    ["the model fails", () => ({ error: { status: 400, message: "no" } })],
+  ])("are undefined when %s", async (_what, answer) => {
+    reply = answer;
+    expect(await extractMemories(bench.agent(), session, talk, never)).toBeUndefined();
+  });
+
+  it("are undefined, and the model is not asked, when extraction is switched off or nothing was said", async () => {
+    expect(await extractMemories(bench.agent(), session, [], never)).toBeUndefined();
+    const summary = summaryMessage(writeSummary({ count: 3, text: "They talked." }, 500), 1);
+    expect(await extractMemories(bench.agent(), session, [summary], never)).toBeUndefined();
+    bench.configuration.compaction.extractMemories = false;
+    expect(await extractMemories(bench.agent(), session, talk, never)).toBeUndefined();
+    expect(model.requests).toEqual([]);
+  });
+
+  it("end with the session's lease", async () => {
+    reply = () => ({ hang: true });
+    const lost = new AbortController();
+    const extracted = extractMemories(bench.agent(), session, talk, lost.signal);
+    lost.abort();
+    expect(await extracted).toBeUndefined();
+  });
+
+  it("hold each line once and no more than a day's file can take", () => {
+    expect(joinMemories(["- a\n- b", "", "- b\n\n- c"])).toBe("- a\n- b\n- c");
+    expect(joinMemories([""])).toBeUndefined();
+    expect(joinMemories(["x".repeat(100_000)])!.length).toBeLessThanOrEqual(20_000);
+  });
+});
+
+describe("the daily memory file", () => {
+  it("is that of the date in the user's timezone, with the section of the storage layout", async () => {
+    bench.configuration.userTimezone = "Europe/Berlin";
+    const agentId = newAgent();
+    await appendDailyMemory(bench.agent(), agentId, at, "- likes tea");
+    expect(await read(agentId, "2026-03-01")).toBe(
+      "### Extracted from context compaction (00:59)\n\n- likes tea\n",
+    );
+    const object = await state.bucket.get(`agents/${agentId}/memory/2026-03-01.md`);
+    expect(object!.contentType).toBe("text/markdown; charset=utf-8");
+  });
+
+  it("keeps what is in it, and gets a blank line between sections", async () => {
+    const agentId = newAgent();
+    await workspace.write(agentId, "memory/2026-02-28.md", "# My day");
+    await appendDailyMemory(bench.agent(), agentId, at, "- one\n");
+    await appendDailyMemory(bench.agent(), agentId, at, "- two");
+    const header = "### Extracted from context compaction (23:59)";
+    expect(await read(agentId, "2026-02-28")).toBe(`# My day\n\n${header}\n\n- one\n\n${header}\n\n- two\n`);
+  });
+
+  it("holds a section once, however often it is appended", async () => {
+    const agentId = newAgent();
+    const append = (text: string) => appendDailyMemory(bench.agent(), agentId, at, text);
+    await append("- one");
+    await append("- two");
+    await append("- one");
+    await Promise.all([append("- one"), append("- three"), append("- three"), append("- two")]);
+    const content = await read(agentId, "2026-02-28");
+    expect(content.match(/^- .*$/gm)).toEqual(["- one", "- two", "- three"]);
+  });
+
+  it("gets the sections of all who write at the same moment", async () => {
+    const agentId = newAgent();
+    await Promise.all([1, 2, 3].map((i) => appendDailyMemory(bench.agent(), agentId, at, `- from ${i}`)));
+    const content = await read(agentId, "2026-02-28");
+    expect(content.match(/^- .*$/gm)!.sort()).toEqual(["- from 1", "- from 2", "- from 3"]);
+  });
+
+  it("is left as it is where it can take no more", async () => {
+    const agentId = newAgent();
+    const full = "x".repeat(maxFileBytes - 10);
+    await workspace.write(agentId, "memory/2026-02-28.md", full);
+    await appendDailyMemory(bench.agent(), agentId, at, "- too much");
+    expect(await read(agentId, "2026-02-28")).toBe(full);
+  });
+});

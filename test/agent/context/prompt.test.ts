@@ -1,0 +1,274 @@
+import { describe, expect, it } from "vitest";
+import { assemblePrompt, type PromptInput } from "../../../functions/agent/context/prompt.ts";
+import { maxFileCharacters, maxTotalCharacters } from "../../../shared/workspace/budget.ts";
+import type { WorkspaceFiles } from "../../../shared/workspace/load.ts";
+
+const tool = (name: string, description = "") => ({ name, description, inputSchema: { type: "object" } });
+const skill = (name: string, always = false) => ({
+  name,
+  description: `about ${name}`,
+  location: `skills/${name}/SKILL.md`,
+  readPath: `skills/${name}/SKILL.md`,
+  always,
+});
+const files: WorkspaceFiles = {
+  soul: "SOUL-TEXT",
+  identity: "IDENTITY-TEXT",
+  user: "USER-TEXT",
+  agents: "AGENTS-TEXT",
+  memory: "MEMORY-TEXT",
+  yesterday: "YESTERDAY-TEXT",
+  today: "TODAY-TEXT",
+  tools: "TOOLS-TEXT",
+  heartbeat: "HEARTBEAT-TEXT",
+};
+const runtime = {
+  agentId: "main",
+  sessionKey: "agent:main:main",
+  sessionKind: "main",
+  model: "anthropic/some-model",
+  timezone: "Europe/Berlin",
+  channel: "telegram",
+  hosts: [{ nodeId: "laptop", os: "linux", tools: ["Bash", "Read"] }],
+  now: Date.parse("2026-03-01T13:05:00Z"),
+};
+const full: PromptInput = {
+  basePrompt: "BASE-TEXT",
+  tools: [tool("gsv__ReadFile", "Reads a file."), tool("laptop__Bash", "Runs a command.")],
+  files,
+  skills: [skill("tea")],
+  runtime,
+};
+const bare: PromptInput = { ...full, tools: [], files: {}, skills: [] };
+const sectionsOf = (input: PromptInput) => assemblePrompt(input).text.split("\n\n---\n\n");
+const headingsOf = (input: PromptInput) => sectionsOf(input).map((section) => section.split("\n", 1)[0]);
+const sectionOf = (input: PromptInput, heading: string) =>
+  sectionsOf(input).find((section) => section.startsWith(`${heading}\n`));
+
+describe("the system prompt", () => {
+  it("has every section, in the order of the protocol", () => {
+    expect(headingsOf(full)).toEqual([
+      "BASE-TEXT",
+      "## Tooling",
+      "## Tool Call Style",
+      "## Safety",
+      "## Workspace",
+      "## Workspace Files",
+      "## Your Soul",
+      "## Your Identity",
+      "## About Your Human",
+      "## Operating Instructions",
+      "## Long-Term Memory",
+      "## Recent Context",
+      "## Tool Notes",
+      "## Heartbeats",
+      "## Skills (Mandatory Scan)",
+      "## Runtime",
+    ]);
+  });
+
+  it("holds each file under its heading", () => {
+    expect(sectionsOf(full).slice(6, 14)).toEqual([
+      "## Your Soul\n\nSOUL-TEXT",
+      "## Your Identity\n\nIDENTITY-TEXT",
+      "## About Your Human\n\nUSER-TEXT",
+      "## Operating Instructions\n\nAGENTS-TEXT",
+      "## Long-Term Memory\n\nMEMORY-TEXT",
+      "## Recent Context\n\n### Yesterday\n\nYESTERDAY-TEXT\n\n### Today\n\nTODAY-TEXT",
+      "## Tool Notes\n\nTOOLS-TEXT",
+      "## Heartbeats\n\nHEARTBEAT-TEXT",
+    ]);
+  });
+
+  it("drops what is empty", () => {
+    const headings = headingsOf({ ...bare, basePrompt: " \n", files: { soul: "  \n " } });
+    expect(headings).toEqual(["## Tool Call Style", "## Safety", "## Workspace", "## Runtime"]);
+    expect(sectionOf({ ...full, files: { today: "x" } }, "## Recent Context")).toBe(
+      "## Recent Context\n\n### Today\n\nx",
+    );
+  });
+
+  it("on the first run is the ceremony and what it fills in, and nothing else of the workspace", () => {
+    const input = { ...full, files: { ...files, bootstrap: "BOOTSTRAP-TEXT" } };
+    expect(headingsOf(input)).toEqual([
+      "BASE-TEXT",
+      "## Tooling",
+      "## Tool Call Style",
+      "## Safety",
+      "## Workspace",
+      "## Workspace Files",
+      "## COMMISSIONING CEREMONY (First Run)",
+      "## Current Soul (update during commissioning)",
+      "## Current Identity (fill in during commissioning)",
+      "## About Your Human",
+      "## Heartbeats",
+      "## Runtime",
+    ]);
+    const { text } = assemblePrompt(input);
+    for (const absent of ["AGENTS", "MEMORY", "YESTERDAY", "TODAY", "TOOLS"])
+      expect(text).not.toContain(`${absent}-TEXT`);
+    expect(text).not.toContain("<available_skills>");
+  });
+
+  it("takes an empty BOOTSTRAP.md for none", () => {
+    expect(headingsOf({ ...full, files: { ...files, bootstrap: " \n" } })).toEqual(headingsOf(full));
+  });
+});
+
+describe("private memory in the prompt", () => {
+  const textFor = (sessionKind: string) =>
+    assemblePrompt({ ...full, runtime: { ...runtime, sessionKind } }).text;
+
+  it("is not shown where several people read along, even if it was loaded", () => {
+    for (const kind of ["group", "channel", "thread", "unheard-of"]) {
+      const text = textFor(kind);
+      for (const secret of ["MEMORY", "YESTERDAY", "TODAY"]) expect(text).not.toContain(`${secret}-TEXT`);
+      expect(text).toContain("SOUL-TEXT");
+      expect(text).toContain("Several people read this conversation");
+    }
+  });
+
+  it("is shown in a direct message but for the long-term memory", () => {
+    for (const kind of ["dm", "named"]) {
+      expect(textFor(kind)).toContain("TODAY-TEXT");
+      expect(textFor(kind)).not.toContain("MEMORY-TEXT");
+      expect(textFor(kind)).not.toContain("Several people");
+    }
+  });
+});
+
+describe("the prompt's caps", () => {
+  const body = (input: PromptInput, heading: string) => sectionOf(input, heading)?.slice(heading.length + 2);
+
+  it("cut a file at 12,000 characters and mark it", () => {
+    const whole = "x".repeat(maxFileCharacters);
+    expect(body({ ...full, files: { soul: whole } }, "## Your Soul")).toBe(whole);
+    expect(body({ ...full, files: { soul: `${whole}y` } }, "## Your Soul")).toBe(`${whole}\n[truncated]`);
+  });
+
+  it("keep the newest end of a daily note", () => {
+    const note = `OLD${"x".repeat(maxFileCharacters)}NEW`;
+    const today = body({ ...full, files: { today: note } }, "## Recent Context");
+    expect(today).toMatch(/^### Today\n\n\[truncated\]\nx+NEW$/);
+  });
+
+  it("never cut a surrogate pair in two, at either end", () => {
+    const emoji = "🐙".repeat(maxFileCharacters);
+    for (const odd of ["", "a"]) {
+      const input = { ...full, files: { soul: odd + emoji, today: emoji + odd } };
+      expect(assemblePrompt(input).text.isWellFormed()).toBe(true);
+      expect(body(input, "## Your Soul")).toContain("[truncated]");
+    }
+  });
+
+  it("give all files together 60,000 characters, in the order of the prompt", () => {
+    const long = "x".repeat(20_000);
+    const input = {
+      ...bare,
+      files: {
+        soul: long,
+        identity: long,
+        user: long,
+        agents: "short",
+        memory: long,
+        today: long,
+        tools: long,
+      },
+      skills: [skill("tea")],
+    };
+    const { text } = assemblePrompt(input);
+    const shown = sectionsOf(input)
+      .filter((section) => /^## (Your|About|Operating|Long|Recent|Tool Notes)/.test(section))
+      .map((section) => section.match(/x{5,}|short/)?.[0].length ?? 0);
+    expect(shown).toEqual([12_000, 12_000, 12_000, 5, 12_000, 60_000 - 48_005, 0]);
+    expect(shown.reduce((sum, length) => sum + length)).toBe(maxTotalCharacters);
+    expect(sectionOf(input, "## Tool Notes")).toBe("## Tool Notes\n\n[truncated]");
+    expect(text).toContain("[truncated] 1 more");
+    expect(text).not.toContain("<name>tea</name>");
+  });
+
+  it("leave out whole skills, never a part of one", () => {
+    const skills = Array.from({ length: 200 }, (_, n) => skill(`skill-${n}`));
+    const section = sectionOf({ ...bare, skills }, "## Skills (Mandatory Scan)") ?? "";
+    const listed = section.split("<skill>").length - 1;
+    expect(section.split("</skill>").length - 1).toBe(listed);
+    expect(listed).toBeGreaterThan(20);
+    expect(section).toContain("</available_skills>");
+    expect(section).toContain(`[truncated] ${200 - listed} more`);
+    expect(section.length).toBeLessThan(maxFileCharacters + 1000);
+  });
+});
+
+describe("tools, skills and runtime in the prompt", () => {
+  it("groups tools by machine, native ones first, one line each", () => {
+    const tools = [
+      tool("server__Bash", "Runs a command.\nWith a second line."),
+      tool("laptop__Read"),
+      tool("server__Write", "x".repeat(500)),
+      tool("gsv__ReadFile", "Reads a file."),
+    ];
+    expect(sectionOf({ ...full, tools }, "## Tooling")?.split("\n\n")).toEqual([
+      "## Tooling",
+      "### Native",
+      "- gsv__ReadFile: Reads a file.",
+      "### Machine server",
+      `- server__Bash: Runs a command.\n- server__Write: ${"x".repeat(160)}…`,
+      "### Machine laptop",
+      "- laptop__Read",
+    ]);
+  });
+
+  it("lists skills with name, description, location and path, escaped", () => {
+    const skills = [{ ...skill("a<b>&c", true), location: "agents/main/skills/a/SKILL.md" }];
+    expect(sectionOf({ ...full, skills }, "## Skills (Mandatory Scan)")).toContain(
+      [
+        "<available_skills>",
+        '<skill always="true">',
+        "<name>a&lt;b&gt;&amp;c</name>",
+        "<description>about a&lt;b&gt;&amp;c</description>",
+        "<location>agents/main/skills/a/SKILL.md</location>",
+        "<read_path>skills/a&lt;b&gt;&amp;c/SKILL.md</read_path>",
+        "</skill>",
+        "</available_skills>",
+      ].join("\n"),
+    );
+  });
+
+  it("tells where and as what the agent runs", () => {
+    expect(sectionOf(full, "## Runtime")).toBe(
+      [
+        "## Runtime",
+        "",
+        "- Agent: main",
+        "- Session: agent:main:main (main)",
+        "- Model: anthropic/some-model",
+        "- Timezone: Europe/Berlin",
+        "- Channel: telegram",
+        "- Machines:",
+        "  - laptop (linux): Bash, Read",
+        "- Now: Sunday, 2026-03-01 14:05",
+      ].join("\n"),
+    );
+    const alone = sectionOf(
+      { ...full, runtime: { ...runtime, channel: undefined, hosts: [] } },
+      "## Runtime",
+    );
+    expect(alone).toContain("- Machines: none connected");
+    expect(alone).not.toContain("Channel");
+  });
+
+  it("changes only at its very end when the clock and the machines change", () => {
+    const before = assemblePrompt(full);
+    const hosts = [...runtime.hosts, { nodeId: "server", tools: [] }];
+    const after = assemblePrompt({ ...full, runtime: { ...runtime, hosts, now: runtime.now + 60_000 } });
+    expect(after.stable).toBe(before.stable);
+    expect(after.volatile).not.toBe(before.volatile);
+    expect(after.volatile).toContain("server: no tools");
+    expect(before.text).toBe(before.stable + before.volatile);
+    expect(before.volatile.length).toBeLessThan(200);
+  });
+
+  it("is the same text for the same input", () => {
+    expect(assemblePrompt(full)).toEqual(assemblePrompt(structuredClone(full)));
+  });
+});

@@ -1,0 +1,139 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { type AttachmentOptions, createFetchAttachment } from "../../functions/agent/fetch-attachment.ts";
+import type { Channel, MediaLocation } from "../../shared/channels/channel.ts";
+import { createSlack } from "../../shared/channels/slack/slack.ts";
+import { defaults } from "../../shared/configuration/defaults.ts";
+import type { Fetched, FetchRequest } from "../../shared/http/guarded-fetch.ts";
+import type { RemoteMedia } from "../../shared/session/state.ts";
+
+const address = { channel: "slack", accountId: "default" };
+const media: RemoteMedia = {
+  type: "document",
+  mimeType: "application/pdf",
+  source: { url: "https://files.slack.com/files-pri/T1-F1/plan.pdf" },
+};
+const found: Fetched = { ok: true, body: Buffer.from("%PDF"), contentType: "application/pdf" };
+const busy: Fetched = { ok: false, reason: "answered with 503", passing: true };
+
+/** What was fetched, and what is answered, the last answer over and over. */
+let requests: FetchRequest[];
+let answers: Fetched[];
+let waits: number[];
+beforeEach(() => {
+  [requests, answers, waits] = [[], [found], []];
+});
+
+function fetcher(account: object = {}, channel: Partial<Channel> = {}) {
+  const channels = { slack: { ...createSlack(), ...channel } };
+  const accounts = { default: { botToken: "***", signingSecret: "***", ...account } };
+  const configuration = { load: async () => ({ ...defaults, channels: { slack: { accounts } } }) };
+  const options: AttachmentOptions = {
+    channels,
+    configuration: configuration as AttachmentOptions["configuration"],
+    secrets: { get: async (path) => (path.endsWith("botToken") ? "xoxb-1" : "secret") },
+    async guardedFetch(request) {
+      requests.push(request);
+      return (answers.length > 1 ? answers.shift() : answers[0]) as Fetched;
+    },
+    wait: async (ms) => void waits.push(ms),
+  };
+  return createFetchAttachment(options);
+}
+
+const locating = (...locations: MediaLocation[]) => ({
+  locate: async () => (locations.length > 1 ? locations.shift() : locations[0]) as MediaLocation,
+});
+
+describe("an attachment", () => {
+  it("is fetched with the account's credentials, from nowhere but the public Internet", async () => {
+    expect(await fetcher()(address, media, 5000)).toEqual({
+      ok: true,
+      body: Buffer.from("%PDF"),
+      mimeType: "application/pdf",
+    });
+    expect(requests).toMatchObject([
+      { url: media.source.url, headers: { authorization: "Bearer xoxb-1" }, trustedOrigins: [] },
+    ]);
+    expect(requests[0]?.timeoutMs).toBeLessThanOrEqual(5000);
+  });
+
+  it("may lie at the origin that the account is configured with", async () => {
+    const at = fetcher({ apiBaseUrl: "http://10.0.0.7:8081/slack/" });
+    await at(address, { ...media, source: { url: "http://10.0.0.7:8081/files/1" } }, 5000);
+    expect(requests).toMatchObject([
+      { headers: { authorization: "Bearer xoxb-1" }, trustedOrigins: ["http://10.0.0.7:8081"] },
+    ]);
+  });
+
+  it.each([
+    "https://elsewhere.example/plan.pdf",
+    "https://files.slack.com.elsewhere.example/plan.pdf",
+    "https://notslack.com/plan.pdf",
+    "http://files.slack.com/plan.pdf",
+    "not an address",
+  ])("that is not Slack's own gets no token to see: %s", async (url) => {
+    await fetcher()(address, { ...media, source: { url } }, 5000);
+    expect(requests).toMatchObject([{ url, headers: {} }]);
+  });
+
+  it("is asked for again while what keeps it may pass, and located again: addresses run out", async () => {
+    answers = [busy, busy, found];
+    expect(await fetcher()(address, media, 5000)).toMatchObject({ ok: true });
+    expect(waits).toEqual([500, 1000]);
+    const located = locating(
+      { status: "retry", reason: "429" },
+      { status: "found", url: "https://files.slack.com/1" },
+    );
+    requests.length = 0;
+    answers = [found];
+    expect(await fetcher({}, located)(address, media, 5000)).toMatchObject({ ok: true });
+    expect(requests).toMatchObject([{ url: "https://files.slack.com/1" }]);
+  });
+
+  it("is given up after three tries, and at once where nothing will change", async () => {
+    answers = [busy];
+    expect(await fetcher()(address, media, 5000)).toMatchObject({ ok: false, reason: "answered with 503" });
+    expect(requests).toHaveLength(3);
+    answers = [{ ok: false, reason: "not a public address", passing: false }];
+    expect(await fetcher()(address, media, 5000)).toMatchObject({ reason: "not a public address" });
+    expect(requests).toHaveLength(4);
+    const gone = fetcher({}, locating({ status: "failed", reason: "200 file_not_found" }));
+    expect(await gone(address, media, 5000)).toMatchObject({ ok: false, reason: "200 file_not_found" });
+    expect(requests).toHaveLength(4);
+  });
+
+  it("is waited for no longer than the time that it has", async () => {
+    answers = [busy];
+    expect(await fetcher()(address, media, 400)).toMatchObject({ ok: false });
+    expect(requests).toHaveLength(1);
+  });
+
+  it("is not a page that somebody has to log in by", async () => {
+    answers = [{ ok: true, body: Buffer.from("<html>"), contentType: "text/html; charset=utf-8" }];
+    expect(await fetcher()(address, media, 5000)).toEqual({
+      ok: false,
+      reason: "a web page came in its place; is a permission missing?",
+    });
+    const page = { ...media, mimeType: "text/html" };
+    expect(await fetcher()(address, page, 5000)).toMatchObject({ ok: true, mimeType: "text/html" });
+  });
+
+  it("has the type that its server tells, where the platform tells none", async () => {
+    const untyped: RemoteMedia = { type: "document", source: media.source };
+    expect(await fetcher()(address, untyped, 5000)).toMatchObject({ mimeType: "application/pdf" });
+    answers = [{ ok: true, body: Buffer.from("?") }];
+    expect(await fetcher()(address, untyped, 5000)).toMatchObject({ mimeType: "application/octet-stream" });
+  });
+
+  it("is at no address, or of no account: then nothing is fetched", async () => {
+    const plain = fetcher({}, { locate: undefined });
+    expect(await plain(address, { ...media, source: {} }, 5000)).toMatchObject({
+      reason: "the platform names no address",
+    });
+    expect(await plain({ ...address, channel: "matrix" }, media, 5000)).toMatchObject({ ok: false });
+    expect(await plain({ ...address, accountId: "other" }, media, 5000)).toMatchObject({
+      reason: "slack/other: not configured",
+    });
+    expect(requests).toEqual([]);
+  });
+});

@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createTranscribe } from "../../../functions/agent/model/transcription.ts";
+import { defaults } from "../../../shared/configuration/defaults.ts";
+import type { Configuration } from "../../../shared/configuration/schema.ts";
+import {
+  startTranscriptionServer,
+  type TranscriptionServer,
+} from "../../support/models/transcription-server.ts";
+
+let server: TranscriptionServer;
+beforeEach(async () => {
+  server = await startTranscriptionServer(" Buy milk.\n");
+});
+afterEach(() => server.close());
+
+const recording = { body: Buffer.from("OggS"), mimeType: "audio/ogg; codecs=opus" };
+
+function transcriber(transcription: object, secrets: Record<string, string> = {}, apiKeys = {}) {
+  const configuration = { ...defaults, apiKeys, transcription: { model: "whisper-1", ...transcription } };
+  return createTranscribe({
+    configuration: { load: async () => configuration as Configuration },
+    secrets: { get: async (path) => secrets[path] },
+  });
+}
+
+const own = () =>
+  transcriber({ baseUrl: `${server.url}/v1/`, apiKey: "***" }, { "transcription.apiKey": server.apiKey });
+
+describe("a voice note", () => {
+  it("is transcribed by the server that is configured", async () => {
+    expect(await own()(recording, 60_000)).toEqual({ status: "transcribed", text: "Buy milk." });
+    expect(server.recordings).toEqual([
+      { name: "voice.ogg", type: "audio/ogg", model: "whisper-1", bytes: 4 },
+    ]);
+  });
+
+  it("is not transcribed where nothing is configured that could, or where it is switched off", async () => {
+    expect(await transcriber({})(recording, 60_000)).toEqual({ status: "off" });
+    expect(await transcriber({}, {}, { anthropic: "***" })(recording, 60_000)).toEqual({ status: "off" });
+    const off = transcriber({ enabled: false, baseUrl: server.url });
+    expect(await off(recording, 60_000)).toEqual({ status: "off" });
+    expect(server.calls).toEqual([]);
+  });
+
+  it("never takes OpenAI's key to a server of one's own", async () => {
+    const secrets = { "apiKeys.openai": "sk-openai" };
+    const keyless = transcriber({ baseUrl: `${server.url}/v1` }, secrets, { openai: "***" });
+    expect(await keyless(recording, 60_000)).toMatchObject({ status: "failed" });
+    expect(server.calls.length).toBeGreaterThan(0);
+    for (const { headers } of server.calls) expect(headers).not.toHaveProperty("authorization");
+  });
+
+  it("is asked for once more when the server fails in a way that may pass", async () => {
+    server.fail("transcriptions", { drop: true });
+    expect(await own()(recording, 60_000)).toMatchObject({ status: "transcribed" });
+    server.fail("transcriptions", { status: 503 }, { status: 503 });
+    expect(await own()(recording, 60_000)).toMatchObject({
+      status: "failed",
+      reason: "503 without a reason",
+    });
+  });
+
+  it("takes no longer than it may, over all tries", async () => {
+    let open = () => {};
+    const slow = await startTranscriptionServer(
+      "late",
+      () => new Promise<void>((resolve) => (open = resolve)),
+    );
+    const transcribe = transcriber(
+      { baseUrl: `${slow.url}/v1`, apiKey: "***" },
+      { "transcription.apiKey": slow.apiKey },
+    );
+    expect(await transcribe(recording, 50)).toMatchObject({
+      status: "failed",
+      reason: "no answer within 0.05 s",
+    });
+    expect(slow.calls).toHaveLength(1);
+    open();
+    await slow.close();
+  });
+
+  it("that the server refuses is told with its reason, which holds no key", async () => {
+    const message = `Incorrect API key provided: ${server.apiKey}`;
+    server.fail("transcriptions", { status: 401, body: { error: { message } } });
+    const reason = "401 Incorrect API key provided: ***";
+    expect(await own()(recording, 60_000)).toEqual({ status: "failed", reason, passing: false });
+    expect(server.calls).toHaveLength(1);
+  });
+});

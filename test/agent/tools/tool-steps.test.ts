@@ -1,0 +1,221 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Agent } from "../../../functions/agent/agent.ts";
+import { holdSession } from "../../../functions/agent/session-loop.ts";
+import { expireTools, type Timer } from "../../../functions/timer/timer.ts";
+import { bindPeer, openConnection } from "../../../shared/peers/registry.ts";
+import { type Message, textOf } from "../../../shared/protocol/messages.ts";
+import { requestStop } from "../../../shared/session/calls.ts";
+import type { SessionState } from "../../../shared/session/state.ts";
+import type { TimerEvent } from "../../../shared/world/world.ts";
+import { startOpenAiServer } from "../../support/models/openai-server.ts";
+import type { ModelServer, Reply } from "../../support/models/scripted-model.ts";
+import { type State, startState } from "../../support/state.ts";
+import { type Bench, openBench } from "../bench.ts";
+
+let state: State;
+let model: ModelServer;
+let bench: Bench;
+/** What the model answers, in order. */
+let replies: (Reply | (() => Promise<Reply>))[] = [];
+/** Whether frames for the node are refused. */
+let throttled = false;
+let schedules: { name: string; at: number; event: TimerEvent }[] = [];
+let sessionKey: string;
+let sessions = 0;
+
+beforeAll(async () => {
+  state = await startState();
+  model = await startOpenAiServer(async () => {
+    const next = replies.shift();
+    return (typeof next === "function" ? await next() : next) ?? { text: "done" };
+  });
+  bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
+  const record = { connectionId: "n-1", openedAt: Date.now(), failures: 0 };
+  await openConnection(state.table, record);
+  await bindPeer(state.table, record, {
+    id: "pi",
+    mode: "node",
+    version: "1",
+    platform: "test",
+    connectionId: "n-1",
+    connectedAt: Date.now(),
+    tools: [{ name: "probe", description: "", inputSchema: { type: "object" } }],
+  });
+});
+beforeEach(() => {
+  sessionKey = `agent:main:t${++sessions}`;
+  replies = [];
+  schedules = [];
+  throttled = false;
+  bench.posted.length = 0;
+});
+afterAll(async () => {
+  await state?.close();
+  await model?.close();
+});
+
+const probe = { name: "pi__probe", arguments: {} };
+const write = (path: string) => ({ name: "gsv__WriteFile", arguments: { path, content: "whole" } });
+const calls = () => bench.posted.filter(({ connectionId }) => connectionId === "n-1").length;
+const files = async () => (await state.bucket.list("agents/main/")).objects.map(({ key }) => key);
+const results = (messages: readonly Message[]) =>
+  messages.filter(({ role }) => role === "toolResult").map(textOf);
+const runOf = async () => (await bench.state(sessionKey)).run;
+
+async function say(text: string): Promise<void> {
+  const entry = { id: "run", at: 1, origin: { kind: "client" }, kind: "message", text } as const;
+  await bench.submit(sessionKey, entry);
+}
+
+/** Invokes the agent once; the next time comes when its lease has run out. */
+async function invoke(): Promise<void> {
+  const agent = bench.agent();
+  const sockets: Agent["sockets"] = {
+    ...agent.sockets,
+    async post(...args) {
+      if (throttled) throw new Error("throttled");
+      return agent.sockets.post(...args);
+    },
+  };
+  const once: Agent["schedules"]["once"] = async (name, at, event) =>
+    void schedules.push({ name, at, event });
+  try {
+    await holdSession({ ...agent, sockets, schedules: { once } }, sessionKey, () => 900_000);
+  } finally {
+    bench.later += 31_000;
+  }
+}
+
+describe("a reply that was cut off at its token limit", () => {
+  it("has none of its calls carried out, and the model is told why", async () => {
+    replies = [{ toolCalls: [write("cut.md"), probe], stopReason: "length" }];
+    await say("write");
+    await invoke();
+    expect(await files()).not.toContain("agents/main/cut.md");
+    expect(calls()).toBe(0);
+    const messages = await bench.live(sessionKey);
+    expect(results(messages)).toEqual([
+      expect.stringContaining("not run: your reply was cut off"),
+      expect.stringContaining("not run: your reply was cut off"),
+    ]);
+    expect(textOf(messages.at(-1)!)).toBe("done");
+  });
+});
+
+describe("a stop that comes while the model answers", () => {
+  const stopping = (reply: Reply) => async () => {
+    await requestStop(state.table, sessionKey, Date.now());
+    return reply;
+  };
+
+  it("has no call of the answer carried out", async () => {
+    replies = [stopping({ toolCalls: [write("stopped.md"), probe] })];
+    await say("write");
+    await invoke();
+    expect(await files()).not.toContain("agents/main/stopped.md");
+    expect(calls()).toBe(0);
+    expect(schedules).toEqual([]);
+    expect(await runOf()).toBeUndefined();
+  });
+
+  it("has the answer delivered to nobody", async () => {
+    replies = [stopping({ text: "too late" })];
+    await say("go");
+    const told: unknown[] = [];
+    const agent = bench.agent();
+    const send: Agent["broadcast"]["send"] = async (_, event, payload) => void told.push({ event, payload });
+    await holdSession({ ...agent, broadcast: { ...agent.broadcast, send } }, sessionKey, () => 900_000);
+    const ends = told.filter((one) => !JSON.stringify(one).includes('"delta"'));
+    expect(ends).toEqual([{ event: "chat", payload: expect.objectContaining({ state: "error" }) }]);
+    expect(await runOf()).toBeUndefined();
+  });
+
+  it("is too late once the answer is committed", async () => {
+    await say("go");
+    const agent = bench.agent();
+    const stops: unknown[] = [];
+    const send: Agent["broadcast"]["send"] = async (_, __, payload) => {
+      if ((payload as { state?: string }).state === "final")
+        stops.push(await requestStop(state.table, sessionKey, Date.now()));
+    };
+    await holdSession({ ...agent, broadcast: { ...agent.broadcast, send } }, sessionKey, () => 900_000);
+    expect(stops).toEqual([undefined]);
+    expect((await bench.state(sessionKey)).stop).toBeUndefined();
+  });
+});
+
+describe("calls whose sending failed", () => {
+  /** A run of which the node's call could not be sent, taken up `ms` later. */
+  async function resumedAfter(ms: number): Promise<SessionState> {
+    replies = [{ toolCalls: [probe, write(`${sessions}.md`)] }];
+    await say("probe");
+    throttled = true;
+    await expect(invoke()).rejects.toThrow("throttled");
+    throttled = false;
+    bench.later += ms;
+    await invoke();
+    return bench.state(sessionKey);
+  }
+
+  it("leave nothing running behind the lease: what the gateway was to do is done", async () => {
+    replies = [{ toolCalls: [probe, write("beside.md")] }];
+    await say("probe");
+    throttled = true;
+    await expect(invoke()).rejects.toThrow("throttled");
+    expect(await files()).toContain("agents/main/beside.md");
+  });
+
+  it("are sent again with a deadline of their own; that of the first time does not end them", async () => {
+    const { run } = await resumedAfter(600_000);
+    const [first, second] = schedules;
+    expect(run).toMatchObject({ phase: "tools", pendingCount: 1, attempt: 2, deadline: second!.at });
+    expect(second!.at - first!.at).toBeGreaterThan(600_000);
+    expect(second!.name).not.toBe(first!.name);
+    expect(calls()).toBe(1);
+    const timer = { table: state.table, wake: async () => {}, now: () => second!.at } as unknown as Timer;
+    type Timeout = Extract<TimerEvent, { kind: "tool-timeout" }>;
+    await expireTools(timer, first!.event as Timeout);
+    expect((await runOf())?.pendingCount).toBe(1);
+    await expireTools(timer, second!.event as Timeout);
+    expect((await runOf())?.pendingCount).toBe(0);
+  });
+
+  it("end the run with an error when they fail again and again", async () => {
+    replies = [{ toolCalls: [probe] }];
+    await say("probe");
+    throttled = true;
+    let invocations = 0;
+    while ((await runOf())?.phase !== "reply" && invocations < 20) {
+      await invoke().catch(() => {});
+      invocations++;
+      if (!(await runOf()) && (await bench.state(sessionKey)).inbox.length === 0) break;
+    }
+    expect(invocations).toBe(9);
+    expect(await runOf()).toBeUndefined();
+    throttled = false;
+    await bench.submit(sessionKey, {
+      id: "next",
+      at: 2,
+      origin: { kind: "client" },
+      kind: "message",
+      text: "and now?",
+    });
+    await invoke();
+    expect(textOf((await bench.live(sessionKey)).at(-1)!)).toBe("done");
+  });
+
+  it("of the gateway alone need no schedule when they are taken up", async () => {
+    replies = [{ toolCalls: [write("alone.md")] }];
+    await say("write");
+    const agent = bench.agent();
+    const put: Agent["table"]["put"] = async (item, condition) => {
+      if (String(item.sk).startsWith("R#")) throw new Error("down");
+      return agent.table.put(item, condition);
+    };
+    const dying = holdSession({ ...agent, table: { ...agent.table, put } }, sessionKey, () => 900_000);
+    await expect(dying).rejects.toThrow("down");
+    await invoke();
+    expect(textOf((await bench.live(sessionKey)).at(-1)!)).toBe("done");
+    expect(schedules).toEqual([]);
+  });
+});

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import type { InboundMessage } from "../../../shared/channels/channel.ts";
+import { fitMessage } from "../../../shared/channels/inbound/fit-message.ts";
+import { entryBytes, maxEntryBytes } from "../../../shared/session/inbox.ts";
+import type { RemoteMedia } from "../../../shared/session/state.ts";
+
+const origin = { kind: "channel", channel: "slack", accountId: "default" } as const;
+const rest = { id: "slack:default:Ev1", origin: { ...origin, peer: { kind: "dm", id: "D1" } } };
+const said = (text: string, attachments?: RemoteMedia[]) =>
+  fitMessage({ text, attachments } as InboundMessage, rest);
+const file = (n: number, url = `https://files.example/${n}`): RemoteMedia => ({
+  type: "document",
+  source: { url },
+});
+
+describe("a message of a channel", () => {
+  it("that an inbox takes is left as it is", () => {
+    expect(said("hello", [file(1)])).toEqual({ text: "hello", attachments: [file(1)] });
+    expect(said("x".repeat(98_000)).text).toBe("x".repeat(98_000));
+  });
+
+  it.each([
+    ["Chinese", "漢"],
+    ["emoji, never one half of a pair", "👩"],
+    ["characters that JSON writes in six bytes", "\u0001"],
+    ["lines", "\n"],
+  ])("that is too long is cut where it fits, and says so: %s", (_what, character) => {
+    const text = character.repeat(80_000);
+    const fitted = said(text);
+    const entry = { ...rest, ...fitted, kind: "message", at: 1_780_000_000_000 } as const;
+    expect(entryBytes(entry)).toBeLessThanOrEqual(maxEntryBytes);
+    expect(entryBytes(entry)).toBeGreaterThan(maxEntryBytes - 2000);
+    const note = `\n[cut here: the message has ${text.length} characters]`;
+    expect(fitted.text.endsWith(note)).toBe(true);
+    expect(text.startsWith(fitted.text.slice(0, -note.length).replace(/\uFFFD$/, ""))).toBe(true);
+  });
+
+  it("brings ten attachments at most, and none that is described at great length", () => {
+    const many = Array.from({ length: 12 }, (_, n) => file(n));
+    const fitted = said("look", [file(0, "x".repeat(5000)), ...many]);
+    expect(fitted.text).toBe("look\n[3 more attachments were left out]");
+    expect(fitted.attachments).toEqual(many.slice(0, 10));
+    expect(said("", [...many.slice(0, 10), file(11)]).text).toBe("[1 more attachment was left out]");
+  });
+});

@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { splitText } from "../../../shared/channels/outbound/split.ts";
+import { seededRandom } from "../../support/random.ts";
+
+describe("splitting a text", () => {
+  it("leaves a text that fits as it is, its indentation included", () => {
+    expect(splitText("  a\n\n  b", 10)).toEqual(["  a\n\n  b"]);
+    expect(splitText("0123456789", 10)).toEqual(["0123456789"]);
+  });
+
+  it("cuts between paragraphs first, then lines, then words", () => {
+    expect(splitText("one two\nthree\n\nfour five six", 16)).toEqual(["one two\nthree", "four five six"]);
+    expect(splitText("one two\nthree four five six", 16)).toEqual(["one two", "three four five", "six"]);
+    expect(splitText("one two three four five", 9)).toEqual(["one two", "three", "four five"]);
+  });
+
+  it("cuts at a border that begins right behind what fits", () => {
+    expect(splitText("12345 6789", 5)).toEqual(["12345", "6789"]);
+    expect(splitText("12345\n\n6789", 5)).toEqual(["12345", "6789"]);
+  });
+
+  it("cuts a word that is too long, but never a surrogate pair", () => {
+    expect(splitText("abcdefgh", 3)).toEqual(["abc", "def", "gh"]);
+    expect(splitText("a😀😀😀", 4)).toEqual(["a😀", "😀😀"]);
+  });
+
+  it("keeps the indentation of a line that begins a part", () => {
+    expect(splitText("def f():\n\n    return 1", 13)).toEqual(["def f():", "    return 1"]);
+  });
+
+  it("has no parts for white space alone", () => {
+    expect(splitText("", 5)).toEqual([]);
+    expect(splitText(" \n\t ".repeat(20), 5)).toEqual([]);
+  });
+
+  it("loses nothing but white space at the borders, and every part fits", () => {
+    const random = seededRandom(7);
+    const pieces = [
+      "a",
+      "word",
+      "😀",
+      "👩‍👩‍👧",
+      " ",
+      "  ",
+      "\n",
+      "\n\n",
+      " \n \n",
+      "\t",
+      "longerword",
+      "é",
+      "\r\n",
+      "。",
+    ];
+    for (let round = 0; round < 3000; round++) {
+      const text = random.text(pieces, 60);
+      const limit = 2 + random.integer(30);
+      const parts = splitText(text, limit);
+      let at = 0;
+      for (const part of parts) {
+        expect(part.length).toBeLessThanOrEqual(limit);
+        expect(part.trim()).not.toBe("");
+        expect(part.isWellFormed()).toBe(true);
+        const found = text.indexOf(part, at);
+        expect(text.slice(at, found).trim()).toBe("");
+        expect(found).toBeGreaterThanOrEqual(at);
+        at = found + part.length;
+      }
+      expect(text.slice(at).trim()).toBe("");
+    }
+  });
+
+  it("splits a long text without taking long", () => {
+    const text = "word ".repeat(200_000);
+    const parts = splitText(text, 4096);
+    expect(parts.join(" ")).toBe(text.trimEnd());
+  });
+});

@@ -1,0 +1,224 @@
+import { FunctionInstance } from "../../../local/lambda/function-instance.ts";
+import {
+  FunctionError,
+  type FunctionHost,
+  type FunctionLog,
+  settingsOf,
+  stackFunctions,
+} from "../../../local/lambda/host.ts";
+import type { Task } from "../load/task.ts";
+import { type ClockSettings, clockVariable } from "./clock.mjs";
+
+export interface ChaosHostOptions {
+  /** Environment of the processes, beside their access keys and clocks. */
+  env: Record<string, string>;
+  /** Path of a function's bundle. */
+  entry(functionName: string): string;
+  clock: ClockSettings;
+  /** How far the clock of the process with this number is ahead, in milliseconds. */
+  skewMs(worker: number): number;
+  /** Most processes of a function at a time; further events wait. */
+  mostProcesses(functionName: string): number;
+  /** Whether an event gets a process of its own, which ends with it: a cold start. */
+  isFresh(task: Task): boolean;
+  readTask(functionName: string, event: unknown): Task;
+  log: FunctionLog;
+}
+
+/** A function's process. */
+export interface Worker {
+  /** Counts from 0 over all functions. */
+  readonly number: number;
+  readonly functionName: string;
+  /** What it works on now, or worked on last. */
+  task: Task;
+  readonly killed: boolean;
+  /** Notes that it has called AWS, and so has started. */
+  heard(): void;
+  /** Ends the process with SIGKILL. */
+  kill(): void;
+}
+
+/** Runs the bundles, each instance in a process that is known by an access key of its own. */
+export interface ChaosHost extends FunctionHost {
+  /** The process that signs with this key. */
+  workerOf(accessKeyId: string): Worker | undefined;
+  /** Processes of a function that work for a session at this moment. */
+  working(functionName: string, sessionKey: string): Worker[];
+  /** Invocations whose process ended by itself, which none should. */
+  crashes(): string[];
+  /** Turns that ran until their function's time was up: on a machine that keeps pace nothing does. */
+  turnsOutOfTime(): number;
+  /** The longest that a process took from its start to its first call, in milliseconds of the run's clock. */
+  slowestStartMs(): number;
+}
+
+interface Pool {
+  living: Set<Process>;
+  idle: Process[];
+  waiting: { task: Task; take(process: Process): void; fail(error: Error): void }[];
+}
+
+interface Process extends Worker {
+  instance: FunctionInstance;
+  busy: boolean;
+  killed: boolean;
+}
+
+const accessKeyOf = (functionName: string, number: number) => `CHAOS-${functionName}-${number}`;
+
+export function startChaosHost(options: ChaosHostOptions): ChaosHost {
+  const pools = new Map<string, Pool>();
+  const processes = new Map<string, Process>();
+  const crashes: string[] = [];
+  let slowestStartMs = 0;
+  let turnsOutOfTime = 0;
+  let started = 0;
+  let closed = false;
+
+  function poolOf(name: string): Pool {
+    const pool = pools.get(name) ?? { living: new Set(), idle: [], waiting: [] };
+    pools.set(name, pool);
+    return pool;
+  }
+
+  function start(task: Task, pool: Pool): Process {
+    const name = task.functionName;
+    const number = started++;
+    const accessKeyId = accessKeyOf(name, number);
+    const process = startProcess(options, name, number, accessKeyId, task, (ms) => {
+      slowestStartMs = Math.max(slowestStartMs, ms);
+    });
+    processes.set(accessKeyId, process);
+    pool.living.add(process);
+    void process.instance.ended.then(() => {
+      processes.delete(accessKeyId);
+      pool.living.delete(process);
+      pool.idle = pool.idle.filter((other) => other !== process);
+      const next = closed ? undefined : pool.waiting.shift();
+      next?.take(start(next.task, pool));
+    });
+    return process;
+  }
+
+  async function acquire(name: string, task: Task): Promise<Process> {
+    if (closed) throw hostClosed();
+    const pool = poolOf(options.isFresh(task) ? `${name}, fresh` : name);
+    const idle = pool.idle.pop();
+    if (idle !== undefined) return idle;
+    if (pool.living.size < options.mostProcesses(name)) return start(task, pool);
+    return new Promise((take, fail) => pool.waiting.push({ task, take, fail }));
+  }
+
+  function release(name: string, process: Process): void {
+    const pool = poolOf(name);
+    process.busy = false;
+    if (process.killed) return;
+    // One that was started for this event alone is in a pool of its own.
+    if (!pool.living.has(process)) {
+      process.instance.stop();
+      return;
+    }
+    const next = pool.waiting.shift();
+    if (next) next.take(process);
+    else pool.idle.push(process);
+  }
+
+  return {
+    functions: Object.keys(stackFunctions),
+    async invoke(name, event) {
+      const settings = settingsOf(stackFunctions, name);
+      const task = options.readTask(name, event);
+      const process = await acquire(name, task);
+      process.task = task;
+      process.busy = true;
+      try {
+        return await process.instance.run(event, settings);
+      } catch (error) {
+        if (name === "agent" && isOutOfTime(error)) turnsOutOfTime += 1;
+        if (!closed && isCrash(error)) crashes.push(`${name}, in ${task.occasion}: ${error.message}`);
+        throw error;
+      } finally {
+        release(name, process);
+      }
+    },
+    workerOf: (accessKeyId) => processes.get(accessKeyId),
+    working: (name, sessionKey) =>
+      [...processes.values()].filter(
+        ({ busy, functionName, task }) => busy && functionName === name && task.sessionKey === sessionKey,
+      ),
+    crashes: () => crashes,
+    slowestStartMs: () => slowestStartMs,
+    turnsOutOfTime: () => turnsOutOfTime,
+    async close() {
+      closed = true;
+      for (const { waiting } of pools.values()) for (const { fail } of waiting.splice(0)) fail(hostClosed());
+      const left = [...processes.values()];
+      for (const { instance } of left) instance.stop();
+      await Promise.all(left.map(({ instance }) => instance.ended));
+    },
+  };
+}
+
+const preload = new URL("./clock.mjs", import.meta.url).href;
+
+function startProcess(
+  options: ChaosHostOptions,
+  functionName: string,
+  number: number,
+  accessKeyId: string,
+  task: Task,
+  onStarted: (ms: number) => void,
+): Process {
+  const startedAt = Date.now();
+  let isHeard = false;
+  const clock = { ...options.clock, skewMs: options.skewMs(number) };
+  const env = {
+    PATH: String(process.env.PATH),
+    ...options.env,
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    [clockVariable]: JSON.stringify(clock),
+  };
+  const { log } = options;
+  const entry = options.entry(functionName);
+  const instance = new FunctionInstance({
+    name: functionName,
+    entry,
+    env,
+    execArgv: ["--import", preload],
+    log,
+  });
+  const made: Process = {
+    number,
+    functionName,
+    task,
+    killed: false,
+    busy: true,
+    instance,
+    heard() {
+      if (!isHeard) onStarted(Date.now() - startedAt);
+      isHeard = true;
+    },
+    kill() {
+      made.killed = true;
+      instance.kill();
+    },
+  };
+  return made;
+}
+
+/** The process has ended of its own, as by an error that nobody handles; not by a signal. */
+function isCrash(error: unknown): error is FunctionError {
+  if (!(error instanceof FunctionError)) return false;
+  return error.errorType === "Runtime.ExitError" && /exit status/.test(error.message);
+}
+
+/** By the function's own wrapper, which notices some milliseconds earlier, or by Lambda. */
+function isOutOfTime(error: unknown): boolean {
+  if (!(error instanceof FunctionError)) return false;
+  return error.errorType === "Sandbox.Timedout" || /operation was aborted/.test(error.message);
+}
+
+function hostClosed(): FunctionError {
+  return new FunctionError("Runtime.ExitError", "the host has been closed");
+}

@@ -1,0 +1,78 @@
+import { Connection } from "../../../cli/gateway/connection.ts";
+import { CallLog } from "../../../cli/node/call-log.ts";
+import { Outbox } from "../../../cli/node/result-outbox.ts";
+import { isRecord } from "../../../local/http/json.ts";
+import { decodeCallAddress } from "../../../shared/session/calls.ts";
+import { nodeParams } from "../../support/peer.ts";
+import { type MessagePlan, resultText, tagOf, toolName } from "../faults/plan.ts";
+import { callName } from "./model.ts";
+import { type ChaosPeer, peerTiming, watchPeer } from "./peer.ts";
+
+export interface ChaosNode extends ChaosPeer {
+  /** Model's ids of the calls that were carried out, each time one was. */
+  carriedOut: string[];
+}
+
+export interface ChaosNodeOptions {
+  url: string;
+  token: string;
+  nodeId: string;
+  planOf(tag: string): MessagePlan;
+}
+
+/**
+ * A node as the command line runs it (its connection, its log of calls, its outbox), with one tool that does what the
+ * plan of the message says.
+ */
+export async function startChaosNode(options: ChaosNodeOptions): Promise<ChaosNode> {
+  const { url, token, nodeId, planOf } = options;
+  const { client, tools, nodeRuntime } = nodeParams(nodeId, [toolName]);
+  const connection = new Connection({
+    url,
+    token,
+    client: { ...client, mode: "node" },
+    tools,
+    nodeRuntime: runtime(nodeRuntime),
+    timing: peerTiming,
+  });
+  const outbox = new Outbox(connection, () => undefined);
+  const log = new CallLog();
+  const carriedOut: string[] = [];
+  const answer = (callId: string, outcome: { result: unknown } | { error: string }) =>
+    outbox.add(`result of ${callId}`, "tool.result", { callId, ...outcome });
+
+  connection.onEvent("tool.invoke", (payload) => {
+    if (!isRecord(payload)) return;
+    const callId = String(payload.callId);
+    const claim = log.claim(callId);
+    if (claim === "running") return;
+    if (claim !== "new") return answer(callId, claim);
+    const id = decodeCallAddress(callId)?.callId ?? "";
+    carriedOut.push(id);
+    const work = workOf(id, planOf);
+    if (work?.silent) return;
+    setTimeout(() => {
+      const outcome = { result: resultText(id) };
+      log.finish(callId, outcome);
+      answer(callId, outcome);
+    }, work?.workMs ?? 0);
+  });
+  const peer = watchPeer(connection, "node", nodeId);
+  await connection.open();
+  return { ...peer, carriedOut };
+}
+
+/** What the plan says of a call, by its id. */
+function workOf(callId: string, planOf: (tag: string) => MessagePlan) {
+  const tag = tagOf(`#${callId.split("_")[1]}`);
+  const [round, place] = callName(callId).split(".").map(Number);
+  return tag === undefined ? undefined : planOf(tag).rounds[round ?? 0]?.[place ?? 0];
+}
+
+function runtime({
+  hostRole,
+  hostCapabilities,
+  toolCapabilities,
+}: ReturnType<typeof nodeParams>["nodeRuntime"]) {
+  return { hostRole, hostCapabilities, toolCapabilities };
+}

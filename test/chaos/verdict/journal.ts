@@ -1,0 +1,114 @@
+import { unmarshall } from "@aws-sdk/util-dynamodb";
+import { isRecord } from "../../../local/http/json.ts";
+import { itemKey } from "../faults/aws-call.ts";
+import type { SeenCall } from "../faults/proxy.ts";
+import type { RawResponse } from "./refusals.ts";
+
+/** What a session's table items went through, in the order of the writes. */
+export interface SessionJournal {
+  /** Entries in the order in which the inbox took them: id and text. */
+  accepted: { id: string; text: string }[];
+  /** Faults of fencing that were seen as they happened. */
+  violations: string[];
+}
+
+interface Followed extends SessionJournal {
+  epoch: number;
+  sessionId: string;
+  head: number;
+  /** Bodies of messages as they stood last, by sort key. */
+  bodies: Map<string, string>;
+  /** Writes of a message that a commit has covered since, by sort key: they must not change any more. */
+  committed: Map<string, string>;
+}
+
+/** Follows every write to the sessions in the table and notes what must not be. */
+export interface Journal {
+  observe(call: SeenCall, response: RawResponse): void;
+  of(sessionKey: string): SessionJournal;
+  sessions(): string[];
+  /** Bodies of a session's messages as they were when they were committed, by sort key. */
+  committed(sessionKey: string): ReadonlyMap<string, string>;
+}
+
+/** @param onProgress told when a session's head has moved */
+export function openJournal(onProgress: (sessionKey: string) => void): Journal {
+  const sessions = new Map<string, Followed>();
+  const follow = (sessionKey: string): Followed => {
+    const known = sessions.get(sessionKey) ?? {
+      accepted: [],
+      violations: [],
+      epoch: 0,
+      sessionId: "",
+      head: 0,
+      bodies: new Map(),
+      committed: new Map(),
+    };
+    sessions.set(sessionKey, known);
+    return known;
+  };
+  return {
+    observe(call, response) {
+      if (call.service !== "dynamodb" || response.status !== 200) return;
+      const key = itemKey(call.input ?? {});
+      if (!key?.pk.startsWith("S#")) return;
+      const session = follow(key.pk.slice(2));
+      const before = session.head;
+      if (key.sk === "META") observeState(session, call, response);
+      else if (key.sk.startsWith("M#")) observeMessage(session, call, key.sk);
+      if (session.head > before) onProgress(key.pk.slice(2));
+    },
+    of: follow,
+    sessions: () => [...sessions.keys()],
+    committed: (sessionKey) => follow(sessionKey).committed,
+  };
+}
+
+/** A write to META: what it left there. */
+function observeState(session: Followed, call: SeenCall, response: RawResponse): void {
+  const written = writtenItem(call, response);
+  if (!written || !Array.isArray(written.inbox)) return;
+  for (const entry of written.inbox.filter(isRecord)) {
+    const id = String(entry.id);
+    if (!session.accepted.some((other) => other.id === id))
+      session.accepted.push({ id, text: String(entry.text ?? "") });
+  }
+  const epoch = Number(written.epoch);
+  const head = Number(written.head);
+  const sessionId = String(written.sessionId);
+  if (epoch < session.epoch) session.violations.push(`the epoch fell from ${session.epoch} to ${epoch}`);
+  if (sessionId === session.sessionId && head < session.head)
+    session.violations.push(`the head fell from ${session.head} to ${head}`);
+  Object.assign(session, { epoch, head, sessionId });
+  for (const [sk, body] of session.bodies) {
+    if (seqOf(sk, sessionId) <= head && !session.committed.has(sk)) session.committed.set(sk, body);
+  }
+}
+
+function observeMessage(session: Followed, call: SeenCall, sk: string): void {
+  const committed = session.committed.get(sk);
+  const by = `${call.worker.functionName} ${call.worker.number}`;
+  if (call.operation === "DeleteItem" && committed !== undefined)
+    session.violations.push(`${by} deleted the committed message ${sk}`);
+  const item = call.operation === "PutItem" && isRecord(call.input) ? call.input.Item : undefined;
+  if (!isRecord(item)) return;
+  const { epoch: _, ...content } = unmarshall(item as never);
+  const body = JSON.stringify(content);
+  if (committed !== undefined && committed !== body)
+    session.violations.push(`${by} changed the committed message ${sk}`);
+  session.bodies.set(sk, body);
+}
+
+/** The item as a write left it. */
+function writtenItem(call: SeenCall, { body }: RawResponse): Record<string, unknown> | undefined {
+  if (call.operation === "PutItem") return unmarshall(call.input?.Item as never);
+  if (call.operation !== "UpdateItem") return undefined;
+  const { Attributes } = JSON.parse(body.toString()) as { Attributes?: never };
+  return Attributes && unmarshall(Attributes);
+}
+
+/** The position of a message; infinite for one of another session id. */
+function seqOf(sk: string, sessionId: string): number {
+  const [, id, seq] = sk.split("#");
+  return id === sessionId ? Number(seq) : Number.POSITIVE_INFINITY;
+}

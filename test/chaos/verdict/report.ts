@@ -1,0 +1,48 @@
+import type { ChaosOptions } from "../options.ts";
+import type { Setting } from "../setting.ts";
+import type { Findings, Verdict } from "./verdict.ts";
+
+/** What a mode has to report. */
+export interface ChaosResult {
+  verdict: Verdict;
+  counts: { kills: number; [kind: string]: number };
+  /** Invocations whose process ended by itself. */
+  crashes: readonly string[];
+  /** Where the functions' logs are, when they are kept. */
+  logFile?: string;
+}
+
+const mostShown = 40;
+
+/** Prints the result. @returns the exit code: 0 when nothing was found */
+export function report(
+  { json }: ChaosOptions,
+  { seed, clock, say }: Setting,
+  { verdict, counts, crashes, logFile }: ChaosResult,
+): number {
+  const { findings, sessions, sent, answered, unheard, unreached, resent } = verdict;
+  const kinds = Object.keys(findings) as (keyof Findings)[];
+  for (const kind of kinds) for (const found of findings[kind].slice(0, mostShown)) say(`${kind}: ${found}`);
+  for (const one of crashes.slice(0, mostShown)) say(`crash: ${one}`);
+  const bad = Object.fromEntries(kinds.map((kind) => [kind, findings[kind].length]));
+  const { kills, ...others } = counts;
+  const result = {
+    kills,
+    sessions,
+    sent,
+    answered,
+    ...bad,
+    seed,
+    speed: clock.speed,
+    crashes: crashes.length,
+    unheard,
+    unreached,
+    resent,
+    ...others,
+  };
+  if (logFile) say(`what the functions logged: ${logFile}`);
+  const lines = Object.entries(result).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  process.stdout.write(json ? `${JSON.stringify(result)}\n` : `${lines.join("\n")}\n`);
+  // A point that was not reached is one that nothing is known of.
+  return crashes.length > 0 || counts.missed || kinds.some((kind) => findings[kind].length > 0) ? 1 : 0;
+}

@@ -1,0 +1,320 @@
+import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { PeerError } from "../../../shared/protocol/errors.ts";
+import { type FakeGateway, type FakeMethod, startFakeGateway } from "../fake-gateway.ts";
+import { type GsvOptions, gsv, newFolder } from "../run-gsv.ts";
+
+let gateway: FakeGateway;
+const run = (args: string[], options: GsvOptions = {}) =>
+  gsv(args, { ...options, env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token", ...options.env } });
+const answers = (table: Record<string, FakeMethod>) => {
+  gateway.methods = table;
+};
+const lastParams = () => gateway.requests.at(-1)?.params;
+
+beforeEach(async () => {
+  gateway = await startFakeGateway({});
+});
+afterEach(() => gateway.close());
+
+const day = Date.UTC(2026, 0, 2, 12);
+
+describe("gsv config", () => {
+  it("keeps an id made of digits a text where the setting is a text, and a number where it is a number", async () => {
+    answers({ "config.set": ({ params }) => ({ ok: true, path: params.path }) });
+    const id = "channels.whatsapp.accounts.default.phoneNumberId";
+    await run(["config", "set", id, "123456789012345678901"]);
+    expect(lastParams()).toEqual({ path: id, value: "123456789012345678901" });
+    await run(["config", "set", "timeouts.toolMs", "90000"]);
+    expect(lastParams()).toEqual({ path: "timeouts.toolMs", value: 90_000 });
+  });
+
+  it("shows a value", async () => {
+    answers({ "config.get": () => ({ path: "timeouts", value: { toolMs: 5 } }) });
+    expect((await run(["config", "get", "timeouts"])).stdout).toBe('{\n  "toolMs": 5\n}\n');
+  });
+
+  it.each([
+    ["timeouts.toolMs", "120000", 120_000],
+    ["userTimezone", "Europe/Berlin", "Europe/Berlin"],
+    ["model", '{"provider":"p","id":"i"}', { provider: "p", id: "i" }],
+    ["model", "null", null],
+    ["apiKeys.anthropic", "12345", "12345"],
+  ])("sets %s to %s", async (path, text, value) => {
+    answers({ "config.set": () => ({ ok: true, path }) });
+    expect((await run(["config", "set", path, text])).code).toBe(0);
+    expect(lastParams()).toEqual({ path, value });
+  });
+
+  it.each([[["config", "set", "apiKeys.anthropic", "-"]], [["config", "set", "apiKeys.anthropic"]]])(
+    "reads a secret from standard input: %j",
+    async (args) => {
+      answers({ "config.set": () => ({ ok: true, path: "apiKeys.anthropic" }) });
+      const { stdout, stderr } = await run(args, { input: "sk-secret\n" });
+      expect(lastParams()).toEqual({ path: "apiKeys.anthropic", value: "sk-secret" });
+      expect(stdout + stderr).not.toContain("sk-secret");
+    },
+  );
+
+  it("warns of a secret on the command line", async () => {
+    answers({ "config.set": () => ({ ok: true, path: "apiKeys.anthropic" }) });
+    const { stderr } = await run(["config", "set", "apiKeys.anthropic", "sk-secret"]);
+    expect(stderr).toContain("shell's history");
+    expect((await run(["config", "set", "userTimezone", "UTC"])).stderr).toBe("");
+  });
+
+  it("passes on what the gateway refuses, with its code", async () => {
+    answers({
+      "config.set": () => {
+        throw new PeerError(400, "modle: unknown key");
+      },
+    });
+    const { code, stdout } = await run(["config", "set", "modle", "x", "--json"]);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toEqual({ error: { code: 400, message: "modle: unknown key" } });
+  });
+});
+
+describe("gsv tools", () => {
+  const tool = {
+    name: "laptop__Grep",
+    description: "Searches files. Slowly.",
+    inputSchema: { type: "object", properties: { pattern: { type: "string" }, limit: { type: "number" } } },
+  };
+
+  it("lists tools with the first sentence of their description", async () => {
+    answers({ "tools.list": () => ({ tools: [tool] }) });
+    expect((await run(["tools", "list"])).stdout).toMatch(/laptop__Grep {2}Searches files\.\n$/);
+  });
+
+  it("reads arguments as the tool's schema wants them", async () => {
+    answers({ "tools.list": () => ({ tools: [tool] }), "tool.invoke": () => ({ result: "found" }) });
+    const { stdout } = await run([
+      "tools",
+      "call",
+      "laptop__Grep",
+      "pattern=42",
+      "limit=3",
+      "flag=true",
+      "x=a=b",
+    ]);
+    expect(stdout).toBe("found\n");
+    expect(lastParams()).toEqual({
+      tool: "laptop__Grep",
+      args: { pattern: "42", limit: 3, flag: true, x: "a=b" },
+    });
+  });
+
+  it("takes all arguments as JSON", async () => {
+    answers({ "tools.list": () => ({ tools: [tool] }), "tool.invoke": () => ({ result: { a: 1 } }) });
+    const { stdout } = await run(["tools", "call", "laptop__Grep", "--args", '{"pattern":"x"}', "--json"]);
+    expect(JSON.parse(stdout)).toEqual({ result: { a: 1 } });
+    expect(lastParams()).toEqual({ tool: "laptop__Grep", args: { pattern: "x" } });
+  });
+
+  it("shows a command's output as it is, and an exit code that is not 0", async () => {
+    const result = { status: "failed", exitCode: 3, output: "no such thing\n" };
+    answers({ "tools.list": () => ({ tools: [tool] }), "tool.invoke": () => ({ result }) });
+    expect((await run(["tools", "call", "laptop__Grep"])).stdout).toBe(
+      "no such thing\n(failed, exit code 3)\n",
+    );
+  });
+
+  it.each([[["nothing"]], [["=x"]], [["--args", "[1]"]], [["--args", "{"]]])(
+    "refuses arguments that are none: %j",
+    async (args) => {
+      answers({ "tools.list": () => ({ tools: [tool] }) });
+      expect((await run(["tools", "call", "laptop__Grep", ...args])).code).toBe(2);
+    },
+  );
+
+  it("says that a tool is not there", async () => {
+    answers({ "tools.list": () => ({ tools: [] }) });
+    const { code, stderr } = await run(["tools", "call", "gone__Bash"]);
+    expect(code).toBe(1);
+    expect(stderr).toBe("gsv: no tool gone__Bash; `gsv tools list` shows those there are\n");
+  });
+});
+
+describe("gsv workspace", () => {
+  it("lists folders and files", async () => {
+    answers({ "workspace.list": () => ({ path: "", files: ["SOUL.md"], directories: ["memory"] }) });
+    expect((await run(["workspace", "ls", "--agent", "main"])).stdout).toBe("memory/\nSOUL.md\n");
+    expect(lastParams()).toEqual({ path: "", agentId: "main" });
+  });
+
+  it("prints a file", async () => {
+    answers({ "workspace.read": () => ({ path: "SOUL.md", content: "# Soul\n", size: 7 }) });
+    expect((await run(["workspace", "cat", "SOUL.md"])).stdout).toBe("# Soul\n");
+  });
+
+  it("writes a file from standard input, every line break included", async () => {
+    answers({ "workspace.write": () => ({ path: "a.md", size: 7, written: true }) });
+    await run(["workspace", "put", "a.md"], { input: "a\n\nb\n\n" });
+    expect(lastParams()).toEqual({ path: "a.md", content: "a\n\nb\n\n" });
+  });
+
+  it("writes a file from a local one", async () => {
+    const cwd = newFolder();
+    writeFileSync(join(cwd, "local.md"), "from here");
+    answers({ "workspace.write": () => ({ path: "a.md", size: 9, written: true }) });
+    await run(["workspace", "put", "a.md", "local.md"], { cwd });
+    expect(lastParams()).toEqual({ path: "a.md", content: "from here" });
+  });
+
+  it("names a local file that is not there", async () => {
+    const { code, stderr } = await run(["workspace", "put", "a.md", "none.md"]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/none\.md: no such file or folder\n$/);
+  });
+
+  it("fails when there is nothing to delete", async () => {
+    answers({ "workspace.delete": ({ params }) => ({ path: params.path, deleted: params.path === "a.md" }) });
+    expect((await run(["workspace", "rm", "a.md"])).code).toBe(0);
+    expect((await run(["workspace", "rm", "b.md"])).code).toBe(1);
+  });
+
+  describe("edit", () => {
+    const editorThat = (script: string) => {
+      const file = join(newFolder(), "editor.sh");
+      writeFileSync(file, `#!/bin/sh\n${script}\n`);
+      chmodSync(file, 0o755);
+      return { EDITOR: file };
+    };
+
+    it("writes back what the editor changed", async () => {
+      answers({
+        "workspace.read": () => ({ path: "SOUL.md", content: "old", size: 3 }),
+        "workspace.write": () => ({ path: "SOUL.md", size: 3, written: true }),
+      });
+      const { stdout } = await run(["workspace", "edit", "SOUL.md"], {
+        env: editorThat('printf " new" >> "$1"'),
+      });
+      expect(lastParams()).toEqual({ path: "SOUL.md", content: "old new" });
+      expect(stdout).toBe("SOUL.md is saved\n");
+    });
+
+    it("starts a file that does not exist", async () => {
+      answers({
+        "workspace.read": () => {
+          throw new PeerError(404, "no such file");
+        },
+        "workspace.write": () => ({ path: "new.md", size: 1, written: true }),
+      });
+      await run(["workspace", "edit", "new.md"], { env: editorThat('printf x > "$1"') });
+      expect(lastParams()).toEqual({ path: "new.md", content: "x" });
+    });
+
+    it("writes nothing when nothing changed, or when the editor failed", async () => {
+      answers({ "workspace.read": () => ({ path: "SOUL.md", content: "old", size: 3 }) });
+      expect((await run(["workspace", "edit", "SOUL.md"], { env: editorThat("true") })).stdout).toBe(
+        "SOUL.md is unchanged\n",
+      );
+      const failed = await run(["workspace", "edit", "SOUL.md"], {
+        env: editorThat('echo y > "$1"; exit 1'),
+      });
+      expect(failed.code).toBe(1);
+      expect(gateway.requests.filter(({ method }) => method === "workspace.write")).toEqual([]);
+    });
+
+    it("keeps the text and overwrites nothing when another changed the file meanwhile", async () => {
+      let reads = 0;
+      answers({ "workspace.read": () => ({ path: "a.md", content: reads++ ? "theirs" : "old", size: 3 }) });
+      const { code, stderr } = await run(["workspace", "edit", "a.md"], {
+        env: editorThat('echo mine > "$1"'),
+      });
+      expect(code).toBe(1);
+      const kept = /your text is kept in (.*a\.md)\n.*changed by another/s.exec(stderr)?.[1] ?? "";
+      expect(readFileSync(kept, "utf8")).toBe("mine\n");
+      rmSync(dirname(kept), { recursive: true });
+    });
+  });
+});
+
+describe("gsv token", () => {
+  it("prints a new token alone on standard output", async () => {
+    const created = { id: "abc", name: "pi", scopes: ["client", "node"], createdAt: day, token: "gsv_abc_x" };
+    answers({ "token.create": () => created });
+    const { stdout, stderr } = await run(["token", "create", "pi", "--scopes", "client,node"]);
+    expect(stdout).toBe("gsv_abc_x\n");
+    expect(stderr).toContain("shown only now");
+    expect(lastParams()).toEqual({ name: "pi", scopes: ["client", "node"] });
+  });
+
+  it("refuses a scope that does not exist before it asks the gateway", async () => {
+    expect((await run(["token", "create", "pi", "--scopes", "root"])).code).toBe(2);
+    expect(gateway.requests).toEqual([]);
+  });
+
+  it("lists tokens with their last use, and revokes one", async () => {
+    const token = { id: "abc", name: "pi", scopes: ["node"], createdAt: day };
+    answers({
+      "token.list": () => ({ tokens: [token] }),
+      "token.revoke": ({ params }) => ({ revoked: true, id: params.id }),
+    });
+    expect((await run(["token", "list"])).stdout).toMatch(/abc {2}pi +node +2026-01-02 \d\d:\d\d {2}-\n$/);
+    expect((await run(["token", "revoke", "abc"])).stdout).toBe("token abc is revoked\n");
+  });
+});
+
+describe("gsv logs", () => {
+  it("prints a node's lines", async () => {
+    answers({ "logs.get": () => ({ nodeId: "pi", lines: ["one", "two"], count: 2, truncated: false }) });
+    expect((await run(["logs", "--node", "pi", "--lines", "2"])).stdout).toBe("one\ntwo\n");
+    expect(lastParams()).toEqual({ nodeId: "pi", lines: 2 });
+  });
+
+  it("says what to do when no node is connected", async () => {
+    answers({
+      "logs.get": () => {
+        throw new PeerError(503, "no node is connected");
+      },
+    });
+    const { code, stderr } = await run(["logs"]);
+    expect(code).toBe(1);
+    expect(stderr).toBe("gsv: no node is connected; start a node with `gsv node`, or try again\n");
+  });
+});
+
+describe("gsv status", () => {
+  it("shows where it is configured, what answers, and what is connected", async () => {
+    const tool = { description: "", inputSchema: {} };
+    answers({
+      "tools.list": () => ({
+        tools: [
+          { name: "gsv__ReadFile", ...tool },
+          { name: "pi__Bash", ...tool },
+        ],
+      }),
+      "sessions.list": () => ({ sessions: [], count: 3 }),
+      "config.get": () => ({ path: "model", value: { provider: "anthropic", id: "m1" } }),
+    });
+    const { code, stdout } = await run(["status", "--json"]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      url: gateway.url,
+      source: "GSV_URL",
+      server: "9.9.9",
+      nodes: ["pi"],
+      tools: 2,
+      sessions: 3,
+      model: "anthropic/m1",
+    });
+  });
+
+  it("shows what is configured when nothing answers there", async () => {
+    const { url } = gateway;
+    await gateway.close();
+    const { code, stdout, stderr } = await run(["status"]);
+    expect(code).toBe(1);
+    expect(stdout).toContain(url);
+    expect(stderr).toMatch(/^gsv: cannot reach ws:.*\n$/);
+  });
+
+  it("says that the token is refused, and where it may come from", async () => {
+    const { code, stderr } = await run(["status"], { env: { GSV_TOKEN: "wrong" } });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^gsv: .*refused.*check the token.*\n$/);
+  });
+});

@@ -1,0 +1,94 @@
+import { createServer } from "node:net";
+import { describe, expect, it } from "vitest";
+import { until } from "../../support/until.ts";
+import type { TestGateway } from "../test-gateway.ts";
+import { connectionBench, refusalOf } from "./connection-bench.ts";
+
+const { gatewayFor, connectionTo } = connectionBench();
+
+describe("a connection ends for good, with one reason", () => {
+  const cases: [string, number, (gateway: TestGateway) => Partial<TestGateway>][] = [
+    ["HTTP 401 at the upgrade", 401, () => ({ refuseWith: 401 })],
+    ["HTTP 403 at the upgrade", 403, () => ({ refuseWith: 403 })],
+    ["error 102 on connect", 102, () => ({ answer: () => ({ error: { code: 102, message: "no" } }) })],
+    ["error 103 on connect", 103, () => ({ answer: () => ({ error: { code: 103, message: "no" } }) })],
+    ["error 400 on connect", 400, () => ({ answer: () => ({ error: { code: 400, message: "no" } }) })],
+    ["error 401 on connect", 401, () => ({ answer: () => ({ error: { code: 401, message: "no" } }) })],
+    ["error 403 on connect", 403, () => ({ answer: () => ({ error: { code: 403, message: "no" } }) })],
+    ["an answer that is not a gateway's", 102, () => ({ answer: () => ({ payload: { welcome: true } }) })],
+    [
+      "close 4001 on connect",
+      401,
+      (gateway) => ({
+        answer: () => {
+          gateway.sockets[0]?.close(4001, "unauthorized");
+          return "silence";
+        },
+      }),
+    ],
+  ];
+
+  it.each(cases)("on %s", async (_name, expected, prepare) => {
+    const gateway = await gatewayFor();
+    Object.assign(gateway, prepare(gateway));
+    const { connection, states } = connectionTo(gateway.url);
+    const refusal = await refusalOf(connection.open());
+    expect(refusal).toMatchObject({ name: "RequestError", code: expected });
+    expect(refusal.message).toContain("gateway");
+    expect(refusal.message).not.toContain("secret-token");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(gateway.upgrades).toHaveLength(1);
+    expect(states.map((state) => state.status)).toEqual(["connecting", "closed"]);
+  });
+
+  it("when another connection with its id takes its place", async () => {
+    const gateway = await gatewayFor();
+    const { connection } = connectionTo(gateway.url);
+    await connection.open();
+    gateway.sockets[0]?.close(1000, "replaced");
+    const state = await until(() => connection.state.status === "closed" && connection.state, "it is closed");
+    expect(state.error?.message).toContain('another "tester" has taken its place');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(gateway.upgrades).toHaveLength(1);
+  });
+
+  it("when the token is revoked while it is connected", async () => {
+    const gateway = await gatewayFor();
+    gateway.answer = ({ method }) =>
+      method === "tools.list" ? { error: { code: 401, message: "the token was revoked" } } : undefined;
+    const { connection } = connectionTo(gateway.url);
+    await connection.open();
+    await refusalOf(connection.request("tools.list"));
+    const state = await until(() => connection.state.status === "closed" && connection.state, "it is closed");
+    expect(state.error).toMatchObject({ code: 401 });
+  });
+
+  it("when the address is not one of a WebSocket", async () => {
+    const { connection } = connectionTo("not an address");
+    const refusal = await refusalOf(connection.open());
+    expect(refusal.message).toBe("cannot connect to not an address: not a WebSocket address");
+  });
+
+  it("after the first attempts it was given, when it never connected", async () => {
+    const unused = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => unused.once("listening", resolve));
+    const { port } = unused.address() as { port: number };
+    await new Promise((resolve) => unused.close(resolve));
+    const { connection, states } = connectionTo(`ws://127.0.0.1:${port}`, { firstAttempts: 2 });
+    const refusal = await refusalOf(connection.open());
+    expect(refusal.message).toBe(
+      `cannot reach ws://127.0.0.1:${port}: nothing listens there (connection refused)`,
+    );
+    expect(states.filter((state) => state.status === "connecting")).toHaveLength(2);
+  });
+
+  it("when it is closed while it is still connecting", async () => {
+    const gateway = await gatewayFor();
+    gateway.answer = () => "silence";
+    const { connection } = connectionTo(gateway.url);
+    const open = refusalOf(connection.open());
+    await until(() => gateway.of("connect")[0], "connect arrives");
+    await connection.close();
+    expect(await open).toMatchObject({ code: 101 });
+  });
+});

@@ -1,0 +1,168 @@
+import { statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Gateway, openGateway } from "../../../cli/gateway/gateway-client.ts";
+import { configureModel } from "../../../cli/gateway/local-gateway.ts";
+import type { Dev } from "../../../local/dev/dev.ts";
+import { chooseModel, defaultModels } from "../../../local/dev/dev-model.ts";
+import {
+  type ModelSettings,
+  readGatewayFile,
+  runningGateway,
+  writeGatewayFile,
+} from "../../../local/dev/dev-state.ts";
+import { defaults } from "../../../shared/configuration/defaults.ts";
+import { type FakeGateway, startFakeGateway } from "../fake-gateway.ts";
+import { newFolder } from "../run-gsv.ts";
+
+describe("the model that the environment asks for", () => {
+  it.each(Object.entries(defaultModels))(
+    "is in the catalogue of %s where none is named",
+    async (provider, id) => {
+      const catalogue: Record<string, Record<string, unknown>> = await import(
+        `@earendil-works/pi-ai/providers/${provider}.models`
+      );
+      expect(Object.values(catalogue).some((models) => id in models)).toBe(true);
+    },
+  );
+
+  it.each([
+    [{}, undefined],
+    [{ ANTHROPIC_API_KEY: "k" }, { provider: "anthropic", id: defaultModels.anthropic }],
+    [
+      { OPENAI_API_KEY: "k", GSV_MODEL: "gpt-x" },
+      { provider: "openai", id: "gpt-x" },
+    ],
+    [{ GEMINI_API_KEY: "k" }, { provider: "google", id: defaultModels.google }],
+    [{ OPENROUTER_API_KEY: "k" }, { provider: "openrouter", id: defaultModels.openrouter }],
+    [
+      { GSV_MODEL_BASE_URL: "http://127.0.0.1:1/v1", GSV_MODEL: "m", OPENAI_API_KEY: "k" },
+      { provider: "openai-compatible", id: "m", baseUrl: "http://127.0.0.1:1/v1" },
+    ],
+  ])("follows from %j", (env, settings) => {
+    expect(chooseModel(env)?.settings).toEqual(settings);
+  });
+
+  it.each([
+    [{ GSV_MODEL: "m" }, /without GSV_MODEL_BASE_URL/],
+    [{ GSV_MODEL_BASE_URL: "http://127.0.0.1:1/v1" }, /without GSV_MODEL;/],
+    [{ GSV_MODEL_BASE_URL: "nowhere", GSV_MODEL: "m" }, /is not a url/],
+  ])("is refused for %j", (env, message) => {
+    expect(() => chooseModel(env)).toThrow(message);
+  });
+
+  it("takes the key of a server only from its own variable", () => {
+    const env = { GSV_MODEL_BASE_URL: "http://127.0.0.1:1/v1", GSV_MODEL: "m", OPENAI_API_KEY: "k" };
+    expect(chooseModel(env)).not.toHaveProperty("apiKey");
+    expect(chooseModel({ ...env, GSV_MODEL_API_KEY: "own" })?.apiKey).toBe("own");
+  });
+});
+
+describe("the configured model of a local gateway", () => {
+  let fake: FakeGateway;
+  let gateway: Gateway;
+  let model: ModelSettings;
+  let recorded: ModelSettings | undefined;
+  const offline = { provider: "openai-compatible", id: "offline", baseUrl: "http://127.0.0.1:2/v1" };
+  const mine = { provider: "anthropic", id: "mine" };
+
+  beforeEach(async () => {
+    recorded = undefined;
+    model = defaults.model;
+    fake = await startFakeGateway({
+      "config.get": () => ({ path: "model", value: model }),
+      "config.set": ({ params }) => {
+        if (params.path === "model") model = params.value;
+        return { ok: true, path: params.path };
+      },
+    });
+    gateway = await openGateway(fake.url, "good-token");
+  });
+  afterEach(async () => {
+    await gateway.close();
+    await fake.close();
+  });
+  const configure = (env: Record<string, string>, lastWritten?: ModelSettings) => {
+    const dev: Pick<Dev, "model" | "offlineModel" | "recordModel"> = {
+      model: lastWritten,
+      offlineModel: async () => offline,
+      recordModel: async (settings) => {
+        recorded = settings;
+      },
+    };
+    return configureModel(gateway, dev as Dev, chooseModel(env));
+  };
+
+  it("is the offline model where nothing else is there, and remembered as such", async () => {
+    await configure({});
+    expect(model).toEqual(offline);
+    expect(recorded).toEqual(offline);
+  });
+
+  it("follows the offline model to its new address", async () => {
+    model = { ...offline, baseUrl: "http://127.0.0.1:1/v1" };
+    await configure({}, model);
+    expect(model).toEqual(offline);
+  });
+
+  it("becomes a provider's when its key appears, and stays when the key is gone", async () => {
+    model = offline;
+    await configure({ ANTHROPIC_API_KEY: "k" }, offline);
+    expect(model).toEqual({ provider: "anthropic", id: defaultModels.anthropic });
+    expect(fake.requests.map(({ params }) => params)).toContainEqual({
+      path: "apiKeys.anthropic",
+      value: "k",
+    });
+    await configure({}, model);
+    expect(model.provider).toBe("anthropic");
+  });
+
+  it("stays the user's own, whatever keys there are, unless the environment names a model", async () => {
+    model = mine;
+    await configure({}, offline);
+    await configure({ OPENAI_API_KEY: "k" }, offline);
+    expect(model).toEqual(mine);
+    expect(recorded).toBeUndefined();
+    await configure({ OPENAI_API_KEY: "k", GSV_MODEL: "gpt-x" }, offline);
+    expect(model).toEqual({ provider: "openai", id: "gpt-x" });
+  });
+
+  it("is not written when it is right already", async () => {
+    model = offline;
+    await configure({}, offline);
+    expect(fake.requests.map(({ method }) => method)).toEqual(["config.get"]);
+  });
+});
+
+describe("gateway.json", () => {
+  it("is for its owner alone", async () => {
+    const dir = join(newFolder(), "data");
+    await writeGatewayFile(dir, { url: "ws://127.0.0.1:1/ws", token: "t" });
+    expect(statSync(join(dir, "gateway.json")).mode & 0o777).toBe(0o600);
+    expect(await readGatewayFile(dir)).toEqual({ url: "ws://127.0.0.1:1/ws", token: "t" });
+  });
+
+  it.each(["", "{", "[]", '{"url":1}'])("counts as absent when it is damaged: %j", async (content) => {
+    const dir = newFolder();
+    writeFileSync(join(dir, "gateway.json"), content);
+    expect(await readGatewayFile(dir)).toBeUndefined();
+  });
+
+  it("tells of a running gateway only when its process lives and its address answers", async () => {
+    const dir = newFolder();
+    const server = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => server.once("listening", resolve));
+    const { port } = server.address() as { port: number };
+    const file = { url: `ws://127.0.0.1:${port}/ws`, token: "t" };
+    await writeGatewayFile(dir, { ...file, pid: process.pid });
+    expect(await runningGateway(dir)).toMatchObject({ pid: process.pid });
+    await writeGatewayFile(dir, { ...file, pid: 2 ** 30 });
+    expect(await runningGateway(dir)).toBeUndefined();
+    await writeGatewayFile(dir, file);
+    expect(await runningGateway(dir)).toBeUndefined();
+    await new Promise((resolve) => server.close(resolve));
+    await writeGatewayFile(dir, { ...file, pid: process.pid });
+    expect(await runningGateway(dir)).toBeUndefined();
+  });
+});

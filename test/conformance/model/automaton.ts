@@ -1,0 +1,174 @@
+import { canonicalJson, Interner } from "../intern.ts";
+import {
+  createInstance,
+  type Happening,
+  type Instance,
+  type Program,
+  type Request,
+  type Rest,
+} from "./process.ts";
+
+/** A request that a program makes; equal ones are one object. */
+export interface Asked {
+  id: number;
+  request: Request;
+}
+
+/**
+ * A program at rest after a certain sequence of answers. It depends on nothing else, so one stands for every process
+ * that was told the same.
+ */
+export interface Node {
+  id: number;
+  program: Program;
+  waiting: readonly Asked[];
+  hasInterval: boolean;
+  ended?: "returned" | "threw";
+  error?: string;
+  /** What was reported on the way from the node before, and whether the clock was read on it. */
+  news: readonly string[];
+  readClock: boolean;
+  /** How it was reached; undefined before the start. */
+  via?: { from: Node; happening: () => Happening | "start"; clock: number };
+  edges: Map<string, Edge>;
+}
+
+interface Edge {
+  /** Where it leads, when the clock was not read on the way. */
+  to?: Node;
+  byClock?: Map<number, Node>;
+}
+
+/** Instances that are kept for going on; others are made again by telling a new one the same. */
+const maxKept = 4000;
+
+/**
+ * What programs do, found out by running them: each node is reached once by the real code, and then remembered. A
+ * program that cannot be run from its middle is run from its start, with the answers that led there.
+ */
+export class Automaton {
+  /** Runs of a program from its start. */
+  runs = 0;
+  private readonly requests = new Interner<Asked>();
+  private readonly roots = new Map<string, Node>();
+  private readonly knowing = new Map<string, Node>();
+  private readonly kept = new Map<Node, Instance>();
+  private readonly mask: (request: Request) => Request;
+  private readonly mayForget: boolean;
+  private nodes = 0;
+
+  /**
+   * @param mask takes out of a request what nothing depends on, and gives each thing one name
+   * @param mayForget whether processes that say they know the same count as one
+   */
+  constructor(mask: (request: Request) => Request, mayForget: boolean) {
+    this.mask = mask;
+    this.mayForget = mayForget;
+  }
+
+  /** The program before its start. */
+  root(program: Program): Node {
+    const known = this.roots.get(program.name);
+    if (known) return known;
+    const root: Node = {
+      id: this.nodes++,
+      program,
+      waiting: [],
+      hasInterval: false,
+      news: [],
+      readClock: false,
+      edges: new Map(),
+    };
+    this.roots.set(program.name, root);
+    return root;
+  }
+
+  /** Where a happening leads, if that is known. `name` tells happenings at this node apart. */
+  known(node: Node, name: string, clock: number): Node | undefined {
+    const edge = node.edges.get(name);
+    return edge && (edge.to ?? edge.byClock?.get(clock));
+  }
+
+  /** Finds out where a happening leads. `happening` makes its values anew, since programs may change them. */
+  async learn(node: Node, name: string, happening: () => Happening | "start", clock: number): Promise<Node> {
+    const instance = await this.instanceAt(node);
+    const rest = await instance.advance(happening(), clock);
+    const { hasInterval, ended, error, news, readClock } = rest;
+    const waiting = this.ask(rest);
+    const edge: Edge = node.edges.get(name) ?? {};
+    node.edges.set(name, edge);
+    const lead = (to: Node) => {
+      if (readClock) edge.byClock = (edge.byClock ?? new Map<number, Node>()).set(clock, to);
+      else edge.to = to;
+      return to;
+    };
+    const isTold = this.mayForget && rest.knowledge !== undefined;
+    const all = isTold ? this.knowledgeName(node.program, rest, waiting) : undefined;
+    const same = all === undefined ? undefined : this.knowing.get(all);
+    if (same) return lead(same);
+    const learnt: Node = {
+      id: this.nodes++,
+      program: node.program,
+      waiting,
+      hasInterval: hasInterval && ended === undefined,
+      ended,
+      error,
+      news,
+      readClock,
+      via: { from: node, happening, clock },
+      edges: new Map(),
+    };
+    if (learnt.waiting.length > 0 || learnt.hasInterval) this.keep(learnt, instance);
+    if (all !== undefined) this.knowing.set(all, learnt);
+    return lead(learnt);
+  }
+
+  /** What is equal for nodes that go on alike, and were reached with the same to be seen from outside. */
+  private knowledgeName(
+    program: Program,
+    { knowledge, news, readClock, hasInterval, ended }: Rest,
+    waiting: Asked[],
+  ) {
+    const asked = waiting.map(({ id }) => id);
+    return canonicalJson([program.name, knowledge, news, readClock, hasInterval, ended, asked]);
+  }
+
+  private ask({ waiting }: Rest): Asked[] {
+    return waiting.map((request) => {
+      const masked = this.mask(request);
+      return this.requests.of(JSON.stringify(masked), (id) => ({ id, request: masked }));
+    });
+  }
+
+  private keep(node: Node, instance: Instance): void {
+    this.kept.set(node, instance);
+    const oldest = this.kept.keys().next();
+    if (this.kept.size > maxKept && !oldest.done) this.kept.delete(oldest.value);
+  }
+
+  private async instanceAt(node: Node): Promise<Instance> {
+    const kept = this.kept.get(node);
+    if (kept) {
+      this.kept.delete(node);
+      return kept;
+    }
+    this.runs++;
+    const instance = createInstance(node.program);
+    for (const step of pathTo(node)) {
+      const rest = await instance.advance(step.via.happening(), step.via.clock);
+      const same = this.ask(rest).every((asked, i) => asked === step.waiting[i]);
+      if (!same || rest.waiting.length !== step.waiting.length || rest.ended !== step.ended) {
+        throw new Error(`${node.program.name} did something else when it was told the same`);
+      }
+    }
+    return instance;
+  }
+}
+
+type Reached = Node & { via: NonNullable<Node["via"]> };
+
+function pathTo(node: Node): Reached[] {
+  const path: Reached[] = [];
+  for (let at = node; at.via; at = at.via.from) path.push(at as Reached);
+  return path.reverse();
+}

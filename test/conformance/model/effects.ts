@@ -1,0 +1,116 @@
+import type { TableCall } from "../../support/memory-table.ts";
+import { changeFaults } from "../invariants.ts";
+import type { Scenario } from "../scenario.ts";
+import type { Asked } from "./automaton.ts";
+import type { Answer, Program } from "./process.ts";
+import { isAgent } from "./programs.ts";
+import { isAcquire, type Outcome, Snapshots } from "./snapshot.ts";
+import type { Member, Mishaps, Parts, Schedule, World } from "./world.ts";
+
+/** What a request does to the world, before the process that made it is told. */
+export interface Effect {
+  world: World;
+  /** The answer, by a name that equal answers to one request share. */
+  answerName: string;
+  answer: () => Answer;
+  /** Whether the table refused it. */
+  failed: boolean;
+  /** The caller's epoch from now on. */
+  epoch: number;
+  faults: readonly string[];
+  /** Whether the SDK would make it again if its answer were lost, and that could matter. */
+  repeatable: boolean;
+}
+
+const noAnswer = { answerName: "-", answer: (): Answer => ({ value: undefined }) };
+
+export class Effects {
+  private readonly scenario: Scenario;
+  private readonly parts: Parts;
+  private readonly begin: (world: World, program: Program) => World;
+  private readonly snapshots = new Snapshots(changeFaults);
+  private readonly mutated = new Map<number, TableCall>();
+
+  constructor(scenario: Scenario, parts: Parts, begin: (world: World, program: Program) => World) {
+    this.scenario = scenario;
+    this.parts = parts;
+    this.begin = begin;
+  }
+
+  /** A world in which nothing has happened. */
+  empty(clock: number, left: Mishaps): World {
+    const outside = { schedules: [], calls: [], clock, left, crashed: false, swept: 0, told: [] };
+    return { table: this.snapshots.empty, crew: this.parts.crew([]), outside: this.parts.outside(outside) };
+  }
+
+  of(world: World, member: Member, asked: Asked): Effect {
+    const { request } = asked;
+    const done = { ...noAnswer, epoch: member.epoch, failed: false, faults: [], repeatable: false };
+    switch (request.to) {
+      case "table":
+        return this.onTable(world, member, asked.id, request.call);
+      case "agent":
+        return { ...done, world: this.begin(world, this.scenario.agent) };
+      case "scheduler":
+        return { ...done, world: this.scheduled(world, request.name, request.event as Schedule["event"]) };
+      case "node": {
+        const calls = [...new Set([...world.outside.calls, request.callId])].sort();
+        return { ...done, world: { ...world, outside: this.parts.outside({ ...world.outside, calls }) } };
+      }
+      case "model":
+        return { ...done, world };
+    }
+  }
+
+  /** A name that is taken is left as it is. */
+  private scheduled(world: World, name: string, event: Schedule["event"]): World {
+    const { schedules } = world.outside;
+    if (schedules.some((one) => one.name === name)) return world;
+    const more = [...schedules, this.parts.schedule(name, event)].sort((a, b) => a.id - b.id);
+    return { ...world, outside: this.parts.outside({ ...world.outside, schedules: more }) };
+  }
+
+  private onTable(world: World, member: Member, id: number, asked: TableCall): Effect {
+    const { crew, outside } = world;
+    const call = this.mutate(id, asked);
+    const outcome = this.snapshots.apply(world.table, id, call, member.epoch);
+    const fault = leaseFault(outcome, call, member, outside.clock);
+    const taken = outcome.session && isAcquire(call);
+    return {
+      world: outcome.table === world.table ? world : { table: outcome.table, crew, outside },
+      answerName: outcome.answerName,
+      answer: outcome.answer,
+      failed: outcome.failed,
+      epoch: taken ? (outcome.session?.after.epoch ?? 0) : member.epoch,
+      faults: fault ? [...outcome.faults, fault] : outcome.faults,
+      repeatable: !outcome.failed && (call.op === "put" || call.op === "update" || call.op === "delete"),
+    };
+  }
+
+  private mutate(id: number, call: TableCall): TableCall {
+    const { mutate } = this.scenario;
+    if (!mutate) return call;
+    const known = this.mutated.get(id) ?? mutate(call);
+    this.mutated.set(id, known);
+    return known;
+  }
+}
+
+/** Only the newest epoch writes the session, and nobody takes a lease that has not run out. */
+function leaseFault(
+  { session }: Outcome,
+  call: TableCall,
+  { node, epoch }: Member,
+  clock: number,
+): string | undefined {
+  if (!session || !isAgent(node.program)) return undefined;
+  const { before, after } = session;
+  if (isAcquire(call)) {
+    const isLive = before?.leaseUntil !== undefined && before.leaseUntil >= clock;
+    return isLive ? "a lease was taken that had not run out" : undefined;
+  }
+  // A result may be recorded by whoever has it, so also by an agent that finds the node gone.
+  if (call.op === "update" && call.steps.some(({ path }) => path[1] === "pending")) return undefined;
+  if (epoch === after.epoch) return undefined;
+  return `epoch ${epoch} wrote the session when ${after.epoch} was the newest`;
+}

@@ -1,0 +1,307 @@
+import { leaseMs, type Run } from "../../../shared/session/state.ts";
+import { describeMember, describeRequest } from "../describe.ts";
+import { isIndependent } from "../independence.ts";
+import { doneFaults, isDone, newsFaults, restFaults } from "../invariants.ts";
+import type { Scenario } from "../scenario.ts";
+import { Automaton, type Node } from "./automaton.ts";
+import { type Effect, Effects } from "./effects.ts";
+import { maskRequest } from "./mask.ts";
+import type { Answer, Happening, Program } from "./process.ts";
+import { isAgent, sweeper, toolResult, toolTimeout } from "./programs.ts";
+import {
+  type Crew,
+  type Member,
+  type Mishaps,
+  type Outside,
+  Parts,
+  type Schedule,
+  type World,
+} from "./world.ts";
+
+/** One thing that can happen next. */
+export interface Move {
+  what: string;
+  /** Who does it, and which of its requests it is about. */
+  by?: Member;
+  place?: number;
+  world: World;
+  /** What happened that must not. */
+  faults: readonly string[];
+  /** Whether it would be another move at another time. */
+  readsClock?: boolean;
+}
+
+type Told = Pick<Move, "world" | "faults" | "readsClock">;
+
+/** What a program does next that has not been found out yet. */
+interface Unknown {
+  node: Node;
+  name: string;
+  happening: () => Happening | "start";
+  clock: number;
+}
+
+/** How long after everything has come to rest a sweep comes: past every lease, deadline and grace. */
+const longMs = 3_600_000;
+
+/** The clock starts at a time that no arithmetic takes for an absent one. */
+const firstMoment = 1_000_000_000_000;
+
+const fault = { answerName: "fault", answer: (): Answer => ({ failure: "fault" }), repeatable: false };
+
+/** What can happen in a world, by the real code's own doing and by the mishaps that are left. */
+export class Moves {
+  readonly automaton: Automaton;
+  private readonly scenario: Scenario;
+  private readonly parts = new Parts();
+  private readonly effects: Effects;
+  private unknown: Unknown[] = [];
+  /** Without a crash or a pause each answer is told once. */
+  private readonly countsAnswers: boolean;
+
+  constructor(scenario: Scenario) {
+    this.scenario = scenario;
+    this.automaton = new Automaton(maskRequest, !scenario.unreduced);
+    this.effects = new Effects(scenario, this.parts, (world, program) => this.begun(world, program));
+    const { crashes, failures, pauses } = scenario.mishaps;
+    this.countsAnswers = crashes + failures + pauses === 0;
+  }
+
+  async first(): Promise<World> {
+    const { before, senders, extraAgents, mishaps } = this.scenario;
+    let world = this.effects.empty(firstMoment, mishaps);
+    if (before) {
+      const started = world;
+      world = await this.foundOut(() => this.begun(started, before));
+      while (world.crew.isAtWork) world = (await this.from(world))[0]?.world ?? world;
+    }
+    const programs = [...senders, ...extraAgents];
+    return this.foundOut(() => programs.reduce((all, program) => this.begun(all, program), world));
+  }
+
+  /** Everything that can happen next; or as much of it as has to be tried. */
+  from(world: World): Promise<Move[]> {
+    return this.foundOut(() => this.movesIn(world));
+  }
+
+  /** What is wrong with the world as it stands, when nobody is at work. */
+  faultsOf({ table, crew, outside }: World): readonly string[] {
+    if (crew.isAtWork) return [];
+    const { schedules, clock, crashed, told } = outside;
+    const isScheduled = ({ runId, step, deadline }: Run) =>
+      schedules.some(
+        ({ event }) => event.runId === runId && event.step === step && event.deadline === deadline,
+      );
+    const faults = crashed ? [] : restFaults(table, clock, isScheduled);
+    if (!isDone(table)) return faults;
+    const stopped = new Set(told.filter((one) => one.startsWith("error ")).map((one) => one.slice(6)));
+    if (this.countsAnswers) {
+      const accepted = Object.keys(table.session?.recent ?? {}).filter((id) => !stopped.has(id));
+      const times = (id: string) => told.filter((one) => one === `final ${id}`).length;
+      const wrong = accepted.filter((id) => times(id) !== 1);
+      faults.push(...wrong.map((id) => `the answer to ${id} was told ${times(id)} times`));
+    }
+    return [...faults, ...doneFaults(table, stopped)];
+  }
+
+  /** For the schedule of a violation. */
+  describe({ what, by, place }: Move): string {
+    if (!by) return what;
+    const asked = place === undefined ? undefined : by.node.waiting[place];
+    return `${describeMember(by)}: ${asked ? describeRequest(asked.request) : ""}${what}`;
+  }
+
+  /** Works something out, running the programs as far as that needs. */
+  private async foundOut<T>(work: () => T): Promise<T> {
+    for (;;) {
+      this.unknown = [];
+      const result = work();
+      if (this.unknown.length === 0) return result;
+      for (const { node, name, happening, clock } of this.unknown) {
+        if (!this.automaton.known(node, name, clock))
+          await this.automaton.learn(node, name, happening, clock);
+      }
+    }
+  }
+
+  private movesIn(world: World): Move[] {
+    const { members, isAtWork } = world.crew;
+    const { left, schedules, calls } = world.outside;
+    const moves: Move[] = [];
+    for (const member of members) {
+      if (!isIndependent(world, member, this.scenario)) continue;
+      this.ofMember(world, member, moves);
+      if (left.pauses === 0 || !moves.some(({ readsClock }) => readsClock)) return moves;
+      moves.length = 0;
+    }
+    for (const [i, member] of members.entries()) {
+      if (member !== members[i - 1]) this.ofMember(world, member, moves);
+    }
+    for (const schedule of schedules) this.firing(world, schedule, moves);
+    for (const callId of calls) this.answering(world, callId, moves);
+    if (left.pauses > 0 && members.length > 0) {
+      const later = { left: less(left, "pauses"), clock: world.outside.clock + leaseMs + 1000 };
+      const what = "everybody stands still until all leases have run out";
+      moves.push({ what, world: this.with(world, later), faults: [] });
+    }
+    if (left.sweeps > 0) {
+      const swept = this.with(world, { left: less(left, "sweeps") });
+      moves.push({ what: "a sweep begins", world: this.begun(swept, sweeper), faults: [] });
+    }
+    if (!isAtWork) this.atRest(world, moves);
+    return moves;
+  }
+
+  private ofMember(world: World, member: Member, moves: Move[]): void {
+    const { node } = member;
+    const { left } = world.outside;
+    const by = member;
+    if (!node.via) moves.push({ what: "starts", by, ...this.told(world, member, "start", () => "start") });
+    for (const [place, asked] of node.waiting.entries()) {
+      const effect = this.effects.of(world, member, asked);
+      const what = effect.failed ? " – refused" : "";
+      moves.push({ what, by, place, ...this.answered(member, place, effect) });
+      if (left.failures > 0) this.failing(world, member, place, effect, moves);
+      if (left.repeats > 0 && member.repeated < 0 && effect.repeatable) {
+        const kept = this.parts.member({ ...member, epoch: effect.epoch, repeated: place });
+        const after = this.with(this.exchange(effect.world, member, kept), { left: less(left, "repeats") });
+        moves.push({ what: " – its answer is lost", by, place, world: after, faults: effect.faults });
+      }
+    }
+    if (node.hasInterval && member.renewals > 0) {
+      const renewing = { ...member, renewals: member.renewals - 1 };
+      const told = this.told(world, member, "interval", () => ({ interval: true }), renewing);
+      moves.push({ what: "its interval is over", by, ...told });
+    }
+    if (node.ended) {
+      moves.push({ what: "is frozen", by, world: this.exchange(world, member), faults: [] });
+    } else if (left.crashes > 0) {
+      const dead = this.exchange(this.with(world, mishap(left, "crashes")), member);
+      moves.push({ what: "dies", by, world: dead, faults: [] });
+    }
+  }
+
+  private answered(member: Member, place: number, effect: Effect): Told {
+    const repeated = member.repeated > place ? member.repeated - 1 : member.repeated;
+    const next = { ...member, epoch: effect.epoch, repeated: member.repeated === place ? -1 : repeated };
+    const happening = () => ({ request: place, answer: effect.answer() });
+    const told = this.told(effect.world, member, `${place}${effect.answerName}`, happening, next);
+    return effect.faults.length > 0 ? { ...told, faults: [...effect.faults, ...told.faults] } : told;
+  }
+
+  /** The call fails for good, before it takes effect or after. */
+  private failing(world: World, by: Member, place: number, effect: Effect, moves: Move[]): void {
+    const failed = mishap(world.outside.left, "failures");
+    const before = { ...effect, ...fault, world: this.with(world, failed), epoch: by.epoch, faults: [] };
+    moves.push({ what: " – fails", by, place, ...this.answered(by, place, before) });
+    if (effect.failed) return;
+    const after = { ...effect, ...fault, world: this.with(effect.world, failed) };
+    moves.push({ what: " – fails after its effect", by, place, ...this.answered(by, place, after) });
+  }
+
+  /** A process is told something, and goes on to where it rests again. */
+  private told(
+    world: World,
+    member: Member,
+    name: string,
+    happening: () => Happening | "start",
+    next: Omit<Member, "id"> = member,
+  ): Told {
+    const { node } = member;
+    const { clock, crashed } = world.outside;
+    const to = this.automaton.known(node, name, clock);
+    if (!to) {
+      this.unknown.push({ node, name, happening, clock });
+      return { world, faults: [] };
+    }
+    const isOver = to.ended !== undefined && to.waiting.length === 0;
+    let after = this.exchange(world, member, isOver ? undefined : this.parts.member({ ...next, node: to }));
+    const faults = to.news.filter((item) => item.startsWith("fault: "));
+    faults.push(...newsFaults(world.table, to.news));
+    const said = to.news.filter(
+      (item) => item.startsWith("error ") || (this.countsAnswers && item.startsWith("final ")),
+    );
+    if (said.length > 0) after = this.with(after, { told: [...after.outside.told, ...said].sort() });
+    if (to.ended === "threw") {
+      if (!crashed) faults.push(`${node.program.name} failed: ${to.error}`);
+      after = this.retried(after, node.program);
+    }
+    return { world: after, faults, readsClock: to.readClock };
+  }
+
+  /** A failed asynchronous invocation is repeated by Lambda; a node repeats a result that was not acknowledged. */
+  private retried(world: World, program: Program): World {
+    const { senders, agent } = this.scenario;
+    if (senders.includes(program)) return world;
+    return this.begun(world, isAgent(program) ? agent : program);
+  }
+
+  private firing(world: World, schedule: Schedule, moves: Move[]): void {
+    const schedules = world.outside.schedules.filter((one) => one !== schedule);
+    this.arriving(world, toolTimeout(schedule.event), { schedules }, "the schedule fires", moves);
+  }
+
+  private answering(world: World, callId: string, moves: Move[]): void {
+    const calls = world.outside.calls.filter((one) => one !== callId);
+    this.arriving(world, toolResult(callId), { calls }, "the node answers", moves);
+  }
+
+  /**
+   * An event from outside. What a crash makes happen again comes when the first time is over; both at once is for
+   * `duplicates`.
+   */
+  private arriving(
+    world: World,
+    program: Program,
+    change: Partial<Outside>,
+    what: string,
+    moves: Move[],
+  ): void {
+    if (world.crew.members.some(({ node }) => node.program.name === program.name)) return;
+    const { left } = world.outside;
+    moves.push({ what, world: this.begun(this.with(world, change), program), faults: [] });
+    if (left.duplicates === 0) return;
+    const arrived = this.with(world, { ...change, left: less(left, "duplicates") });
+    const twice = this.begun(this.begun(arrived, program), program);
+    moves.push({ what: `${what}, and is delivered twice`, world: twice, faults: [] });
+  }
+
+  /** Nothing is left to happen: what a crash has left undone, a sweep takes up. */
+  private atRest(world: World, moves: Move[]): void {
+    const { schedules, crashed, swept, clock } = world.outside;
+    if (world.crew.members.length > 0 || schedules.length > 0 || !crashed || isDone(world.table)) return;
+    const { crashes, failures } = this.scenario.mishaps;
+    if (swept > crashes + failures) {
+      moves.push({ what: "nothing more happens", world, faults: ["sweeps do not mend it"] });
+      return;
+    }
+    const later = this.with(world, { clock: clock + longMs, swept: swept + 1 });
+    moves.push({ what: "much later, a sweep begins", world: this.begun(later, sweeper), faults: [] });
+  }
+
+  /** A program is started. While nobody can be paused, its start is no step of its own: it changes nothing. */
+  private begun(world: World, program: Program): World {
+    const node = this.automaton.root(program);
+    const fresh = this.parts.member({ node, epoch: 0, renewals: this.scenario.renewals, repeated: -1 });
+    const added = this.exchange(world, undefined, fresh);
+    return this.scenario.mishaps.pauses > 0 ? added : this.told(added, fresh, "start", () => "start").world;
+  }
+
+  private exchange(world: World, gone?: Member, come?: Member): World {
+    const { table, crew, outside } = world;
+    const next: Crew = this.parts.exchange(crew, gone, come);
+    return { table, crew: next, outside };
+  }
+
+  private with({ table, crew, outside }: World, change: Partial<Outside>): World {
+    return { table, crew, outside: this.parts.outside({ ...outside, ...change }) };
+  }
+}
+
+function less(left: Mishaps, kind: keyof Mishaps): Mishaps {
+  return { ...left, [kind]: left[kind] - 1 };
+}
+
+function mishap(left: Mishaps, kind: "crashes" | "failures"): Partial<Outside> {
+  return { crashed: true, left: less(left, kind) };
+}

@@ -1,0 +1,250 @@
+import type { Agent } from "../../../functions/agent/agent.ts";
+import { createHistory } from "../../../functions/agent/context/history.ts";
+import type { CallModel } from "../../../functions/agent/model/model.ts";
+import { holdSession } from "../../../functions/agent/session-loop.ts";
+import type { Gateway } from "../../../functions/socket/gateway.ts";
+import { acceptResult } from "../../../functions/socket/node-calls.ts";
+import { expireTools, sweep, type Timer } from "../../../functions/timer/timer.ts";
+import { defaults } from "../../../shared/configuration/defaults.ts";
+import type { Configuration } from "../../../shared/configuration/schema.ts";
+import type { ConfigurationStore } from "../../../shared/configuration/store.ts";
+import { nodeToolName } from "../../../shared/peers/node-tools.ts";
+import type { EventFrame } from "../../../shared/protocol/frames.ts";
+import {
+  type AssistantMessage,
+  type Message,
+  textOf,
+  toolCallsOf,
+} from "../../../shared/protocol/messages.ts";
+import { decodeCallAddress } from "../../../shared/session/calls.ts";
+import { takeMessage } from "../../../shared/session/intake.ts";
+import type { Bucket, Item, ItemValue, Table, TimerEvent } from "../../../shared/world/world.ts";
+import { createMemoryTable, itemName } from "../../support/memory-table.ts";
+import type { Program, Surroundings } from "./process.ts";
+import { sessionKey } from "./snapshot.ts";
+
+/** The node that all tool calls go to; it is connected all the time. */
+const node = {
+  pk: "PEER#node",
+  sk: "n",
+  expiresAt: Number.MAX_SAFE_INTEGER,
+  id: "n",
+  mode: "node",
+  connectionId: "n-1",
+  connectedAt: 0,
+  version: "1",
+  platform: "test",
+  tools: [{ name: "probe", description: "", inputSchema: { type: "object" } }],
+};
+const peers = createMemoryTable(new Map<string, Item>([[itemName(node), node]]));
+
+/** Tools time out at once, so that a timeout can come at every moment from the dispatch on. */
+const settings: Configuration = {
+  ...defaults,
+  model: { provider: "scripted", id: "scripted", contextWindow: 100_000 },
+  timeouts: { ...defaults.timeouts, toolMs: 0 },
+  session: { ...defaults.session, defaultResetPolicy: { mode: "manual" } },
+};
+
+/** The table as a function sees it; who is connected does not change, so reading it is no step of the check. */
+function tableOf({ table }: Surroundings): Table {
+  const of = (pk: string) => (pk.startsWith("PEER#") ? peers : table);
+  return {
+    ...table,
+    get: (key) => of(key.pk).get(key),
+    query: (query) => of(query.pk).query(query),
+  };
+}
+
+function intakeOf(surroundings: Surroundings) {
+  const wake = async () => void (await surroundings.ask({ to: "agent" }));
+  const configuration = only<ConfigurationStore>("configuration", { load: async () => settings });
+  const bucket = only<Bucket>("bucket", {});
+  return { table: tableOf(surroundings), bucket, wake, configuration, now: surroundings.now };
+}
+
+/** Sends messages one after the other; the text of each is its id. */
+export function sender(...ids: string[]): Program {
+  return {
+    name: `sender of ${ids.join(", ")}`,
+    async run(surroundings) {
+      for (const id of ids) {
+        surroundings.forget(id);
+        await takeMessage(intakeOf(surroundings), sessionKey, { id, text: id, origin: { kind: "client" } });
+      }
+    },
+  };
+}
+
+/** The node's answer to a call, as the socket function takes it in; for a message "tool-large…" an item of its own. */
+export function toolResult(callId: string): Program {
+  const address = decodeCallAddress(callId);
+  const result = address?.runId.startsWith("tool-large") ? "found".repeat(1000) : "found";
+  return {
+    name: `result of ${callId}`,
+    run: (surroundings) =>
+      acceptResult(only<Gateway>("gateway", intakeOf(surroundings)), "n", callId, { result }),
+  };
+}
+
+/** The timer function, invoked by a schedule. */
+export function toolTimeout(event: Extract<TimerEvent, { kind: "tool-timeout" }>): Program {
+  return {
+    name: `timeout of ${event.runId}/${event.step} at ${event.deadline}`,
+    run: (surroundings) => expireTools(only<Timer>("timer", intakeOf(surroundings)), event),
+  };
+}
+
+export const sweeper: Program = {
+  name: "sweep",
+  run: (surroundings) => sweep(only<Timer>("timer", intakeOf(surroundings))),
+};
+
+export function isAgent({ name }: Program): boolean {
+  return name.startsWith("agent");
+}
+
+export interface AgentOptions {
+  /** Steps of the session after which its time is up, and it hands over. */
+  steps?: number;
+  /** Whether the model's answer takes time, in which others may act. */
+  isSlow?: boolean;
+  /** Whether the node's connection ends between the prompt and the call. */
+  isNodeGone?: boolean;
+}
+
+/** The agent function. */
+export function agent(options: AgentOptions = {}): Program {
+  const { steps = Number.POSITIVE_INFINITY, isSlow = false, isNodeGone = false } = options;
+  const traits = [
+    ...(options.steps === undefined ? [] : [`with time for ${steps}`]),
+    ...(isSlow ? ["with a slow model"] : []),
+    ...(isNodeGone ? ["whose node is gone"] : []),
+  ];
+  return {
+    name: ["agent", ...traits].join(" "),
+    async run(surroundings) {
+      let left = steps;
+      const watched = watch(surroundings);
+      const timeLeft = () => {
+        // What a slow agent has seen of a stop is not in its knowledge.
+        if (!isSlow) surroundings.forget([left, watched.knowledge()]);
+        return left-- > 0 ? Number.POSITIVE_INFINITY : 0;
+      };
+      await holdSession(agentIn(watched.surroundings, isSlow, isNodeGone), sessionKey, timeLeft);
+    },
+  };
+}
+
+/**
+ * Notes what an agent knows between two steps, when `holdSession` asks for the time: the session as it last saw it, the
+ * messages that it has read or written, and the calls that it has sent out.
+ */
+function watch(surroundings: Surroundings) {
+  const messages = new Map<string, ItemValue>();
+  const sent = new Set<string>();
+  let session: Item | undefined;
+  const see = (item: Item | undefined) => {
+    if (item?.sk === "META") session = item;
+    if (String(item?.sk).startsWith("M#")) messages.set(String(item?.sk), item?.body ?? null);
+    return item;
+  };
+  const { table } = surroundings;
+  const watched: Surroundings = {
+    ...surroundings,
+    table: {
+      ...table,
+      get: async (key) => see(await table.get(key)),
+      put: async (item, condition) => {
+        await table.put(item, condition);
+        see(item);
+      },
+      update: async (...args) => see(await table.update(...args)) as Item,
+      query: async (query) => {
+        const items = await table.query(query);
+        for (const item of items) see(item);
+        return items;
+      },
+    },
+    ask: (request) => {
+      if (request.to === "node") sent.add(request.callId);
+      return surroundings.ask(request);
+    },
+  };
+  const seen = () => [...messages].sort(([a], [b]) => (a < b ? -1 : 1));
+  // The owner's own id differs from run to run.
+  const knowledge = () => [session && { ...session, owner: undefined }, seen(), [...sent].sort()];
+  return { surroundings: watched, knowledge };
+}
+
+function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolean): Agent {
+  const { ask, report } = surroundings;
+  const intake = intakeOf(surroundings);
+  const post = async (_: string, { payload }: EventFrame) => {
+    if (isNodeGone) return "gone" as const;
+    await ask({ to: "node", callId: String((payload as { callId: string }).callId) });
+    return "sent" as const;
+  };
+  const told = (event: string, payload: unknown) => {
+    const { state, runId } = payload as { state?: string; runId: string };
+    if (event === "chat" && state !== "partial" && state !== "calls") report(`${state} ${runId}`);
+  };
+  return only<Agent>("agent", {
+    ...intake,
+    sockets: { post: post as Agent["sockets"]["post"], close: async () => {} },
+    schedules: { once: async (name, _, event) => void (await ask({ to: "scheduler", name, event })) },
+    broadcast: { clients: async () => [], send: async (_, event, payload) => told(event, payload) },
+    prompts: only<Agent["prompts"]>("prompts", { load: async () => ({ files: {}, skills: [] }) }),
+    history: createHistory(intake),
+    callModel: modelIn(surroundings, isSlow),
+    // No message here comes from a channel, where this would be a call.
+    channels: only<Agent["channels"]>("channels", { conclude: async () => {} }),
+  });
+}
+
+/** A model that calls the node's tool once for a message that begins with "tool", and answers each message. */
+function modelIn({ ask, report }: Surroundings, isSlow: boolean): CallModel {
+  return async ({ messages, signal }) => {
+    const fault = transcriptFault(messages);
+    if (fault) report(`fault: the model is shown a transcript in which ${fault}`);
+    if (isSlow) await ask({ to: "model" });
+    if (signal.aborted) return { status: "aborted" };
+    return { status: "answered", message: answerTo(messages) };
+  };
+}
+
+function answerTo(messages: readonly Message[]): AssistantMessage {
+  const at = messages.findLastIndex(({ role }) => role === "user");
+  const question = messages[at];
+  const text = question ? textOf(question) : "";
+  const isAnswered = messages.slice(at).some(({ role }) => role === "toolResult");
+  const content: AssistantMessage["content"] =
+    text.startsWith("tool") && !isAnswered
+      ? [{ type: "toolCall", id: `call-${text}`, name: nodeToolName("n", "probe"), arguments: {} }]
+      : [{ type: "text", text: `answer to ${text}` }];
+  return { role: "assistant", content, timestamp: 0 };
+}
+
+/** What a provider would refuse: a call without its results directly after it, or a result without its call. */
+export function transcriptFault(messages: readonly Message[]): string | undefined {
+  let open: string[] = [];
+  for (const message of messages) {
+    if (message.role === "toolResult") {
+      if (!open.includes(message.toolCallId)) return "a result has no call";
+      open = open.filter((id) => id !== message.toolCallId);
+      continue;
+    }
+    if (open.length > 0) return "a call has no result";
+    open = toolCallsOf(message).map(({ id }) => id);
+  }
+  return open.length > 0 ? "a call has no result" : undefined;
+}
+
+/** What a program is given of its dependencies; reaching for another one is an error, not `undefined`. */
+function only<T extends object>(name: string, parts: Partial<T>): T {
+  const get = (target: object, property: string | symbol) => {
+    if (!(property in target)) throw new Error(`the check has no ${name}.${String(property)}`);
+    return Reflect.get(target, property);
+  };
+  return new Proxy(parts, { get }) as T;
+}

@@ -1,0 +1,367 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { maxWaiting } from "../../../shared/channels/bridge/bridge-outbox.ts";
+import { bridgeParams, inboundParams, type Outbound, openBridge } from "../../support/bridge.ts";
+import { imageBytes } from "../../support/images.ts";
+import { startOpenAiServer } from "../../support/models/openai-server.ts";
+import type { ModelRequest, ModelServer } from "../../support/models/scripted-model.ts";
+import { Peer } from "../../support/peer.ts";
+import { until } from "../../support/until.ts";
+import { type Stack, startStack } from "../stack.ts";
+
+const lastUser = (request: ModelRequest) =>
+  request.turns.findLast((turn) => turn.role === "user")?.text ?? "";
+const said = (text: string) => text.split("]\n").at(-1);
+
+let stack: Stack;
+let model: ModelServer;
+let owner: Peer;
+const opened: Peer[] = [];
+
+beforeAll(async () => {
+  model = await startOpenAiServer((request) => {
+    const text = said(lastUser(request)) ?? "";
+    const isCalled = text.startsWith("send me ") && request.turns.at(-1)?.role === "user";
+    const sending = { text: "", media: `gsv:${text.slice("send me ".length)}` };
+    if (isCalled) return { toolCalls: [{ name: "gsv__Message", arguments: sending }] };
+    return { text: `answer to ${text}`, delayMs: text.includes("slowly") ? 1500 : 0 };
+  });
+  stack = await startStack();
+  const open = { dmPolicy: "open" };
+  await stack.configure({
+    model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
+    "session.dmScope": "per-channel-peer",
+    channels: {
+      signal: open,
+      matrix: open,
+      irc: open,
+      mychat: open,
+      terminal: open,
+      closed: {},
+      asking: { dmPolicy: "pairing" },
+    },
+  });
+  await stack.configure({
+    "channels.telegram.accounts.default": { botToken: "1:a", webhookSecret: "s" },
+    "channels.telegram.dmPolicy": "open",
+  });
+  owner = await stack.client("owner");
+});
+afterEach(async () => {
+  for (const peer of opened.splice(0)) await peer.close();
+});
+afterAll(async () => {
+  expect(stack.roles.refusals()).toEqual([]);
+  await stack?.close();
+  await model?.close();
+});
+
+async function tokenFor(channel: string, accountId?: string): Promise<string> {
+  const params = { name: `bridge of ${channel}`, scopes: ["channel"], channel, accountId };
+  return (await owner.call<{ token: string }>("token.create", params)).token;
+}
+
+async function attach(channel: string, capabilities: string[] = []) {
+  const bridge = await openBridge(stack.cloud.ws, await tokenFor(channel), channel, capabilities);
+  opened.push(bridge);
+  return bridge;
+}
+
+const statusOf = async (channel: string) =>
+  (await owner.call<{ accounts: Record<string, unknown>[] }>("channel.status", { channel })).accounts[0];
+
+describe("a bridge that attaches in mode channel", () => {
+  it("brings messages in, and is sent the answers and who is typing", async () => {
+    const bridge = await attach("signal");
+    const reply = await bridge.call("channel.inbound", inboundParams("signal", "m1", "hello"));
+    expect(reply).toEqual({ status: "started", sessionKey: "agent:main:signal:dm:ann" });
+    await until(() => bridge.texts().length === 1, "the answer comes", 20_000);
+    expect(bridge.said()[0]).toEqual({
+      channel: "signal",
+      accountId: "default",
+      peer: { kind: "dm", id: "ann", name: "Ann" },
+      message: { id: expect.any(String), text: "answer to hello", replyToId: "m1" },
+    });
+    expect(lastUser(model.requests.at(-1) as ModelRequest)).toMatch(
+      /^\[signal · \d{4}-\d\d-\d\d \d\d:\d\d\]\nhello$/,
+    );
+    const typing = () =>
+      bridge.events.filter(({ event }) => event === "channel.typing").map(({ payload }) => payload);
+    await until(
+      () => typing().some((payload) => !(payload as { typing: boolean }).typing),
+      "typing has ended",
+    );
+    expect(typing()[0]).toEqual({
+      channel: "signal",
+      accountId: "default",
+      peer: { kind: "dm", id: "ann" },
+      typing: true,
+    });
+  });
+
+  it("may bring the same message again: it is one message and one answer", async () => {
+    const bridge = await attach("signal");
+    const params = inboundParams("signal", "again", "once");
+    const replies = await Promise.all([1, 2, 3].map(() => bridge.call("channel.inbound", params)));
+    for (const reply of replies) expect(reply.status).toBe("started");
+    expect(await bridge.call("channel.inbound", params)).toEqual({ status: "started", duplicate: true });
+    await until(() => bridge.texts().includes("answer to once"), "the answer comes", 20_000);
+    await bridge.call("channel.inbound", inboundParams("signal", "after", "then"));
+    await until(() => bridge.texts().includes("answer to then"), "the next one too", 20_000);
+    expect(bridge.texts().filter((text) => text === "answer to once")).toHaveLength(1);
+  });
+
+  it("has commands answered by the same code as everybody's, also those that the agent carries out", async () => {
+    const bridge = await attach("signal");
+    const send = (id: string, text: string) =>
+      bridge.call("channel.inbound", inboundParams("signal", id, text));
+    expect(await send("c1", "/status")).toMatchObject({ status: "command" });
+    expect(await send("c2", "/think:high")).toMatchObject({ status: "directive-only" });
+    expect(await send("c3", "/new")).toMatchObject({ status: "command" });
+    const isReset = (text: string) => text.startsWith("Session reset.");
+    await until(() => bridge.texts().some(isReset), "the session is reset", 20_000);
+    expect(bridge.texts()).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^Session: agent:main:signal/)]),
+    );
+  });
+
+  it("lets nobody in whom the configuration does not, and asks for those who may be", async () => {
+    const closed = await attach("closed");
+    expect(await closed.call("channel.inbound", inboundParams("closed", "1", "/status"))).toEqual({
+      status: "blocked",
+      reason: "closed",
+    });
+    const bridge = await attach("asking");
+    const params = inboundParams("asking", "1", "let me in");
+    expect(await bridge.call("channel.inbound", params)).toEqual({
+      status: "pending_pairing",
+      senderId: "ann",
+    });
+    await until(() => bridge.texts().length === 1, "they are told once");
+    expect(bridge.texts()[0]).toMatch(/^You are not known here yet/);
+    await owner.call("pair.approve", { channel: "asking", senderId: "ann" });
+    await until(() => bridge.texts().length === 2, "they are answered", 20_000);
+    expect(bridge.texts()[1]).toBe("answer to let me in");
+    const inRoom = { peer: { kind: "group", id: "g" }, sender: { id: "ann", name: "Ann" } };
+    const aside = inboundParams("asking", "2", "by the way", inRoom);
+    expect(await bridge.call("channel.inbound", aside)).toEqual({
+      status: "blocked",
+      reason: "not mentioned",
+    });
+    const asked = { ...inboundParams("asking", "3", "gsv, what?", inRoom), wasMentioned: true };
+    expect(await bridge.call("channel.inbound", asked)).toMatchObject({
+      status: "started",
+      sessionKey: "agent:main:asking:group:g",
+    });
+  });
+
+  it("brings a picture with its bytes, and where somebody is", async () => {
+    const bridge = await attach("signal");
+    const data = Buffer.from(imageBytes("image/png")).toString("base64");
+    const message = {
+      id: "media",
+      text: "look",
+      location: { lat: 52.5, lon: 13.4, name: "Berlin" },
+      media: [{ type: "image", mimeType: "image/png", data, filename: "a.png" }],
+    };
+    await bridge.call("channel.inbound", { ...inboundParams("signal", "", ""), message });
+    await until(() => bridge.texts().length === 1, "the answer comes", 20_000);
+    const request = model.requests.find((one) =>
+      lastUser(one).includes("look\n[location: Berlin 52.5, 13.4]"),
+    );
+    expect(JSON.stringify(request?.body)).toContain(data);
+  });
+
+  it("is sent a file by an address, where it lies for a while", async () => {
+    const bridge = await attach("signal");
+    await owner.call("workspace.write", { path: "list.md", content: "- milk\n" });
+    await bridge.call("channel.inbound", inboundParams("signal", "file", "send me list.md"));
+    await until(() => bridge.said().length === 2, "the file and the answer come", 20_000);
+    const [{ message }] = bridge.said() as [Outbound];
+    const file = { type: "document", mimeType: "text/plain", filename: "list.md", size: 7 };
+    expect(message).toMatchObject({ text: "", media: [{ ...file, url: expect.any(String) }] });
+    expect(await (await fetch(String(message.media?.[0]?.url))).text()).toBe("- milk\n");
+    expect(bridge.texts()[1]).toBe("answer to send me list.md");
+  });
+
+  it.each([
+    ["without a sender in a room", { peer: { kind: "group", id: "g" } }, 400],
+    ["with nothing in it", { message: { id: "1", text: " " } }, 400],
+    [
+      "with media that is nowhere",
+      { message: { id: "1", media: [{ type: "image", mimeType: "image/png" }] } },
+      400,
+    ],
+    ["of another channel", { channel: "matrix" }, 403],
+    ["of another account", { accountId: "work" }, 403],
+  ])("is refused a message %s", async (_what, more, code) => {
+    const bridge = await attach("signal");
+    const answer = await bridge.request("channel.inbound", inboundParams("signal", "bad", "hello", more));
+    expect(answer.error?.code).toBe(code);
+  });
+});
+
+describe("a token with the scope channel", () => {
+  it("is made for one channel and account, and good for nothing else", async () => {
+    expect((await owner.request("token.create", { name: "b", scopes: ["channel"] })).error.code).toBe(400);
+    expect((await owner.request("token.create", { name: "b", channel: "signal" })).error.code).toBe(400);
+    const token = await tokenFor("signal", "work");
+    const peer = await Peer.open(stack.cloud.ws, token);
+    opened.push(peer);
+    for (const [params, code] of [
+      [bridgeParams("signal"), 403],
+      [bridgeParams("matrix", "work"), 403],
+      [{ ...bridgeParams("signal"), client: { ...bridgeParams("signal").client, mode: "client" } }, 403],
+    ] as const)
+      expect((await peer.request("connect", params)).error.code).toBe(code);
+    const again = await Peer.open(stack.cloud.ws, token);
+    opened.push(again);
+    await again.call("connect", bridgeParams("signal", "work"));
+    expect((await again.request("chat.send", { sessionKey: "main", message: "hi" })).error.code).toBe(403);
+    expect((await again.request("pair.list")).error.code).toBe(403);
+    const { tokens } = await owner.call<{ tokens: object[] }>("token.list");
+    expect(tokens).toContainEqual(expect.objectContaining({ channel: "signal", accountId: "work" }));
+  });
+
+  it("cannot stand for an account of the gateway's own, nor for a name that is none", async () => {
+    const peer = await Peer.open(stack.cloud.ws, await tokenFor("telegram"));
+    opened.push(peer);
+    expect((await peer.request("connect", bridgeParams("telegram"))).error.code).toBe(409);
+    const admin = await Peer.open(stack.cloud.ws, stack.token);
+    opened.push(admin);
+    expect((await admin.request("connect", bridgeParams("a#b"))).error.code).toBe(103);
+    await admin.call("connect", bridgeParams("telegram", "linked"));
+  });
+
+  it("has one bridge: the next one takes its place", async () => {
+    const first = await attach("irc");
+    const second = await attach("irc");
+    await until(() => first.closed !== undefined, "the first is closed");
+    await second.call("channel.inbound", inboundParams("irc", "1", "hello"));
+    await until(() => second.texts().length === 1, "the answer comes", 20_000);
+  });
+});
+
+describe("an answer for a bridge that is away", () => {
+  it("waits for it, in order, and is sent once it attaches again", async () => {
+    const first = await attach("matrix");
+    await first.call("channel.inbound", inboundParams("matrix", "1", "one, slowly"));
+    await first.call("channel.inbound", inboundParams("matrix", "2", "two"));
+    await first.close();
+    await expect
+      .poll(() => statusOf("matrix"), { timeout: 20_000 })
+      .toMatchObject({
+        connected: false,
+        error: "its bridge is not attached",
+        extra: { waiting: 2 },
+      });
+    const second = await attach("matrix");
+    await until(() => second.texts().length === 2, "both answers come");
+    expect(second.texts()).toEqual(["answer to one, slowly", "answer to two"]);
+    await expect.poll(() => statusOf("matrix")).toMatchObject({ connected: true, extra: { waiting: 0 } });
+    await second.close();
+    const third = await attach("matrix");
+    await third.call("tools.list");
+    expect(third.texts()).toEqual([]);
+  });
+
+  it("is sent again to one that says what it has taken, until it says so", async () => {
+    const receipts = ["channel-receipts"];
+    const first = await attach("matrix", receipts);
+    await first.call("channel.inbound", inboundParams("matrix", "3", "three"));
+    await until(() => first.texts().length === 1, "the answer comes", 20_000);
+    await first.close();
+    const second = await attach("matrix", receipts);
+    await until(() => second.texts().length === 1, "it comes again");
+    expect(second.said()).toEqual(first.said());
+    const id = second.said()[0]?.message.id;
+    expect(await second.call("channel.delivered", { id })).toEqual({ ok: true });
+    expect(await second.call("channel.delivered", { id })).toEqual({ ok: true, dropped: true });
+    await second.close();
+    const third = await attach("matrix", receipts);
+    await third.call("channel.inbound", inboundParams("matrix", "4", "four"));
+    await until(() => third.texts().length === 1, "only the next one comes", 20_000);
+    expect(third.texts()).toEqual(["answer to four"]);
+    const error = "the room is gone";
+    await third.call("channel.delivered", { id: third.said()[0]?.message.id, error });
+    expect(await statusOf("matrix")).toMatchObject({ extra: { waiting: 0, lastError: error } });
+  });
+
+  it("is not kept without bound: then the delivery has failed", async () => {
+    const bridge = await attach("irc");
+    await bridge.close();
+    const test = () => owner.call("channel.test", { channel: "irc", to: "ann" });
+    for (let sent = 0; sent < maxWaiting; sent += 20) await Promise.all(Array.from({ length: 20 }, test));
+    expect(await test()).toMatchObject({ ok: false, error: expect.stringContaining("the bridge is away") });
+    await owner.call("channel.remove", { channel: "irc" });
+    expect(await test()).toMatchObject({ ok: false, error: "there is no channel irc" });
+  });
+});
+
+it("a bridge's account is listed, stopped and started like every other", async () => {
+  const bridge = await attach("mychat");
+  const listed = async () => (await owner.call<{ channels: object[] }>("channels.list")).channels;
+  // That it is there is noted once it has been told that it is connected.
+  await expect.poll(listed).toContainEqual({
+    channel: "mychat",
+    accountId: "default",
+    connectedAt: expect.any(Number),
+    bridge: true,
+    stopped: false,
+  });
+  await owner.call("channel.stop", { channel: "mychat" });
+  await expect
+    .poll(() => bridge.call("channel.inbound", inboundParams("mychat", "1", "hello")), { timeout: 15_000 })
+    .toEqual({ status: "blocked", reason: "stopped" });
+  expect(await owner.call("channel.start", { channel: "mychat" })).toMatchObject({ ok: true });
+  await expect
+    .poll(() => bridge.call("channel.inbound", inboundParams("mychat", "2", "hello")), { timeout: 15_000 })
+    .toMatchObject({ status: "started" });
+});
+
+describe("the reference bridge", () => {
+  let child: ChildProcess | undefined;
+  afterEach(() => void child?.kill("SIGKILL"));
+
+  async function start(token: string): Promise<{ write(message: object): void; lines: { text?: string }[] }> {
+    const env = { PATH: process.env.PATH, GSV_URL: stack.cloud.ws, GSV_TOKEN: token };
+    child = spawn(process.execPath, ["examples/bridge.mjs", "terminal"], {
+      env,
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const lines: { text?: string }[] = [];
+    createInterface({ input: child.stdout as NodeJS.ReadableStream }).on("line", (line) =>
+      lines.push(JSON.parse(line)),
+    );
+    return { lines, write: (message) => void child?.stdin?.write(`${JSON.stringify(message)}\n`) };
+  }
+  const texts = (lines: { text?: string }[]) => lines.flatMap(({ text }) => text ?? []);
+
+  it("carries messages and answers, and is sent what it missed while it was dead", async () => {
+    const token = await tokenFor("terminal");
+    const first = await start(token);
+    const peer = { kind: "dm", id: "bob", name: "Bob" };
+    first.write({ id: "b1", peer, text: "hello" });
+    await until(() => texts(first.lines).length === 1, "the answer is written", 20_000);
+    expect(first.lines.find(({ text }) => text)).toEqual({ peer, text: "answer to hello", replyToId: "b1" });
+    expect(first.lines).toContainEqual({ peer: { kind: "dm", id: "bob" }, typing: true });
+    first.write({ id: "long", peer, text: "x".repeat(130_000) });
+    first.write({ id: "longish", peer, text: "é".repeat(20_000) });
+    const isHeard = () => texts(first.lines).some((text) => text.startsWith("éé"));
+    await until(isHeard, "what is longer than a frame is answered", 20_000);
+    first.write({ id: "b2", peer, text: "slowly, please" });
+    const isAsked = () => model.requests.some((one) => lastUser(one).includes("slowly, please"));
+    await until(isAsked, "the model is asked", 20_000);
+    child?.kill("SIGKILL");
+    await once(child as ChildProcess, "exit");
+    await expect
+      .poll(async () => (await statusOf("terminal"))?.extra, { timeout: 20_000 })
+      .toMatchObject({ waiting: 1 });
+    const second = await start(token);
+    await until(() => texts(second.lines).length === 1, "the answer is written", 20_000);
+    expect(texts(second.lines)).toEqual(["answer to slowly, please"]);
+    await expect.poll(async () => (await statusOf("terminal"))?.extra).toMatchObject({ waiting: 0 });
+  });
+});

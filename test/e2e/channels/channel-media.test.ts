@@ -1,0 +1,190 @@
+import { GetObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { metaKey } from "../../../shared/session/state.ts";
+import { set } from "../../../shared/world/expression.ts";
+import { imageBytes } from "../../support/images.ts";
+import { startOpenAiServer } from "../../support/models/openai-server.ts";
+import type { ModelServer } from "../../support/models/scripted-model.ts";
+import {
+  startTranscriptionServer,
+  type TranscriptionServer,
+} from "../../support/models/transcription-server.ts";
+import type { SharedFile } from "../../support/platforms/platform-server.ts";
+import { channelsOf, type Platform, platformStarts } from "../../support/platforms/platforms.ts";
+import { until } from "../../support/until.ts";
+import { type Stack, startStack } from "../stack.ts";
+
+let stack: Stack;
+let model: ModelServer;
+let transcription: TranscriptionServer;
+let platforms: Platform[];
+let s3: S3Client;
+/** What the transcription waits for. */
+let gate: Promise<unknown> = Promise.resolve();
+
+beforeAll(async () => {
+  model = await startOpenAiServer(() => ({ text: "I see." }));
+  transcription = await startTranscriptionServer("Buy milk.", () => gate);
+  platforms = await Promise.all(Object.values(platformStarts).map((start) => start()));
+  stack = await startStack();
+  s3 = new S3Client({});
+  await stack.configure({
+    model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
+    "session.dmScope": "per-channel-peer",
+    transcription: { baseUrl: `${transcription.url}/v1`, apiKey: transcription.apiKey, model: "whisper-1" },
+    channels: channelsOf(platforms, { dmPolicy: "allowlist" }),
+  });
+  for (const { name, people } of platforms)
+    await stack.configure({ [`channels.${name}.allowFrom`]: [people.ann] });
+});
+afterEach(() => expect(stack.roles.refusals()).toEqual([]));
+afterAll(async () => {
+  s3?.destroy();
+  await stack?.close();
+  await model?.close();
+  await transcription?.close();
+  for (const platform of platforms ?? []) await platform.close();
+});
+
+/** The objects under `media/`, newest last. */
+async function stored(): Promise<string[]> {
+  const { Contents = [] } = await s3.send(
+    new ListObjectsV2Command({ Bucket: stack.cloud.bucket, Prefix: "media/" }),
+  );
+  return Contents.map(({ Key }) => String(Key));
+}
+
+/** The last thing that the model was asked. */
+const asked = () => model.requests.at(-1)?.turns.findLast((turn) => turn.role === "user")?.text ?? "";
+
+const plan: SharedFile = {
+  name: "plan [v2].pdf",
+  type: "application/pdf",
+  bytes: Buffer.from("%PDF-1.7 plan"),
+};
+const voice: SharedFile = {
+  name: "voice.ogg",
+  type: "audio/ogg",
+  bytes: Buffer.from("OggS voice"),
+  voice: true,
+};
+
+const names = Object.keys(platformStarts) as (keyof typeof platformStarts)[];
+
+describe.each(names)("a file that comes by %s", (name) => {
+  let platform: Platform;
+  let before: string[];
+  const added = async () => (await stored()).filter((key) => !before.includes(key));
+  const deliver = async (event: object) => (await platform.deliver(stack.cloud.webhook, event)).status;
+  /** Has an event answered. */
+  const answered = async (event: object) => {
+    const answers = platform.answers().length;
+    expect(await deliver(event)).toBe(200);
+    await until(() => platform.answers().length > answers, "it is answered", 20_000);
+  };
+
+  beforeEach(async () => {
+    platform = platforms.find((one) => one.name === name)!;
+    before = await stored();
+  });
+
+  it("is stored and shown to the model, when it is an image", async () => {
+    const bytes = imageBytes("image/jpeg", 3000);
+    await answered(platform.attach("what is this?", { name: "a.jpg", type: "image/jpeg", bytes }));
+    const keys = await added();
+    expect(keys).toHaveLength(1);
+    expect(keys[0]).toMatch(new RegExp(`^media/agent:main:${name}:dm:[^/]+/[0-9a-f-]{36}\\.jpg$`));
+    expect(JSON.stringify(model.requests.at(-1)?.body)).toContain(bytes.toString("base64"));
+    expect(asked()).toMatch(
+      /^\[\w+ · .*\]\nwhat is this\?\n\[image: .*image\/jpeg, 2\.9 KB, media\/.*\.jpg\]$/,
+    );
+    expect(asked()).toContain(keys[0]);
+    const object = await s3.send(new GetObjectCommand({ Bucket: stack.cloud.bucket, Key: keys[0] }));
+    expect(object.ContentType).toBe("image/jpeg");
+    expect(object.Metadata).toMatchObject({ uploadedat: expect.stringMatching(/^\d{13}$/) });
+    expect(Buffer.from((await object.Body?.transformToByteArray()) ?? [])).toEqual(bytes);
+  });
+
+  it("is named to the model with its key, when it is a document, also where nothing was written", async () => {
+    await answered(platform.attach("", plan));
+    const [key] = await added();
+    const note = `[document: plan _v2_.pdf, application/pdf, 13 bytes, ${key}]`;
+    expect(asked().split("\n").slice(1)).toEqual([note]);
+  });
+
+  it("is heard, when it is a voice note", async () => {
+    await answered(platform.attach("", voice));
+    const [key] = await added();
+    expect(asked()).toMatch(
+      new RegExp(`\\[voice note: .*audio/ogg, 10 bytes, .*${key}\\]\\nTranscription: Buy milk\\.$`),
+    );
+    expect(transcription.recordings.at(-1)).toMatchObject({
+      name: "voice.ogg",
+      bytes: 10,
+      model: "whisper-1",
+    });
+  });
+
+  it("is told to the model as a voice note where it cannot be transcribed", async () => {
+    transcription.fail("transcriptions", {
+      status: 400,
+      body: { error: { message: "The audio is silent" } },
+    });
+    await answered(platform.attach("", voice));
+    expect(asked()).toMatch(/\[voice note: .*\]\n\[the transcription failed: 400 The audio is silent\]$/);
+    expect(await added()).toHaveLength(1);
+  });
+
+  it("that is not to be had is a note, and the message is answered", async () => {
+    const event = platform.attach("look", { ...plan, type: "text/plain", name: "gone.txt" });
+    platform.loseFiles();
+    await answered(event);
+    expect(asked()).toMatch(/\nlook\n\[document: .*text\/plain, could not be fetched: .+\]$/);
+    expect(await added()).toEqual([]);
+  });
+
+  it("is not asked for where its sender was not let in", async () => {
+    const asks = platform.downloads();
+    const requests = model.requests.length;
+    expect(await deliver(platform.attach("look", plan, platform.people.bob))).toBe(200);
+    await answered(platform.direct("hello"));
+    expect(platform.downloads()).toBe(asks);
+    expect(await added()).toEqual([]);
+    expect(model.requests.length).toBe(requests + 1);
+  });
+
+  it("is fetched and stored once, however often its event comes", async () => {
+    const event = platform.attach("again", plan);
+    const asks = platform.downloads();
+    await answered(event);
+    const once = platform.downloads() - asks;
+    await Promise.all([event, event, event].map(deliver));
+    await answered(platform.direct("hello"));
+    expect(platform.downloads() - asks).toBe(once);
+    expect(await added()).toHaveLength(1);
+  });
+});
+
+describe("the agent dies over a file", () => {
+  it("while it is transcribed: the next one fetches it again, and it is one object and one answer", async () => {
+    const platform = platforms.find((one) => one.name === "telegram")!;
+    const before = await stored();
+    const answers = platform.answers().length;
+    let open = () => {};
+    gate = new Promise<void>((resolve) => (open = resolve));
+    await platform.deliver(
+      stack.cloud.webhook,
+      platform.attach("", { ...voice, bytes: Buffer.from("OggS two") }),
+    );
+    await until(async () => (await stored()).length > before.length, "the voice note is stored");
+    const key = "agent:main:telegram:dm:5001002003";
+    stack.host.kill("agent");
+    await until(() => stack.host.instances("agent") === 0, "no agent runs");
+    open();
+    await stack.table.update(metaKey(key), [set("leaseUntil", 1)]);
+    await stack.cloud.fire("agent", { sessionKey: key });
+    await until(() => platform.answers().length > answers, "it is answered", 20_000);
+    expect((await stored()).length).toBe(before.length + 1);
+    expect(platform.answers().length).toBe(answers + 1);
+  });
+});

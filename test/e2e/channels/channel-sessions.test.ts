@@ -1,0 +1,145 @@
+import { DynamoDBClient, ScanCommand } from "@aws-sdk/client-dynamodb";
+import { ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type Message, textOf } from "../../../shared/protocol/messages.ts";
+import { imageBytes } from "../../support/images.ts";
+import { startOpenAiServer } from "../../support/models/openai-server.ts";
+import type { ModelServer } from "../../support/models/scripted-model.ts";
+import type { Peer } from "../../support/peer.ts";
+import type { SharedFile } from "../../support/platforms/platform-server.ts";
+import { type Platform, platformStarts } from "../../support/platforms/platforms.ts";
+import { until } from "../../support/until.ts";
+import { type Stack, startStack } from "../stack.ts";
+
+/** Two accounts of every platform, which two agents answer for. */
+const accounts = ["home", "work"] as const;
+type Account = (typeof accounts)[number];
+
+let stack: Stack;
+let model: ModelServer;
+let client: Peer;
+let dynamodb: DynamoDBClient;
+let s3: S3Client;
+let platforms: Record<Account, Platform>[];
+
+beforeAll(async () => {
+  model = await startOpenAiServer(() => ({ text: "hello" }));
+  platforms = await Promise.all(
+    Object.values(platformStarts).map(async (start) => ({ home: await start(), work: await start() })),
+  );
+  stack = await startStack();
+  const idsOf = (person: keyof Platform["people"]) =>
+    platforms.map(({ home }) => `${home.name}:${home.people[person]}`);
+  await stack.configure({
+    model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
+    session: { dmScope: "per-peer", identityLinks: { ann: idsOf("ann"), bob: idsOf("bob") } },
+    "agents.list": [{ id: "main" }, { id: "home" }, { id: "work" }],
+    "agents.bindings": accounts.map((accountId) => ({ agentId: accountId, match: { accountId } })),
+    channels: Object.fromEntries(
+      platforms.map(({ home, work }) => [
+        home.name,
+        { dmPolicy: "open", accounts: { home: home.account, work: work.account } },
+      ]),
+    ),
+  });
+  client = await stack.client();
+  dynamodb = new DynamoDBClient({});
+  s3 = new S3Client({});
+});
+afterEach(() => expect(stack.roles.refusals()).toEqual([]));
+afterAll(async () => {
+  dynamodb?.destroy();
+  s3?.destroy();
+  await stack?.close();
+  await model?.close();
+  for (const { home, work } of platforms ?? []) await Promise.all([home.close(), work.close()]);
+});
+
+it("two people on two accounts of every platform have one session with each agent, and are answered there", async () => {
+  for (const byAccount of platforms)
+    for (const account of accounts)
+      for (const person of ["ann", "bob"] as const) {
+        const platform = byAccount[account];
+        const event = platform.direct(`${person} on ${platform.name}`, platform.people[person]);
+        expect((await platform.deliver(stack.cloud.webhook, event, account)).status).toBe(200);
+      }
+  const all = platforms.flatMap(({ home, work }) => [home, work]);
+  await until(
+    () => all.every((platform) => platform.answers().length === 2),
+    "everybody is answered",
+    30_000,
+  );
+  const names = platforms.map(({ home }) => home.name);
+  for (const agent of accounts)
+    for (const person of ["ann", "bob"]) {
+      const said = await saidIn(`agent:${agent}:dm:${person}`);
+      expect(said.sort()).toEqual(names.map((name) => `${person} on ${name}`).sort());
+    }
+  const { sessions } = await client.call<{ sessions: unknown[] }>("sessions.list", {});
+  expect(sessions).toHaveLength(4);
+});
+
+/** What people wrote in a session, without the envelopes. */
+async function saidIn(sessionKey: string): Promise<string[]> {
+  const { messages } = await client.call<{ messages: Message[] }>("session.preview", { sessionKey });
+  return messages.filter(({ role }) => role === "user").map((one) => textOf(one).split("\n")[1] ?? "");
+}
+
+/** Ways in which neither Ann nor the room is let in, and what whoever tries is told nevertheless. */
+const states: Record<string, { settings: object; account?: object; told?: string }> = {
+  "nobody was let in yet": { settings: {} },
+  "the list is empty": { settings: { dmPolicy: "allowlist", allowFrom: [] } },
+  "only somebody else is on the list": { settings: { dmPolicy: "allowlist", allowFrom: ["42"] } },
+  "strangers may ask": {
+    settings: { dmPolicy: "pairing", allowFrom: ["42"] },
+    told: "You are not known here yet. Your message waits until you are let in, and is answered then.",
+  },
+  "the account was stopped": { settings: { dmPolicy: "open" }, account: { enabled: false } },
+};
+
+const texts = ["hello", "/status", "/reset", "/model openai/gpt-5", "/stop", "why? /status"];
+const picture: SharedFile = { name: "a.jpg", type: "image/jpeg", bytes: imageBytes("image/jpeg") };
+const attempts = (platform: Platform) => [
+  ...texts.flatMap((text) => [platform.direct(text), platform.inRoom?.(text)]),
+  platform.attach("/status", picture),
+];
+
+describe.each(Object.entries(states))("where %s", (_state, { settings, account, told }) => {
+  it("a stranger learns nothing, has no command run, and leaves nothing in a session or the bucket", async () => {
+    await configureAll(settings, account);
+    const before = [await leftBehind(), model.requests.length];
+    for (const { home } of platforms) {
+      const heard = home.answers().length;
+      const fetched = home.downloads();
+      for (const event of attempts(home))
+        if (event) expect((await home.deliver(stack.cloud.webhook, event, "home")).status).toBe(200);
+      expect(home.downloads()).toBe(fetched);
+      // Whoever gives Discord a command is shown an answer in any case.
+      const shown = home.name === "discord" ? ["Not available."] : [];
+      expect(new Set(home.answers().slice(heard)), home.name).toEqual(
+        new Set([...shown, ...(told ? [told] : [])]),
+      );
+      if (told) expect(home.answers().filter((answer) => answer === told)).toHaveLength(1);
+    }
+    expect([await leftBehind(), model.requests.length]).toEqual(before);
+  });
+});
+
+/** In force at once: the function starts afresh. */
+async function configureAll(settings: object, account: object = {}): Promise<void> {
+  const channels = platforms.map(({ home }) => [
+    home.name,
+    { ...settings, accounts: { home: { ...home.account, ...account } } },
+  ]);
+  await stack.configure({ channels: Object.fromEntries(channels) });
+  stack.host.kill("webhook");
+  await until(() => stack.host.instances("webhook") === 0, "the function has ended");
+}
+
+/** All that is stored, but for requests to be let in and the receipts of what those who asked were told. */
+async function leftBehind(): Promise<unknown> {
+  const { Items = [] } = await dynamodb.send(new ScanCommand({ TableName: stack.cloud.table }));
+  const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: stack.cloud.bucket }));
+  const isRequest = (item: (typeof Items)[number]) => /^PAIR$|^TX#.*:pairing$/.test(String(item.pk?.S));
+  return [Items.filter((item) => !isRequest(item)), Contents.map(({ Key }) => Key)];
+}

@@ -1,0 +1,125 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { Conversation } from "../../../cli/chat/conversation.ts";
+import { openGateway } from "../../../cli/gateway/gateway-client.ts";
+import type { FunctionName } from "../../../infra/permissions.ts";
+import { accessKeyIdOfFunction } from "../../../local/lambda/process-host.ts";
+import { startOpenAiServer } from "../../support/models/openai-server.ts";
+import type { ModelServer } from "../../support/models/scripted-model.ts";
+import type { Peer } from "../../support/peer.ts";
+import { until } from "../../support/until.ts";
+import { type Stack, startStack } from "../stack.ts";
+
+let stack: Stack;
+let model: ModelServer;
+let client: Peer;
+/** What a function cannot reach now, by the service's name in actions. */
+let down: { name: FunctionName; service: string } | undefined;
+
+beforeAll(async () => {
+  model = await startOpenAiServer();
+  // A sweep a second: what waits for one need not wait long.
+  stack = await startStack({ acceleration: 60 });
+  await stack.configure({
+    model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
+    "apiKeys.openai-compatible": "key",
+  });
+  const { authorize } = stack.roles;
+  stack.roles.authorize = (request) => {
+    const isDown =
+      down !== undefined &&
+      request.accessKeyId === accessKeyIdOfFunction(down.name) &&
+      request.action.startsWith(`${down.service}:`);
+    return !isDown && authorize(request);
+  };
+});
+beforeEach(async () => {
+  client = await stack.client();
+});
+afterEach(async () => {
+  down = undefined;
+  await client.close();
+});
+afterAll(async () => {
+  expect(stack.roles.refusals()).toEqual([]);
+  await stack?.close();
+  await model?.close();
+});
+
+/** From now on, for an agent that remembers nothing. */
+function takeFromAgent(service: string): void {
+  stack.host.kill("agent");
+  down = { name: "agent", service };
+}
+const send = (sessionKey: string, message: string) =>
+  client.call<{ runId: string }>("chat.send", { sessionKey, message });
+const loggedSince = (start: number, event: string) =>
+  stack.logs.slice(start).filter((line) => line.event === event);
+
+it.each([
+  ["files", "s3"],
+  ["secrets", "ssm"],
+])(
+  "a turn that cannot read its %s ends with an error, and the next one is answered",
+  async (what, service) => {
+    takeFromAgent(service);
+    const failed = await send(what, "hello");
+    expect(await client.ended(failed.runId, 40_000)).toMatchObject({
+      state: "error",
+      error: "LLM error: the turn was interrupted 4 times",
+    });
+    down = undefined;
+    model.queue({ text: "here again" });
+    const { runId } = await send(what, "and now?");
+    expect(await client.ended(runId)).toMatchObject({ state: "final" });
+  },
+);
+
+it("a message that comes while the agent cannot reach the table is answered when it can", async () => {
+  takeFromAgent("dynamodb");
+  const before = stack.logs.length;
+  model.queue({ text: "at last" });
+  const { runId } = await send("table", "hello");
+  await until(() => loggedSince(before, "agent.failed").length >= 3, "Lambda has given the event up", 30_000);
+  down = undefined;
+  expect(await client.ended(runId, 30_000)).toMatchObject({ state: "final" });
+  expect(loggedSince(before, "sweep.wake").length).toBeGreaterThan(0);
+});
+
+it("a message that was taken while the agent could not be woken is told of as failed, and is answered", async () => {
+  down = { name: "socket", service: "lambda" };
+  model.queue({ text: "once" });
+  const params = { sessionKey: "asleep", message: "hello", runId: "asleep" };
+  const { ok, error } = await client.request("chat.send", params);
+  expect({ ok, ...error }).toMatchObject({ ok: false, code: 500, retryable: true });
+  expect(await client.ended("asleep", 30_000)).toMatchObject({ state: "final" });
+  down = undefined;
+  await client.call("chat.send", params);
+  expect(await client.call("session.stats", { sessionKey: "asleep" })).toMatchObject({ messageCount: 2 });
+});
+
+it("a turn with a tool is answered though its timeout cannot be scheduled", async () => {
+  const node = await stack.node("laptop", { Bash: () => "listed" });
+  takeFromAgent("scheduler");
+  model.queue(
+    { toolCalls: [{ name: "laptop__Bash", arguments: { command: "ls" } }] },
+    { text: "that is all" },
+  );
+  const { runId } = await send("schedules", "list");
+  expect(await client.ended(runId, 30_000)).toMatchObject({ state: "final" });
+  expect(node.calls).toHaveLength(1);
+  await node.close();
+});
+
+it("an answer whose event nobody can be sent is looked up by the client", async () => {
+  const gateway = await openGateway(stack.cloud.ws, stack.token);
+  const conversation = new Conversation(gateway, "silence", { quietMs: 500, retryMs: 100 });
+  takeFromAgent("execute-api");
+  model.queue({ text: "written, not sent" });
+  expect(await conversation.send("hello", () => {})).toMatchObject({
+    status: "answered",
+    text: "written, not sent",
+  });
+  expect(stack.logs.some((line) => line.event === "broadcast.failed")).toBe(true);
+  conversation.close();
+  await gateway.close();
+});

@@ -1,0 +1,322 @@
+import { existsSync } from "node:fs";
+import type { AssistantMessage, Message, Model, Tool } from "@earendil-works/pi-ai";
+import { normalizeContext } from "@earendil-works/pi-ai";
+import { streamSimple } from "@earendil-works/pi-ai/api/openai-completions";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { nodeTools } from "../../../cli/node/tools/offered.ts";
+import { label } from "../../../local/offline-model/label.ts";
+import { type OfflineModel, startOfflineModel } from "../../../local/offline-model/offline-model-server.ts";
+import { openWorkspace, type TextEdit, type Workspace } from "../../../shared/workspace/files.ts";
+import { toolBench } from "../../cli/node/tool-bench.ts";
+import { createMemoryBucket } from "../../support/memory-bucket.ts";
+
+/** The offline model behind its real client, with the real tools of a node and of the workspace. */
+
+let offline: OfflineModel;
+beforeAll(async () => {
+  offline = await startOfflineModel();
+});
+afterAll(() => offline.close());
+
+const bench = toolBench();
+let workspace: Workspace;
+beforeEach(() => {
+  workspace = openWorkspace(createMemoryBucket());
+  // Commands run in a login shell; this machine's profile is none of the test's business.
+  vi.stubEnv("HOME", bench.workspace);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+const nativeNames = ["gsv__ReadFile", "gsv__WriteFile", "gsv__EditFile"];
+const nodeNames = ["Glob", "Read", "Grep", "Bash"];
+const onNodes = (...nodes: string[]) => nodes.flatMap((node) => nodeNames.map((tool) => `${node}__${tool}`));
+const laptop = [...onNodes("laptop"), ...nativeNames];
+
+type Call = { name: string; args: Record<string, unknown> };
+type Execute = (call: Call) => Promise<unknown>;
+
+/** Runs a call as the gateway would: on the node, or on the workspace files. */
+const execute: Execute = async ({ name, args }) => {
+  const [owner, tool = ""] = name.split("__");
+  if (owner !== "gsv") return bench.call(tool, args);
+  const path = String(args.path);
+  if (tool === "ReadFile") return { ok: true, result: await workspace.read("main", path) };
+  if (tool === "WriteFile")
+    return { ok: true, result: await workspace.write("main", path, String(args.content)) };
+  return { ok: true, result: await workspace.edit("main", path, args as unknown as TextEdit) };
+};
+
+function toolsNamed(names: string[]): Tool[] {
+  return names.map((name) => {
+    const definition = nodeTools.find((tool) => name.endsWith(`__${tool.definition.name}`))?.definition;
+    return {
+      name,
+      description: name,
+      parameters: definition?.inputSchema ?? { type: "object" },
+    } as unknown as Tool;
+  });
+}
+
+/** A conversation: each message is answered with the text of the turn, and the calls it made are kept. */
+function talk(names: string[] = laptop, run: Execute = execute) {
+  const messages: Message[] = [];
+  const calls: Call[] = [];
+  const say = async (text: string): Promise<string> => {
+    messages.push({ role: "user", content: text, timestamp: 1 });
+    for (let round = 0; round < 5; round++) {
+      const message = await ask(messages, names);
+      messages.push(message);
+      const asked = message.content.flatMap((part) => (part.type === "toolCall" ? [part] : []));
+      if (asked.length === 0) return textOf(message);
+      for (const { id, name, arguments: args } of asked) {
+        calls.push({ name, args });
+        const text = await run({ name, args }).then(
+          (result) => (typeof result === "string" ? result : JSON.stringify(result)),
+          (error: Error) => `Error: ${error.message}`,
+        );
+        messages.push({
+          role: "toolResult",
+          toolCallId: id,
+          toolName: name,
+          content: [{ type: "text", text }],
+          isError: text.startsWith("Error: "),
+          timestamp: 1,
+        });
+      }
+    }
+    throw new Error("the turn does not end");
+  };
+  return { say, calls, messages };
+}
+
+async function ask(messages: Message[], names: string[]): Promise<AssistantMessage> {
+  const model: Model<"openai-completions"> = {
+    id: offline.model,
+    name: "offline",
+    api: "openai-completions",
+    provider: "openai-compatible",
+    baseUrl: offline.url,
+    reasoning: false,
+    input: ["text"],
+    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+    contextWindow: 128_000,
+    maxTokens: 8_192,
+  };
+  const context = {
+    systemPrompt: "You run inside GSV.",
+    messages: structuredClone(messages),
+    tools: toolsNamed(names),
+  };
+  const message = await streamSimple(model, normalizeContext(context), { apiKey: "none" }).result();
+  expect(message.errorMessage).toBeUndefined();
+  return message;
+}
+
+function textOf(message: AssistantMessage): string {
+  return message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+}
+
+/** The answer of a fresh conversation without the label. */
+async function answerTo(text: string, names?: string[], run?: Execute): Promise<string> {
+  const answer = await talk(names, run).say(text);
+  expect(answer.startsWith(`${label}\n\n`)).toBe(true);
+  return answer.slice(label.length + 2);
+}
+
+describe("the offline model", () => {
+  it("says on the first line of its first answer that it is one, and only there", async () => {
+    const { say } = talk();
+    const [first, ...rest] = (await say("hello")).split("\n");
+    expect(first).toBe(
+      "(built-in offline model: rules, not a language model; set a provider key for a real one)",
+    );
+    expect(rest.join("\n")).toContain("list files");
+    expect(await say("which nodes are connected?")).toBe(
+      "Connected nodes and their tools:\n- laptop: Glob, Read, Grep, Bash",
+    );
+  });
+
+  it("says so too when another model has answered before", async () => {
+    const { say, messages } = talk();
+    await say("hello");
+    const real = messages.at(-1) as AssistantMessage;
+    real.content = [{ type: "text", text: "I am a language model." }];
+    expect(await say("what can you do?")).toContain(label);
+  });
+
+  it("lists the files of the node's folder", async () => {
+    for (const path of ["b.txt", "a.md", "src/deep.ts"]) bench.put(path, "x");
+    const { say, calls } = talk();
+    const answer = await say("which files are in this folder?");
+    expect(calls).toEqual([{ name: "laptop__Glob", args: { pattern: "*" } }]);
+    expect(answer).toBe(`${label}\n\n2 files in ${bench.workspace}:\n- a.md\n- b.txt`);
+    expect(await say("list files in src")).toContain("- src/deep.ts");
+    expect(await say("find *.ts")).toContain("1 file for **/*.ts");
+    expect(await say("list all files")).toContain("3 files for **/*");
+    expect(await say("what is in the nowhere folder?")).toMatch(/^I could not list the files: .*nowhere/);
+  });
+
+  it("names fifty files and counts the others", async () => {
+    for (let i = 0; i < 57; i++) bench.put(`f${String(i).padStart(2, "0")}`, "");
+    const lines = (await answerTo("ls")).split("\n");
+    expect(lines[0]).toContain("57 files");
+    expect(lines.slice(1, -1)).toHaveLength(50);
+    expect(lines.at(-1)).toBe("… and 7 more");
+  });
+
+  it("reads files without their line numbers, two at once, or a part", async () => {
+    bench.put("package.json", '{\n  "name": "x"\n}\n');
+    bench.put("notes.txt", Array.from({ length: 300 }, (_, i) => `line ${i + 1}`).join("\n"));
+    bench.put("fence.md", "```js\ncode\n```\n");
+    expect(await answerTo("show me package.json")).toBe('package.json:\n```json\n{\n  "name": "x"\n}\n```');
+    expect(await answerTo("read fence.md")).toContain("````md\n```js\ncode\n```\n````");
+    const both = talk();
+    expect(await both.say("read package.json and fence.md")).toContain("fence.md:");
+    expect(both.calls.map((call) => call.args.path)).toEqual(["package.json", "fence.md"]);
+    const long = await answerTo("read notes.txt");
+    expect(long).toContain("line 200\n```\n… and 100 more lines: say “read notes.txt from line 201”.");
+    expect(await answerTo("read notes.txt from line 201")).toMatch(
+      /^notes\.txt, from line 201:\n```txt\nline 201\n/,
+    );
+    expect(await answerTo("lines 10-12 of notes.txt")).toContain("```txt\nline 10\nline 11\nline 12\n```");
+    expect(await answerTo("read missing.txt")).toMatch(/^I could not read missing\.txt: .*missing\.txt/);
+  });
+
+  it("searches for the words as they are written", async () => {
+    bench.put("src/a.ts", "one\n  call(x[0]); // TODO\n");
+    bench.put("b.md", "call(x[0])\n");
+    const { say, calls } = talk();
+    expect(await say("search for call(x[0]) in src")).toBe(
+      `${label}\n\n1 match for “call(x[0])” in src:\nsrc/a.ts:2: call(x[0]); // TODO`,
+    );
+    expect(calls[0]?.args).toEqual({ pattern: "call\\(x\\[0\\]\\)", path: "src" });
+    expect(await say("which files mention call(x[0])?")).toContain("2 matches");
+    expect(await say("search for /c.l+/ in *.md files")).toContain("b.md:1: call(x[0])");
+    expect(await say("where is zebra?")).toBe("Nothing found for “zebra”.");
+  });
+
+  it("runs commands and tells how they ended", async () => {
+    expect(await answerTo("run echo hello")).toBe("`echo hello`:\n```\nhello\n```");
+    expect(await answerTo("$ echo one; exit 3")).toBe(
+      "`echo one; exit 3` ended with exit code 3:\n```\none\n```",
+    );
+    expect(await answerTo("execute: true")).toBe("`true`:\n(no output)");
+    const long = await answerTo("run `seq 300`");
+    expect(long).toContain("(the first 100 lines left out)\n```\n101\n");
+    expect(long.endsWith("300\n```")).toBe(true);
+  });
+
+  it("really runs them", async () => {
+    await answerTo("run `touch made` in .");
+    expect(existsSync(`${bench.workspace}/made`)).toBe(true);
+  });
+
+  it("says how a command went that timed out, was killed or is still running", async () => {
+    const outcome = async (result: object) => answerTo("run x", laptop, async () => result);
+    expect(await outcome({ status: "failed", exitCode: null, timedOut: true, output: "" })).toContain(
+      "ran out of time",
+    );
+    expect(await outcome({ status: "failed", exitCode: null, signal: "SIGKILL", output: "" })).toContain(
+      "ended by SIGKILL",
+    );
+    expect(await outcome({ status: "running", sessionId: "s1" })).toBe("`x` is still running (session s1).");
+  });
+
+  it("remembers by adding a line to MEMORY.md, and loses nothing that is there", async () => {
+    const { say, calls } = talk();
+    expect(await say("what do you remember?")).toContain("nothing written down yet");
+    expect(await say("remember that the bins go out on Monday")).toBe(
+      "I will remember: the bins go out on Monday\n(written to MEMORY.md)",
+    );
+    await say("remember: Ann likes tea");
+    expect(calls.map((call) => call.name).slice(1)).toEqual([
+      "gsv__ReadFile",
+      "gsv__WriteFile",
+      "gsv__ReadFile",
+      "gsv__EditFile",
+    ]);
+    const content = "# Long-term memory\n\n- the bins go out on Monday\n- Ann likes tea\n";
+    expect((await workspace.read("main", "MEMORY.md")).content).toBe(content);
+    expect(await say("remember that Ann likes tea")).toContain("already");
+    expect((await workspace.read("main", "MEMORY.md")).content).toBe(content);
+    expect(await say("what do you remember about tea?")).toBe(
+      "About tea I have written down:\n- Ann likes tea",
+    );
+    expect(await say("do you remember the weather?")).toBe("I have nothing written down about the weather.");
+    expect(await say("read gsv:MEMORY.md")).toContain("- the bins go out on Monday");
+  });
+
+  it.each([
+    ["a placeholder", "# Memory\n\n(Nothing yet.)\n", "# Memory\n\n- tea\n"],
+    ["a last line that is there twice", "- a\n- b\n- a", "- a\n- b\n- a\n- tea"],
+    ["nothing but blanks", "\n\n", "# Long-term memory\n\n- tea\n"],
+  ])("remembers in a file that ends in %s", async (_name, before, after) => {
+    await workspace.write("main", "MEMORY.md", before);
+    await answerTo("remember that tea");
+    expect((await workspace.read("main", "MEMORY.md")).content).toBe(after);
+  });
+
+  it("does not overwrite a memory that it cannot read", async () => {
+    const refuse: Execute = async () => ({ ok: false, error: "MEMORY.md is not shown to a group" });
+    const conversation = talk(laptop, refuse);
+    expect(await conversation.say("remember that tea")).toContain(
+      "I could not read my memory: MEMORY.md is not shown to a group",
+    );
+    expect(conversation.calls).toHaveLength(1);
+  });
+
+  it("picks the node by its name, and takes the first when none is named", async () => {
+    const tools = [...onNodes("laptop", "my-server"), ...nativeNames];
+    const used = async (text: string) => {
+      const { say, calls } = talk(tools);
+      return { answer: await say(text), names: calls.map((call) => call.name) };
+    };
+    expect((await used("on My-Server list files")).names).toEqual(["my-server__Glob"]);
+    expect((await used("list files on my-server")).names).toEqual(["my-server__Glob"]);
+    expect((await used("run date on all nodes")).names).toEqual(["laptop__Bash", "my-server__Bash"]);
+    const both = await used("on laptop and my-server run echo hi");
+    expect(both.names).toEqual(["laptop__Bash", "my-server__Bash"]);
+    expect(both.answer).toContain("`echo hi` on laptop:\n```\nhi\n```\n\n`echo hi` on my-server:");
+    const first = await used("run echo hi");
+    expect(first.names).toEqual(["laptop__Bash"]);
+    expect(first.answer).toContain("(on laptop; to ask another node, say “on my-server”)");
+    const unknown = await used("on phone list files");
+    expect(unknown.names).toEqual([]);
+    expect(unknown.answer).toContain("No node named phone is connected; connected: laptop, my-server.");
+  });
+
+  it("says what is missing and how to get it when no node can do it", async () => {
+    expect(await answerTo("list files", nativeNames)).toMatch(
+      /a connected node with the tool Glob\. .*`gsv node`/,
+    );
+    expect(await answerTo("run date", ["phone__Read"])).toMatch(
+      /^phone is connected but does not offer the tool Bash/,
+    );
+    expect(await answerTo("what do you remember?", onNodes("laptop"))).toContain("not offered");
+    expect(await answerTo("which nodes are connected?", [])).toContain("No node is connected");
+  });
+
+  it("understands messages from channels behind their envelope", async () => {
+    bench.put("a.md", "x");
+    expect(await answerTo("[telegram · 2026-03-02 14:03 · Ann] @gsv_bot list files please")).toContain(
+      "- a.md",
+    );
+  });
+
+  it("says what it can do when it does not understand", async () => {
+    for (const text of ["write a poem about cats", "", "?".repeat(5000), "日本語"]) {
+      expect(await answerTo(text)).toMatch(/^I do not understand that\. I can, by simple rules/);
+    }
+  });
+
+  it("tells plainly of errors and of results it does not know", async () => {
+    const outcome = async (result: unknown) => answerTo("list files", laptop, async () => result);
+    expect(await outcome("Error: tool timed out after 60000 ms")).toBe(
+      "I could not list the files: tool timed out after 60000 ms",
+    );
+    expect(await outcome("half of a resu")).toBe("```\nhalf of a resu\n```");
+    expect(await outcome({ other: 1 })).toBe('```\n{\n  "other": 1\n}\n```');
+  });
+});

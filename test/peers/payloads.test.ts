@@ -1,0 +1,158 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { maxMediaBytes } from "../../shared/media/media-store.ts";
+import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
+import { openConnection } from "../../shared/peers/registry.ts";
+import {
+  eventFrame,
+  type Frame,
+  maxFrameBytes,
+  maxPayloadBytes,
+  okFrame,
+  payloadCapability,
+} from "../../shared/protocol/frames.ts";
+import type { Sockets, Table } from "../../shared/world/world.ts";
+import { createMemoryBucket, type MemoryBucket } from "../support/memory-bucket.ts";
+import { createMemoryTable } from "../support/memory-table.ts";
+
+const presigner = {
+  get: async (key: string, seconds: number) => `https://storage/${key}?get=${seconds}`,
+  put: async (key: string, seconds: number, bytes: number) =>
+    `https://storage/${key}?put=${seconds}&bytes=${bytes}`,
+};
+
+let bucket: MemoryBucket;
+let reads: number;
+let posted: { connectionId: string; frame: Frame }[];
+let sockets: Sockets;
+
+beforeEach(async () => {
+  bucket = createMemoryBucket();
+  const table = createMemoryTable();
+  const connection = { openedAt: 0, failures: 0 };
+  for (const connectionId of ["new-1", "new-2"])
+    await openConnection(table, { ...connection, connectionId, capabilities: [payloadCapability] });
+  await openConnection(table, { ...connection, connectionId: "old", capabilities: ["other"] });
+  reads = 0;
+  posted = [];
+  const counted: Table = { ...table, get: (key) => table.get(key).finally(() => reads++) };
+  const plain: Sockets = {
+    async post(connectionId, frame) {
+      if (Buffer.byteLength(JSON.stringify(frame)) > maxFrameBytes) return "too large";
+      posted.push({ connectionId, frame });
+      return "sent";
+    },
+    close: async () => {},
+  };
+  const payloads = openPayloads(bucket, presigner);
+  sockets = sendByReference(plain, { table: counted, payloads, now: () => 1000 });
+});
+
+describe("a frame that fits", () => {
+  it("is posted as it is: nothing is read and nothing is stored", async () => {
+    const frame = eventFrame("chat", { text: "hello" });
+    expect(await sockets.post("new-1", frame)).toBe("sent");
+    expect(posted).toEqual([{ connectionId: "new-1", frame }]);
+    expect([reads, bucket.requests]).toEqual([0, []]);
+  });
+});
+
+describe("a frame that is too large", () => {
+  const large = "x".repeat(200_000);
+
+  it("is stored, and its head is posted with the reference", async () => {
+    expect(await sockets.post("new-1", okFrame("7", { large }))).toBe("sent");
+    const [key = ""] = bucket.keys();
+    expect(JSON.parse(bucket.peek(key) ?? "")).toEqual(okFrame("7", { large }));
+    const payloadRef = { url: `https://storage/${key}?get=300`, bytes: bucket.peek(key)?.length };
+    expect(posted[0]?.frame).toEqual({ type: "res", id: "7", ok: true, payloadRef });
+  });
+
+  it("keeps what tells an event from others", async () => {
+    await sockets.post("new-1", { ...eventFrame("chat", { large }), seq: 4 });
+    expect(posted[0]?.frame).toEqual({
+      type: "evt",
+      event: "chat",
+      seq: 4,
+      payloadRef: expect.any(Object),
+    });
+  });
+
+  it("is stored once for all who get it", async () => {
+    const frame = eventFrame("chat", { large });
+    const outcomes = await Promise.all(["new-1", "new-2", "old"].map((id) => sockets.post(id, frame)));
+    expect(outcomes).toEqual(["sent", "sent", "too large"]);
+    expect(bucket.calls.put).toBe(1);
+    expect(posted.map(({ connectionId }) => connectionId).sort()).toEqual(["new-1", "new-2"]);
+  });
+
+  it.each(["old", "unknown"])("stays too large for a connection that did not announce it: %s", async (id) => {
+    expect(await sockets.post(id, okFrame("7", { large }))).toBe("too large");
+    expect(bucket.requests).toEqual([]);
+  });
+
+  it("stays too large above what a payload holds", async () => {
+    const frame = okFrame("7", { text: "x".repeat(maxPayloadBytes) });
+    expect(await sockets.post("new-1", frame)).toBe("too large");
+    expect(bucket.requests).toEqual([]);
+  });
+});
+
+describe("uploaded params", () => {
+  it("are taken once, by the connection that they were uploaded on", async () => {
+    const payloads = openPayloads(bucket, presigner);
+    const { ref, url } = await payloads.reserve("abc=", 12, "params");
+    const key = `payloads/in/abc%3D/${ref}.json`;
+    expect(url).toBe(`https://storage/${key}?put=300&bytes=12`);
+    await bucket.put(key, '{"path":"a"}');
+    await expect(payloads.take("abd=", ref)).rejects.toMatchObject({ code: 404 });
+    expect(await payloads.take("abc=", ref)).toEqual({ path: "a" });
+    await expect(payloads.take("abc=", ref)).rejects.toMatchObject({ code: 404 });
+    expect(bucket.keys()).toEqual([]);
+  });
+
+  it("that are no JSON, or larger than a payload may be, are refused and removed", async () => {
+    const payloads = openPayloads(bucket, presigner);
+    for (const [body, code] of [
+      ["{", 400],
+      [`"${"x".repeat(maxPayloadBytes)}"`, 413],
+    ] as const) {
+      const { ref } = await payloads.reserve("c", 10, "params");
+      await bucket.put(`payloads/in/c/${ref}.json`, body);
+      await expect(payloads.take("c", ref)).rejects.toMatchObject({ code });
+    }
+    expect(bucket.keys()).toEqual([]);
+  });
+
+  it("cannot lie outside of the connection's own prefix", async () => {
+    const payloads = openPayloads(bucket, presigner);
+    for (const ref of ["../other/x", "..", "", "%2e%2e", "A0000000-0000-0000-0000-000000000000"])
+      await expect(payloads.take("c", ref)).rejects.toMatchObject({ code: 400 });
+    const { url } = await payloads.reserve("../../agents/main", 10, "params");
+    expect(new URL(url).pathname).toMatch(/^\/payloads\/in\/..%2F..%2Fagents%2Fmain\/[0-9a-f-]+\.json$/);
+    expect(bucket.requests).toEqual([]);
+  });
+});
+
+describe("an uploaded attachment", () => {
+  it("is its bytes, taken once, on its own connection, and not as params", async () => {
+    const payloads = openPayloads(bucket, presigner);
+    const { ref, url } = await payloads.reserve("abc", maxMediaBytes, "media");
+    expect(url).toBe(`https://storage/payloads/in/abc/${ref}.bin?put=300&bytes=${maxMediaBytes}`);
+    await bucket.put(`payloads/in/abc/${ref}.bin`, "{}");
+    await expect(payloads.take("abc", ref)).rejects.toMatchObject({ code: 404 });
+    await expect(payloads.takeMedia("abd", ref)).rejects.toMatchObject({ code: 404 });
+    expect(Buffer.from(await payloads.takeMedia("abc", ref)).toString()).toBe("{}");
+    await expect(payloads.takeMedia("abc", ref)).rejects.toMatchObject({ code: 404 });
+    expect(bucket.keys()).toEqual([]);
+  });
+
+  it("may have 25 MB and no byte more, where params may have 10 MB", async () => {
+    const payloads = openPayloads(bucket, presigner);
+    await expect(payloads.reserve("c", maxMediaBytes + 1, "media")).rejects.toMatchObject({ code: 413 });
+    await expect(payloads.reserve("c", maxPayloadBytes + 1, "params")).rejects.toMatchObject({ code: 413 });
+  });
+
+  it.each(["../x", "", "payloads"])("cannot be %j, which is no ref", async (ref) => {
+    await expect(openPayloads(bucket, presigner).takeMedia("c", ref)).rejects.toMatchObject({ code: 400 });
+  });
+});

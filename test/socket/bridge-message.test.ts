@@ -1,0 +1,27 @@
+import { expect, it } from "vitest";
+import { readBridgeMessage } from "../../functions/socket/bridge-message.ts";
+
+const read = (kind: "dm" | "group", peerId: string, id: string) =>
+  readBridgeMessage(
+    {
+      channel: "signal",
+      accountId: "default",
+      peer: { kind, id: peerId },
+      sender: { id: "ann" },
+      message: { id, text: "hello", media: [] },
+      wasMentioned: true,
+    },
+    1,
+  );
+
+it("a bridge's message is known by its id within its conversation, and replied to by the id alone", () => {
+  const messages = [
+    read("dm", "1", "7"),
+    read("dm", "2", "7"),
+    read("group", "1", "7"),
+    read("dm", "1", "8"),
+  ];
+  expect(new Set(messages.map(({ eventId }) => eventId)).size).toBe(messages.length);
+  expect(messages.map(({ messageId }) => messageId)).toEqual(["7", "7", "7", "8"]);
+  expect(read("dm", "1", "7").eventId).toBe(messages[0]?.eventId);
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { writeTemplates } from "../../functions/socket/templates.ts";
+import { createWorkspaceLoader } from "../../shared/workspace/load.ts";
+import { createMemoryBucket } from "../support/memory-bucket.ts";
+
+const names = [
+  "BOOTSTRAP.md",
+  "SOUL.md",
+  "IDENTITY.md",
+  "USER.md",
+  "AGENTS.md",
+  "MEMORY.md",
+  "TOOLS.md",
+  "HEARTBEAT.md",
+];
+
+describe("the files a new agent starts with", () => {
+  it("are all written into an empty workspace, the ceremony first", async () => {
+    const bucket = createMemoryBucket({ "agents/other/SOUL.md": "x" });
+    expect(await writeTemplates(bucket, "main")).toEqual(names);
+    for (const name of names) expect(bucket.peek(`agents/main/${name}`)?.trim()).toBeTruthy();
+    expect((await bucket.get("agents/main/SOUL.md"))?.contentType).toBe("text/markdown; charset=utf-8");
+  });
+
+  it("start a first run without a heartbeat", async () => {
+    const bucket = createMemoryBucket();
+    await writeTemplates(bucket, "main");
+    const request = { agentId: "main", mainSession: true, shared: false, now: Date.now(), timezone: "UTC" };
+    const files = await createWorkspaceLoader(bucket).load(request);
+    expect(files.bootstrap).toContain("delete BOOTSTRAP.md");
+    expect(files).not.toHaveProperty("heartbeat");
+  });
+
+  it("never replace what is there", async () => {
+    const bucket = createMemoryBucket({ "agents/main/SOUL.md": "mine" });
+    const written = await writeTemplates(bucket, "main");
+    expect(written).toEqual(names.filter((name) => !["SOUL.md", "BOOTSTRAP.md"].includes(name)));
+    expect(bucket.peek("agents/main/SOUL.md")).toBe("mine");
+    expect(await writeTemplates(bucket, "main")).toEqual([]);
+  });
+
+  it("do not send an agent through the ceremony a second time", async () => {
+    const bucket = createMemoryBucket();
+    await writeTemplates(bucket, "main");
+    await bucket.delete("agents/main/BOOTSTRAP.md");
+    await bucket.delete("agents/main/TOOLS.md");
+    expect(await writeTemplates(bucket, "main")).toEqual(["TOOLS.md"]);
+  });
+
+  it("are completed when the first writing broke off", async () => {
+    const bucket = createMemoryBucket();
+    const broken = {
+      ...bucket,
+      put: async (...put: Parameters<typeof bucket.put>) => {
+        if (put[0].endsWith("IDENTITY.md")) throw new Error("crash");
+        return bucket.put(...put);
+      },
+    };
+    await expect(writeTemplates(broken, "main")).rejects.toThrow("crash");
+    await writeTemplates(bucket, "main");
+    expect(bucket.keys().sort()).toEqual(names.map((name) => `agents/main/${name}`).sort());
+  });
+
+  it("are each written once by two who write at the same moment", async () => {
+    const bucket = createMemoryBucket();
+    const written = await Promise.all([writeTemplates(bucket, "main"), writeTemplates(bucket, "main")]);
+    expect(written.flat().sort()).toEqual([...names].sort());
+  });
+
+  it("are refused for an agent id that is not normalized", async () => {
+    await expect(writeTemplates(createMemoryBucket(), "Main")).rejects.toMatchObject({ code: 400 });
+  });
+});

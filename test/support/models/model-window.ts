@@ -1,0 +1,37 @@
+import { openAiError } from "../../../local/offline-model/openai-error.ts";
+import type { ModelRequest, Reply } from "./scripted-model.ts";
+
+/** What a request counts for: its characters / 4, the whole body with tools and punctuation. */
+export function tokensOf({ body }: ModelRequest): number {
+  return Math.ceil(JSON.stringify(body).length / 4);
+}
+
+/** A script behind a context window: what is above it is refused in OpenAI's words, and counted in `refused`. */
+export interface WindowedScript {
+  (request: ModelRequest, index: number): Promise<Reply>;
+  /** Tokens of each request, in order of arrival. */
+  sizes: number[];
+  refused: number;
+}
+
+export function withWindow(
+  window: number,
+  script: (request: ModelRequest, index: number) => Reply | Promise<Reply>,
+): WindowedScript {
+  const windowed = async (request: ModelRequest, index: number): Promise<Reply> => {
+    const tokens = tokensOf(request);
+    state.sizes.push(tokens);
+    if (tokens <= window) return script(request, index);
+    state.refused++;
+    const message = `This model's maximum context length is ${window} tokens. However, your messages resulted in ${tokens} tokens. Please reduce the length of the messages.`;
+    const body = openAiError({ message, param: "messages", code: "context_length_exceeded" });
+    return { error: { status: 400, body } };
+  };
+  const state = Object.assign(windowed, { sizes: [] as number[], refused: 0 });
+  return state;
+}
+
+/** Whether a request asks for a conversation to be read (summarized, searched for memories) rather than continued. */
+export function isReading(request: ModelRequest): boolean {
+  return request.system.startsWith("You read conversations");
+}

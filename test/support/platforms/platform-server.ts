@@ -1,0 +1,148 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { readBody, sendJson, serveLoopback } from "../../../local/offline-model/loopback.ts";
+
+/** A call of the platform's API. */
+export interface PlatformCall {
+  method: string;
+  /** Without the query. */
+  path: string;
+  query: Record<string, string>;
+  headers: Record<string, string | undefined>;
+  /** The JSON that came; undefined for none. */
+  body: Record<string, unknown> | undefined;
+  /** The form data that came; undefined for none. */
+  form?: FormData;
+  /** What came, whatever it is. */
+  bytes: Buffer;
+  /** The HTTP status answered; 0 when the connection was dropped. */
+  status: number;
+}
+
+/** A file that somebody has sent. */
+export interface SharedFile {
+  name: string;
+  type: string;
+  bytes: Buffer;
+  /** Spoken as a message. */
+  voice?: boolean;
+}
+
+/** The answer that a file is downloaded with. */
+export function download({ type, bytes }: Pick<SharedFile, "type" | "bytes">): PlatformReply {
+  return { status: 200, body: bytes, headers: { "content-type": type } };
+}
+
+export interface PlatformReply {
+  status: number;
+  /** JSON, or a page that is none; bytes as they are. */
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/** A refusal put in front of the next call. */
+export type PlatformFailure =
+  | PlatformReply
+  /** The connection is closed without an answer; with `after` the call has taken effect. */
+  | { drop: true; after?: boolean };
+
+export interface PlatformServer {
+  /** What a client has in place of the platform's own origin. */
+  url: string;
+  calls: PlatformCall[];
+  /** Lets the next calls fail whose `{method} {path}` contains this, or that this is true of, one for each failure. */
+  fail(which: string | ((call: PlatformCall) => boolean), ...failures: PlatformFailure[]): void;
+  close(): Promise<void>;
+}
+
+const maxBody = 50 * 1024 * 1024;
+
+/** An API over JSON on 127.0.0.1, which `answer` speaks. */
+export async function startPlatformServer(
+  answer: (call: PlatformCall) => PlatformReply | Promise<PlatformReply>,
+): Promise<PlatformServer> {
+  const calls: PlatformCall[] = [];
+  const failures: { isMeant: (call: PlatformCall) => boolean; failure: PlatformFailure }[] = [];
+  const take = async (call: PlatformCall): Promise<PlatformReply | undefined> => {
+    const index = failures.findIndex(({ isMeant }) => isMeant(call));
+    const failure = index < 0 ? undefined : failures.splice(index, 1)[0]?.failure;
+    if (!failure) return answer(call);
+    if (!("drop" in failure)) return failure;
+    if (failure.after) await answer(call);
+    return undefined;
+  };
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const bytes = (await readBody(request, maxBody)) ?? Buffer.alloc(0);
+    const call = { ...readCall(request), ...(await readContent(request, bytes)), bytes, status: 0 };
+    calls.push(call);
+    const reply = await take(call);
+    if (!reply) return void request.socket.destroy();
+    call.status = reply.status;
+    if (reply.status === 204) response.writeHead(204, reply.headers).end();
+    else if (reply.body instanceof Uint8Array)
+      response.writeHead(reply.status, reply.headers).end(Buffer.from(reply.body));
+    else sendJson(response, reply.status, reply.body ?? {}, reply.headers);
+  };
+  const server = await serveLoopback((request, response) => {
+    serve(request, response).catch((error: Error) => response.destroy(error));
+  });
+  return {
+    url: server.origin,
+    calls,
+    fail(which, ...more) {
+      const isMeant =
+        typeof which === "string"
+          ? ({ method, path }: PlatformCall) => `${method} ${path}`.includes(which)
+          : which;
+      failures.push(...more.map((failure) => ({ isMeant, failure })));
+    },
+    close: server.close,
+  };
+}
+
+function readCall({ method = "", url = "/", headers }: IncomingMessage) {
+  const joined = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(",")]);
+  const { pathname, searchParams } = new URL(url, "http://localhost");
+  const query = Object.fromEntries(searchParams);
+  return { method, path: pathname, query, headers: Object.fromEntries(joined) };
+}
+
+async function readContent({ headers }: IncomingMessage, bytes: Buffer) {
+  const type = headers["content-type"] ?? "";
+  if (!type.startsWith("multipart/form-data")) return { body: parse(bytes) };
+  const form = await new Response(new Uint8Array(bytes), { headers: { "content-type": type } }).formData();
+  return { body: undefined, form };
+}
+
+function parse(bytes: Buffer): Record<string, unknown> | undefined {
+  try {
+    const json: unknown = JSON.parse(bytes.toString("utf8"));
+    return typeof json === "object" && json !== null ? (json as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A call of a webhook, as a platform makes it. */
+export interface SignedRequest {
+  method: string;
+  /** Behind the webhook's address, with its slash. */
+  path: string;
+  headers: Record<string, string>;
+  body?: string;
+}
+
+export interface WebhookReply {
+  status: number;
+  text: string;
+  contentType: string;
+}
+
+/** Makes a call of a webhook. */
+export async function callWebhook(
+  webhookUrl: string,
+  { method, path, headers, body }: SignedRequest,
+): Promise<WebhookReply> {
+  const response = await fetch(`${webhookUrl}${path}`, { method, headers, body });
+  const contentType = response.headers.get("content-type") ?? "";
+  return { status: response.status, text: await response.text(), contentType };
+}
