@@ -1,7 +1,17 @@
-import type { ListedSkill } from "../../functions/agent/context/skills-section.ts";
 import type { Bucket } from "../world/world.ts";
 import { type CachedReader, createCachedReader } from "./cached-reader.ts";
 import { workspacePrefix } from "./paths.ts";
+
+/** What the prompt says of a skill. */
+export interface ListedSkill {
+  name: string;
+  description: string;
+  /** Key in the bucket. */
+  location: string;
+  /** Path under which the workspace's tools read it. */
+  readPath: string;
+  always: boolean;
+}
 
 /** A skill as it is stored; whether it can be used here is for `eligibility.ts` to say. */
 export interface Skill extends ListedSkill {

@@ -8,8 +8,9 @@ import {
   seesDailyMemory,
   seesLongTermMemory,
 } from "../../../shared/workspace/privacy.ts";
+import type { ListedSkill } from "../../../shared/workspace/skills.ts";
 import { safety, toolCallStyle, workspaceFilesText, workspaceText } from "./prompt-texts.ts";
-import { type ListedSkill, skillsSection } from "./skills-section.ts";
+import { skillsSection } from "./skills-section.ts";
 import { toolingSection } from "./tooling-section.ts";
 
 export interface PromptHost {

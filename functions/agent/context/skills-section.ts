@@ -1,16 +1,6 @@
 import { type Budget, truncationMarker } from "../../../shared/workspace/budget.ts";
+import type { ListedSkill } from "../../../shared/workspace/skills.ts";
 import { skillsText } from "./prompt-texts.ts";
-
-/** What the prompt says of a skill. */
-export interface ListedSkill {
-  name: string;
-  description: string;
-  /** Key in the bucket. */
-  location: string;
-  /** Path under which the workspace's tools read it. */
-  readPath: string;
-  always: boolean;
-}
 
 /**
  * The section "Skills (Mandatory Scan)", empty without skills. What does not fit the budget is left out skill by skill,
