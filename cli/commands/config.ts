@@ -1,7 +1,6 @@
 import { defaults } from "../../shared/configuration/defaults.ts";
 import { parsePath, withValue } from "../../shared/configuration/paths.ts";
-import { findFault } from "../../shared/configuration/schema.ts";
-import { isSecretPath } from "../../shared/configuration/secret-paths.ts";
+import { configurationSecrets, findFault } from "../../shared/configuration/schema.ts";
 import { usage } from "../app/failure.ts";
 import type { Action } from "../app/program.ts";
 import { askHidden, readAll } from "../app/questions.ts";
@@ -18,7 +17,7 @@ export const setConfig: Action = async (context, { args }) => {
   const [path = "", given] = args;
   const text = await valueFor(path, given, context.terminal);
   // A secret that happens to be JSON, such as a number, is still text.
-  const isSecret = isSecretPath(parsePath(path)) && text !== "null";
+  const isSecret = configurationSecrets.includes(parsePath(path)) && text !== "null";
   const value = isSecret ? text : parseValue(parsePath(path), text);
   if (isSecret && given === text)
     context.note("gsv: a secret on the command line stays in the shell's history; `-` asks for it instead");

@@ -1,9 +1,19 @@
-import type { ChannelConfiguration, Configuration } from "../configuration/schema.ts";
+import { type AccountSettings, type Configuration, configurationSecrets } from "../configuration/schema.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
 import type { Secrets } from "../world/world.ts";
-import type { Channel, ChannelAccount, ChannelAddress } from "./channel.ts";
+import type { AccountField, Channel, ChannelAccount, ChannelAddress } from "./channel.ts";
 
-type Settings = NonNullable<ChannelConfiguration["accounts"]>[string];
+/**
+ * The fields that a channel asks for. A name is one of the configuration's schema, which also says which are secrets.
+ */
+export function accountFields(
+  fields: readonly (Omit<AccountField, "secret"> & { name: keyof AccountSettings })[],
+): readonly AccountField[] {
+  return fields.map((field) => ({
+    ...field,
+    secret: configurationSecrets.includes(["channels", "any", "accounts", "any", field.name]),
+  }));
+}
 
 /** Where accounts are found. */
 export interface AccountSource {
@@ -44,20 +54,20 @@ export async function findAccount(
 export function accountSettings(
   { channels }: Pick<Configuration, "channels">,
   { channel, accountId }: ChannelAddress,
-): Settings | undefined {
+): AccountSettings | undefined {
   return ownValue(ownValue(channels, channel)?.accounts ?? {}, accountId);
 }
 
 /** Whether an account is the gateway's own: with something in it that its platform needs. Any other is a bridge's. */
-export function isOwnAccount(channel: Channel | undefined, settings: Settings | undefined): boolean {
-  return channel?.fields.some(({ name }) => settings?.[name as keyof Settings] !== undefined) ?? false;
+export function isOwnAccount(channel: Channel | undefined, settings: AccountSettings | undefined): boolean {
+  return channel?.fields.some(({ name }) => settings?.[name as keyof AccountSettings] !== undefined) ?? false;
 }
 
 /** The account that settings make with the secrets that the parameter store has for it, complete or not. */
 export async function readAccount(
   channel: Channel,
   accountId: string,
-  settings: Settings,
+  settings: AccountSettings,
   secrets: Pick<Secrets, "get">,
 ): Promise<ChannelAccount> {
   const names = channel.fields.filter(({ secret }) => secret).map(({ name }) => name);

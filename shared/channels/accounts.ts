@@ -1,5 +1,5 @@
 import { formatPath } from "../configuration/paths.ts";
-import { secretMarker } from "../configuration/schema.ts";
+import { secretMarker } from "../configuration/secret.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import { log } from "../runtime/log.ts";

@@ -1,8 +1,7 @@
 import * as v from "valibot";
 import { count, resetPolicyField } from "../protocol/schemas.ts";
-
-/** Stands for a secret in overrides and in every answer; the value itself is in the parameter store. */
-export const secretMarker = "***";
+import { secret } from "./secret.ts";
+import { createSecretPaths } from "./secret-paths.ts";
 
 const text = (most: number) =>
   v.pipe(
@@ -17,13 +16,6 @@ const names = v.pipe(v.array(text(256)), v.maxLength(1000, "expected at most 100
 const plainName = v.pipe(
   v.string(),
   v.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "expected a name of a-z, 0-9, _ and -, at most 64"),
-);
-
-/** The parameter store takes 4 KB a parameter. */
-const secret = v.pipe(
-  v.string(),
-  v.minLength(1, "expected a secret that is not empty"),
-  v.maxBytes(4096, "expected a secret of at most 4096 bytes"),
 );
 
 /** Credentials in a URL would be shown by every read, so they are refused. */
@@ -55,12 +47,12 @@ const account = v.strictObject({
   applicationId: v.optional(text(256)),
   phoneNumberId: v.optional(text(256)),
   publicKey: v.optional(text(1024)),
-  accessToken: v.optional(secret),
-  appSecret: v.optional(secret),
-  botToken: v.optional(secret),
-  signingSecret: v.optional(secret),
-  verifyToken: v.optional(secret),
-  webhookSecret: v.optional(secret),
+  accessToken: v.optional(secret()),
+  appSecret: v.optional(secret()),
+  botToken: v.optional(secret()),
+  signingSecret: v.optional(secret()),
+  verifyToken: v.optional(secret()),
+  webhookSecret: v.optional(secret()),
 });
 
 const channel = v.strictObject({
@@ -79,7 +71,7 @@ const transcription = v.strictObject({
   /** OpenAI's own, with `apiKeys.openai`, unless given. */
   baseUrl: v.optional(httpUrl),
   model: text(256),
-  apiKey: v.optional(secret),
+  apiKey: v.optional(secret()),
 });
 
 const duration = v.pipe(
@@ -127,13 +119,13 @@ const skill = v.strictObject({ enabled: flag, always: flag, requires: v.optional
 /** The whole configuration. Strict: a key that is not declared here is refused, so a typing error is not lost. */
 export const configurationSchema = v.strictObject({
   model,
-  apiKeys: v.record(plainName, secret),
+  apiKeys: v.record(plainName, secret()),
   timeouts: v.strictObject({
     llmMs: count(1000, 840_000),
     toolMs: count(1000, 3_600_000),
     skillProbeMaxAgeMs: count(0, 86_400_000),
   }),
-  auth: v.strictObject({ token: v.optional(secret) }),
+  auth: v.strictObject({ token: v.optional(secret()) }),
   systemPrompt: text(20_000),
   userTimezone: timezone,
   channels: v.record(plainName, channel),
@@ -164,17 +156,24 @@ export const configurationSchema = v.strictObject({
   }),
 });
 
+/** The configuration's secrets. */
+export const configurationSecrets = createSecretPaths(configurationSchema);
+
 /** The gateway's configuration as it holds: defaults with overrides, secrets as `***`. Durations in milliseconds. */
 export type Configuration = v.InferOutput<typeof configurationSchema>;
 export type ModelConfiguration = Configuration["model"];
 export type ChannelConfiguration = Configuration["channels"][string];
+export type AccountSettings = NonNullable<ChannelConfiguration["accounts"]>[string];
 
 /**
- * What is wrong with a configuration: the path and the reason of the first fault, undefined when it is whole.
+ * The first fault of a configuration: its path and what is wrong there; undefined when the configuration is valid.
  * The reason never repeats the value, which may be a secret in the wrong place.
  */
-export function findFault(configuration: unknown): { path: string[]; reason: string } | undefined {
-  const result = v.safeParse(configurationSchema, configuration, { abortEarly: true });
+export function findFault(
+  configuration: unknown,
+  schema: v.GenericSchema = configurationSchema,
+): { path: string[]; reason: string } | undefined {
+  const result = v.safeParse(schema, configuration, { abortEarly: true });
   if (result.success) return undefined;
   const issue = result.issues[0];
   const path = (issue.path ?? []).map((step) => String(step.key));

@@ -1,3 +1,4 @@
+import type * as v from "valibot";
 import { code, PeerError } from "../protocol/errors.ts";
 import { absent, equal, set } from "../world/expression.ts";
 import { ConditionFailed, type Secrets, type Table } from "../world/world.ts";
@@ -13,8 +14,9 @@ import {
   withoutValue,
   withValue,
 } from "./paths.ts";
-import { type Configuration, findFault, secretMarker } from "./schema.ts";
-import { isSecretPath, maskSecrets, secretsIn, splitSecrets } from "./secret-paths.ts";
+import { type Configuration, configurationSchema, findFault } from "./schema.ts";
+import { secretMarker } from "./secret.ts";
+import { createSecretPaths, type SecretPaths } from "./secret-paths.ts";
 
 const itemKey = { pk: "CONFIG", sk: "GLOBAL" };
 
@@ -55,12 +57,22 @@ interface Stored {
   version: number;
 }
 
-/** @param now epoch milliseconds */
+interface ConfigurationOptions {
+  /** Epoch milliseconds. */
+  now?: () => number;
+  /** Declares the settings, and which of them are secrets. */
+  schema?: ConfigurationSchema;
+}
+
+type ConfigurationSchema = v.GenericSchema<unknown, Configuration>;
+
+/** The configuration that a table holds, with its secrets in the parameter store. */
 export function openConfiguration(
   table: Table,
   secrets: Secrets,
-  now: () => number = Date.now,
+  { now = Date.now, schema = configurationSchema }: ConfigurationOptions = {},
 ): ConfigurationStore {
+  const rules = { schema, secretPaths: createSecretPaths(schema) };
   let seen: Configuration | undefined;
   let reading: { configuration: Promise<Configuration>; startedAt: number } | undefined;
   const readNow = async () => {
@@ -84,7 +96,7 @@ export function openConfiguration(
       const before = valueAt(stored.overrides, segments);
       const value = next(before);
       checkValue(value, segments);
-      const planned = value === before ? undefined : planChange(stored.overrides, segments, value);
+      const planned = value === before ? undefined : planChange(rules, stored.overrides, segments, value);
       if (!planned) return;
       if (await apply(table, secrets, stored.version, planned)) {
         reading = undefined;
@@ -98,7 +110,7 @@ export function openConfiguration(
     change,
     async get(path) {
       const segments = path ? parsePath(path) : [];
-      const config = maskSecrets(await load({ fresh: true }));
+      const config = rules.secretPaths.mask(await load({ fresh: true }));
       return path ? { path, value: valueAt(config, segments) ?? null } : { config };
     },
     async set(path, value) {
@@ -136,20 +148,28 @@ interface Change {
   remove: string[];
 }
 
-/** What setting a path means for the overrides and for the secrets; undefined for nothing. Nothing is written here. */
-function planChange(current: JsonObject, path: string[], value: unknown): Change | undefined {
-  if (isSecretPath(path) && value === secretMarker) return undefined;
+/**
+ * The overrides and the secrets that setting a path would write; undefined when it changes nothing. Writes nothing.
+ * @throws PeerError 400 when the configuration would not be valid
+ */
+function planChange(
+  { schema, secretPaths }: { schema: ConfigurationSchema; secretPaths: SecretPaths },
+  current: JsonObject,
+  path: string[],
+  value: unknown,
+): Change | undefined {
+  const isSecret = secretPaths.includes(path);
+  if (isSecret && value === secretMarker) return undefined;
   const put = new Map<string, string>();
-  const kept = splitSecrets(value ?? undefined, path, current, put);
+  const kept = secretPaths.split(value ?? undefined, path, current, put);
   const next = kept === undefined ? withoutValue(current, path) : withValue(current, path, kept);
-  const fault = findFault(mergeConfiguration(next));
+  const fault = findFault(mergeConfiguration(next), schema);
   if (fault) throw refusal(formatPath(fault.path), fault.reason);
-  const overrides = maskSecrets(next);
-  const remaining = new Set(secretsIn(overrides));
-  const remove = secretsIn(current).filter((secret) => !remaining.has(secret));
+  const overrides = secretPaths.mask(next);
+  const remaining = new Set(secretPaths.list(overrides));
+  const remove = secretPaths.list(current).filter((secret) => !remaining.has(secret));
   // A parameter that a crash left behind without its marker goes too.
-  if (kept === undefined && isSecretPath(path) && !remove.includes(formatPath(path)))
-    remove.push(formatPath(path));
+  if (kept === undefined && isSecret && !remove.includes(formatPath(path))) remove.push(formatPath(path));
   return { overrides, put, remove };
 }
 

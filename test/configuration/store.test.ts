@@ -18,7 +18,7 @@ afterAll(() => state.close());
 beforeEach(async () => {
   await state.table.delete(item);
   secrets = state.openSecrets(`/gsv/${randomUUID()}`);
-  configuration = openConfiguration(state.table, secrets, () => clock.now);
+  configuration = openConfiguration(state.table, secrets, { now: () => clock.now });
 });
 
 const valueFor = async (path: string) => ((await configuration.get(path)) as { value: unknown }).value;
@@ -41,7 +41,7 @@ describe("reading the configuration", () => {
 
   it("is done once in five seconds, and at once after a change of one's own or on demand", async () => {
     const table = observed(state.table);
-    const reader = openConfiguration(table, secrets, () => clock.now);
+    const reader = openConfiguration(table, secrets, { now: () => clock.now });
     await reader.load();
     await configuration.set("systemPrompt", "by another function");
     clock.now += 4999;

@@ -1,5 +1,6 @@
 import type { Api, Model, Message as PiMessage, Tool } from "@earendil-works/pi-ai";
-import { type ModelConfiguration, secretMarker } from "../../../shared/configuration/schema.ts";
+import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
+import { secretMarker } from "../../../shared/configuration/secret.ts";
 import type { ConfigurationStore } from "../../../shared/configuration/store.ts";
 import type { AssistantMessage, Message, ToolDefinition } from "../../../shared/protocol/messages.ts";
 import type { ThinkingLevel } from "../../../shared/protocol/schemas.ts";

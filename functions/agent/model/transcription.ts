@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import { type Configuration, secretMarker } from "../../../shared/configuration/schema.ts";
+import type { Configuration } from "../../../shared/configuration/schema.ts";
+import { secretMarker } from "../../../shared/configuration/secret.ts";
 import type { ConfigurationStore } from "../../../shared/configuration/store.ts";
 import {
   callPlatform,

@@ -1,12 +1,13 @@
 import * as v from "valibot";
-import type { AccountCheck, AccountField, AccountSetup, ChannelAccount, Registration } from "../channel.ts";
+import { accountFields } from "../account.ts";
+import type { AccountCheck, AccountSetup, ChannelAccount, Registration } from "../channel.ts";
 import { callDiscord, type DiscordAnswer } from "./discord-api.ts";
 
-const fields: readonly AccountField[] = [
-  { name: "applicationId", secret: false, about: "application ID (General Information)" },
-  { name: "publicKey", secret: false, about: "public key (General Information)" },
-  { name: "botToken", secret: true, about: "token (Bot → Reset Token)" },
-];
+const fields = accountFields([
+  { name: "applicationId", about: "application ID (General Information)" },
+  { name: "publicKey", about: "public key (General Information)" },
+  { name: "botToken", about: "token (Bot → Reset Token)" },
+]);
 
 /** The commands (https://docs.discord.com/developers/interactions/application-commands): in servers, and to the bot. */
 const commands = [

@@ -1,11 +1,12 @@
 import * as v from "valibot";
-import type { AccountCheck, AccountField, AccountSetup, ChannelAccount, Registration } from "../channel.ts";
+import { accountFields } from "../account.ts";
+import type { AccountCheck, AccountSetup, ChannelAccount, Registration } from "../channel.ts";
 import { callSlack } from "./slack-api.ts";
 
-const fields: readonly AccountField[] = [
-  { name: "botToken", secret: true, about: "bot token, xoxb-… (OAuth & Permissions)" },
-  { name: "signingSecret", secret: true, about: "signing secret (Basic Information)" },
-];
+const fields = accountFields([
+  { name: "botToken", about: "bot token, xoxb-… (OAuth & Permissions)" },
+  { name: "signingSecret", about: "signing secret (Basic Information)" },
+]);
 
 const known = v.object({ user: v.string(), team: v.string() });
 

@@ -1,11 +1,12 @@
 import * as v from "valibot";
-import type { AccountCheck, AccountField, AccountSetup, ChannelAccount, Registration } from "../channel.ts";
+import { accountFields } from "../account.ts";
+import type { AccountCheck, AccountSetup, ChannelAccount, Registration } from "../channel.ts";
 import { callBotApi } from "./telegram-api.ts";
 
-const fields: readonly AccountField[] = [
-  { name: "botToken", secret: true, about: "bot token, from @BotFather" },
-  { name: "webhookSecret", secret: true, about: "webhook secret: letters, digits, _ and -", free: true },
-];
+const fields = accountFields([
+  { name: "botToken", about: "bot token, from @BotFather" },
+  { name: "webhookSecret", about: "webhook secret: letters, digits, _ and -", free: true },
+]);
 
 const me = v.object({ id: v.number(), username: v.string() });
 

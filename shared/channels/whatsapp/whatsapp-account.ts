@@ -1,13 +1,14 @@
 import * as v from "valibot";
-import type { AccountCheck, AccountField, AccountSetup, ChannelAccount, Registration } from "../channel.ts";
+import { accountFields } from "../account.ts";
+import type { AccountCheck, AccountSetup, ChannelAccount, Registration } from "../channel.ts";
 import { callGraph, phoneNumberOf } from "./whatsapp-api.ts";
 
-const fields: readonly AccountField[] = [
-  { name: "phoneNumberId", secret: false, about: "phone number ID (WhatsApp → API Setup)" },
-  { name: "accessToken", secret: true, about: "access token of a system user" },
-  { name: "appSecret", secret: true, about: "app secret (App settings → Basic)" },
-  { name: "verifyToken", secret: true, about: "verify token: any text", free: true },
-];
+const fields = accountFields([
+  { name: "phoneNumberId", about: "phone number ID (WhatsApp → API Setup)" },
+  { name: "accessToken", about: "access token of a system user" },
+  { name: "appSecret", about: "app secret (App settings → Basic)" },
+  { name: "verifyToken", about: "verify token: any text", free: true },
+]);
 
 const phoneNumber = v.object({ display_phone_number: v.string(), verified_name: v.optional(v.string()) });
 
