@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -10,6 +11,7 @@ import {
   S3Client,
   S3ServiceException,
 } from "@aws-sdk/client-s3";
+import { Upload } from "@aws-sdk/lib-storage";
 import {
   type Bucket,
   type ListedObject,
@@ -19,7 +21,9 @@ import {
   type StoredObject,
 } from "../world/world.ts";
 import { decodeMetadata, encodeMetadata } from "./metadata.ts";
-import { uploadStream, type WriteRequest } from "./upload.ts";
+
+/** Size of every part of a multipart upload but the last, in bytes. S3 takes at least 5 MiB and at most 10,000 parts. */
+const partBytes = 8 * 1024 * 1024;
 
 /** Region, credentials and endpoint come from the environment, as the SDK reads them. */
 export function openS3Bucket(bucketName: string): Bucket {
@@ -51,8 +55,8 @@ export function openS3Bucket(bucketName: string): Bucket {
       return (await unlessRefused(key, options, client.send(command))).ETag ?? "";
     },
     putStream(key, body, options = {}) {
-      const uploaded = uploadStream(client, writeRequest(bucketName, key, options), body);
-      return unlessRefused(key, options, uploaded);
+      const request = writeRequest(bucketName, key, options);
+      return unlessRefused(key, options, uploadStream(client, request, body));
     },
     async delete(key) {
       await client.send(new DeleteObjectCommand({ Bucket: bucketName, Key: key }));
@@ -70,7 +74,22 @@ function headOf(output: GetObjectCommandOutput | HeadObjectCommandOutput): Objec
   };
 }
 
-function writeRequest(Bucket: string, Key: string, options: PutOptions): WriteRequest {
+/**
+ * Writes a body of any length with at most two parts of it in memory. A body of one part or less is a plain PutObject.
+ * A longer one is a multipart upload, which is aborted when it fails. Returns the ETag. What a crash leaves of an upload
+ * is removed by the bucket's lifecycle rule.
+ */
+async function uploadStream(
+  client: S3Client,
+  request: ReturnType<typeof writeRequest>,
+  body: AsyncIterable<Uint8Array>,
+): Promise<string> {
+  const params = { ...request, Body: Readable.from(body) };
+  const written = await new Upload({ client, params, partSize: partBytes, queueSize: 1 }).done();
+  return written.ETag ?? "";
+}
+
+function writeRequest(Bucket: string, Key: string, options: PutOptions) {
   const { contentType, metadata = {}, ifMatch, ifAbsent } = options;
   return {
     Bucket,
