@@ -1,10 +1,11 @@
+import { LRUCache } from "lru-cache";
 import { type Message, type ToolResultMessage, toolCallsOf } from "../../../shared/protocol/messages.ts";
 import type { SessionStore } from "../../../shared/session/bodies.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { readMessages } from "../../../shared/session/transcript.ts";
 import { totalCharacters } from "./context-size.ts";
 
-/** What a warm function keeps at most: the messages of so many sessions, so many characters in all. */
+/** Bounds of the cache of a warm function: the number of sessions, and the characters of all their messages. */
 const maxSessions = 16;
 const maxCharacters = 50_000_000;
 
@@ -13,32 +14,26 @@ interface Kept {
   first: number;
   head: number;
   messages: Message[];
-  /** Size of the messages; of those too that were compacted away since they were read. */
+  /** Size of the messages, including those that a compaction has removed since they were read. */
   characters: number;
 }
 
-/** Reads committed messages, and keeps them while the function is warm: what is committed never changes. */
+/** Reads committed messages and caches them while the function is warm. Committed messages never change. */
 export interface History {
-  /** The live messages of a session as of `state`, in order. Only what is new is read. Not to be changed. */
+  /** The live messages of a session as of `state`, in order. Reads only messages that are not cached. Do not change them. */
   load(state: SessionState): Promise<readonly Message[]>;
-  /** Notes messages that this function itself is committing, directly after those it has loaded. */
+  /** Adds messages that this function is committing to the cached ones. They follow directly after the loaded messages. */
   extend(state: SessionState, messages: readonly Message[]): void;
 }
 
-/** @param mostCharacters of all messages that are kept */
+/** @param mostCharacters bound of all cached messages together */
 export function createHistory(store: SessionStore, mostCharacters = maxCharacters): History {
-  const kept = new Map<string, Kept>();
-  const keep = (sessionKey: string, entry: Kept) => {
-    kept.delete(sessionKey);
-    kept.set(sessionKey, entry);
-    let characters = 0;
-    for (const one of kept.values()) characters += one.characters;
-    for (const [oldest, one] of kept) {
-      if (kept.size <= maxSessions && characters <= mostCharacters) break;
-      kept.delete(oldest);
-      characters -= one.characters;
-    }
-  };
+  const kept = new LRUCache<string, Kept>({
+    max: maxSessions,
+    maxSize: mostCharacters,
+    // The cache refuses a size of 0.
+    sizeCalculation: ({ characters }) => Math.max(1, characters),
+  });
   const usable = (state: SessionState) => {
     const entry = kept.get(state.sessionKey);
     if (!entry || entry.sessionId !== state.sessionId) return undefined;
@@ -55,7 +50,7 @@ export function createHistory(store: SessionStore, mostCharacters = maxCharacter
       const messages = [...known, ...read];
       const characters = (entry?.characters ?? 0) + totalCharacters(read);
       const { sessionKey, sessionId, first, head } = state;
-      keep(sessionKey, { sessionId, first, head, messages, characters });
+      kept.set(sessionKey, { sessionId, first, head, messages, characters });
       return messages;
     },
     extend(state, messages) {
@@ -64,7 +59,7 @@ export function createHistory(store: SessionStore, mostCharacters = maxCharacter
       if (!entry || entry.head !== start) return;
       const characters = entry.characters + totalCharacters(messages);
       const all = [...entry.messages, ...messages];
-      keep(state.sessionKey, { ...entry, head: state.head, messages: all, characters });
+      kept.set(state.sessionKey, { ...entry, head: state.head, messages: all, characters });
     },
   };
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import {
   createWorkspaceLoader,
   type LoadRequest,
@@ -6,70 +7,74 @@ import {
 import { createSkillLister, type Skill } from "../../../shared/workspace/skills.ts";
 import type { Bucket } from "../../../shared/world/world.ts";
 
-/** How long a warm function takes the workspace as unchanged, in milliseconds: the longest that a change goes unseen. */
+/** A warm function sees a change of the workspace after this time at the latest. Milliseconds. */
 const maxAgeMs = 5000;
 
-/** The same for the list of skills, which is dearer to ask for: two listings, each the price of a dozen files. */
+/** The same for the list of skills. It costs more to read: two listings, each at the price of a dozen files. */
 const skillsMaxAgeMs = 30_000;
 
-/** Agents and audiences that are kept; past this the cache starts over. */
+/** Bound of each cache: agents, or agents and audiences. */
 const maxKept = 100;
 
-/** What a prompt takes from the bucket. Not to be changed. */
+/** The parts of a prompt that come from the bucket. Do not change them. */
 export interface PromptParts {
   files: WorkspaceFiles;
   skills: Skill[];
 }
 
-/** Reads what prompts are made of. What has not changed is not downloaded again, and for some seconds not asked for. */
+/** Reads the parts of prompts. Downloads only objects that have changed, and sends no request at all for some seconds. */
 export interface PromptSource {
   load(request: LoadRequest): Promise<PromptParts>;
-  /** The bucket for whatever writes: after a write of this function's own, the next prompt shows it. */
+  /** The bucket for this function's writes: the next prompt shows them. */
   bucket: Bucket;
 }
 
 export function createPromptSource(bucket: Bucket): PromptSource {
   const loader = createWorkspaceLoader(bucket);
   const lister = createSkillLister(bucket);
-  const kept = new Map<string, { parts: Promise<PromptParts>; readAt: number }>();
-  const listed = new Map<string, { skills: Promise<Skill[]>; readAt: number }>();
-  const skillsOf = ({ agentId, now }: LoadRequest): Promise<Skill[]> => {
-    const known = listed.get(agentId);
-    if (known && now - known.readAt < skillsMaxAgeMs) return known.skills;
-    if (listed.size >= maxKept) listed.clear();
-    const skills = lister.list(agentId);
-    listed.set(agentId, { skills, readAt: now });
-    skills.catch(() => listed.delete(agentId));
-    return skills;
-  };
+  const parts = cacheReads<PromptParts>(maxAgeMs);
+  const skillLists = cacheReads<Skill[]>(skillsMaxAgeMs);
   const read = async (request: LoadRequest): Promise<PromptParts> => {
-    const [files, skills] = await Promise.all([loader.load(request), skillsOf(request)]);
+    const { agentId, now } = request;
+    const listed = skillLists.read(agentId, now, () => lister.list(agentId));
+    const [files, skills] = await Promise.all([loader.load(request), listed]);
     return { files, skills };
   };
   const forgetting = async <T>(write: Promise<T>): Promise<T> => {
     try {
       return await write;
     } finally {
-      kept.clear();
-      listed.clear();
+      parts.clear();
+      skillLists.clear();
     }
   };
   return {
     load(request) {
       const { agentId, mainSession, shared, now, timezone } = request;
       const name = `${agentId} ${mainSession} ${shared} ${timezone}`;
-      const known = kept.get(name);
-      if (known && now - known.readAt < maxAgeMs) return known.parts;
-      if (kept.size >= maxKept) kept.clear();
-      const parts = read(request);
-      kept.set(name, { parts, readAt: now });
-      parts.catch(() => kept.delete(name));
-      return parts;
+      return parts.read(name, now, () => read(request));
     },
     bucket: {
       ...bucket,
       put: (...args) => forgetting(bucket.put(...args)),
       delete: (...args) => forgetting(bucket.delete(...args)),
     },
+  };
+}
+
+/** Caches what `read` resolves to for `ageMs`, also while it is still being read. A failure is not cached. */
+function cacheReads<Value>(ageMs: number) {
+  const kept = new LRUCache<string, { value: Promise<Value>; readAt: number }>({ max: maxKept });
+  return {
+    /** @param now epoch milliseconds */
+    read(name: string, now: number, read: () => Promise<Value>): Promise<Value> {
+      const known = kept.get(name);
+      if (known && now - known.readAt < ageMs) return known.value;
+      const value = read();
+      kept.set(name, { value, readAt: now });
+      value.catch(() => kept.delete(name));
+      return value;
+    },
+    clear: () => kept.clear(),
   };
 }
