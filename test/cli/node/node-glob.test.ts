@@ -18,6 +18,8 @@ const cases: [string, string[], string[]][] = [
   ["[!a-c]1", ["d1"], ["a1", "/1"]],
   ["[]x]", ["]", "x"], ["["]],
   ["a\\*b", ["a*b"], ["axb"]],
+  ["app/(group)/@(a|b).*", ["app/(group)/@(a|b).ts"], ["app/group/a.ts", "app/group/@a.ts"]],
+  ["{a,b}".repeat(30), ["ab".repeat(15)], ["ab".repeat(14), "ac".repeat(15)]],
   ["a.b+(c)^$|", ["a.b+(c)^$|"], ["aXb+(c)^$|"]],
 ];
 
@@ -28,10 +30,9 @@ describe("a glob", () => {
     expect(others.filter((path) => pattern.test(path))).toEqual([]);
   });
 
-  it("is refused when it is not closed, or has too many alternatives", () => {
-    expect(() => compileGlob("{a,b")).toThrow("a { is not closed");
-    expect(() => compileGlob("[ab")).toThrow("a [ is not closed");
-    expect(() => compileGlob("{a,b}".repeat(30))).toThrow("more than 1000 alternatives");
+  it("is refused when it is not closed", () => {
+    expect(() => compileGlob("{a,b")).toThrow('Missing closing: "}"');
+    expect(() => compileGlob("[ab")).toThrow('Missing closing: "]"');
   });
 
   it("is told from a literal path", () => {
