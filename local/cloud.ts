@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { leaseMs } from "../shared/session/state.ts";
+import { leaseMs } from "../shared/session/lease.ts";
 import { openLogs } from "./dev/dev-logs.ts";
 import { startDynamoDB } from "./dynamodb/dynamodb.ts";
 import { StoreLockedError } from "./dynamodb/dynamodb-store.ts";

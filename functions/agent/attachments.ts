@@ -4,7 +4,7 @@ import { kindOfMedia } from "../../shared/media/media-types.ts";
 import { PeerError } from "../../shared/protocol/errors.ts";
 import type { StoredMedia } from "../../shared/protocol/messages.ts";
 import { log } from "../../shared/runtime/log.ts";
-import type { InboxEntry, Origin, RemoteMedia } from "../../shared/session/state.ts";
+import type { InboxEntry, Origin, RemoteMedia } from "../../shared/session/inbox-entry.ts";
 import { set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import type { Hold } from "./hold.ts";

@@ -3,7 +3,7 @@ import type { ChannelAddress, MediaLocation } from "../../shared/channels/channe
 import { type Accounts, findTarget, type Target } from "../../shared/channels/outbound/target.ts";
 import type { Fetched, GuardedFetch } from "../../shared/http/guarded-fetch.ts";
 import { essenceOf } from "../../shared/media/media-types.ts";
-import type { RemoteMedia } from "../../shared/session/state.ts";
+import type { RemoteMedia } from "../../shared/session/inbox-entry.ts";
 
 /** How often an attachment is asked for, while what keeps it from us may pass. */
 const maxTries = 3;

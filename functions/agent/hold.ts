@@ -1,5 +1,6 @@
 import { logError } from "../../shared/runtime/log.ts";
 import { forgetOldIds } from "../../shared/session/inbox.ts";
+import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import {
   commit,
   commitEntry,
@@ -10,7 +11,7 @@ import {
   releaseWaiting,
   renew,
 } from "../../shared/session/lease.ts";
-import type { InboxEntry, SessionState } from "../../shared/session/state.ts";
+import type { SessionState } from "../../shared/session/state.ts";
 import type { Step } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import type { Surroundings } from "./context/peers.ts";

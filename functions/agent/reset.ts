@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { mediaOf, mediaPrefix } from "../../shared/media/media-store.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { archiveSession } from "../../shared/session/archive.ts";
+import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { agentIdOf } from "../../shared/session/key/session-key.ts";
 import { isResetDue } from "../../shared/session/reset-policy.ts";
 import { resetRules, resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
 import {
-  type InboxEntry,
   maxPreviousIds,
   messageCount,
   type Resetting,

@@ -4,7 +4,7 @@ import { contentFields, contentNote, contentOf } from "../../shared/channels/con
 import { decodeMedia } from "../../shared/media/media-store.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import type { Params } from "../../shared/protocol/methods.ts";
-import type { RemoteMedia } from "../../shared/session/state.ts";
+import type { RemoteMedia } from "../../shared/session/inbox-entry.ts";
 
 type Inbound = Params<"channel.inbound">;
 

@@ -1,5 +1,5 @@
 import type { MediaAttachment } from "../protocol/messages.ts";
-import type { Origin, Peer, RemoteMedia } from "../session/state.ts";
+import type { Origin, Peer, RemoteMedia } from "../session/inbox-entry.ts";
 
 /** A webhook call, as it came in: nothing is parsed before it is verified. */
 export interface WebhookRequest {

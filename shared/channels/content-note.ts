@@ -1,5 +1,5 @@
 import { kindOfMedia } from "../media/media-types.ts";
-import type { RemoteMedia } from "../session/state.ts";
+import type { RemoteMedia } from "../session/inbox-entry.ts";
 
 /** Longest detail that is shown, in UTF-16 units. */
 const maxDetail = 100;

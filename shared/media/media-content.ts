@@ -1,7 +1,7 @@
 import { code, PeerError } from "../protocol/errors.ts";
 import type { ImageBlock, StoredMedia, TextBlock, UserMessage } from "../protocol/messages.ts";
-import type { CallAddress } from "../session/calls.ts";
-import type { RemoteMedia } from "../session/state.ts";
+import type { CallAddress } from "../session/call-address.ts";
+import type { RemoteMedia } from "../session/inbox-entry.ts";
 import type { Bucket } from "../world/world.ts";
 import { shownImageTypes } from "./image-type.ts";
 import { decodeMedia, type MediaTarget, storeMedia } from "./media-store.ts";

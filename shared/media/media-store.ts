@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { MediaAttachment, StoredMedia } from "../protocol/messages.ts";
-import type { InboxEntry } from "../session/state.ts";
+import type { InboxEntry } from "../session/inbox-entry.ts";
 import type { Bucket } from "../world/world.ts";
 import { isShownSize } from "./image-size.ts";
 import { imageTypeOf, shownImageTypes } from "./image-type.ts";

@@ -1,25 +1,15 @@
-import * as v from "valibot";
 import { holdsImages, storeResultImages } from "../media/media-content.ts";
-import { absent, add, all, atMost, differs, equal, exists, remove, set } from "../world/expression.ts";
+import { absent, add, all, atMost, equal, exists, remove, set } from "../world/expression.ts";
 import { ConditionFailed, type Item, type ItemValue, type Table } from "../world/world.ts";
 import { readBodies, resultBodyKey, type SessionStore, storeBody } from "./bodies.ts";
-import { duePartition, metaKey, type Run, resultKey, type SessionState, toState } from "./state.ts";
+import type { CallAddress } from "./call-address.ts";
+import type { Run } from "./run.ts";
+import { duePartition, metaKey, resultKey, type SessionState, toState } from "./state.ts";
 
 /** What a tool gave back: a result or an error text. */
 export interface CallOutcome {
   result?: unknown;
   error?: string;
-}
-
-/**
- * A session's tool call, as it is named towards a node. The step belongs to it: some servers count their calls from 0 in
- * every reply, and once a compaction has taken the first of them away, a later one has its id.
- */
-export interface CallAddress {
-  sessionKey: string;
-  runId: string;
-  step: number;
-  callId: string;
 }
 
 /** Tool results are read again only while their run lives; TTL removes them a week later. Seconds. */
@@ -30,33 +20,6 @@ const resultTtlSeconds = 7 * 24 * 3600;
  * agent then has it as soon as it has the lease. Bytes of JSON, for one and for all of a step.
  */
 const inlineBytes = { one: 2_000, all: 8_000 };
-
-const addressPrefix = "s.";
-const addressSchema = v.strictTuple([v.string(), v.string(), v.number(), v.string()]);
-
-/**
- * The call id that a node is given. It carries the session's address, so that a result finds its session without a
- * lookup; the session then checks that this very node was asked.
- */
-export function encodeCallAddress({ sessionKey, runId, step, callId }: CallAddress): string {
-  return addressPrefix + Buffer.from(JSON.stringify([sessionKey, runId, step, callId])).toString("base64url");
-}
-
-/** Undefined for anything that `encodeCallAddress` did not make. */
-export function decodeCallAddress(wireId: string): CallAddress | undefined {
-  if (!wireId.startsWith(addressPrefix)) return undefined;
-  try {
-    const parts: unknown = JSON.parse(
-      Buffer.from(wireId.slice(addressPrefix.length), "base64url").toString(),
-    );
-    const address = v.safeParse(addressSchema, parts);
-    if (!address.success) return undefined;
-    const [sessionKey, runId, step, callId] = address.output;
-    return { sessionKey, runId, step, callId };
-  } catch {
-    return undefined;
-  }
-}
 
 export type Recorded =
   /** The call is answered. `state` tells whether the agent is to be woken. */
@@ -264,48 +227,4 @@ export async function expireCalls(
       if (!(error instanceof ConditionFailed)) throw error;
     }
   }
-}
-
-/**
- * Asks for the run in progress to be stopped, or the one that is about to begin: its message is accepted, and no run is
- * committed yet. Undefined when there is neither. The holder sees the request when it commits or renews its lease;
- * without a holder the caller wakes the agent.
- */
-export async function requestStop(
-  table: Table,
-  sessionKey: string,
-  now: number,
-): Promise<{ state: SessionState; runId: string; pendingCount: number } | undefined> {
-  const key = metaKey(sessionKey);
-  for (;;) {
-    const item = await table.get(key);
-    const target = item && stoppable(toState(item));
-    if (!target) return undefined;
-    const { runId, pendingCount, unchanged } = target;
-    try {
-      const steps = [set("stop", runId), set("duePk", duePartition), set("dueAt", now)];
-      return { state: toState(await table.update(key, steps, unchanged)), runId, pendingCount };
-    } catch (error) {
-      if (!(error instanceof ConditionFailed)) throw error;
-    }
-  }
-}
-
-/** What a stop is for, and the condition under which it still is. */
-function stoppable({ run, inbox: [entry] }: SessionState) {
-  if (run?.phase === "reply") return undefined;
-  if (run) {
-    return {
-      runId: run.runId,
-      pendingCount: run.pendingCount,
-      // A run whose answer is committed has nothing to stop: it may be on its way.
-      unchanged: all(equal(["run", "runId"], run.runId), differs(["run", "phase"], "reply")),
-    };
-  }
-  if (entry?.kind !== "message") return undefined;
-  return {
-    runId: entry.id,
-    pendingCount: 0,
-    unchanged: all(absent("run"), equal(["inbox", 0, "id"], entry.id)),
-  };
 }

@@ -13,15 +13,8 @@ import {
   setIfAbsent,
 } from "../world/expression.ts";
 import { ConditionFailed, type Item, type ItemValue, type Key, type Table } from "../world/world.ts";
-import {
-  duePartition,
-  type InboxEntry,
-  metaKey,
-  newSession,
-  type SessionState,
-  sessionPartition,
-  toState,
-} from "./state.ts";
+import type { InboxEntry } from "./inbox-entry.ts";
+import { duePartition, metaKey, newSession, type SessionState, sessionPartition, toState } from "./state.ts";
 
 /**
  * Bound of an inbox in bytes, checked before an entry is added. With one more entry of the largest size the item stays

@@ -1,29 +1,16 @@
-import type { ConfigurationStore } from "../configuration/store.ts";
 import type { StoredMedia } from "../protocol/messages.ts";
 import { log } from "../runtime/log.ts";
-import type { Table, WakeAgent } from "../world/world.ts";
-import { runCommand, statusText } from "./commands/commands.ts";
+import { type CommandContext, runCommand, statusText } from "./commands/commands.ts";
 import { type Directives, parseDirectives } from "./commands/directives.ts";
 import { effectiveModel } from "./commands/model-choice.ts";
 import { parseCommand } from "./commands/parse-command.ts";
 import { appendEntry } from "./inbox.ts";
+import type { InboxEntry, Origin, RemoteMedia } from "./inbox-entry.ts";
 import { readSession } from "./sessions.ts";
-import {
-  type InboxEntry,
-  isLeased,
-  needsAgent,
-  type Origin,
-  type RemoteMedia,
-  type SessionState,
-} from "./state.ts";
+import { isLeased, needsAgent, type SessionState } from "./state.ts";
 
 /** What every way into a session needs: the socket, the webhooks and the timer share it. */
-export interface Intake {
-  table: Table;
-  wake: WakeAgent;
-  configuration: Pick<ConfigurationStore, "load">;
-  now: () => number;
-}
+export type Intake = CommandContext;
 
 /** A message from outside. `id` is the caller's, so that a repeat is the same message; it becomes the run's id. */
 export interface Incoming {

@@ -14,7 +14,8 @@ import {
 } from "../world/expression.ts";
 import { ConditionFailed, succeeds, type Table } from "../world/world.ts";
 import { entryBytes } from "./inbox.ts";
-import { duePartition, type InboxEntry, leaseMs, metaKey, type SessionState, toState } from "./state.ts";
+import type { InboxEntry } from "./inbox-entry.ts";
+import { duePartition, metaKey, type SessionState, toState } from "./state.ts";
 
 /** Another agent has taken the session over: whatever the thrower was doing is not its business any more. */
 export class LeaseLost extends Error {
@@ -29,6 +30,9 @@ export interface Lease {
   sessionKey: string;
   epoch: number;
 }
+
+/** Length of a lease in milliseconds. The holder renews it well before it ends. */
+export const leaseMs = 30_000;
 
 /** How long after a tool deadline the sweep looks: the Scheduler itself may be a minute late. */
 const sweepGraceMs = 90_000;

@@ -1,104 +1,8 @@
-import type { MediaAttachment, StoredMedia } from "../protocol/messages.ts";
 import type { ModelRef, ResetPolicy, ThinkingLevel } from "../protocol/schemas.ts";
-import type { Item, Key } from "../world/world.ts";
-
-/** A person or room on a messaging platform. `kind` is dm, group, channel or thread. */
-export interface Peer {
-  kind: string;
-  id: string;
-  name?: string;
-}
-
-/** What came with a message and lies with its platform, until the agent fetches it. `mimeType` where it is known. */
-export interface RemoteMedia {
-  type: MediaAttachment["type"];
-  mimeType?: string;
-  filename?: string;
-  /** Bytes, as the platform says. */
-  size?: number;
-  /** Seconds. */
-  duration?: number;
-  /** Audio that was spoken as a message. */
-  voice?: boolean;
-  /** Where it lies: `url` for everybody, anything else for its channel to read. */
-  source: Record<string, string>;
-}
-
-/** Where an entry came from, and so where its answer goes besides the connected clients. */
-export type Origin =
-  | {
-      kind: "client";
-      /** The connection and request that wait for a deferred response. */
-      connectionId?: string;
-      requestId?: string;
-    }
-  | {
-      kind: "channel";
-      channel: string;
-      accountId: string;
-      peer: Peer;
-      replyToId?: string;
-      /** What the channel needs, besides, to answer. It may hold a secret, and is never logged nor shown. */
-      context?: Record<string, string>;
-    };
-
-/** What a message's directives change, for that message alone. */
-export interface Overrides {
-  model?: ModelRef;
-  thinkingLevel?: ThinkingLevel;
-}
-
-/** One thing for the agent to do. Its id makes a repeat the same entry; for a message it is the run's id too. */
-export type InboxEntry = { id: string; at: number; origin: Origin } & (
-  | {
-      kind: "message";
-      text: string;
-      media?: StoredMedia[];
-      attachments?: RemoteMedia[];
-      overrides?: Overrides;
-    }
-  /** `via`: how the request came, and so in which shape it is answered. */
-  | { kind: "reset"; via: "command" | "method" | "policy" }
-  /** `keep`: messages that stay as they are. */
-  | { kind: "compact"; keep: number; via: "command" | "method" }
-);
-
-/** A call that a node has been asked to do and has not answered. */
-export interface PendingCall {
-  nodeId: string;
-  tool: string;
-}
-
-/**
- * The whole program counter of a turn. `model`: the provider is to be called. `tools`: calls are out, or their results
- * are to be collected. `reply`: the answer, or why there is none, is committed and is to be delivered.
- */
-export interface Run {
-  runId: string;
-  phase: "model" | "tools" | "reply";
-  /** Model calls of this run that are complete. */
-  step: number;
-  /** Times this step was started; more than 1 only after a crash, 0 while it is still to be. */
-  attempt: number;
-  startedAt: number;
-  origin: Origin;
-  overrides?: Overrides;
-  pending: Record<string, PendingCall>;
-  pendingCount: number;
-  /** Small results of this step's calls, as JSON, by call id; larger ones are items of their own. */
-  results?: Record<string, string>;
-  resultBytes?: number;
-  /** When what is pending counts as timed out; epoch ms. */
-  deadline?: number;
-  /** Calls that were pending at the deadline. A result that comes later is not used. */
-  timedOut?: string[];
-  /** Why the run has failed: delivered instead of an answer, in phase `reply`. */
-  failure?: string;
-  /**
-   * How the model call of this step was made smaller: by a compaction, or because the provider refused it as too long.
-   */
-  shrunk?: "compacted" | "refused";
-}
+import { type Step, set } from "../world/expression.ts";
+import type { Item, ItemValue, Key } from "../world/world.ts";
+import type { InboxEntry, Origin } from "./inbox-entry.ts";
+import type { Run } from "./run.ts";
 
 /** A compaction that has begun, and is finished before anything else is done in the session. */
 export interface Compaction {
@@ -228,9 +132,6 @@ export interface SessionState {
 /** Ids of earlier conversations that a session remembers; the bucket keeps the archives of all. */
 export const maxPreviousIds = 500;
 
-/** Length of a lease. The holder renews it well before it ends. */
-export const leaseMs = 30_000;
-
 export function metaKey(sessionKey: string): Key {
   return { pk: `S#${sessionKey}`, sk: "META" };
 }
@@ -251,6 +152,14 @@ export const sessionPartition = "SESSION";
 /** Reads the META item. The item is only ever written by this folder, so its shape is trusted. */
 export function toState(item: Item): SessionState {
   return item as unknown as SessionState;
+}
+
+/** The update step that gives an attribute of a session a new value. */
+export function assign<Name extends keyof SessionState & string>(
+  name: Name,
+  value: NonNullable<SessionState[Name]>,
+): Step {
+  return set(name, value as unknown as ItemValue);
 }
 
 /** A new session, as it is first written. */

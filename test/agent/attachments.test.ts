@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { receiveAttachments } from "../../functions/agent/attachments.ts";
 import type { Hold } from "../../functions/agent/hold.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
-import type { InboxEntry } from "../../shared/session/state.ts";
+import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelServer } from "../support/models/scripted-model.ts";
 import { type State, startState } from "../support/state.ts";

@@ -5,7 +5,7 @@ import { refuseEntry } from "../../functions/agent/reply/request-reply.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { bindPeer, openConnection } from "../../shared/peers/registry.ts";
-import type { InboxEntry } from "../../shared/session/state.ts";
+import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelServer } from "../support/models/scripted-model.ts";
 import { type State, startState } from "../support/state.ts";

@@ -4,7 +4,7 @@ import type { Channel, MediaLocation } from "../../shared/channels/channel.ts";
 import { createSlack } from "../../shared/channels/slack/slack.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Fetched, FetchRequest } from "../../shared/http/guarded-fetch.ts";
-import type { RemoteMedia } from "../../shared/session/state.ts";
+import type { RemoteMedia } from "../../shared/session/inbox-entry.ts";
 
 const address = { channel: "slack", accountId: "default" };
 const media: RemoteMedia = {

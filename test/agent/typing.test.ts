@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import type { CallModel } from "../../functions/agent/model/model.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
-import type { InboxEntry } from "../../shared/session/state.ts";
+import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { type State, startState } from "../support/state.ts";
 import { openBench } from "./bench.ts";
 

@@ -1,5 +1,6 @@
 import { type AssistantMessage, type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
-import { messageKey, needsAgent, type Run, type SessionState } from "../../shared/session/state.ts";
+import type { Run } from "../../shared/session/run.ts";
+import { messageKey, needsAgent, type SessionState } from "../../shared/session/state.ts";
 import { itemName } from "../support/memory-table.ts";
 import { transcriptFault } from "./model/programs.ts";
 import { type Snapshot, sessionKey } from "./model/snapshot.ts";

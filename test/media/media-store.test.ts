@@ -9,8 +9,8 @@ import {
   mediaPrefix,
   storeMedia,
 } from "../../shared/media/media-store.ts";
+import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { canonicalizeSessionKey } from "../../shared/session/key/session-key.ts";
-import type { InboxEntry } from "../../shared/session/state.ts";
 import type { Bucket } from "../../shared/world/world.ts";
 import { Bucket as bucketName, S3Fixture } from "../local/s3/s3-fixture.ts";
 import { imageBytes } from "../support/images.ts";

@@ -1,13 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  type CallAddress,
-  decodeCallAddress,
-  encodeCallAddress,
-  putOutcome,
-  readOutcomes,
-  recordResult,
-} from "../../shared/session/calls.ts";
-import { metaKey, newSession, type Run } from "../../shared/session/state.ts";
+import { type CallAddress, decodeCallAddress, encodeCallAddress } from "../../shared/session/call-address.ts";
+import { putOutcome, readOutcomes, recordResult } from "../../shared/session/calls.ts";
+import type { Run } from "../../shared/session/run.ts";
+import { metaKey, newSession } from "../../shared/session/state.ts";
 import { type State, startState } from "../support/state.ts";
 
 let state: State;

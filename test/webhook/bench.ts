@@ -7,8 +7,9 @@ import { createDiscord } from "../../shared/channels/discord/discord.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { createSlack } from "../../shared/channels/slack/slack.ts";
 import { type ConfigurationStore, openConfiguration } from "../../shared/configuration/store.ts";
+import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { readSession } from "../../shared/session/sessions.ts";
-import type { InboxEntry, SessionState } from "../../shared/session/state.ts";
+import type { SessionState } from "../../shared/session/state.ts";
 import type { Table } from "../../shared/world/world.ts";
 import { startState } from "../support/state.ts";
 

@@ -4,8 +4,9 @@ import { createActivity } from "../../shared/channels/activity.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
+import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { readSession } from "../../shared/session/sessions.ts";
-import type { InboxEntry, SessionState } from "../../shared/session/state.ts";
+import type { SessionState } from "../../shared/session/state.ts";
 import { type ChannelState, startChannels, webhookSecret } from "../channels/fixture.ts";
 import type { TelegramUpdate } from "../support/platforms/telegram-updates.ts";
 

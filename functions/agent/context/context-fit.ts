@@ -1,6 +1,6 @@
 import type { Configuration } from "../../../shared/configuration/schema.ts";
 import type { ImageBlock, Message, TextBlock } from "../../../shared/protocol/messages.ts";
-import type { Run } from "../../../shared/session/state.ts";
+import type { Run } from "../../../shared/session/run.ts";
 import { cutBySize } from "../compaction/compaction-cut.ts";
 import { shorten } from "../compaction/compaction-prompts.ts";
 import { summarySize } from "../summary-message.ts";

@@ -1,5 +1,5 @@
 import type { AssistantMessage } from "../../../shared/protocol/messages.ts";
-import type { Run } from "../../../shared/session/state.ts";
+import type { Run } from "../../../shared/session/run.ts";
 import { remove, type Step, set } from "../../../shared/world/expression.ts";
 import type { Request } from "./context-fit.ts";
 import { totalCharacters } from "./context-size.ts";

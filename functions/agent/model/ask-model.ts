@@ -1,6 +1,7 @@
 import type { Message } from "../../../shared/protocol/messages.ts";
 import { effectiveThinking } from "../../../shared/session/commands/model-choice.ts";
-import type { Run, SessionState } from "../../../shared/session/state.ts";
+import type { Run } from "../../../shared/session/run.ts";
+import type { SessionState } from "../../../shared/session/state.ts";
 import type { Agent } from "../agent.ts";
 import { loadContext, type TurnContext } from "../context/context.ts";
 import { type Fit, fitRequest, type Request } from "../context/context-fit.ts";

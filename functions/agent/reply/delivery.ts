@@ -1,7 +1,7 @@
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
 import { resetScheduleSteps } from "../../../shared/session/reset-schedule.ts";
-import type { Run } from "../../../shared/session/state.ts";
+import type { Run } from "../../../shared/session/run.ts";
 import { remove, type Step, set } from "../../../shared/world/expression.ts";
 import type { ItemValue } from "../../../shared/world/world.ts";
 import type { Agent } from "../agent.ts";

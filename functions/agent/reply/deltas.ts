@@ -1,5 +1,5 @@
 import type { Broadcast } from "../../../shared/peers/broadcast.ts";
-import type { Run } from "../../../shared/session/state.ts";
+import type { Run } from "../../../shared/session/run.ts";
 
 /** Four delta events a second for a run: smooth enough to read along, and every event is billed. */
 const leastIntervalMs = 250;

@@ -1,6 +1,6 @@
 import { code } from "../../../shared/protocol/errors.ts";
 import { errorFrame, okFrame, type ResponseFrame } from "../../../shared/protocol/frames.ts";
-import type { InboxEntry } from "../../../shared/session/state.ts";
+import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import type { Agent } from "../agent.ts";
 import { withoutProviderWords } from "../model/provider-words.ts";
 

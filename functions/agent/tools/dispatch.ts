@@ -1,7 +1,7 @@
 import { forgetPeer, readPeer } from "../../../shared/peers/registry.ts";
 import { eventFrame, maxFrameBytes } from "../../../shared/protocol/frames.ts";
 import { log } from "../../../shared/runtime/log.ts";
-import { type CallAddress, encodeCallAddress } from "../../../shared/session/calls.ts";
+import { type CallAddress, encodeCallAddress } from "../../../shared/session/call-address.ts";
 import type { Agent } from "../agent.ts";
 
 /** A call for a node: the event it is sent, without the call's id. */

@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
-import type { CallAddress } from "../../../shared/session/calls.ts";
+import type { CallAddress } from "../../../shared/session/call-address.ts";
 import type { Agent } from "../agent.ts";
 import type { TurnContext } from "../context/context.ts";
 

@@ -7,8 +7,8 @@ import {
   toolCallsOf,
 } from "../../../shared/protocol/messages.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
+import type { CallAddress } from "../../../shared/session/call-address.ts";
 import {
-  type CallAddress,
   type CallOutcome,
   type Outcomes,
   putIntent,
@@ -16,7 +16,8 @@ import {
   recordResult,
   settleIntent,
 } from "../../../shared/session/calls.ts";
-import { duePartition, type PendingCall, type Run } from "../../../shared/session/state.ts";
+import type { PendingCall, Run } from "../../../shared/session/run.ts";
+import { duePartition } from "../../../shared/session/state.ts";
 import { writeMessages } from "../../../shared/session/transcript.ts";
 import { set } from "../../../shared/world/expression.ts";
 import type { ItemValue } from "../../../shared/world/world.ts";

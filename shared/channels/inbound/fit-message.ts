@@ -1,5 +1,5 @@
 import { maxEntryBytes } from "../../session/inbox.ts";
-import type { RemoteMedia } from "../../session/state.ts";
+import type { RemoteMedia } from "../../session/inbox-entry.ts";
 import type { InboundMessage } from "../channel.ts";
 
 /** Most attachments of one message that are fetched. */

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { failedSend } from "../../http/platform-call.ts";
-import type { Peer } from "../../session/state.ts";
+import type { Peer } from "../../session/inbox-entry.ts";
 import {
   type Channel,
   type ChannelAccount,

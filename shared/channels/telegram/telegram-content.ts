@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { RemoteMedia } from "../../session/state.ts";
+import type { RemoteMedia } from "../../session/inbox-entry.ts";
 import { type Content, contentNote, contentOf, remoteMedia } from "../content-note.ts";
 
 const anything = v.optional(v.unknown());

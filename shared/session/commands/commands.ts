@@ -1,12 +1,21 @@
 import type { Configuration } from "../../configuration/schema.ts";
+import type { ConfigurationStore } from "../../configuration/store.ts";
 import { thinkingLevels } from "../../protocol/schemas.ts";
-import { requestStop } from "../calls.ts";
-import type { Intake } from "../intake.ts";
+import type { Table, WakeAgent } from "../../world/world.ts";
 import { patchSession, readSession } from "../sessions.ts";
 import { messageCount, needsAgent, type SessionState } from "../state.ts";
+import { requestStop } from "../stop.ts";
 import { parseModelSelector, parseThinkingLevel } from "./directives.ts";
 import { effectiveModel, effectiveThinking } from "./model-choice.ts";
 import type { Command } from "./parse-command.ts";
+
+/** What carrying out a command needs. */
+export interface CommandContext {
+  table: Table;
+  wake: WakeAgent;
+  configuration: Pick<ConfigurationStore, "load">;
+  now: () => number;
+}
 
 /** What a command answers at once; or the entry by which the agent does it, in its turn. */
 export type CommandReply =
@@ -28,7 +37,7 @@ For one message alone, anywhere in it: /think:LEVEL /model:SELECTOR /status`;
 
 /** Carries out a command, or says what entry carries it out. Commands never reach the model. */
 export async function runCommand(
-  intake: Intake,
+  context: CommandContext,
   sessionKey: string,
   command: Command,
 ): Promise<CommandReply> {
@@ -40,13 +49,13 @@ export async function runCommand(
     case "compact":
       return compact(command.argument);
     case "stop":
-      return stop(intake, sessionKey);
+      return stop(context, sessionKey);
     case "status":
-      return { response: await statusText(intake, sessionKey) };
+      return { response: await statusText(context, sessionKey) };
     case "model":
-      return model(intake, sessionKey, command.argument);
+      return model(context, sessionKey, command.argument);
     case "think":
-      return think(intake, sessionKey, command.argument);
+      return think(context, sessionKey, command.argument);
   }
 }
 
@@ -55,20 +64,20 @@ function compact(argument: string): CommandReply {
   return keep > 0 ? { entry: { kind: "compact", keep } } : { error: "Invalid count. Usage: /compact [N]" };
 }
 
-async function stop(intake: Intake, sessionKey: string): Promise<CommandReply> {
-  const stopped = await requestStop(intake.table, sessionKey, intake.now());
+async function stop(context: CommandContext, sessionKey: string): Promise<CommandReply> {
+  const stopped = await requestStop(context.table, sessionKey, context.now());
   if (!stopped) return { response: "No run in progress." };
-  if (needsAgent(stopped.state, intake.now())) await intake.wake(sessionKey);
+  if (needsAgent(stopped.state, context.now())) await context.wake(sessionKey);
   const { runId, pendingCount } = stopped;
   const tools = pendingCount > 0 ? `, cancelled ${pendingCount} pending tool(s)` : "";
   return { response: `Stopped run ${runId}${tools}.` };
 }
 
 /** The session at a glance; also what the `/status` directive shows. */
-export async function statusText(intake: Intake, sessionKey: string): Promise<string> {
+export async function statusText(context: CommandContext, sessionKey: string): Promise<string> {
   const [state, configuration] = await Promise.all([
-    readSession(intake.table, sessionKey),
-    intake.configuration.load(),
+    readSession(context.table, sessionKey),
+    context.configuration.load(),
   ]);
   return describe(sessionKey, state, configuration);
 }
@@ -95,28 +104,28 @@ function describePolicy(policy: Configuration["session"]["defaultResetPolicy"]):
   return "manual";
 }
 
-async function model(intake: Intake, sessionKey: string, argument: string): Promise<CommandReply> {
+async function model(context: CommandContext, sessionKey: string, argument: string): Promise<CommandReply> {
   const [state, configuration] = await Promise.all([
-    readSession(intake.table, sessionKey),
-    intake.configuration.load(),
+    readSession(context.table, sessionKey),
+    context.configuration.load(),
   ]);
   const current = effectiveModel(configuration, sessionKey, state?.settings ?? {});
   if (argument === "") return { response: `Model: ${current.provider}/${current.id}` };
   const chosen = parseModelSelector(argument, current);
   if (!chosen) return { error: `Invalid model selector: ${argument}` };
-  await patchSession(intake.table, sessionKey, { settings: { model: chosen } }, intake.now());
+  await patchSession(context.table, sessionKey, { settings: { model: chosen } }, context.now());
   return { response: `Model set to ${chosen.provider}/${chosen.id}` };
 }
 
-async function think(intake: Intake, sessionKey: string, argument: string): Promise<CommandReply> {
+async function think(context: CommandContext, sessionKey: string, argument: string): Promise<CommandReply> {
   if (argument === "") {
-    const state = await readSession(intake.table, sessionKey);
+    const state = await readSession(context.table, sessionKey);
     return { response: `Thinking level: ${state?.settings.thinkingLevel ?? "off"}` };
   }
   const level = parseThinkingLevel(argument);
   if (!level) {
     return { error: `Invalid level: ${argument}. Use ${thinkingLevels.join(", ")} or 0–5.` };
   }
-  await patchSession(intake.table, sessionKey, { settings: { thinkingLevel: level } }, intake.now());
+  await patchSession(context.table, sessionKey, { settings: { thinkingLevel: level } }, context.now());
   return { response: `Thinking level set to ${level}` };
 }

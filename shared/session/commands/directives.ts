@@ -1,5 +1,5 @@
 import { type ModelRef, type ThinkingLevel, thinkingLevels } from "../../protocol/schemas.ts";
-import type { Overrides } from "../state.ts";
+import type { Overrides } from "../inbox-entry.ts";
 
 /** What stood in a message for that message alone, and the text without it. */
 export interface Directives {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { InboundMessage } from "../../../shared/channels/channel.ts";
 import { fitMessage } from "../../../shared/channels/inbound/fit-message.ts";
 import { entryBytes, maxEntryBytes } from "../../../shared/session/inbox.ts";
-import type { RemoteMedia } from "../../../shared/session/state.ts";
+import type { RemoteMedia } from "../../../shared/session/inbox-entry.ts";
 
 const origin = { kind: "channel", channel: "slack", accountId: "default" } as const;
 const rest = { id: "slack:default:Ev1", origin: { ...origin, peer: { kind: "dm", id: "D1" } } };

@@ -1,5 +1,5 @@
 import { isRecord, parseRecord } from "../../../local/http/json.ts";
-import { decodeCallAddress } from "../../../shared/session/calls.ts";
+import { decodeCallAddress } from "../../../shared/session/call-address.ts";
 import { sessionOfUpdate } from "./channel.ts";
 
 /** What an invocation is about. */

@@ -1,4 +1,5 @@
-import { leaseMs, type Run } from "../../../shared/session/state.ts";
+import { leaseMs } from "../../../shared/session/lease.ts";
+import type { Run } from "../../../shared/session/run.ts";
 import { describeMember, describeRequest } from "../describe.ts";
 import { isIndependent } from "../independence.ts";
 import { doneFaults, isDone, newsFaults, restFaults } from "../invariants.ts";

@@ -16,7 +16,7 @@ import {
   textOf,
   toolCallsOf,
 } from "../../../shared/protocol/messages.ts";
-import { decodeCallAddress } from "../../../shared/session/calls.ts";
+import { decodeCallAddress } from "../../../shared/session/call-address.ts";
 import { takeMessage } from "../../../shared/session/intake.ts";
 import type { Bucket, Item, ItemValue, Table, TimerEvent } from "../../../shared/world/world.ts";
 import { createMemoryTable, itemName } from "../../support/memory-table.ts";
