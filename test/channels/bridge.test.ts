@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { createMemoryTable } from "../../local/world/table/local-table.ts";
 import { createActivity, readActivity } from "../../shared/channels/activity.ts";
 import {
   type BridgeOptions,
@@ -13,7 +14,6 @@ import { defaults } from "../../shared/configuration/defaults.ts";
 import { bindPeer, openConnection } from "../../shared/peers/registry.ts";
 import type { EventFrame } from "../../shared/protocol/frames.ts";
 import type { Table } from "../../shared/world/world.ts";
-import { createMemoryTable } from "../support/memory-table.ts";
 import { type Around, deathAt } from "./fixture.ts";
 
 const address = { channel: "signal", accountId: "default" };

@@ -8,6 +8,8 @@ import { sweep } from "../../functions/timer/timer.ts";
 import { answerWebhook, type Webhook } from "../../functions/webhook/webhook.ts";
 import { startFunctionUrl } from "../../local/http/function-url.ts";
 import type { Endpoint } from "../../local/http/http-endpoint.ts";
+import { createMemoryStore } from "../../local/world/table/item-store.ts";
+import { tableOver } from "../../local/world/table/local-table.ts";
 import { createActivity } from "../../shared/channels/activity.ts";
 import { channels as allChannels } from "../../shared/channels/channels.ts";
 import { createDiscord } from "../../shared/channels/discord/discord.ts";
@@ -21,9 +23,7 @@ import { textOf } from "../../shared/protocol/messages.ts";
 import { toState } from "../../shared/session/state.ts";
 import { readMessages } from "../../shared/session/transcript.ts";
 import { openWorkspace } from "../../shared/workspace/files.ts";
-import type { Item } from "../../shared/world/world.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
-import { createMemoryTable } from "../support/memory-table.ts";
 import type { Platform } from "../support/platforms/platforms.ts";
 
 /** The process has died: no call of it gets through any more. */
@@ -88,8 +88,8 @@ export class TurnBench {
   reply: Said | { error: string } = { text: "hello" };
   readonly platform: Platform;
   bucket = createMemoryBucket();
-  private items = new Map<string, Item>();
-  table = createMemoryTable(this.items);
+  private store = createMemoryStore();
+  table = tableOver(this.store);
   readonly configuration: Configuration;
   private life = new Life();
   private endpoint: Endpoint | undefined;
@@ -132,8 +132,8 @@ export class TurnBench {
 
   /** Starts over, with nothing stored and nothing said. */
   renew(): void {
-    this.items = new Map();
-    this.table = createMemoryTable(this.items);
+    this.store = createMemoryStore();
+    this.table = tableOver(this.store);
     this.bucket = createMemoryBucket();
     this.platform.forget();
     this.woken.clear();
@@ -179,7 +179,7 @@ export class TurnBench {
 
   /** Who said what, envelopes left out. There is one session at most. */
   async said(): Promise<string[]> {
-    const [found, ...others] = [...this.items.values()].filter(({ sk }) => sk === "META");
+    const [found, ...others] = [...this.store.all()].filter(({ sk }) => sk === "META");
     if (others.length > 0) throw new Error("there are several sessions");
     const messages = found ? await readMessages(this, toState(found)) : [];
     return messages.map((message) => `${message.role}: ${textOf(message).split("]\n").at(-1)}`);

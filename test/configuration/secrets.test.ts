@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import { beforeEach, describe, expect, it } from "vitest";
+import { createMemoryTable } from "../../local/world/table/local-table.ts";
 import { configurationSchema } from "../../shared/configuration/schema.ts";
 import { secret } from "../../shared/configuration/secret.ts";
 import { createSecretPaths } from "../../shared/configuration/secret-paths.ts";
 import { type ConfigurationStore, openConfiguration } from "../../shared/configuration/store.ts";
 import type { Secrets, Table } from "../../shared/world/world.ts";
-import { createMemoryTable } from "../support/memory-table.ts";
 
 /** The configuration's schema with a part that is declared nowhere else. */
 const schema = v.strictObject({

@@ -1,5 +1,5 @@
+import type { TableCall } from "../../local/world/table/table-call.ts";
 import type { Step } from "../../shared/world/expression.ts";
-import type { TableCall } from "../support/memory-table.ts";
 import type { Request } from "./model/process.ts";
 import type { Member } from "./model/world.ts";
 

@@ -1,5 +1,5 @@
+import type { TableCall } from "../../local/world/table/table-call.ts";
 import { isLeased, metaKey } from "../../shared/session/state.ts";
-import type { TableCall } from "../support/memory-table.ts";
 import type { Request } from "./model/process.ts";
 import { isAgent } from "./model/programs.ts";
 import { sessionKey } from "./model/snapshot.ts";

@@ -1,9 +1,8 @@
 import { type AssistantMessage, type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
 import type { Run } from "../../shared/session/run.ts";
 import { messageKey, needsAgent, type SessionState } from "../../shared/session/state.ts";
-import { itemName } from "../support/memory-table.ts";
 import { transcriptFault } from "./model/programs.ts";
-import { type Snapshot, sessionKey } from "./model/snapshot.ts";
+import { itemName, type Snapshot, sessionKey } from "./model/snapshot.ts";
 
 /** What a change of the table did that nothing may do. */
 export function changeFaults(before: Snapshot, after: Snapshot): string[] {

@@ -1,5 +1,5 @@
+import type { TableCall } from "../../local/world/table/table-call.ts";
 import type { Condition } from "../../shared/world/expression.ts";
-import type { TableCall } from "../support/memory-table.ts";
 
 /** A part of a condition, by what it says of which place. */
 export type Part = Exclude<Condition, { of: Condition[] }>;

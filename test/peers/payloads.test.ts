@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { createMemoryTable } from "../../local/world/table/local-table.ts";
 import { maxMediaBytes } from "../../shared/media/media-store.ts";
 import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
 import { openConnection } from "../../shared/peers/registry.ts";
@@ -12,7 +13,6 @@ import {
 } from "../../shared/protocol/frames.ts";
 import type { Sockets, Table } from "../../shared/world/world.ts";
 import { createMemoryBucket, type MemoryBucket } from "../support/memory-bucket.ts";
-import { createMemoryTable } from "../support/memory-table.ts";
 
 const presigner = {
   get: async (key: string, seconds: number) => `https://storage/${key}?get=${seconds}`,

@@ -1,10 +1,10 @@
 import { beforeEach, expect, it } from "vitest";
 import { createHistory, type History } from "../../../functions/agent/context/history.ts";
+import { createMemoryTable } from "../../../local/world/table/local-table.ts";
 import { newSession } from "../../../shared/session/state.ts";
 import { writeMessages } from "../../../shared/session/transcript.ts";
 import type { Table } from "../../../shared/world/world.ts";
 import { createMemoryBucket } from "../../support/memory-bucket.ts";
-import { createMemoryTable } from "../../support/memory-table.ts";
 import { user } from "../compaction/transcripts.ts";
 
 const keyOf = (name: string) => `agent:main:${name}`;

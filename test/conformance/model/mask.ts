@@ -1,6 +1,6 @@
+import type { TableCall } from "../../../local/world/table/table-call.ts";
 import type { Step } from "../../../shared/world/expression.ts";
 import type { Item, ItemValue } from "../../../shared/world/world.ts";
-import type { TableCall } from "../../support/memory-table.ts";
 import type { Request } from "./process.ts";
 
 /** Times that are told or listed and decide nothing: with them every moment would be a state of its own. */

@@ -1,6 +1,6 @@
+import { ValidationException } from "../../../local/world/table/item-validation.ts";
+import type { TableCall } from "../../../local/world/table/table-call.ts";
 import { ConditionFailed, type Item, type Table, type TimerEvent } from "../../../shared/world/world.ts";
-import type { TableCall } from "../../support/memory-table.ts";
-import { ValidationException } from "../../support/memory-table-update.ts";
 
 /** What a process asks of its surroundings, and waits for. */
 export type Request =

@@ -5,6 +5,8 @@ import { holdSession } from "../../../functions/agent/session-loop.ts";
 import type { Gateway } from "../../../functions/socket/gateway.ts";
 import { acceptResult } from "../../../functions/socket/node-calls.ts";
 import { expireTools, sweep, type Timer } from "../../../functions/timer/timer.ts";
+import { createMemoryStore } from "../../../local/world/table/item-store.ts";
+import { tableOver } from "../../../local/world/table/local-table.ts";
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../../shared/configuration/schema.ts";
 import type { ConfigurationStore } from "../../../shared/configuration/store.ts";
@@ -19,7 +21,6 @@ import {
 import { decodeCallAddress } from "../../../shared/session/call-address.ts";
 import { takeMessage } from "../../../shared/session/intake.ts";
 import type { Bucket, Item, ItemValue, Table, TimerEvent } from "../../../shared/world/world.ts";
-import { createMemoryTable, itemName } from "../../support/memory-table.ts";
 import type { Program, Surroundings } from "./process.ts";
 import { sessionKey } from "./snapshot.ts";
 
@@ -36,7 +37,7 @@ const node = {
   platform: "test",
   tools: [{ name: "probe", description: "", inputSchema: { type: "object" } }],
 };
-const peers = createMemoryTable(new Map<string, Item>([[itemName(node), node]]));
+const peers = tableOver(createMemoryStore([node]));
 
 /** Tools time out at once, so that a timeout can come at every moment from the dispatch on. */
 const settings: Configuration = {

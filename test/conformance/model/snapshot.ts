@@ -1,7 +1,19 @@
+import { checkedChange, createMemoryStore, type ItemReader } from "../../../local/world/table/item-store.ts";
+import { ValidationException } from "../../../local/world/table/item-validation.ts";
+import type { StoredItem } from "../../../local/world/table/keyed-items.ts";
+import {
+  changedItem,
+  isWrite,
+  itemAt,
+  itemsOf,
+  keyOf,
+  type ReadCall,
+  rowsOf,
+  type TableCall,
+  type WriteCall,
+} from "../../../local/world/table/table-call.ts";
 import { metaKey, type SessionState, toState } from "../../../shared/session/state.ts";
-import { ConditionFailed, type Item } from "../../../shared/world/world.ts";
-import { type ItemStore, itemName, performCall, type TableCall } from "../../support/memory-table.ts";
-import { ValidationException } from "../../support/memory-table-update.ts";
+import { ConditionFailed, type Item, type Key } from "../../../shared/world/world.ts";
 import { canonicalJson, Interner } from "../intern.ts";
 import { type Answer, ownName } from "./process.ts";
 
@@ -11,7 +23,7 @@ export const sessionKey = "agent:main:main";
 /** The table at one moment. Equal ones are one object. */
 export interface Snapshot {
   id: number;
-  items: ReadonlyMap<string, Item>;
+  items: ReadonlyMap<string, StoredItem>;
   /** The session; undefined before its first message. */
   session?: SessionState;
 }
@@ -66,26 +78,37 @@ export class Snapshots {
   }
 
   private perform(before: Snapshot, call: TableCall, epoch: number): Outcome {
-    const items = new Map(before.items);
     try {
-      const result = performCall(owned(items), call);
-      const table = this.snapshot(items);
-      const taken = isAcquire(call) ? Number(table.session?.epoch) : epoch;
-      const wrote = call.op !== "get" && call.op !== "query" && call.op !== "queryIndex";
-      const faults = wrote ? this.check(before, table) : [];
-      const { session } = table;
-      const changed = wrote && session && itemName(keyOf(call)) === sessionItem;
-      return {
-        table,
-        ...this.answer(call.op === "update" ? items.get(itemName(call.key)) : result, taken),
-        failed: false,
-        ...(changed ? { session: { before: before.session, after: session } } : {}),
-        faults,
-      };
+      return isWrite(call) ? this.write(before, call, epoch) : this.read(before, call, epoch);
     } catch (error) {
       const failure = failureOf(error);
       return { table: before, answerName: failure, answer: () => ({ failure }), failed: true, faults: [] };
     }
+  }
+
+  private read(table: Snapshot, call: ReadCall, epoch: number): Outcome {
+    return { table, ...this.answer(found(table, call), epoch), failed: false, faults: [] };
+  }
+
+  private write(old: Snapshot, call: WriteCall, epoch: number): Outcome {
+    const name = itemName(keyOf(call));
+    const { before, after } = checkedChange(readerOf(old), keyOf(call), (item) => changedItem(item, call));
+    const items = new Map(old.items);
+    const stored = after && owned(after);
+    if (stored) items.set(name, stored);
+    else items.delete(name);
+    const table = this.snapshot(items);
+    const { session } = table;
+    const result = { put: undefined, update: stored, delete: before }[call.op];
+    const taken = isAcquire(call) ? Number(session?.epoch) : epoch;
+    const changed = session && name === sessionItem;
+    return {
+      table,
+      ...this.answer(result, taken),
+      failed: false,
+      ...(changed ? { session: { before: old.session, after: session } } : {}),
+      faults: this.check(old, table),
+    };
   }
 
   private answer(result: Item | Item[] | undefined, epoch: number): Pick<Outcome, "answerName" | "answer"> {
@@ -106,7 +129,7 @@ export class Snapshots {
     return id;
   }
 
-  private snapshot(items: Map<string, Item>): Snapshot {
+  private snapshot(items: Map<string, StoredItem>): Snapshot {
     const names = [...items.keys()].sort();
     const name = names.map((one) => `${one}=${this.itemId(items.get(one)!)}`).join("\n");
     return this.tables.of(name, (id) => {
@@ -116,15 +139,24 @@ export class Snapshots {
   }
 }
 
-/** A store in which the holder of a lease stands by its epoch, since that is a name which every run agrees on. */
-function owned(items: Map<string, Item>): ItemStore {
-  return {
-    get: (name) => items.get(name),
-    delete: (name) => items.delete(name),
-    values: () => items.values(),
-    set: (name, item) =>
-      items.set(name, item.owner === ownName ? { ...item, owner: String(item.epoch) } : item),
-  };
+/** An item of the table by one name. */
+export function itemName({ pk, sk }: Key): string {
+  return `${pk}\n${sk}`;
+}
+
+function readerOf({ items }: Snapshot): Pick<ItemReader, "get"> {
+  return { get: (key) => items.get(itemName(key)) };
+}
+
+function found(table: Snapshot, call: ReadCall): Item | Item[] | undefined {
+  if (call.op === "get") return itemAt(readerOf(table), call.key);
+  const store = createMemoryStore(table.items.values());
+  return call.op === "query" ? itemsOf(store, call.query) : rowsOf(store, call.query);
+}
+
+/** The item with the holder of its lease named by the epoch, since that is a name which every run agrees on. */
+function owned(item: StoredItem): StoredItem {
+  return item.owner === ownName ? { ...item, owner: String(item.epoch) } : item;
 }
 
 /** An item as the taker of a lease sees it: it knows itself, and nobody else, by the owner. */
@@ -136,11 +168,6 @@ function seenBy(item: Item, epoch: number): Item {
 /** Whether this is the write by which a lease is taken. */
 export function isAcquire(call: TableCall): boolean {
   return call.op === "update" && call.steps.some(({ op, path }) => op === "set" && path === "owner");
-}
-
-function keyOf(call: TableCall): { pk: string; sk: string } {
-  if (call.op === "put") return call.item;
-  return "key" in call ? call.key : { pk: "", sk: "" };
 }
 
 function failureOf(error: unknown): "condition" | "validation" {

@@ -1,5 +1,7 @@
-import type { Condition, Path } from "../../shared/world/expression.ts";
-import type { Item, ItemValue } from "../../shared/world/world.ts";
+import type { Condition, Path } from "../../../shared/world/expression.ts";
+import type { Item, ItemValue } from "../../../shared/world/world.ts";
+import { isMap } from "./item-values.ts";
+import { compareText } from "./text-order.ts";
 
 /** The names and list indexes of a path, outermost first. */
 export function partsOf(path: Path): readonly (string | number)[] {
@@ -17,10 +19,6 @@ export function valueAt(item: Item, path: Path): ItemValue | undefined {
 export function child(parent: ItemValue, part: string | number): ItemValue | undefined {
   if (typeof part === "number") return Array.isArray(parent) ? parent[part] : undefined;
   return isMap(parent) && Object.hasOwn(parent, part) ? parent[part] : undefined;
-}
-
-export function isMap(value: ItemValue | undefined): value is { [name: string]: ItemValue | undefined } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Whether a ConditionExpression holds. An absent item is judged as one without attributes. */
@@ -61,6 +59,6 @@ function compares(found: ItemValue | undefined, operator: string, value: string 
 
 /** Numbers by value, texts by their UTF-8 bytes. */
 export function orderOf(a: string | number | boolean, b: string | number | boolean): number {
-  if (typeof a === "string" && typeof b === "string") return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  if (typeof a === "string" && typeof b === "string") return compareText(a, b);
   return Number(a) - Number(b);
 }

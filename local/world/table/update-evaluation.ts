@@ -1,11 +1,8 @@
-import type { Step } from "../../shared/world/expression.ts";
-import type { Item, ItemValue } from "../../shared/world/world.ts";
-import { child, isMap, partsOf, valueAt } from "./memory-table-condition.ts";
-
-/** What DynamoDB refuses whatever the item's condition says: the caller's mistake. */
-export class ValidationException extends Error {
-  override name = "ValidationException";
-}
+import type { Step } from "../../../shared/world/expression.ts";
+import type { Item, ItemValue } from "../../../shared/world/world.ts";
+import { child, partsOf, valueAt } from "./condition-evaluation.ts";
+import { ValidationException } from "./item-validation.ts";
+import { isMap } from "./item-values.ts";
 
 type Parts = readonly (string | number)[];
 

@@ -1,4 +1,4 @@
-import { createMemoryTable } from "../support/memory-table.ts";
+import { createMemoryTable } from "../../local/world/table/local-table.ts";
 import { startState } from "../support/state.ts";
 import { describeTable } from "./table-contract.ts";
 

@@ -1,0 +1,186 @@
+import type { Item, Key } from "../../../shared/world/world.ts";
+import { SortedList } from "./sorted-list.ts";
+import { compareText } from "./text-order.ts";
+
+/** An item with its key. */
+export type StoredItem = Item & Key;
+
+export type IndexName = "list" | "due";
+
+/** The sparse indexes: the attributes that order them, and what they hold besides both keys. */
+export const tableIndexes = {
+  list: { pk: "listPk", sk: "listSk", also: ["sessionKey", "createdAt", "lastActiveAt", "label"] },
+  due: { pk: "duePk", sk: "dueAt", also: [] },
+} as const;
+
+/** Part of one partition, in the order of the sort key's UTF-8 bytes. */
+export interface Range {
+  pk: string;
+  /** Only sort keys that start so. */
+  prefix?: string;
+  /** Only sort keys from here (inclusive) … */
+  from?: string;
+  /** … to here (inclusive). */
+  to?: string;
+  /** Only sort keys that come after this one in the direction of reading: where a page before ended. */
+  after?: string;
+  descending?: boolean;
+}
+
+/** Part of one partition of an index, in the order of its number; equal numbers in the order of the table's key. */
+export interface IndexRange {
+  index: IndexName;
+  pk: string;
+  /** Only numbers from here (inclusive) … */
+  from?: number;
+  /** … to here (inclusive). */
+  upTo?: number;
+  /** Only rows that come after this one in the direction of reading: where a page before ended. */
+  after?: Key & { at: number };
+  descending?: boolean;
+}
+
+type Order<T> = (value: T) => number;
+
+/** Items by key and by index, in memory. Every operation on one of n items takes about log n steps. */
+export class KeyedItems {
+  private readonly partitions = new Map<string, SortedList<StoredItem>>();
+  private readonly indexed: Record<IndexName, Map<string, SortedList<StoredItem>>> = {
+    list: new Map(),
+    due: new Map(),
+  };
+
+  get({ pk, sk }: Key): StoredItem | undefined {
+    const found = this.partitions.get(pk)?.first((item) => compareText(item.sk, sk) < 0);
+    return found?.sk === sk ? found : undefined;
+  }
+
+  range({ pk, prefix, from, to, after, descending = false }: Range): Iterable<StoredItem> {
+    const lower = prefix ?? from;
+    const bounds: Order<StoredItem>[] = [];
+    if (lower !== undefined) bounds.push((item) => Math.min(compareText(item.sk, lower), 0));
+    if (prefix !== undefined)
+      bounds.push((item) => (item.sk.startsWith(prefix) ? 0 : compareText(item.sk, prefix)));
+    if (to !== undefined && prefix === undefined)
+      bounds.push((item) => Math.max(compareText(item.sk, to), 0));
+    if (after !== undefined) bounds.push(beyond((item) => compareText(item.sk, after), descending));
+    return within(this.partitions.get(pk), bounds, descending);
+  }
+
+  indexRange({ index, pk, from, upTo, after, descending = false }: IndexRange): Iterable<StoredItem> {
+    const { sk } = tableIndexes[index];
+    const at = (item: StoredItem) => item[sk] as number;
+    const bounds: Order<StoredItem>[] = [];
+    if (from !== undefined) bounds.push((item) => Math.min(at(item) - from, 0));
+    if (upTo !== undefined) bounds.push((item) => Math.max(at(item) - upTo, 0));
+    if (after !== undefined) {
+      bounds.push(beyond((item) => at(item) - after.at || compareKeys(item, after), descending));
+    }
+    return within(this.indexed[index].get(pk), bounds, descending);
+  }
+
+  /** Partition keys, in no order. Partitions that come and go while they are read may be left out. */
+  partitionKeys(): Iterable<string> {
+    return this.partitions.keys();
+  }
+
+  /** All items; each partition in its order. */
+  *all(): Generator<StoredItem> {
+    for (const items of this.partitions.values()) yield* items.upwards();
+  }
+
+  /** Puts an item in the place of `before`, which must be the item of that key as it is. Undefined: there is none. */
+  replace(before: StoredItem | undefined, after: StoredItem | undefined): void {
+    const item = after ?? before;
+    if (item === undefined) return;
+    change(this.partitions, item.pk, compareSortKeys, after === undefined ? before : undefined, after);
+    for (const name of indexNames) this.replaceRow(name, before, after);
+  }
+
+  private replaceRow(name: IndexName, before: StoredItem | undefined, after: StoredItem | undefined): void {
+    const { pk, sk } = tableIndexes[name];
+    const old = before && isRow(before, name) ? before : undefined;
+    const row = after && isRow(after, name) ? after : undefined;
+    const moved = old !== undefined && (row === undefined || old[pk] !== row[pk] || old[sk] !== row[sk]);
+    if (moved) change(this.indexed[name], String(old[pk]), rowOrders[name], old, undefined);
+    if (row) change(this.indexed[name], String(row[pk]), rowOrders[name], undefined, row);
+  }
+}
+
+const indexNames = ["list", "due"] as const;
+
+const rowOrders: Record<IndexName, (a: StoredItem, b: StoredItem) => number> = {
+  list: (a, b) => Number(a.listSk) - Number(b.listSk) || compareKeys(a, b),
+  due: (a, b) => Number(a.dueAt) - Number(b.dueAt) || compareKeys(a, b),
+};
+
+/** What an index holds of an item that is in it. */
+export function projected(index: IndexName, item: StoredItem): StoredItem {
+  const { pk, sk, also } = tableIndexes[index];
+  const row: StoredItem = { pk: item.pk, sk: item.sk };
+  for (const name of [pk, sk, ...also]) {
+    const value = item[name];
+    if (value !== undefined) row[name] = value;
+  }
+  return row;
+}
+
+/** Whether an item is in the index: it is sparse. */
+function isRow(item: StoredItem, name: IndexName): boolean {
+  const { pk, sk } = tableIndexes[name];
+  return item[pk] !== undefined && item[sk] !== undefined;
+}
+
+function compareSortKeys(a: StoredItem, b: StoredItem): number {
+  return compareText(a.sk, b.sk);
+}
+
+function compareKeys(a: Key, b: Key): number {
+  return compareText(a.pk, b.pk) || compareText(a.sk, b.sk);
+}
+
+/** Removes and adds an item of one partition, which is there only while it has items. */
+function change(
+  partitions: Map<string, SortedList<StoredItem>>,
+  pk: string,
+  compare: (a: StoredItem, b: StoredItem) => number,
+  removed: StoredItem | undefined,
+  added: StoredItem | undefined,
+): void {
+  let items = partitions.get(pk);
+  if (items === undefined) {
+    if (added === undefined) return;
+    items = new SortedList(compare);
+    partitions.set(pk, items);
+  }
+  if (removed) items.delete(removed);
+  if (added) items.set(added);
+  if (items.isEmpty) partitions.delete(pk);
+}
+
+/** The bound behind a place: what is at the place counts as before it, in the direction of reading. */
+function beyond(order: Order<StoredItem>, descending: boolean): Order<StoredItem> {
+  return descending ? (item) => (order(item) < 0 ? 0 : 1) : (item) => (order(item) > 0 ? 0 : -1);
+}
+
+/** @param bounds for each item: negative before the range, 0 in it, positive behind it */
+function* within(
+  items: SortedList<StoredItem> | undefined,
+  bounds: readonly Order<StoredItem>[],
+  descending: boolean,
+): Generator<StoredItem> {
+  if (items === undefined) return;
+  const isBefore = (item: StoredItem) => bounds.some((bound) => bound(item) < 0);
+  const isBehind = (item: StoredItem) => bounds.some((bound) => bound(item) > 0);
+  if (descending) {
+    for (const item of items.downwards((one) => !isBehind(one))) {
+      if (isBefore(item)) return;
+      yield item;
+    }
+    return;
+  }
+  for (const item of items.upwards(isBefore)) {
+    if (isBehind(item)) return;
+    yield item;
+  }
+}
