@@ -1,67 +1,77 @@
+import * as v from "valibot";
+
+/** The values of arguments, by name. */
+export type ArgumentValues<E extends v.ObjectEntries> = v.InferOutput<v.ObjectSchema<E, undefined>>;
+
+// The message of each check completes the sentence "Tool: name must be …", which is the error that the model gets.
+
+/** A string that is not empty. */
+export function text(description: string) {
+  const message = "a non-empty string";
+  return v.pipe(v.string(message), v.minLength(1, message), v.description(description));
+}
+
+/** A string, possibly empty. */
+export function content(description: string) {
+  return v.pipe(v.string("a string"), v.description(description));
+}
+
+/** An integer of at least `least`. */
+export function integerFrom(least: number, description: string) {
+  const message = `an integer from ${least} to ${Number.MAX_SAFE_INTEGER}`;
+  return v.pipe(
+    v.number(message),
+    v.integer(message),
+    v.check((value) => Number.isSafeInteger(value), message),
+    v.minValue(least, message),
+    v.description(description),
+  );
+}
+
+/** An integer within the bounds, both included. */
+export function integerBetween(least: number, most: number, description: string) {
+  const message = `an integer from ${least} to ${most}`;
+  return v.pipe(
+    v.number(message),
+    v.integer(message),
+    v.minValue(least, message),
+    v.maxValue(most, message),
+    v.description(description),
+  );
+}
+
+/** True or false; absent means false. */
+export function flag(description: string) {
+  return v.optional(v.pipe(v.boolean("true or false"), v.description(description)));
+}
+
+/** One of `choices`. */
+export function choice<const T extends readonly string[]>(choices: T) {
+  return v.picklist(choices, `one of ${choices.join(", ")}`);
+}
+
 /**
- * Reads the arguments of one tool call. Every method throws an Error that names the tool, the argument and what it must
- * be, which is what the model is told. null counts as absent, and unknown arguments are ignored.
+ * The arguments of one tool call. Each is checked when the tool reads it, so a wrong value of an argument that the call
+ * does not need does no harm. null counts as absent, and unknown arguments are ignored.
+ * @throws Error that names the tool, the argument and what it must be; reading a value throws the same
  */
-export class ToolArguments {
-  readonly #tool: string;
-  readonly #values: Record<string, unknown>;
+export function readArguments<E extends v.ObjectEntries>(
+  tool: string,
+  entries: E,
+  args: unknown,
+): ArgumentValues<E> {
+  if (args !== undefined && args !== null && (typeof args !== "object" || Array.isArray(args)))
+    throw new Error(`${tool}: the arguments must be an object`);
+  const given = (args ?? {}) as Record<string, unknown>;
+  const properties = Object.entries(entries).map(([name, schema]) => {
+    const get = () => checkArgument(`${tool}: ${name}`, schema, given[name] ?? undefined);
+    return [name, { enumerable: true, get }] as const;
+  });
+  return Object.defineProperties({}, Object.fromEntries(properties)) as ArgumentValues<E>;
+}
 
-  constructor(tool: string, args: unknown) {
-    this.#tool = tool;
-    if (args !== undefined && args !== null && (typeof args !== "object" || Array.isArray(args))) {
-      throw new Error(`${tool}: the arguments must be an object`);
-    }
-    this.#values = (args ?? {}) as Record<string, unknown>;
-  }
-
-  /** A required string that is not empty. */
-  text(name: string): string {
-    const value = this.#values[name];
-    if (typeof value !== "string" || value === "") throw this.#fault(name, "a non-empty string");
-    return value;
-  }
-
-  /** A required string, possibly empty. */
-  content(name: string): string {
-    const value = this.#values[name];
-    if (typeof value !== "string") throw this.#fault(name, "a string");
-    return value;
-  }
-
-  optionalText(name: string): string | undefined {
-    return this.#absent(name) ? undefined : this.text(name);
-  }
-
-  /** An integer within the bounds, both included. */
-  optionalInteger(name: string, least: number, most: number): number | undefined {
-    if (this.#absent(name)) return undefined;
-    const value = this.#values[name];
-    if (typeof value !== "number" || !Number.isInteger(value) || value < least || value > most) {
-      throw this.#fault(name, `an integer from ${least} to ${most}`);
-    }
-    return value;
-  }
-
-  /** A boolean; absent is false. */
-  flag(name: string): boolean {
-    if (this.#absent(name)) return false;
-    const value = this.#values[name];
-    if (typeof value !== "boolean") throw this.#fault(name, "true or false");
-    return value;
-  }
-
-  /** One of `choices`. */
-  choice<T extends string>(name: string, choices: readonly T[]): T {
-    const value = choices.find((choice) => choice === this.#values[name]);
-    if (value === undefined) throw this.#fault(name, `one of ${choices.join(", ")}`);
-    return value;
-  }
-
-  #absent(name: string): boolean {
-    return this.#values[name] === undefined || this.#values[name] === null;
-  }
-
-  #fault(name: string, expected: string): Error {
-    return new Error(`${this.#tool}: ${name} must be ${expected}`);
-  }
+function checkArgument(name: string, schema: v.ObjectEntries[string], value: unknown): unknown {
+  const result = v.safeParse(schema, value, { abortEarly: true, abortPipeEarly: true });
+  if (result.success) return result.output;
+  throw new Error(`${name} must be ${result.issues[0].message}`);
 }

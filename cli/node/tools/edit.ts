@@ -1,50 +1,42 @@
 import { readFile, writeFile } from "node:fs/promises";
-import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
 import { resolvePath } from "../files/file-paths.ts";
 import { explainFaults, inspectFile } from "../files/files.ts";
-import { ToolArguments } from "./arguments.ts";
-import type { ToolContext, ToolResult } from "./node-tool.ts";
+import { content, flag, text } from "./arguments.ts";
+import { nodeTool } from "./node-tool.ts";
 
 const mostFileBytes = 50 * 1024 * 1024;
 
-export const definition: ToolDefinition = {
+/** Replaces text in a file; docs/protocol.md, "Tools", Edit. Edits of one file at the same time follow each other. */
+export const editTool = nodeTool({
   name: "Edit",
   description:
     "Replace text in a file of this machine. oldString must be exactly what the file holds, white space included and " +
     "without the line numbers of Read, and must occur once, unless replaceAll is set.",
-  inputSchema: {
-    type: "object",
-    properties: {
-      path: { type: "string", minLength: 1, description: "Absolute, ~/…, or relative to the workspace." },
-      oldString: { type: "string", minLength: 1, description: "The text to replace." },
-      newString: { type: "string", description: "The text to put in its place; may be empty." },
-      replaceAll: { type: "boolean", description: "Replace every occurrence. Default: false." },
-    },
-    required: ["path", "oldString", "newString"],
+  capability: "filesystem.edit",
+  arguments: {
+    path: text("Absolute, ~/…, or relative to the workspace."),
+    oldString: text("The text to replace."),
+    newString: content("The text to put in its place; may be empty."),
+    replaceAll: flag("Replace every occurrence. Default: false."),
   },
-};
-
-/** Replaces text in a file; docs/protocol.md, "Tools", Edit. Edits of one file at the same time follow each other. */
-export async function run(args: unknown, context: ToolContext): Promise<ToolResult> {
-  const given = new ToolArguments("Edit", args);
-  const path = resolvePath(context.workspace, given.text("path"));
-  const oldString = given.text("oldString");
-  const newString = given.content("newString");
-  const replaceAll = given.flag("replaceAll");
-  if (oldString === newString) throw new Error("Edit: newString must differ from oldString");
-  return context.files.run(path, async () => {
-    const parts = (await readText(path)).split(oldString);
-    const count = parts.length - 1;
-    if (count === 0) throw new Error(`Edit: oldString was not found in ${path} (0 occurrences)`);
-    if (count > 1 && !replaceAll) {
-      throw new Error(
-        `Edit: oldString occurs ${count} times in ${path}; give more of the text around it, or set replaceAll`,
-      );
-    }
-    await explainFaults("Edit", path, () => writeFile(path, parts.join(newString)));
-    return { path, replacements: count };
-  });
-}
+  async run(args, context) {
+    const { oldString, newString, replaceAll } = args;
+    const path = resolvePath(context.workspace, args.path);
+    if (oldString === newString) throw new Error("Edit: newString must differ from oldString");
+    return context.files.run(path, async () => {
+      const parts = (await readText(path)).split(oldString);
+      const count = parts.length - 1;
+      if (count === 0) throw new Error(`Edit: oldString was not found in ${path} (0 occurrences)`);
+      if (count > 1 && !replaceAll) {
+        throw new Error(
+          `Edit: oldString occurs ${count} times in ${path}; give more of the text around it, or set replaceAll`,
+        );
+      }
+      await explainFaults("Edit", path, () => writeFile(path, parts.join(newString)));
+      return { path, replacements: count };
+    });
+  },
+});
 
 /** The file's text. Bytes that are not UTF-8 are refused: writing them back would change them. */
 async function readText(path: string): Promise<string> {

@@ -1,63 +1,54 @@
 import { stat } from "node:fs/promises";
-import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
+import * as v from "valibot";
 import { displayPath, resolvePath } from "../files/file-paths.ts";
 import { explainFaults } from "../files/files.ts";
 import { compileGlob, hasGlobSyntax } from "../files/glob-pattern.ts";
 import { foldersToSkip, walkFiles } from "../files/walk.ts";
-import { ToolArguments } from "./arguments.ts";
-import type { ToolContext, ToolResult } from "./node-tool.ts";
+import { text } from "./arguments.ts";
+import { nodeTool } from "./node-tool.ts";
 
 const mostMatches = 1000;
 /** Files asked for their time at once. */
 const statBatch = 64;
 
-export const definition: ToolDefinition = {
+/** Finds files by name; docs/protocol.md, "Tools", Glob. `count` counts all matches, also those that are not listed. */
+export const globTool = nodeTool({
   name: "Glob",
   description:
     "Find files of this machine by name. Supports * ? ** {a,b} [a-z]; *.ts is one folder, **/*.ts every folder below " +
     "it. Returns files, newest first: relative to the workspace when inside it, otherwise absolute, at most 1,000. " +
     "node_modules, .git and .gsv are left out unless the pattern names them.",
-  inputSchema: {
-    type: "object",
-    properties: {
-      pattern: {
-        type: "string",
-        minLength: 1,
-        description: "For example src/**/*.{ts,tsx}, or ~/notes/*.md.",
-      },
-      path: { type: "string", description: "Folder the pattern starts from. Default: the workspace." },
-    },
-    required: ["pattern"],
+  capability: "filesystem.list",
+  arguments: {
+    pattern: text("For example src/**/*.{ts,tsx}, or ~/notes/*.md."),
+    path: v.optional(text("Folder the pattern starts from. Default: the workspace.")),
   },
-};
+  async run(args, context) {
+    const { pattern } = args;
+    const start = resolvePath(context.workspace, args.path ?? ".");
+    const { folder, rest } = splitPattern(pattern);
+    const basePath = resolvePath(start, folder);
+    const matcher = compile(rest);
+    const stats = await explainFaults("Glob", basePath, () => stat(basePath));
+    if (!stats.isDirectory()) throw new Error(`Glob: ${basePath} is not a folder`);
 
-/** Finds files by name; docs/protocol.md, "Tools", Glob. `count` counts all matches, also those that are not listed. */
-export async function run(args: unknown, context: ToolContext): Promise<ToolResult> {
-  const given = new ToolArguments("Glob", args);
-  const pattern = given.text("pattern");
-  const start = resolvePath(context.workspace, given.optionalText("path") ?? ".");
-  const { folder, rest } = splitPattern(pattern);
-  const basePath = resolvePath(start, folder);
-  const matcher = compile(rest);
-  const stats = await explainFaults("Glob", basePath, () => stat(basePath));
-  if (!stats.isDirectory()) throw new Error(`Glob: ${basePath} is not a folder`);
-
-  const depth = rest.includes("**") ? undefined : rest.split("/").length;
-  const walk = walkFiles(basePath, foldersToSkip(pattern), depth);
-  const found: string[] = [];
-  let step = await walk.next();
-  for (; !step.done; step = await walk.next()) {
-    if (matcher.test(step.value.relative)) found.push(step.value.path);
-  }
-  const matches = (await newestFirst(found)).slice(0, mostMatches);
-  return {
-    pattern,
-    basePath,
-    matches: matches.map((path) => displayPath(context.workspace, path)),
-    count: found.length,
-    ...(step.value && found.length <= mostMatches ? {} : { truncated: true }),
-  };
-}
+    const depth = rest.includes("**") ? undefined : rest.split("/").length;
+    const walk = walkFiles(basePath, foldersToSkip(pattern), depth);
+    const found: string[] = [];
+    let step = await walk.next();
+    for (; !step.done; step = await walk.next()) {
+      if (matcher.test(step.value.relative)) found.push(step.value.path);
+    }
+    const matches = (await newestFirst(found)).slice(0, mostMatches);
+    return {
+      pattern,
+      basePath,
+      matches: matches.map((path) => displayPath(context.workspace, path)),
+      count: found.length,
+      ...(step.value && found.length <= mostMatches ? {} : { truncated: true }),
+    };
+  },
+});
 
 /** The leading names of a pattern that are literal, `..` and absolute ones included, and the glob that is left. */
 function splitPattern(pattern: string): { folder: string; rest: string } {

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
-import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
+import * as v from "valibot";
 import { displayPath, resolvePath } from "../files/file-paths.ts";
 import { explainFaults, inspectFile, isBinary, lineBatches } from "../files/files.ts";
 import { compileGlob } from "../files/glob-pattern.ts";
@@ -8,8 +8,8 @@ import { LinePattern } from "../files/line-pattern.ts";
 import type { WalkedFile } from "../files/walk.ts";
 import { foldersToSkip, walkFiles } from "../files/walk.ts";
 import { headOf, tailOf } from "../text.ts";
-import { ToolArguments } from "./arguments.ts";
-import type { ToolContext, ToolResult } from "./node-tool.ts";
+import { text } from "./arguments.ts";
+import { nodeTool } from "./node-tool.ts";
 
 const mostMatches = 100;
 const mostContentChars = 200;
@@ -18,27 +18,6 @@ const mostLineChars = 10_000;
 /** A search ends after this time with what it has found, ms. */
 const searchMs = 30_000;
 
-export const definition: ToolDefinition = {
-  name: "Grep",
-  description:
-    "Search the text files of this machine, line by line, with a JavaScript regular expression ((?i) at its beginning " +
-    "ignores case). Returns at most 100 matches with path, line number (counted from 1) and the line. Binary files, " +
-    "node_modules, .git and .gsv are left out.",
-  inputSchema: {
-    type: "object",
-    properties: {
-      pattern: { type: "string", minLength: 1, description: "The regular expression." },
-      path: { type: "string", description: "File or folder to search. Default: the workspace." },
-      include: {
-        type: "string",
-        description:
-          "Glob of the files to search: of their names (*.ts), or, with a /, of their paths below path.",
-      },
-    },
-    required: ["pattern"],
-  },
-};
-
 interface Match {
   path: string;
   line: number;
@@ -46,27 +25,42 @@ interface Match {
 }
 
 /** Searches text; docs/protocol.md, "Tools", Grep. `truncated` is set when the search stopped before its end. */
-export async function run(args: unknown, context: ToolContext): Promise<ToolResult> {
-  const given = new ToolArguments("Grep", args);
-  const pattern = new LinePattern(given.text("pattern"));
-  const path = resolvePath(context.workspace, given.optionalText("path") ?? ".");
-  const wanted = fileFilter(given.optionalText("include"));
-  const deadline = Date.now() + searchMs;
+export const grepTool = nodeTool({
+  name: "Grep",
+  description:
+    "Search the text files of this machine, line by line, with a JavaScript regular expression ((?i) at its beginning " +
+    "ignores case). Returns at most 100 matches with path, line number (counted from 1) and the line. Binary files, " +
+    "node_modules, .git and .gsv are left out.",
+  capability: "text.search",
+  arguments: {
+    pattern: text("The regular expression."),
+    path: v.optional(text("File or folder to search. Default: the workspace.")),
+    include: v.optional(
+      text("Glob of the files to search: of their names (*.ts), or, with a /, of their paths below path."),
+    ),
+  },
+  async run(args, context) {
+    const pattern = new LinePattern(args.pattern);
+    const path = resolvePath(context.workspace, args.path ?? ".");
+    const wanted = fileFilter(args.include);
+    const deadline = Date.now() + searchMs;
 
-  const matches: Match[] = [];
-  const walk = await filesBelow(path);
-  let step = await walk.next();
-  for (; !step.done && matches.length <= mostMatches && Date.now() < deadline; step = await walk.next()) {
-    if (!wanted(step.value)) continue;
-    const name = displayPath(context.workspace, step.value.path);
-    for await (const match of matchesIn(step.value.path, name, pattern, deadline)) {
-      if (matches.push(match) > mostMatches) break;
+    const matches: Match[] = [];
+    const walk = await filesBelow(path);
+    let step = await walk.next();
+    for (; !step.done && matches.length <= mostMatches && Date.now() < deadline; step = await walk.next()) {
+      if (!wanted(step.value)) continue;
+      const name = displayPath(context.workspace, step.value.path);
+      for await (const match of matchesIn(step.value.path, name, pattern, deadline)) {
+        if (matches.push(match) > mostMatches) break;
+      }
     }
-  }
-  const complete = step.done === true && step.value && matches.length <= mostMatches && Date.now() < deadline;
-  const shown = matches.slice(0, mostMatches);
-  return { matches: shown, count: shown.length, ...(complete ? {} : { truncated: true }) };
-}
+    const complete =
+      step.done === true && step.value && matches.length <= mostMatches && Date.now() < deadline;
+    const shown = matches.slice(0, mostMatches);
+    return { matches: shown, count: shown.length, ...(complete ? {} : { truncated: true }) };
+  },
+});
 
 /** The files to search: those of a folder, or the one file that was named, which must be readable. */
 async function filesBelow(path: string): Promise<AsyncGenerator<WalkedFile, boolean>> {

@@ -1,7 +1,10 @@
+import type * as v from "valibot";
+import { inputSchemaOf } from "../../../shared/protocol/input-schema.ts";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
 import type { Capability } from "../../../shared/protocol/schemas.ts";
 import type { FileQueues } from "../files/files.ts";
 import type { ShellSessions } from "../shell/shell-sessions.ts";
+import { type ArgumentValues, readArguments } from "./arguments.ts";
 
 /** What a tool may use. */
 export interface ToolContext {
@@ -20,4 +23,20 @@ export interface NodeTool {
   definition: ToolDefinition;
   capabilities: Capability[];
   run(args: unknown, context: ToolContext): Promise<ToolResult>;
+}
+
+/** A tool from the declaration of its arguments, which both checks them and tells the model what they are. */
+export function nodeTool<E extends v.ObjectEntries>(tool: {
+  name: string;
+  description: string;
+  capability: Capability;
+  arguments: E;
+  run(args: ArgumentValues<E>, context: ToolContext): Promise<ToolResult>;
+}): NodeTool {
+  const { name, description, capability, arguments: entries } = tool;
+  return {
+    definition: { name, description, inputSchema: inputSchemaOf(entries) },
+    capabilities: [capability],
+    run: async (args, context) => tool.run(readArguments(name, entries, args), context),
+  };
 }

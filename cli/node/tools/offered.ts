@@ -1,22 +1,22 @@
 import type { NodeRuntime } from "../../../shared/protocol/schemas.ts";
-import * as bash from "./bash.ts";
-import * as edit from "./edit.ts";
-import * as glob from "./glob.ts";
-import * as grep from "./grep.ts";
+import { bashTool } from "./bash.ts";
+import { editTool } from "./edit.ts";
+import { globTool } from "./glob.ts";
+import { grepTool } from "./grep.ts";
 import type { NodeTool } from "./node-tool.ts";
-import * as process from "./process.ts";
-import * as read from "./read.ts";
-import * as write from "./write.ts";
+import { processTool } from "./process.ts";
+import { readTool } from "./read.ts";
+import { writeTool } from "./write.ts";
 
 /** What this machine offers, in the order it is announced. */
 export const nodeTools: readonly NodeTool[] = [
-  { ...bash, capabilities: ["shell.exec"] },
-  { ...process, capabilities: ["shell.exec"] },
-  { ...read, capabilities: ["filesystem.read"] },
-  { ...write, capabilities: ["filesystem.write"] },
-  { ...edit, capabilities: ["filesystem.edit"] },
-  { ...glob, capabilities: ["filesystem.list"] },
-  { ...grep, capabilities: ["text.search"] },
+  bashTool,
+  processTool,
+  readTool,
+  writeTool,
+  editTool,
+  globTool,
+  grepTool,
 ];
 
 /** The most environment variable names `connect` takes. */

@@ -1,74 +1,65 @@
-import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
+import * as v from "valibot";
 import { endFacts, tailChars } from "../shell/session-report.ts";
 import type { ShellSession } from "../shell/shell.ts";
 import { tailOf } from "../text.ts";
-import { ToolArguments } from "./arguments.ts";
-import type { ToolContext, ToolResult } from "./node-tool.ts";
+import { choice, content, integerBetween, integerFrom, text } from "./arguments.ts";
+import { nodeTool, type ToolResult } from "./node-tool.ts";
 
-const actions = ["list", "poll", "log", "write", "submit", "kill"] as const;
 const defaultLines = 200;
 const mostLines = 10_000;
 
-export const definition: ToolDefinition = {
+/** Looks after background sessions; docs/protocol.md, "Tools", Process. */
+export const processTool = nodeTool({
   name: "Process",
   description:
     "Look after commands that Bash left running in the background; they can be asked about for 30 minutes after their " +
     "end. list: every session. poll: status, and the output since the last poll. log: lines of the output kept, by " +
     "default the last 200. write: send data to the command's input as it is. submit: the same with a line feed at the " +
     "end. kill: end the command and everything it started.",
-  inputSchema: {
-    type: "object",
-    properties: {
-      action: { type: "string", enum: [...actions] },
-      sessionId: { type: "string", description: "Needed by every action but list." },
-      data: { type: "string", description: "For write and submit." },
-      offset: { type: "integer", minimum: 0, description: "For log: the first line, counted from 0." },
-      limit: {
-        type: "integer",
-        minimum: 1,
-        maximum: mostLines,
-        description: "For log: lines. Default: 200.",
-      },
-    },
-    required: ["action"],
+  capability: "shell.exec",
+  arguments: {
+    action: choice(["list", "poll", "log", "write", "submit", "kill"]),
+    sessionId: v.optional(text("Needed by every action but list.")),
+    data: v.optional(content("For write and submit.")),
+    offset: v.optional(integerFrom(0, "For log: the first line, counted from 0.")),
+    limit: v.optional(integerBetween(1, mostLines, "For log: lines. Default: 200.")),
   },
-};
+  async run(args, context) {
+    const { action } = args;
+    if (action === "list") {
+      const sessions = context.sessions.list().map((session) => ({
+        ...summary(session),
+        command: session.command,
+        pid: session.pid,
+        workdir: session.workdir,
+        tail: tailOf(session.output.text, 200),
+      }));
+      return { sessions, count: sessions.length };
+    }
+    const sessionId = given("sessionId", "a non-empty string", args.sessionId);
+    const session = context.sessions.get(sessionId);
+    if (session === undefined)
+      throw new Error(`Process: no session ${sessionId}; action list shows the sessions`);
+    switch (action) {
+      case "poll":
+        return poll(session);
+      case "log":
+        return logLines(session, args.offset, args.limit ?? defaultLines);
+      case "write":
+        return send(session, given("data", "a string", args.data));
+      case "submit":
+        return send(session, `${args.data ?? ""}\n`);
+      case "kill":
+        await session.kill();
+        return { ...summary(session), tail: tailOf(session.output.text, tailChars) };
+    }
+  },
+});
 
-/** Looks after background sessions; docs/protocol.md, "Tools", Process. */
-export async function run(args: unknown, context: ToolContext): Promise<ToolResult> {
-  const given = new ToolArguments("Process", args);
-  const action = given.choice("action", actions);
-  if (action === "list") {
-    const sessions = context.sessions.list().map((session) => ({
-      ...summary(session),
-      command: session.command,
-      pid: session.pid,
-      workdir: session.workdir,
-      tail: tailOf(session.output.text, 200),
-    }));
-    return { sessions, count: sessions.length };
-  }
-  const sessionId = given.text("sessionId");
-  const session = context.sessions.get(sessionId);
-  if (session === undefined)
-    throw new Error(`Process: no session ${sessionId}; action list shows the sessions`);
-  switch (action) {
-    case "poll":
-      return poll(session);
-    case "log":
-      return logLines(
-        session,
-        given.optionalInteger("offset", 0, Number.MAX_SAFE_INTEGER),
-        given.optionalInteger("limit", 1, mostLines) ?? defaultLines,
-      );
-    case "write":
-      return send(session, given.content("data"));
-    case "submit":
-      return send(session, `${given.optionalText("data") ?? ""}\n`);
-    case "kill":
-      await session.kill();
-      return { ...summary(session), tail: tailOf(session.output.text, tailChars) };
-  }
+/** An argument that some actions need. @throws Error when it is absent */
+function given(name: string, expected: string, value: string | undefined): string {
+  if (value === undefined) throw new Error(`Process: ${name} must be ${expected}`);
+  return value;
 }
 
 function summary(session: ShellSession): Record<string, unknown> {

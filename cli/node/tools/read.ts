@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
+import * as v from "valibot";
 import { imageTypeOf } from "../../../shared/media/image-type.ts";
-import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
 import { resolvePath } from "../files/file-paths.ts";
 import { explainFaults, inspectFile, isBinary, lineBatches } from "../files/files.ts";
 import { jsonBytes } from "../text.ts";
-import { ToolArguments } from "./arguments.ts";
-import type { ToolContext, ToolResult } from "./node-tool.ts";
+import { integerBetween, integerFrom, text } from "./arguments.ts";
+import { nodeTool, type ToolResult } from "./node-tool.ts";
 
 const mostImageBytes = 10 * 1024 * 1024;
 const defaultLines = 2000;
@@ -14,46 +14,32 @@ const mostLineChars = 10_000;
 /** What the content may take in a frame, JSON in UTF-8. */
 const mostContentBytes = 100_000;
 
-export const definition: ToolDefinition = {
+/** Reads a file; docs/protocol.md, "Tools", Read. `lines` is how many lines `content` holds. */
+export const readTool = nodeTool({
   name: "Read",
   description:
     "Read a file of this machine. Text comes as lines, each with its number (counted from 1) and a tab before it, up " +
     "to 2,000 lines or 100 KB at a time; when there is more, the answer says truncated and gives the nextOffset. An " +
     "image (PNG, JPEG, GIF, WebP, up to 10 MB) is shown. Other binary files are refused.",
-  inputSchema: {
-    type: "object",
-    properties: {
-      path: { type: "string", minLength: 1, description: "Absolute, ~/…, or relative to the workspace." },
-      offset: {
-        type: "integer",
-        minimum: 0,
-        description: "Lines to skip: offset 10 begins with line number 11. Default: 0.",
-      },
-      limit: {
-        type: "integer",
-        minimum: 1,
-        maximum: mostLines,
-        description: "Lines at most. Default: 2000.",
-      },
-    },
-    required: ["path"],
+  capability: "filesystem.read",
+  arguments: {
+    path: text("Absolute, ~/…, or relative to the workspace."),
+    offset: v.optional(integerFrom(0, "Lines to skip: offset 10 begins with line number 11. Default: 0.")),
+    limit: v.optional(integerBetween(1, mostLines, "Lines at most. Default: 2000.")),
   },
-};
-
-/** Reads a file; docs/protocol.md, "Tools", Read. `lines` is how many lines `content` holds. */
-export async function run(args: unknown, context: ToolContext): Promise<ToolResult> {
-  const given = new ToolArguments("Read", args);
-  const path = resolvePath(context.workspace, given.text("path"));
-  const offset = given.optionalInteger("offset", 0, Number.MAX_SAFE_INTEGER) ?? 0;
-  const limit = given.optionalInteger("limit", 1, mostLines) ?? defaultLines;
-  const { size, sample } = await inspectFile("Read", path);
-  const mimeType = imageTypeOf(sample);
-  if (mimeType !== undefined) return readImage(path, mimeType, size);
-  if (isBinary(sample)) {
-    throw new Error(`Read: ${path} is a binary file (${size} bytes) and cannot be shown as text`);
-  }
-  return explainFaults("Read", path, () => readText(path, offset, limit));
-}
+  async run(args, context) {
+    const path = resolvePath(context.workspace, args.path);
+    const offset = args.offset ?? 0;
+    const limit = args.limit ?? defaultLines;
+    const { size, sample } = await inspectFile("Read", path);
+    const mimeType = imageTypeOf(sample);
+    if (mimeType !== undefined) return readImage(path, mimeType, size);
+    if (isBinary(sample)) {
+      throw new Error(`Read: ${path} is a binary file (${size} bytes) and cannot be shown as text`);
+    }
+    return explainFaults("Read", path, () => readText(path, offset, limit));
+  },
+});
 
 async function readImage(path: string, mimeType: string, size: number): Promise<ToolResult> {
   if (size > mostImageBytes) {

@@ -2,16 +2,13 @@ import * as v from "valibot";
 import { chooseNode } from "../../../shared/peers/node-choice.ts";
 import { count } from "../../../shared/protocol/schemas.ts";
 import { checkConfigurationReadable } from "../../../shared/workspace/privacy.ts";
-import { nativeTool, objectSchema } from "./native-tool.ts";
+import { nativeTool } from "./native-tool.ts";
 
 export const configGet = nativeTool({
-  definition: {
-    name: "gsv__ConfigGet",
-    description:
-      "Read the gateway's configuration, whole or at a path such as session.dmScope. Secrets are masked.",
-    inputSchema: objectSchema({ path: { type: "string" } }, []),
-  },
-  schema: v.object({ path: v.optional(v.pipe(v.string(), v.maxLength(512))) }),
+  name: "gsv__ConfigGet",
+  description:
+    "Read the gateway's configuration, whole or at a path such as session.dmScope. Secrets are masked.",
+  arguments: { path: v.optional(v.pipe(v.string(), v.maxLength(512))) },
   repeatable: true,
   async run(args, { agent, turn }) {
     checkConfigurationReadable(turn.audience);
@@ -20,20 +17,14 @@ export const configGet = nativeTool({
 });
 
 export const logsGet = nativeTool({
-  definition: {
-    name: "gsv__LogsGet",
-    description:
-      "Read the latest log lines of a connected node. nodeId may be left out when there is only one.",
-    inputSchema: objectSchema(
-      { nodeId: { type: "string" }, lines: { type: "integer", minimum: 1, maximum: 5000 } },
-      [],
-    ),
-  },
-  schema: v.object({ nodeId: v.optional(v.string()), lines: v.optional(count(1, 5000), 100) }),
+  name: "gsv__LogsGet",
+  description:
+    "Read the latest log lines of a connected node. nodeId may be left out when there is only one.",
+  arguments: { nodeId: v.optional(v.string()), lines: v.optional(count(1, 5000)) },
   repeatable: true,
   asksNode: true,
   async run(args, { turn }) {
     const node = chooseNode(turn.nodes, args.nodeId);
-    return { ask: { nodeId: node.id, event: "logs.get", payload: { lines: args.lines } } };
+    return { ask: { nodeId: node.id, event: "logs.get", payload: { lines: args.lines ?? 100 } } };
   },
 });

@@ -3,62 +3,46 @@ import * as v from "valibot";
 import type { ChannelOrigin } from "../../../shared/channels/channel.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import { loadFile } from "./message-file.ts";
-import { nativeTool, objectSchema } from "./native-tool.ts";
+import { nativeTool } from "./native-tool.ts";
 
-const id = v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(256));
+const named = (most: number, description: string) =>
+  v.optional(v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(most), v.description(description)));
 
-const schema = v.object({
-  text: v.optional(v.pipe(v.string(), v.maxLength(100_000)), ""),
-  channel: v.optional(id),
-  to: v.optional(id),
-  peerKind: v.optional(v.picklist(["dm", "group", "channel", "thread"])),
-  accountId: v.optional(id),
-  replyToId: v.optional(id),
-  media: v.optional(v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(4096))),
-});
-type Args = v.InferOutput<typeof schema>;
+const messageArguments = {
+  text: v.optional(v.pipe(v.string(), v.maxLength(100_000))),
+  channel: named(256, "telegram, whatsapp, slack, discord, or what a bridge attaches"),
+  to: named(
+    256,
+    "The channel's id: a Telegram chat, a WhatsApp number, a Slack or Discord channel. A thread is room/thread",
+  ),
+  peerKind: v.optional(v.pipe(v.picklist(["dm", "group", "channel", "thread"]), v.description("Default dm"))),
+  accountId: named(256, "The account to send by. Default: default"),
+  replyToId: named(256, "Id of the message that this answers"),
+  media: named(
+    4096,
+    "A file to send: media/… as notes of this conversation name it, gsv:path of your workspace, or https://…",
+  ),
+};
+type Args = v.InferOutput<v.ObjectSchema<typeof messageArguments, undefined>>;
 
 export const message = nativeTool({
-  definition: {
-    name: "gsv__Message",
-    description:
-      "Send a message to a person or a room on a channel, now. Your answer reaches whoever wrote to you by itself: " +
-      "use this to write to somebody else, and to send a file to anybody. Without channel and to, it goes where " +
-      "this conversation was last held on a channel.",
-    inputSchema: objectSchema(
-      {
-        text: { type: "string" },
-        channel: {
-          type: "string",
-          description: "telegram, whatsapp, slack, discord, or what a bridge attaches",
-        },
-        to: {
-          type: "string",
-          description:
-            "The channel's id: a Telegram chat, a WhatsApp number, a Slack or Discord channel. A thread is room/thread",
-        },
-        peerKind: { type: "string", enum: ["dm", "group", "channel", "thread"], description: "Default dm" },
-        accountId: { type: "string", description: "The account to send by. Default: default" },
-        replyToId: { type: "string", description: "Id of the message that this answers" },
-        media: {
-          type: "string",
-          description:
-            "A file to send: media/… as notes of this conversation name it, gsv:path of your workspace, or https://…",
-        },
-      },
-      ["text"],
-    ),
-  },
-  schema,
+  name: "gsv__Message",
+  description:
+    "Send a message to a person or a room on a channel, now. Your answer reaches whoever wrote to you by itself: " +
+    "use this to write to somebody else, and to send a file to anybody. Without channel and to, it goes where " +
+    "this conversation was last held on a channel.",
+  arguments: messageArguments,
+  alsoRequired: ["text"],
   repeatable: false,
   async run(args, { agent, turn, address }) {
-    if (args.text.trim() === "" && args.media === undefined)
+    const { text = "" } = args;
+    if (text.trim() === "" && args.media === undefined)
       throw new PeerError(code.badRequest, "text: there is nothing to send");
     const origin = destinationOf(args, turn.lastChannel);
     const file =
       args.media === undefined ? undefined : await loadFile(agent, turn, address.sessionKey, args.media);
     // An id of its own: the intent is noted, so nobody sends this call's message a second time.
-    const sent = await agent.channels.deliver(origin, `message:${randomUUID()}`, args.text, file);
+    const sent = await agent.channels.deliver(origin, `message:${randomUUID()}`, text, file);
     if (!sent.ok) return { ok: false, error: `not sent: ${sent.reason}` };
     const { channel, accountId, peer } = origin;
     return { ok: true, result: { status: "sent", channel, accountId, to: peer.id } };

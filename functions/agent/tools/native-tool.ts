@@ -1,4 +1,5 @@
-import type * as v from "valibot";
+import * as v from "valibot";
+import { inputSchemaOf } from "../../../shared/protocol/input-schema.ts";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
 import type { CallAddress } from "../../../shared/session/call-address.ts";
 import type { Agent } from "../agent.ts";
@@ -32,21 +33,28 @@ export interface NativeTool {
   run(args: never, context: ToolCallContext): Promise<NativeOutcome>;
 }
 
-/** Ties a tool's arguments to its schema. */
-export function nativeTool<S extends v.GenericSchema>(tool: {
-  definition: ToolDefinition;
-  schema: S;
+/**
+ * A native tool from the declaration of its arguments, which both checks them and tells the model what they are.
+ */
+export function nativeTool<E extends v.ObjectEntries>(tool: {
+  name: string;
+  description: string;
+  arguments: E;
+  /** Optional arguments that the model is asked to give all the same. */
+  alsoRequired?: readonly (keyof E & string)[];
   repeatable: boolean;
   asksNode?: boolean;
-  run(args: v.InferOutput<S>, context: ToolCallContext): Promise<NativeOutcome>;
+  run(args: v.InferOutput<v.ObjectSchema<E, undefined>>, context: ToolCallContext): Promise<NativeOutcome>;
 }): NativeTool {
-  return tool;
-}
-
-/** JSON Schema of an object with these properties; those in `required` must be there. */
-export function objectSchema(
-  properties: Record<string, Record<string, unknown>>,
-  required: readonly string[],
-): Record<string, unknown> {
-  return { type: "object", properties, required, additionalProperties: false };
+  const { name, description, arguments: entries, alsoRequired = [], ...rest } = tool;
+  const { required = [], ...inputSchema } = inputSchemaOf(entries);
+  return {
+    ...rest,
+    definition: {
+      name,
+      description,
+      inputSchema: { ...inputSchema, required: [...required, ...alsoRequired], additionalProperties: false },
+    },
+    schema: v.object(entries),
+  };
 }

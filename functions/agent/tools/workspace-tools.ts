@@ -1,21 +1,19 @@
 import * as v from "valibot";
 import { checkReadable, checkWritable } from "../../../shared/workspace/privacy.ts";
-import { nativeTool, objectSchema } from "./native-tool.ts";
+import { nativeTool } from "./native-tool.ts";
 
-const path = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));
-const pathProperty = {
-  type: "string",
-  description: "Path in your workspace, such as MEMORY.md or skills/x/SKILL.md",
-};
+const anyPath = v.pipe(
+  v.string(),
+  v.maxLength(1024),
+  v.description("Path in your workspace, such as MEMORY.md or skills/x/SKILL.md"),
+);
+const path = v.pipe(anyPath, v.minLength(1));
 
 export const readFile = nativeTool({
-  definition: {
-    name: "gsv__ReadFile",
-    description:
-      "Read a text file of your workspace. A path that ends in / (or an empty one) lists that folder.",
-    inputSchema: objectSchema({ path: pathProperty }, ["path"]),
-  },
-  schema: v.object({ path: v.pipe(v.string(), v.maxLength(1024)) }),
+  name: "gsv__ReadFile",
+  description:
+    "Read a text file of your workspace. A path that ends in / (or an empty one) lists that folder.",
+  arguments: { path: anyPath },
   repeatable: true,
   async run(args, { agent, turn }) {
     checkReadable(turn.audience, args.path);
@@ -27,12 +25,9 @@ export const readFile = nativeTool({
 });
 
 export const writeFile = nativeTool({
-  definition: {
-    name: "gsv__WriteFile",
-    description: "Write a text file of your workspace, replacing what it held.",
-    inputSchema: objectSchema({ path: pathProperty, content: { type: "string" } }, ["path", "content"]),
-  },
-  schema: v.object({ path, content: v.string() }),
+  name: "gsv__WriteFile",
+  description: "Write a text file of your workspace, replacing what it held.",
+  arguments: { path, content: v.string() },
   repeatable: true,
   async run(args, { agent, turn }) {
     checkWritable(turn.audience, args.path);
@@ -41,26 +36,15 @@ export const writeFile = nativeTool({
 });
 
 export const editFile = nativeTool({
-  definition: {
-    name: "gsv__EditFile",
-    description:
-      "Replace text in a file of your workspace. oldString must occur exactly once, unless replaceAll is true.",
-    inputSchema: objectSchema(
-      {
-        path: pathProperty,
-        oldString: { type: "string" },
-        newString: { type: "string" },
-        replaceAll: { type: "boolean" },
-      },
-      ["path", "oldString", "newString"],
-    ),
-  },
-  schema: v.object({
+  name: "gsv__EditFile",
+  description:
+    "Replace text in a file of your workspace. oldString must occur exactly once, unless replaceAll is true.",
+  arguments: {
     path,
     oldString: v.pipe(v.string(), v.minLength(1)),
     newString: v.string(),
     replaceAll: v.optional(v.boolean()),
-  }),
+  },
   repeatable: false,
   async run(args, { agent, turn }) {
     checkWritable(turn.audience, args.path);
@@ -69,12 +53,9 @@ export const editFile = nativeTool({
 });
 
 export const deleteFile = nativeTool({
-  definition: {
-    name: "gsv__DeleteFile",
-    description: "Delete a file of your workspace.",
-    inputSchema: objectSchema({ path: pathProperty }, ["path"]),
-  },
-  schema: v.object({ path }),
+  name: "gsv__DeleteFile",
+  description: "Delete a file of your workspace.",
+  arguments: { path },
   repeatable: false,
   async run(args, { agent, turn }) {
     checkWritable(turn.audience, args.path);

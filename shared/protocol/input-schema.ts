@@ -1,0 +1,21 @@
+import { toJsonSchema } from "@valibot/to-json-schema";
+import * as v from "valibot";
+
+/** Checks that are not part of the JSON Schema: a call is checked for them when it is read. */
+const unannounced = ["check", "trim", "max_length"];
+
+/** The JSON Schema of a tool's arguments. */
+export interface InputSchema extends Record<string, unknown> {
+  properties?: Record<string, unknown>;
+  required?: string[];
+}
+
+/**
+ * The JSON Schema of a tool's arguments, made from the valibot schemas that check them. An argument is required unless
+ * it is optional there; `v.description` describes it to the model.
+ * @throws Error for a schema that JSON Schema cannot express
+ */
+export function inputSchemaOf(entries: v.ObjectEntries): InputSchema {
+  const { $schema: _dialect, ...schema } = toJsonSchema(v.object(entries), { ignoreActions: unannounced });
+  return schema as InputSchema;
+}
