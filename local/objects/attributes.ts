@@ -1,6 +1,6 @@
 import { S3Error } from "./s3-error.ts";
 
-/** What a writer says about an object besides its body. */
+/** What a write sets of an object besides its body. */
 export type Attributes = {
   /** System metadata by header name: content-type and the like. */
   headers: Record<string, string>;
@@ -8,8 +8,8 @@ export type Attributes = {
   metadata: Record<string, string>;
 };
 
-/** System metadata that is stored and sent back; the same names, after `response-`, may be overridden by a read. */
-export const systemHeaders = [
+/** System metadata that is stored and sent back. */
+const systemHeaders = [
   "cache-control",
   "content-disposition",
   "content-encoding",

@@ -1,7 +1,7 @@
-import type { ObjectRecord } from "./object-files.ts";
+import type { ObjectRecord } from "./object-record.ts";
 import { S3Error } from "./s3-error.ts";
 
-/** What must hold of the object at a key for a write to happen. */
+/** A condition on the object at a key, without which a write does not happen. */
 export type WriteCondition = { ifMatch?: string; ifAbsent?: boolean };
 
 /** The write condition in a request's headers. Throws NotImplemented for what S3 does not take: an If-None-Match other
@@ -29,19 +29,12 @@ export function checkWrite({ ifMatch, ifAbsent }: WriteCondition, current: Objec
   if (!matches(ifMatch, current.etag)) throw preconditionFailed("If-Match");
 }
 
-/** Whether a conditional read is answered with 304. Throws PreconditionFailed. The precedence is that of RFC 9110,
- * section 13.2.2, which S3 follows. */
-export function isNotModified(headers: Map<string, string>, { etag, lastModified }: ObjectRecord): boolean {
-  const modified = Date.parse(lastModified);
+/** Whether a conditional read is answered with 304. Throws PreconditionFailed. */
+export function isNotModified(headers: Map<string, string>, { etag }: ObjectRecord): boolean {
   const ifMatch = headers.get("if-match");
   const ifNoneMatch = headers.get("if-none-match");
-  if (ifMatch !== undefined) {
-    if (!matches(ifMatch, etag)) throw preconditionFailed("If-Match");
-  } else if (modified > Date.parse(headers.get("if-unmodified-since") ?? "")) {
-    throw preconditionFailed("If-Unmodified-Since");
-  }
-  if (ifNoneMatch !== undefined) return matches(ifNoneMatch, etag);
-  return modified <= Date.parse(headers.get("if-modified-since") ?? "");
+  if (ifMatch !== undefined && !matches(ifMatch, etag)) throw preconditionFailed("If-Match");
+  return ifNoneMatch !== undefined && matches(ifNoneMatch, etag);
 }
 
 /** First and last byte of a `Range` header, inclusive; undefined for the whole object, also for a header that S3 passes over

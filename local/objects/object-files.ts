@@ -1,10 +1,9 @@
 import { type FileHandle, mkdir, open, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Attributes } from "./attributes.ts";
-import type { Checksum } from "./checksums.ts";
 import { checkWrite, type WriteCondition } from "./conditions.ts";
 import { createLocks } from "./locks.ts";
 import { decodeFile, decodeFolder, encodeKey } from "./object-paths.ts";
+import type { NewObject, ObjectRecord } from "./object-record.ts";
 import { S3Error, systemErrorCode } from "./s3-error.ts";
 import {
   type Disk,
@@ -19,7 +18,7 @@ import {
 /**
  * Objects on plain files. Under `root`:
  *
- *   {bucket}/agents/main/SOUL.md                  the body, under a readable name (see paths.ts)
+ *   {bucket}/agents/main/SOUL.md                  the body, under a readable name (see object-paths.ts)
  *   .metadata/{bucket}/agents/main/SOUL.md.json   its record: everything else
  *   .staging/{id}                                 a body being written, or not yet moved to its place
  *   .uploads/{uploadId}/                          a multipart upload (see uploads.ts)
@@ -31,23 +30,6 @@ import {
  * One process at a time owns a root: requests for one key are put in order within it.
  */
 export type Store = Disk & { buckets: ReadonlySet<string> };
-
-/** What is known about an object besides its body. */
-export type ObjectRecord = Attributes & {
-  key: string;
-  /** Of the body file. */
-  id: string;
-  /** In bytes. */
-  size: number;
-  /** With its quotation marks, as in the ETag header. */
-  etag: string;
-  /** ISO 8601, whole seconds. */
-  lastModified: string;
-  checksum?: Checksum;
-};
-
-/** An object as it will be written: its record without what the write itself decides. */
-export type NewObject = Omit<ObjectRecord, "key" | "id" | "size" | "lastModified">;
 
 const bucketName = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { createDigest, type DigestName } from "./checksums.ts";
+import { type Checksum, createDigest, type DigestName } from "./checksums.ts";
 import type { Locks } from "./locks.ts";
 import { systemErrorCode } from "./s3-error.ts";
 
@@ -14,6 +14,9 @@ export type Staged = {
   size: number;
   digests: Map<DigestName, Buffer>;
 };
+
+/** A staged body that agrees with every digest its request states. */
+export type Received = { staged: Staged; md5: Buffer; checksum?: Checksum };
 
 /** A folder of ours, and the order in which things are done in it. */
 export type Disk = { root: string; lock: Locks };

@@ -2,12 +2,11 @@ import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Received } from "../s3/body.ts";
 import type { Attributes } from "./attributes.ts";
 import type { Checksum } from "./checksums.ts";
 import type { Store } from "./object-files.ts";
 import { S3Error, systemErrorCode } from "./s3-error.ts";
-import { discard, place, writeJson } from "./staging.ts";
+import { discard, place, type Received, writeJson } from "./staging.ts";
 
 /** A multipart upload: a folder under `.uploads` with `upload.json`, a `{number}.json` for each part, and the bodies of
  * the parts under the ids their records name. */

@@ -1,12 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { type Checksum, computable, type DigestName, statedChecksum } from "../objects/checksums.ts";
 import { S3Error } from "../objects/s3-error.ts";
-import { discard, type Staged, stage } from "../objects/staging.ts";
+import { discard, type Received, type Staged, stage } from "../objects/staging.ts";
 import { decodeChunked } from "./chunked.ts";
 import type { S3Request } from "./s3-request.ts";
-
-/** A body that has arrived whole and agrees with every digest its request states. */
-export type Received = { staged: Staged; md5: Buffer; checksum?: Checksum };
 
 /** Largest body of one request: 5 GiB. */
 const maximumBytes = 5 * 1024 ** 3;

@@ -1,4 +1,5 @@
-import { findKeys, findObject, type ObjectRecord, type Store } from "../objects/object-files.ts";
+import { findKeys, findObject, type Store } from "../objects/object-files.ts";
+import type { ObjectRecord } from "../objects/object-record.ts";
 import { S3Error } from "../objects/s3-error.ts";
 import { type Answer, bucketArn, type Call, xmlAnswer } from "./s3-call.ts";
 import { element, textElement, xmlDocument } from "./xml.ts";

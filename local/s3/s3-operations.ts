@@ -1,5 +1,4 @@
 import { S3Error } from "../objects/s3-error.ts";
-import { deleteObjects } from "./delete-objects.ts";
 import { listObjectsV2 } from "./list-objects.ts";
 import {
   abortMultipartUpload,
@@ -7,7 +6,7 @@ import {
   createMultipartUpload,
   uploadPart,
 } from "./multipart-operations.ts";
-import { copyObject, deleteObject, getObject, headObject, putObject } from "./object-operations.ts";
+import { deleteObject, getObject, headObject, putObject } from "./object-operations.ts";
 import type { Operation } from "./s3-call.ts";
 import type { S3Request } from "./s3-request.ts";
 
@@ -15,7 +14,7 @@ import type { S3Request } from "./s3-request.ts";
 type Route = {
   method: string;
   on: "bucket" | "object";
-  /** A query parameter or header that tells it from others of its method. */
+  /** A query parameter that tells it from others of its method. */
   marker?: string;
   operation: Operation;
   /** Query parameters it understands. */
@@ -28,12 +27,11 @@ const checksums = "checksum-(crc32|crc32c|crc64nvme|sha1|sha256)";
 const body = `x-amz-(decoded-content-length|trailer|sdk-checksum-algorithm|${checksums})`;
 const metadata = "x-amz-meta-.+";
 const writeConditions = "if-(none-)?match";
-const readConditions = "if-(none-)?match|if-(un)?modified-since|x-amz-checksum-mode";
-const overrides = /^response-(cache-control|content-(disposition|encoding|language|type)|expires)$/;
+const readConditions = "if-(none-)?match|x-amz-checksum-mode";
 
 /** Headers that belong to signing and to every request. */
 const commonHeaders = /^x-amz-(date|content-sha256|security-token|user-agent)$/;
-/** Query parameters of a presigned URL. S3 passes over a checksum there: that of the SDK is of the empty body it signed. */
+/** Query parameters of a presigned URL. S3 ignores a checksum there: by default the SDK signs that of an empty body. */
 const presignParameters = new RegExp(
   `^x-amz-(algorithm|credential|date|expires|signedheaders|signature|security-token|content-sha256|user-agent|sdk-checksum-algorithm|checksum-mode|${checksums})$`,
   "i",
@@ -47,16 +45,8 @@ const routes: readonly Route[] = [
     operation: listObjectsV2,
     query: /^(list-type|prefix|delimiter|max-keys|continuation-token|start-after|encoding-type)$/,
   },
-  {
-    method: "POST",
-    on: "bucket",
-    marker: "delete",
-    operation: deleteObjects,
-    query: /^delete$/,
-    headers: only(body),
-  },
-  { method: "GET", on: "object", operation: getObject, query: overrides, headers: only(readConditions) },
-  { method: "HEAD", on: "object", operation: headObject, query: overrides, headers: only(readConditions) },
+  { method: "GET", on: "object", operation: getObject, headers: only(readConditions) },
+  { method: "HEAD", on: "object", operation: headObject, headers: only(readConditions) },
   {
     method: "POST",
     on: "object",
@@ -81,13 +71,6 @@ const routes: readonly Route[] = [
     query: /^(uploadId|partNumber)$/,
     headers: only(body),
   },
-  {
-    method: "PUT",
-    on: "object",
-    marker: "x-amz-copy-source",
-    operation: copyObject,
-    headers: only(metadata, writeConditions, "x-amz-copy-source|x-amz-metadata-directive"),
-  },
   { method: "PUT", on: "object", operation: putObject, headers: only(body, metadata, writeConditions) },
   {
     method: "DELETE",
@@ -101,7 +84,7 @@ const routes: readonly Route[] = [
 
 /**
  * The operation a request asks for. Throws MethodNotAllowed, and NotImplemented for every operation, query parameter or
- * header outside this subset of S3: what is not done is never answered as if it were.
+ * header outside this subset of S3, so that nothing is silently left undone.
  */
 export function findOperation(request: S3Request): Operation {
   const { method, key, query, headers, presigned } = request;
@@ -112,7 +95,7 @@ export function findOperation(request: S3Request): Operation {
     ({ method: wanted, on, marker }) =>
       wanted === method &&
       on === (key === "" ? "bucket" : "object") &&
-      (marker === undefined || query.has(marker) || headers.has(marker)),
+      (marker === undefined || query.has(marker)),
   );
   if (!route) throw notImplemented(`${method} on this resource`);
   for (const name of query.keys()) {

@@ -49,10 +49,9 @@ const onlySigned: AuthorizeS3 = ({ accessKeyId }) =>
   accessKeyId === undefined ? "it is not signed" : undefined;
 
 /**
- * Serves a subset of S3 from plain files, path style: PutObject, GetObject, HeadObject, DeleteObject, DeleteObjects, CopyObject,
- * ListObjectsV2 and multipart uploads, after the S3 API reference. Everything else is answered with NotImplemented. See
- * objects.ts for how and where objects are kept. Rejects when the folder cannot be written, with PortInUseError when the
- * port is taken.
+ * Serves a subset of S3 from plain files, path style: PutObject, GetObject, HeadObject, DeleteObject, ListObjectsV2 and
+ * multipart uploads, after the S3 API reference. Everything else is answered with NotImplemented. object-files.ts says
+ * how and where objects are kept. Rejects when the folder cannot be written, with PortInUseError when the port is taken.
  */
 export async function startS3({
   dir,
@@ -81,7 +80,7 @@ export async function startS3({
   };
 }
 
-/** Answers one request. Never rejects: a client that has gone is not told anything. */
+/** Answers one request. Never rejects: an answer to a client that has disconnected is dropped. */
 async function serve(
   store: Store,
   authorize: AuthorizeS3,

@@ -78,16 +78,9 @@ describe("a conditional write", () => {
 });
 
 describe("a conditional read", () => {
-  const past = new Date("2020-01-01T00:00:00Z");
-  const future = () => new Date(Date.now() + 60_000);
-
   it("answers 304 to a reader who has the object already", async () => {
     const etag = await s3.put("cached.txt", "1");
-    for (const condition of [
-      { IfNoneMatch: etag },
-      { IfNoneMatch: `"other", ${etag}` },
-      { IfModifiedSince: future() },
-    ]) {
+    for (const condition of [{ IfNoneMatch: etag }, { IfNoneMatch: `"other", ${etag}` }]) {
       expect((await failure(get("cached.txt", condition))).status).toBe(304);
       expect((await failure(head("cached.txt", condition))).status).toBe(304);
     }
@@ -95,25 +88,14 @@ describe("a conditional read", () => {
 
   it("answers 412 to a reader who wants another object", async () => {
     await s3.put("cached.txt", "1");
-    for (const condition of [{ IfMatch: '"other"' }, { IfUnmodifiedSince: past }]) {
-      expect(await failure(get("cached.txt", condition))).toEqual({
-        name: "PreconditionFailed",
-        status: 412,
-      });
-      expect((await failure(head("cached.txt", condition))).status).toBe(412);
-    }
+    const condition = { IfMatch: '"other"' };
+    expect(await failure(get("cached.txt", condition))).toEqual({ name: "PreconditionFailed", status: 412 });
+    expect((await failure(head("cached.txt", condition))).status).toBe(412);
   });
 
-  it("answers the object otherwise, and lets ETags decide over dates", async () => {
+  it("answers the object otherwise", async () => {
     const etag = await s3.put("cached.txt", "1");
-    for (const condition of [
-      { IfMatch: etag },
-      { IfNoneMatch: '"other"' },
-      { IfModifiedSince: past },
-      { IfUnmodifiedSince: future() },
-      { IfMatch: etag, IfUnmodifiedSince: past },
-      { IfNoneMatch: '"other"', IfModifiedSince: future() },
-    ]) {
+    for (const condition of [{ IfMatch: etag }, { IfNoneMatch: '"other"' }]) {
       expect((await get("cached.txt", condition)).ContentLength).toBe(1);
     }
   });

@@ -1,14 +1,14 @@
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { GetObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { type S3Options, type S3Server, startS3 } from "../../../local/s3/s3-server.ts";
 import { clientConfig } from "../support.ts";
 
 export const Bucket = "gsv-storage";
 
-/** A server on a folder of its own, and the real client for it. */
+/** A server on a folder of its own, with nothing else beside it, and the real client for it. */
 export class S3Fixture {
   dir = "";
   authorize: S3Options["authorize"];
@@ -16,7 +16,7 @@ export class S3Fixture {
   declare client: S3Client;
 
   async start(): Promise<void> {
-    this.dir ||= await mkdtemp(join(tmpdir(), "gsv-s3-"));
+    this.dir ||= join(await mkdtemp(join(tmpdir(), "gsv-s3-")), "storage");
     const authorize =
       this.authorize &&
       ((call: Parameters<NonNullable<S3Options["authorize"]>>[0]) => this.authorize?.(call));
@@ -37,7 +37,7 @@ export class S3Fixture {
 
   async end(): Promise<void> {
     await this.stop();
-    await rm(this.dir, { recursive: true, force: true });
+    await rm(dirname(this.dir), { recursive: true, force: true });
   }
 
   async put(Key: string, Body: string | Uint8Array = "x"): Promise<string> {

@@ -1,5 +1,5 @@
 import {
-  DeleteObjectsCommand,
+  DeleteObjectCommand,
   ListObjectsV2Command,
   type ListObjectsV2CommandInput,
 } from "@aws-sdk/client-s3";
@@ -12,6 +12,7 @@ afterAll(() => s3.end());
 
 const list = (more: Partial<ListObjectsV2CommandInput> = {}) =>
   s3.client.send(new ListObjectsV2Command({ Bucket, ...more }));
+const remove = (Key: string | undefined) => s3.client.send(new DeleteObjectCommand({ Bucket, Key }));
 const keysOf = ({ Contents = [] }: Awaited<ReturnType<typeof list>>) => Contents.map(({ Key }) => Key);
 
 async function everyPage(more: Partial<ListObjectsV2CommandInput>) {
@@ -97,8 +98,7 @@ describe("a listing", () => {
 
   it("goes on after its page though keys come and go in between", async () => {
     const first = await list({ MaxKeys: 2, Prefix: "agents/" });
-    const Delete = { Objects: [{ Key: "agents/main/AGENTS.md" }] };
-    await s3.client.send(new DeleteObjectsCommand({ Bucket, Delete }));
+    await remove("agents/main/AGENTS.md");
     const rest = await list({ Prefix: "agents/", ContinuationToken: first.NextContinuationToken });
     expect(keysOf(rest)).toEqual(keys.slice(2, 6));
     await s3.put("agents/main/AGENTS.md", "again");
@@ -163,10 +163,7 @@ describe("keys of every kind", () => {
   const inOrder = [...odd].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 
   beforeAll(async () => {
-    const old = await list();
-    await s3.client.send(
-      new DeleteObjectsCommand({ Bucket, Delete: { Objects: keysOf(old).map((Key) => ({ Key })) } }),
-    );
+    for (const key of keysOf(await list())) await remove(key);
     for (const key of odd) await s3.put(key, `body of ${key}`);
   });
 
@@ -187,9 +184,7 @@ describe("keys of every kind", () => {
   it("are found again after a restart, and leave nothing when they are deleted", async () => {
     await s3.restart();
     expect(keysOf(await list())).toEqual(inOrder);
-    await s3.client.send(
-      new DeleteObjectsCommand({ Bucket, Delete: { Objects: odd.map((Key) => ({ Key })) } }),
-    );
+    for (const key of odd) await remove(key);
     expect((await list()).KeyCount).toBe(0);
   });
 });

@@ -52,7 +52,6 @@ describe("on disk", () => {
   });
 
   it("no key leads out of its bucket's folder", async () => {
-    const before = await readdir(join(s3.dir, ".."));
     for (const key of [
       "../out.txt",
       "../../out.txt",
@@ -65,7 +64,7 @@ describe("on disk", () => {
       await s3.put(key, key);
       expect(await s3.get(key)).toBe(key);
     }
-    expect(await readdir(join(s3.dir, ".."))).toEqual(before);
+    expect(await readdir(join(s3.dir, ".."))).toEqual(["storage"]);
     expect((await readdir(s3.dir)).sort()).toEqual(
       [".metadata", ".staging", ".uploads", Bucket, "other-bucket"].sort(),
     );
