@@ -14,13 +14,21 @@ export default defineConfig({
     // More than the cores of a small machine: many tests wait, for a lease or a schedule.
     maxWorkers: 3,
     projects: [
-      { test: { ...shared, name: "unit", include: ["test/**/*.test.ts"], exclude: ["test/e2e/**"] } },
+      {
+        test: {
+          ...shared,
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/e2e/**"],
+          globalSetup: ["test/support/cli-build.ts"],
+        },
+      },
       {
         test: {
           ...shared,
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
-          globalSetup: ["test/support/bundles.ts"],
+          globalSetup: ["test/support/bundles.ts", "test/support/cli-build.ts"],
           testTimeout: 90_000,
         },
       },

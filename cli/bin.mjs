@@ -5,7 +5,5 @@ if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`gsv: Node ${process.versions.node} is too old; install Node 20.19 or newer`);
   process.exit(1);
 }
-const { register } = await import("tsx/esm/api");
-register();
-const { runProcess } = await import("./app/main.ts");
-await runProcess();
+const { launch } = await import("./launch/launch.mjs");
+await launch();

@@ -2,6 +2,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build, type LogLevel, type Metafile } from "esbuild";
+import { nodeBundle } from "../shared/build/node-bundle.mjs";
 import { type FunctionName, functionNames } from "./permissions.ts";
 
 /** What is bundled, and where to. */
@@ -21,11 +22,6 @@ export interface BundleSize {
   totalBytes: number;
 }
 
-// Packages in CommonJS inside an ES module find no `require` without this.
-const requireForCommonJs =
-  'import { createRequire as createRequireForBundle } from "node:module"; ' +
-  "const require = createRequireForBundle(import.meta.url);";
-
 /**
  * Bundles one function with everything it imports, the AWS SDK too. `import()` becomes a chunk of its own, so that a
  * cold start loads only what every call needs.
@@ -38,19 +34,10 @@ export async function bundleFunction(
 ): Promise<BundleSize> {
   await rm(outDir, { recursive: true, force: true });
   const { metafile } = await build({
+    ...nodeBundle,
     entryPoints: { handler: entry },
     outdir: outDir,
-    outExtension: { ".js": ".mjs" },
-    chunkNames: "chunks/[name]-[hash]",
-    bundle: true,
-    splitting: true,
     minify: true,
-    format: "esm",
-    platform: "node",
-    target: "node20",
-    mainFields: ["module", "main"],
-    banner: { js: requireForCommonJs },
-    legalComments: "none",
     metafile: true,
     logLevel,
   });

@@ -54,11 +54,13 @@ describe("imports point one way", () => {
     }
   });
 
-  it("cli and local import no function, and no test", () => {
+  it("cli and local import no test, and local imports the functions in one place alone", () => {
     for (const room of ["cli", "local"]) {
-      expect(
-        crossings(room, (target) => !["functions", "test"].some((other) => within(target, other))),
-      ).toEqual([]);
+      const wrong = crossings(
+        room,
+        (target) => !["functions", "test"].some((other) => within(target, other)),
+      ).filter((crossing) => !/^local\/lambda\/function-sources\.ts imports functions\//.test(crossing));
+      expect(wrong).toEqual([]);
     }
   });
 });

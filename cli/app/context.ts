@@ -1,12 +1,15 @@
 import { resolve } from "node:path";
-import { type Address, findGateway } from "../gateway/address.ts";
-import { type Gateway, openGateway } from "../gateway/gateway-client.ts";
+import type { Address } from "../gateway/address.ts";
+import type { Gateway } from "../gateway/gateway-client.ts";
 import { usage } from "./failure.ts";
 import type { GlobalOptions, OptionValue } from "./program.ts";
-import { readSettings, type Settings } from "./settings.ts";
+import type { Settings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What every command gets: its surroundings, its settings, the gateway, and the one way to print a result. */
+/**
+ * What every command gets: its surroundings, its settings, the gateway, and the one way to print a result. Settings and
+ * gateway are loaded when a command asks for them: help needs neither.
+ */
 export class Context {
   readonly terminal: Terminal;
   readonly flags: GlobalOptions;
@@ -29,7 +32,9 @@ export class Context {
   }
 
   settings(): Promise<Settings> {
-    this.#settings ??= readSettings(this.flags, this.terminal);
+    this.#settings ??= import("./settings.ts").then(({ readSettings }) =>
+      readSettings(this.flags, this.terminal),
+    );
     return this.#settings;
   }
 
@@ -38,13 +43,18 @@ export class Context {
    * ends.
    */
   address(mayStart = false): Promise<Address> {
-    this.#address ??= this.settings().then((settings) => findGateway(this, settings, mayStart));
+    this.#address ??= import("../gateway/address.ts").then(async ({ findGateway }) =>
+      findGateway(this, await this.settings(), mayStart),
+    );
     return this.#address;
   }
 
   /** The connection to the gateway; it is closed when the command ends. `mayStart` as in `address`. */
   gateway(mayStart = true): Promise<Gateway> {
-    this.#gateway ??= this.address(mayStart).then(({ url, token }) => openGateway(url, token));
+    this.#gateway ??= import("../gateway/gateway-client.ts").then(async ({ openGateway }) => {
+      const { url, token } = await this.address(mayStart);
+      return openGateway(url, token);
+    });
     return this.#gateway;
   }
 

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { captureOutput } from "./captured-output.ts";
+import { functionSources } from "./function-sources.ts";
 import {
   type ContextFields,
   contextFields,
@@ -21,7 +20,7 @@ export interface InProcessHostOptions {
   env: Record<string, string>;
   /** The functions by name; those of the stack by default. */
   functions?: Record<string, FunctionSettings>;
-  /** Loads a function's module; by default `functions/{name}/handler.ts` of this project. */
+  /** Loads a function's module; by default that of this project. */
   load?: (name: string) => Promise<unknown>;
   /** Where the handlers' output goes; never to this process's standard output. */
   log: FunctionLog;
@@ -75,14 +74,12 @@ function adoptEnvironment(env: Record<string, string>): void {
   Object.assign(process.env, env);
 }
 
-function loadSource(name: string): Promise<unknown> {
-  return import(
-    pathToFileURL(resolve(import.meta.dirname, "..", "..", "functions", name, "handler.ts")).href
-  );
+async function loadSource(name: string): Promise<unknown> {
+  return functionSources[name]?.();
 }
 
 async function handlerOf(name: string, load: (name: string) => Promise<unknown>): Promise<Handler> {
-  const { handler } = (await load(name)) as { handler?: unknown };
+  const { handler } = ((await load(name)) ?? {}) as { handler?: unknown };
   if (typeof handler === "function") return handler as Handler;
   throw new FunctionError("Runtime.HandlerNotFound", "handler is undefined or not exported");
 }

@@ -1,0 +1,51 @@
+// @ts-check
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+
+/** The folders whose files a build may contain. Tests and the CDK app are not among them. */
+export const sourceFolders = ["cli", "functions", "local", "shared"];
+
+/**
+ * Files outside these folders that change a build. npm writes the last one: it lists the packages that are installed,
+ * which differ from package-lock.json until `npm ci` has run.
+ */
+const otherFiles = ["package.json", "tsconfig.json", "package-lock.json", "node_modules/.package-lock.json"];
+
+/**
+ * The name of the build that belongs to the sources as they are now: a hash of their contents, of the packages, and of
+ * the project's path, which a build contains. It is made at every start and takes about 10 ms, half of which `path.join`
+ * for each file would add.
+ * @param {string} root the project's folder, absolute
+ * @returns {string} 32 hexadecimal digits
+ */
+export function sourceKey(root) {
+  const hash = createHash("sha256").update(root);
+  /** @param {string} path @param {Buffer} content */
+  const add = (path, content) => hash.update(`\0${path}\0${content.length}\0`).update(content);
+  /** @param {string} folder */
+  const addFolder = (folder) => {
+    for (const entry of readdirSync(`${root}/${folder}`, { withFileTypes: true })) {
+      // Hidden files are those of editors and of the file system.
+      if (entry.name.startsWith(".")) continue;
+      const path = `${folder}/${entry.name}`;
+      if (entry.isDirectory()) addFolder(path);
+      else add(path, readFileSync(`${root}/${path}`));
+    }
+  };
+  sourceFolders.forEach(addFolder);
+  for (const path of otherFiles) {
+    const content = readIfPresent(`${root}/${path}`);
+    if (content !== undefined) add(path, content);
+  }
+  return hash.digest("hex").slice(0, 32);
+}
+
+/** @param {string} path */
+function readIfPresent(path) {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,240 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openBuild } from "../../../cli/launch/open-build.mjs";
+import { until } from "../../support/until.ts";
+import { LaunchProject } from "./launch-project.ts";
+
+let project: LaunchProject;
+beforeEach(() => {
+  project = new LaunchProject();
+});
+afterEach(() => project.remove());
+
+const done = (stdout: string) => ({ code: 0, stdout: `${stdout}\n`, stderr: "" });
+const ownFolder = () => join(project.temporary, `gsv-${process.getuid?.()}`);
+const hourMs = 3_600_000;
+
+describe("the program that runs is that of the sources", () => {
+  it("is built at the first start and found at the next", async () => {
+    expect(await project.run()).toEqual(done("hello"));
+    const [build = ""] = readdirSync(project.builds);
+    const { ino } = statSync(join(project.builds, build, "main.mjs"));
+    expect(await project.run()).toEqual(done("hello"));
+    expect(readdirSync(project.builds)).toEqual([build]);
+    expect(statSync(join(project.builds, build, "main.mjs")).ino).toBe(ino);
+  });
+
+  it("is another one as soon as a source has changed, and the former one when it has changed back", async () => {
+    await project.run();
+    project.says("HELLO");
+    expect(await project.run()).toEqual(done("HELLO"));
+    project.says("hello");
+    expect(await project.run()).toEqual(done("hello"));
+    expect(readdirSync(project.builds)).toHaveLength(2);
+  });
+
+  it("is another one when a source of the same length and the same age takes its place", async () => {
+    await project.run();
+    const file = join(project.root, "cli/app/main.ts");
+    const { atime, mtime } = statSync(file);
+    project.says("hallo");
+    utimesSync(file, atime, mtime);
+    expect(await project.run()).toEqual(done("hallo"));
+  });
+
+  it.each(["functions", "local", "shared"])("follows a source in %s", async (room) => {
+    project.write(`${room}/greeting.ts`, 'export const greeting = "one";');
+    project.main("console.log(greeting);", `import { greeting } from "../../${room}/greeting.ts";`);
+    await project.run();
+    project.write(`${room}/greeting.ts`, 'export const greeting = "two";');
+    expect(await project.run()).toEqual(done("two"));
+  });
+
+  it("follows the packages that npm has installed", async () => {
+    const install = (version: string) => {
+      project.write("node_modules/greeting/package.json", '{"main": "index.js"}');
+      project.write("node_modules/greeting/index.js", `exports.greeting = "${version}";`);
+      project.write("node_modules/.package-lock.json", JSON.stringify({ greeting: version }));
+    };
+    install("one");
+    project.main("console.log(greeting);", 'import { greeting } from "greeting";');
+    await project.run();
+    install("two");
+    expect(await project.run()).toEqual(done("two"));
+  });
+
+  it("is built anew where the project has been moved to", async () => {
+    project.main("console.log(import.meta.dirname);");
+    expect(await project.run()).toEqual(done(join(project.root, "cli/app")));
+    const moved = `${project.root}-moved`;
+    renameSync(project.root, moved);
+    const run = project.start("../project-moved/cli/bin.mjs");
+    expect(await run.ended).toEqual(done(join(moved, "cli/app")));
+  });
+
+  it("names its functions in stack traces", async () => {
+    project.main(
+      "try { failNow(); } catch (error) { console.log(String((error as Error).stack)); }",
+      'function failNow(): never { throw new Error("failed"); }',
+    );
+    const { stdout } = await project.run();
+    expect(stdout).toMatch(/^Error: failed\n +at failNow .*\n +at (async )?runProcess /);
+  });
+});
+
+describe("a build is there in full or not at all", () => {
+  it("several first starts at once all run it, and leave one build", async () => {
+    const runs = await Promise.all([1, 2, 3, 4].map(() => project.run()));
+    expect(runs).toEqual(runs.map(() => done("hello")));
+    expect(readdirSync(project.builds)).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
+  });
+
+  it("one that kill -9 interrupted is not used", async () => {
+    const first = project.start();
+    await until(() => existsSync(project.builds) && readdirSync(project.builds).length > 0, "it builds");
+    first.child.kill("SIGKILL");
+    await first.ended;
+    expect(await project.run()).toEqual(done("hello"));
+  });
+
+  it("what an interrupted one left is removed by a later build, once it is an hour old", async () => {
+    const left = ["unfinished-old", "unfinished-new"].map((name) => join(project.builds, name));
+    for (const folder of left) {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "main.mjs"), "half");
+    }
+    const old = new Date(Date.now() - 2 * hourMs);
+    utimesSync(left[0]!, old, old);
+    await project.run();
+    expect(left.map((folder) => existsSync(folder))).toEqual([false, true]);
+  });
+});
+
+describe("builds that are no longer needed", () => {
+  /** Starts as many versions of the program, one after the other. */
+  async function newVersions(count: number): Promise<void> {
+    for (let version = 0; version < count; version++) {
+      project.says(`version ${Math.random()}`);
+      expect((await project.run()).code).toBe(0);
+    }
+  }
+
+  it("are removed but for the three that were used last", async () => {
+    await newVersions(5);
+    expect(readdirSync(project.builds)).toHaveLength(3);
+  });
+
+  it("stay while a process runs them, because it loads parts of them later", async () => {
+    project.write("cli/late.ts", 'export const late = "loaded late";');
+    project.main(
+      'console.log("ready"); for await (const _ of process.stdin) break; console.log((await import("../late.ts")).late);',
+    );
+    const early = project.start();
+    await early.prints("ready");
+    const [build = ""] = readdirSync(project.builds);
+    const twoDaysAgo = new Date(Date.now() - 48 * hourMs);
+    utimesSync(join(project.builds, build, `used-by-${early.child.pid}`), twoDaysAgo, twoDaysAgo);
+    await newVersions(4);
+    early.child.stdin.end("go on\n");
+    expect(await early.ended).toEqual(done("ready\nloaded late"));
+    await newVersions(3);
+    expect(readdirSync(project.builds)).not.toContain(build);
+  });
+
+  it("stay for a day after the start of a process of another container", async () => {
+    await project.run();
+    const [build = ""] = readdirSync(project.builds);
+    // No process here has this id: Linux gives none above 2^22.
+    const mark = join(project.builds, build, "used-by-99999999");
+    writeFileSync(mark, "");
+    await newVersions(4);
+    expect(readdirSync(project.builds)).toContain(build);
+    const old = new Date(Date.now() - 25 * hourMs);
+    utimesSync(mark, old, old);
+    await newVersions(1);
+    expect(readdirSync(project.builds)).not.toContain(build);
+  });
+});
+
+describe("a project that cannot be written", () => {
+  beforeEach(() => writeFileSync(join(project.root, "dist"), "not a folder"));
+
+  it("is built into a folder that is the user's own", async () => {
+    expect(await project.run()).toEqual(done("hello"));
+    expect(statSync(ownFolder()).mode & 0o777).toBe(0o700);
+    const builds = readdirSync(ownFolder());
+    expect(await project.run()).toEqual(done("hello"));
+    expect(readdirSync(ownFolder())).toEqual(builds);
+  });
+
+  it("runs nothing from a folder that other users can write", async () => {
+    await project.run();
+    const [build = ""] = readdirSync(ownFolder());
+    project.write(`../tmp/${ownFolder().split("/").pop()}/${build}/main.mjs`, 'console.log("another user");');
+    chmodSync(ownFolder(), 0o777);
+    expect(await project.run()).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `gsv: cannot write a build to ${project.builds} (ENOTDIR) or ${ownFolder()} (another user can write there); make one of them writable\n`,
+    });
+  });
+});
+
+describe("sources that cannot be built", () => {
+  it("are named with their line, and nothing older runs", async () => {
+    await project.run();
+    project.main("const = 1;");
+    const { code, stdout, stderr } = await project.run();
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain("cli/app/main.ts:3:");
+    expect(stderr).toMatch(/\ngsv: the sources cannot be built\n$/);
+  });
+
+  it("do not let `npm ci` fail", async () => {
+    project.main("const = 1;");
+    const { code, stderr } = await project.run("cli/launch/prebuild.mjs");
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/\ngsv: not built yet: the sources cannot be built\n$/);
+  });
+
+  it("are not built with a file whose changes would not be seen", async () => {
+    project.write("test/fake.ts", 'export const fake = "fake";');
+    project.main("console.log(fake);", 'import { fake } from "../../test/fake.ts";');
+    const { code, stderr } = await project.run();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^gsv: test\/fake\.ts is outside of cli, functions, local, shared/);
+  });
+
+  it("ask for `npm ci` when the packages are not installed", async () => {
+    rmSync(join(project.root, "node_modules"), { recursive: true });
+    const { code, stderr } = await project.run();
+    expect(code).toBe(1);
+    expect(stderr).toBe("gsv: esbuild is not installed; run `npm ci` in the project's folder\n");
+  });
+});
+
+it("this project's build holds no test code, no CDK and no build tool", async () => {
+  const build = await openBuild(join(import.meta.dirname, "../../.."));
+  const maps = readdirSync(build, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".map"),
+  );
+  const sources = maps.flatMap(
+    (name): string[] => JSON.parse(readFileSync(join(build, name), "utf8")).sources,
+  );
+  const unexpected = /(^|\/)(test|infra)\/|node_modules\/(aws-cdk|esbuild|tsx|typescript|vitest)/;
+  expect(sources.some((source) => source.endsWith("/cli/app/main.ts"))).toBe(true);
+  const own = sources.filter((source) => !source.includes("/node_modules/"));
+  expect([...own, ...sources].filter((source) => unexpected.test(source))).toEqual([]);
+});
