@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
+import type { ChatError, ChatEvent, ChatReply, Events } from "../../shared/protocol/events.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
+import type { ChatSendResult } from "../../shared/protocol/results.ts";
 import { parseCommand } from "../../shared/session/commands/parse-command.ts";
 import { failureOf } from "../app/failure.ts";
 import { RequestError } from "../gateway/connection.ts";
 import type { Gateway } from "../gateway/gateway-client.ts";
-import type { ChatEvent, ChatSendResult, ToolResultEvent } from "../gateway/results.ts";
 import { attachmentsOf, type ImageFile } from "./images.ts";
 import { isBusy, lookUpAnswer } from "./missed-answer.ts";
 import { type RunStep, RunView } from "./run-view.ts";
@@ -68,8 +69,8 @@ export class Conversation {
     this.#sessionKey = sessionKey;
     this.#timing = { ...defaultTiming, ...timing };
     this.#unsubscribe = [
-      gateway.onEvent("chat", (payload) => this.#chat(payload as ChatEvent)),
-      gateway.onEvent("tool.result", (payload) => this.#toolResult(payload as ToolResultEvent)),
+      gateway.onEvent("chat", (event) => this.#chat(event)),
+      gateway.onEvent("tool.result", (event) => this.#toolResult(event)),
       gateway.onState((state) => {
         if (state.status === "connected") this.#reconnects += 1;
         if (state.status === "closed") this.#end(state.error);
@@ -81,11 +82,10 @@ export class Conversation {
    * Calls `handler` with the end of each run in this session that another message started: one of another device or
    * channel, or of before a restart. Needs the canonical session key, which events carry.
    */
-  onOtherRun(handler: (event: ChatEvent) => void): void {
-    const undo = this.#gateway.onEvent("chat", (payload) => {
-      const event = payload as ChatEvent;
-      const isEnd = event.state === "final" || event.state === "error";
-      if (isEnd && event.sessionKey === this.#sessionKey && !this.#ownRuns.has(event.runId)) handler(event);
+  onOtherRun(handler: (event: ChatReply | ChatError) => void): void {
+    const undo = this.#gateway.onEvent("chat", (event) => {
+      if (event.state !== "final" && event.state !== "error") return;
+      if (event.sessionKey === this.#sessionKey && !this.#ownRuns.has(event.runId)) handler(event);
     });
     this.#unsubscribe.push(undo);
   }
@@ -194,18 +194,19 @@ export class Conversation {
     const turn = this.#turns.get(event.runId);
     if (turn === undefined) return;
     turn.lastEventAt = Date.now();
-    if (event.truncated) {
-      if (event.state === "final") void this.#recover(turn, event.message && textOf(event.message));
+    if ("truncated" in event && event.truncated) {
+      if (event.state === "final") void this.#recover(turn, textOf(event.message));
       return;
     }
     for (const step of turn.view.chat(event)) turn.onStep(step);
     if (event.state === "error" && event.error === cancelled) turn.settle({ status: "stopped", text: "" });
-    else if (event.state === "error") turn.settle(failed(event.error ?? "the run failed"));
-    if (event.state === "final")
-      turn.settle({ status: "answered", text: event.message ? textOf(event.message) : "" });
+    else if (event.state === "error") turn.settle(failed(event.error));
+    if (event.state === "final") turn.settle({ status: "answered", text: textOf(event.message) });
   }
 
-  #toolResult(event: ToolResultEvent): void {
+  #toolResult(event: Events["tool.result"]): void {
+    // Without a run it answers a `tool.request`, which belongs to no turn.
+    if (event.runId === undefined) return;
     const turn = this.#turns.get(event.runId);
     if (turn === undefined) return;
     turn.lastEventAt = Date.now();

@@ -1,8 +1,8 @@
 import { createInterface, emitKeypressEvents, type Interface } from "node:readline";
+import type { ChatError, ChatReply } from "../../shared/protocol/events.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
 import { type Style, styleOf, type Terminal } from "../app/terminal.ts";
 import type { ConnectionState, RequestError } from "../gateway/connection.ts";
-import type { ChatEvent } from "../gateway/results.ts";
 import type { Conversation, TurnOutcome } from "./conversation.ts";
 import { addToHistory, readHistory } from "./input-history.ts";
 import type { RunStep } from "./run-view.ts";
@@ -103,10 +103,10 @@ class Chat {
   }
 
   /** Shows the answer to a message that was not sent from here. */
-  otherRun({ message, error }: ChatEvent): void {
+  otherRun(end: ChatReply | ChatError): void {
     this.#screen.endLine();
     this.#note("the answer to another message in this session");
-    this.#screen.stream(message ? textOf(message) : `error: ${error}`);
+    this.#screen.stream(end.state === "error" ? `error: ${end.error}` : textOf(end.message));
     this.#screen.endLine();
     this.#screen.print("");
   }

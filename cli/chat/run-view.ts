@@ -1,5 +1,5 @@
+import type { ChatDelta, ChatEvent, RunToolResult } from "../../shared/protocol/events.ts";
 import { type AssistantMessage, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
-import type { ChatEvent, ToolResultEvent } from "../gateway/results.ts";
 
 /** What a run shows, step by step. */
 export type RunStep =
@@ -32,11 +32,11 @@ export class RunView {
   /** The steps that an event `chat` of this run brings. A delta that is old or comes after a gap brings none. */
   chat(event: ChatEvent): RunStep[] {
     if (event.state === "delta") return this.#delta(event);
-    return event.message === undefined ? [] : this.#complete(event.message);
+    return event.state === "error" ? [] : this.#complete(event.message);
   }
 
   /** The steps that an event `tool.result` of this run brings. */
-  toolResult(event: ToolResultEvent): RunStep[] {
+  toolResult(event: RunToolResult): RunStep[] {
     if (this.#answered.has(event.callId)) return [];
     this.#answered.add(event.callId);
     const { tool, isError, preview } = event;
@@ -48,7 +48,7 @@ export class RunView {
     seq = this.#nextSeq,
     attempt = this.#attempt,
     step = this.#step,
-  }: ChatEvent): RunStep[] {
+  }: ChatDelta): RunStep[] {
     const newer = step - this.#step || attempt - this.#attempt;
     if (newer < 0 || (newer === 0 && this.#isComplete && seq > 0)) return [];
     const steps: RunStep[] = [];

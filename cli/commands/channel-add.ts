@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Started } from "../../shared/channels/accounts.ts";
 import type { AccountField } from "../../shared/channels/channel.ts";
 import { channels } from "../../shared/channels/channels.ts";
+import type { StartedAccount } from "../../shared/protocol/channel-accounts.ts";
 import { columns, visible } from "../app/columns.ts";
 import { type Context, text } from "../app/context.ts";
 import { Failure, usage } from "../app/failure.ts";
@@ -39,7 +39,7 @@ export function registered({
   channel,
   accountId,
   ...started
-}: Partial<Started> & { channel: string; accountId: string }): string {
+}: Partial<StartedAccount> & { channel: string; accountId: string }): string {
   const { identity = "", webhookUrl, registration } = started;
   const name = `${channel}/${accountId}`;
   if (!registration) return `${name} is started`;
@@ -155,7 +155,7 @@ async function valueAt<T = string>(
 }
 
 /** Made up here and needed at the platform: shown this once. */
-function secretsToPaste({ registration }: Partial<Started>, made: Values): string[] {
+function secretsToPaste({ registration }: Partial<StartedAccount>, made: Values): string[] {
   if (registration?.status !== "manual" || Object.keys(made).length === 0) return [];
   return [
     columns(

@@ -1,4 +1,4 @@
-import type { AccountStatus } from "../../shared/channels/account-status.ts";
+import type { AccountStatus } from "../../shared/protocol/channel-accounts.ts";
 import { columns, moment, pairs, visible } from "../app/columns.ts";
 import { text } from "../app/context.ts";
 import { Failure, usage } from "../app/failure.ts";

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { TokenCount } from "../../shared/protocol/results.ts";
 import { resetPolicyField, thinkingLevels } from "../../shared/protocol/schemas.ts";
 import { columns, moment, pairs } from "../app/columns.ts";
 import { type Context, wholeNumber } from "../app/context.ts";
@@ -6,7 +7,6 @@ import { usage } from "../app/failure.ts";
 import type { Action, Invocation } from "../app/program.ts";
 import { confirm } from "../app/questions.ts";
 import { transcript } from "../chat/transcript-view.ts";
-import type { TokenCount } from "../gateway/results.ts";
 
 export const listSessions: Action = async (context, { options }) => {
   const limit = wholeNumber("--limit", options.limit, 1, 1000);

@@ -1,9 +1,9 @@
 import { type Scope, scopes } from "../../shared/protocol/methods.ts";
+import type { TokenEntry } from "../../shared/protocol/results.ts";
 import { columns, moment } from "../app/columns.ts";
 import { text } from "../app/context.ts";
 import { usage } from "../app/failure.ts";
 import type { Action } from "../app/program.ts";
-import type { TokenEntry } from "../gateway/results.ts";
 
 export const createToken: Action = async (context, { args, options }) => {
   const wanted = scopesOf(text(options.scopes));

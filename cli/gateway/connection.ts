@@ -7,7 +7,14 @@ import {
   payloadCapability,
   protocolVersion,
 } from "../../shared/protocol/frames.ts";
+import type {
+  CallableMethod,
+  CallParams,
+  CallResult,
+  HeardEvents,
+} from "../../shared/protocol/gsv-gateway.ts";
 import type { ToolDefinition } from "../../shared/protocol/messages.ts";
+import type { HelloOk } from "../../shared/protocol/results.ts";
 import type { NodeRuntime } from "../../shared/protocol/schemas.ts";
 import { backoffDelay } from "./backoff.ts";
 import { FrameResolver, type TransferLimits, uploadBytes, uploadParams } from "./large-payloads.ts";
@@ -70,14 +77,6 @@ export interface ConnectionOptions {
   timing?: Partial<ConnectionTiming>;
 }
 
-/** The gateway's answer to `connect`. */
-export interface HelloOk {
-  type: "hello-ok";
-  protocol: number;
-  server: { version: string; connectionId: string };
-  features: { methods: string[]; events: string[] };
-}
-
 /** `waiting`: the next attempt follows in `delayMs`. `closed` is final; `error` says why, unless `close` was called. */
 export type ConnectionState =
   | { status: "idle" }
@@ -86,7 +85,7 @@ export type ConnectionState =
   | { status: "waiting"; reason: string; delayMs: number }
   | { status: "closed"; error?: RequestError };
 
-type EventHandler = (payload: unknown) => void;
+type EventHandler<E extends keyof HeardEvents> = (payload: HeardEvents[E]) => void;
 type StateHandler = (state: ConnectionState) => void;
 
 /**
@@ -97,7 +96,7 @@ export class Connection {
   readonly #options: ConnectionOptions;
   readonly #timing: ConnectionTiming;
   readonly #pending = new PendingRequests();
-  readonly #eventHandlers = new Map<string, Set<EventHandler>>();
+  readonly #eventHandlers = new Map<string, Set<EventHandler<never>>>();
   readonly #stateHandlers = new Set<StateHandler>();
   #state: ConnectionState = { status: "idle" };
   #socket: GatewaySocket | undefined;
@@ -145,9 +144,13 @@ export class Connection {
    *   before the answer; 408 (retryable) after `timeoutMs` (default 30,000; transfers are not counted); 413 for params
    *   that are too large or cannot be uploaded; 503 (retryable) for an answer that cannot be fetched.
    */
-  request(method: string, params?: unknown, options: { timeoutMs?: number } = {}): Promise<unknown> {
+  async request<M extends CallableMethod>(
+    method: M,
+    params?: CallParams<M>,
+    options: { timeoutMs?: number } = {},
+  ): Promise<CallResult<M>> {
     if (this.#state.status !== "connected" || this.#socket === undefined) {
-      return Promise.reject(notConnected());
+      throw notConnected();
     }
     return this.#call(this.#socket, method, params, options.timeoutMs ?? defaultTimeoutMs);
   }
@@ -166,7 +169,7 @@ export class Connection {
   }
 
   /** Calls `handler` with the payload of each event of this name. Returns what undoes it. */
-  onEvent(event: string, handler: EventHandler): () => void {
+  onEvent<E extends keyof HeardEvents>(event: E, handler: EventHandler<E>): () => void {
     const handlers = this.#eventHandlers.get(event) ?? new Set();
     this.#eventHandlers.set(event, handlers.add(handler));
     return () => handlers.delete(handler);
@@ -249,7 +252,12 @@ export class Connection {
     this.#enter({ status: "connected", hello });
   }
 
-  async #call(socket: GatewaySocket, method: string, params: unknown, timeoutMs: number): Promise<unknown> {
+  async #call<M extends CallableMethod>(
+    socket: GatewaySocket,
+    method: M,
+    params: CallParams<M> | undefined,
+    timeoutMs: number,
+  ): Promise<CallResult<M>> {
     const id = randomUUID();
     const text = JSON.stringify({ type: "req", id, method, params });
     const byReference =
@@ -259,7 +267,8 @@ export class Connection {
       socket.send(JSON.stringify({ type: "req", id, method, paramsRef }));
     } else socket.send(text);
     // Silence may mean that the peer is gone.
-    return this.#pending.answerTo(id, method, timeoutMs, () => socket.probe());
+    const answer = await this.#pending.answerTo(id, method, timeoutMs, () => socket.probe());
+    return answer as CallResult<M>;
   }
 
   #upload(socket: GatewaySocket, params: unknown, timeoutMs: number): Promise<string> {
@@ -277,7 +286,8 @@ export class Connection {
 
   #receive(frame: Frame): void {
     if (frame.type === "evt") {
-      for (const handler of this.#eventHandlers.get(frame.event) ?? []) handler(frame.payload);
+      // What a gateway sends is taken at its word.
+      for (const handler of this.#eventHandlers.get(frame.event) ?? []) handler(frame.payload as never);
       return;
     }
     if (frame.type !== "res") return;

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import type { InferInput } from "valibot";
-import type { methodParams } from "../../shared/protocol/methods.ts";
+import type { EventName, Events } from "../../shared/protocol/events.ts";
+import type { CallParams, CallResult } from "../../shared/protocol/gsv-gateway.ts";
+import type { Method } from "../../shared/protocol/methods.ts";
+import type { HelloOk } from "../../shared/protocol/results.ts";
 import { version } from "../app/version.ts";
-import { Connection, type ConnectionState, type ConnectionTiming, type HelloOk } from "./connection.ts";
-import type { Results } from "./results.ts";
-
-type Input<M extends keyof Results> = InferInput<(typeof methodParams)[M]>;
+import { Connection, type ConnectionState, type ConnectionTiming } from "./connection.ts";
 
 /** The gateway as commands use it: typed requests, events, and word of a lost connection. */
 export interface Gateway {
@@ -14,10 +13,10 @@ export interface Gateway {
   readonly hello: HelloOk;
   readonly state: ConnectionState;
   /** Throws a RequestError, as `Connection.request` does. `timeoutMs`: 30,000 unless told. */
-  request<M extends keyof Results>(method: M, params?: Input<M>, timeoutMs?: number): Promise<Results[M]>;
+  request<M extends Method>(method: M, params?: CallParams<M>, timeoutMs?: number): Promise<CallResult<M>>;
   /** Uploads an attachment for a `chat.send` that follows; as `Connection.upload` does. */
   upload(bytes: Uint8Array): Promise<string>;
-  onEvent(event: string, handler: (payload: unknown) => void): () => void;
+  onEvent<E extends EventName>(event: E, handler: (payload: Events[E]) => void): () => void;
   onState(handler: (state: ConnectionState) => void): () => void;
   close(): Promise<void>;
 }
@@ -51,8 +50,7 @@ export async function openGateway(
     get state() {
       return connection.state;
     },
-    request: async (method, params, timeoutMs) =>
-      (await connection.request(method, params, { timeoutMs })) as never,
+    request: (method, params, timeoutMs) => connection.request(method, params, { timeoutMs }),
     upload: (bytes) => connection.upload(bytes),
     onEvent: (event, handler) => connection.onEvent(event, handler),
     onState: (handler) => connection.onState(handler),

@@ -9,6 +9,7 @@ import {
   parseFrame,
   type ResponseFrame,
 } from "../../shared/protocol/frames.ts";
+import type { Upload } from "../../shared/protocol/results.ts";
 import { backoffDelay } from "./backoff.ts";
 import { localCode, RequestError } from "./request-error.ts";
 
@@ -28,7 +29,7 @@ export interface TransferLimits {
  */
 export async function uploadParams(
   params: unknown,
-  reserve: (bytes: number) => Promise<unknown>,
+  reserve: (bytes: number) => Promise<Upload>,
   limits: TransferLimits,
 ): Promise<string> {
   const bytes = Buffer.from(JSON.stringify(params));
@@ -38,10 +39,10 @@ export async function uploadParams(
 /** As `uploadParams`, for any bytes; `what` they are is said when they cannot be uploaded. */
 export async function uploadBytes(
   { what, contentType, bytes }: { what: string; contentType: string; bytes: Uint8Array },
-  reserve: (bytes: number) => Promise<unknown>,
+  reserve: (bytes: number) => Promise<Upload>,
   limits: TransferLimits,
 ): Promise<string> {
-  const { ref, url } = (await reserve(bytes.byteLength)) as { ref: string; url: string };
+  const { ref, url } = await reserve(bytes.byteLength);
   try {
     const headers = { "content-type": contentType };
     await transfer(url, { method: "PUT", body: new Uint8Array(bytes), headers }, limits);

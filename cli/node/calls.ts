@@ -1,3 +1,4 @@
+import type { Events } from "../../shared/protocol/events.ts";
 import { maxFrameBytes } from "../../shared/protocol/frames.ts";
 import type { Outcome } from "./call-log.ts";
 import { CallLog } from "./call-log.ts";
@@ -37,7 +38,7 @@ export class NodeCalls {
    * Takes a `tool.invoke` event `{callId, tool, args}`. A call that was seen before is not run again: its result is
    * sent once more when it has one.
    */
-  invoke(payload: unknown): void {
+  invoke(payload: Events["tool.invoke"]): void {
     const { callId, tool, args } = fieldsOf(payload);
     if (typeof callId !== "string" || typeof tool !== "string") {
       this.#log("ignored a tool.invoke without callId or tool");

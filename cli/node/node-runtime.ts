@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import type { HeardEvents } from "../../shared/protocol/gsv-gateway.ts";
 import type { ConnectionState, ConnectionTiming, RequestError } from "../gateway/connection.ts";
 import { Connection } from "../gateway/connection.ts";
 import { NodeCalls } from "./calls.ts";
@@ -133,7 +134,7 @@ async function untilClosed(
   return error;
 }
 
-function answerLogs(connection: Connection, logs: LogBuffer, payload: unknown): void {
+function answerLogs(connection: Connection, logs: LogBuffer, payload: HeardEvents["logs.get"]): void {
   const { callId, lines } = fieldsOf(payload);
   if (typeof callId !== "string") return;
   const count = typeof lines === "number" && lines > 0 ? Math.floor(lines) : 100;
@@ -143,11 +144,11 @@ function answerLogs(connection: Connection, logs: LogBuffer, payload: unknown): 
 async function answerProbe(
   connection: Connection,
   environment: NodeJS.ProcessEnv,
-  payload: unknown,
+  payload: HeardEvents["node.probe"],
 ): Promise<void> {
   const { probeId, kind, bins, timeoutMs } = fieldsOf(payload);
   if (typeof probeId !== "string") return;
-  const answer = async (): Promise<Record<string, unknown>> => {
+  const answer = async () => {
     if (kind !== "bins" || !Array.isArray(bins)) throw new Error("only probes of kind bins are known");
     const names = bins.filter((name) => typeof name === "string");
     const mostMs = typeof timeoutMs === "number" ? timeoutMs : defaultProbeMs;

@@ -1,12 +1,16 @@
 import { code } from "../../shared/protocol/errors.ts";
+import type { CallParams } from "../../shared/protocol/gsv-gateway.ts";
 import { backoffDelay } from "../gateway/backoff.ts";
 import type { Connection, RequestError } from "../gateway/connection.ts";
 import { endOrDelay } from "./delay.ts";
 
+/** The requests that are repeated until they are answered. */
+type RepeatedMethod = "tool.result" | "node.exec.event";
+
 interface Entry {
-  method: string;
-  params: unknown;
-  smaller: (() => unknown) | undefined;
+  send(): Promise<unknown>;
+  /** The same with less in it, for when it turns out to be too large. */
+  sendSmaller: (() => Promise<unknown>) | undefined;
   failures: number;
   sending: boolean;
 }
@@ -39,9 +43,18 @@ export class Outbox {
    * Adds a request and sends it, now or when there is a connection. A key that is still on its way is left alone.
    * `smaller` makes the params that are sent instead when these turn out to be too large.
    */
-  add(key: string, method: string, params: unknown, smaller?: () => unknown): void {
+  add<M extends RepeatedMethod>(
+    key: string,
+    method: M,
+    params: CallParams<M>,
+    smaller?: () => CallParams<M>,
+  ): void {
     if (this.#entries.has(key)) return;
-    this.#entries.set(key, { method, params, smaller, failures: 0, sending: false });
+    const request = (sent: CallParams<M>) =>
+      this.#connection.request(method, sent, { timeoutMs: this.#timeoutMs });
+    const send = () => request(params);
+    const sendSmaller = smaller && (() => request(smaller()));
+    this.#entries.set(key, { send, sendSmaller, failures: 0, sending: false });
     void this.#deliver(key);
   }
 
@@ -56,20 +69,21 @@ export class Outbox {
     if (entry === undefined || entry.sending || this.#connection.state.status !== "connected") return;
     entry.sending = true;
     try {
-      await this.#connection.request(entry.method, entry.params, { timeoutMs: this.#timeoutMs });
+      await entry.send();
       this.#settle(key, undefined);
     } catch (error) {
       const refusal = error as RequestError;
       entry.sending = false;
-      if (refusal.code === code.tooLarge && entry.smaller) this.#sendSmaller(key, entry, entry.smaller);
+      if (refusal.code === code.tooLarge && entry.sendSmaller)
+        this.#sendSmaller(key, entry, entry.sendSmaller);
       else if (!refusal.retryable) this.#settle(key, refusal);
       else setTimeout(() => void this.#deliver(key), backoffDelay(entry.failures++, 1000, 60_000)).unref();
     }
   }
 
-  #sendSmaller(key: string, entry: Entry, smaller: () => unknown): void {
-    entry.params = smaller();
-    entry.smaller = undefined;
+  #sendSmaller(key: string, entry: Entry, sendSmaller: Entry["send"]): void {
+    entry.send = sendSmaller;
+    entry.sendSmaller = undefined;
     void this.#deliver(key);
   }
 

@@ -5,8 +5,10 @@ import type { ChannelAddress } from "../../shared/channels/channel.ts";
 import { bindPeer, type ConnectionRecord, type Mode } from "../../shared/peers/registry.ts";
 import type { TokenHolder } from "../../shared/peers/tokens.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
+import { events } from "../../shared/protocol/events.ts";
 import { protocolVersion } from "../../shared/protocol/frames.ts";
-import { events, methods } from "../../shared/protocol/methods.ts";
+import { methods } from "../../shared/protocol/methods.ts";
+import type { HelloOk } from "../../shared/protocol/results.ts";
 import { type Capability, type ConnectParams, capabilities } from "../../shared/protocol/schemas.ts";
 import { log } from "../../shared/runtime/log.ts";
 import { failDeferred } from "./deferred.ts";
@@ -28,7 +30,7 @@ export async function connectPeer(
   gateway: Gateway,
   record: ConnectionRecord,
   params: ConnectParams,
-): Promise<{ caller: Caller; hello: object }> {
+): Promise<{ caller: Caller; hello: HelloOk }> {
   const { connectionId } = record;
   const holder = await authenticate(gateway, record, params.auth?.token);
   checkVersion(params);

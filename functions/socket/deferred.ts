@@ -1,5 +1,6 @@
 import { code } from "../../shared/protocol/errors.ts";
-import { errorFrame, okFrame } from "../../shared/protocol/frames.ts";
+import { errorFrame, okFrame, type ResponseFrame } from "../../shared/protocol/frames.ts";
+import type { Results } from "../../shared/protocol/results.ts";
 import { logError } from "../../shared/runtime/log.ts";
 import type { CallOutcome } from "../../shared/session/calls.ts";
 import type { Item } from "../../shared/world/world.ts";
@@ -9,8 +10,16 @@ import { respond } from "./respond.ts";
 /** A node that has not answered after this long is not waited for any more; seconds. */
 const waitSeconds = 3600;
 
-/** A request that a node answers: who asked, and in which shape the answer goes back. */
-export interface Deferred {
+/** A request that a node answers: the connection that waits, and the shape of the answer. */
+export type Deferred = DeferredCall &
+  (
+    | { kind: "tool"; tool: string }
+    | { kind: "logs" }
+    /** `tool.request`, answered by an event. `clientCallId` is the call's id in that event. */
+    | { kind: "request"; tool: string; sessionKey: string; clientCallId: string }
+  );
+
+interface DeferredCall {
   callId: string;
   nodeId: string;
   /** The node's connection at the time: when it ends, the answer will not come. */
@@ -18,11 +27,6 @@ export interface Deferred {
   /** The connection and request that wait. */
   connectionId: string;
   requestId: string;
-  kind: "tool" | "logs" | "request";
-  tool?: string;
-  sessionKey?: string;
-  /** For `tool.request`: the id by which the caller knows the call. */
-  clientCallId?: string;
 }
 
 const keyOf = (nodeId: string, callId: string) => ({ pk: `DEFER#${nodeId}`, sk: callId });
@@ -48,7 +52,7 @@ export async function dropDeferred(gateway: Gateway, nodeId: string, callId: str
   await gateway.table.delete(keyOf(nodeId, callId));
 }
 
-/** Hands a node's answer to whoever waits for it. */
+/** Sends a node's answer to the connection that waits for it; the answer to a `tool.request` to every client. */
 export async function answerDeferred(
   gateway: Gateway,
   waiting: Deferred,
@@ -65,11 +69,14 @@ export async function answerDeferred(
     );
     return;
   }
-  const frame =
-    outcome.error === undefined
-      ? okFrame(waiting.requestId, waiting.kind === "tool" ? { result: outcome.result } : outcome.result)
-      : errorFrame(waiting.requestId, { code: code.internal, message: outcome.error });
-  await respond(gateway, waiting.connectionId, frame);
+  await respond(gateway, waiting.connectionId, answerFrame(waiting, outcome));
+}
+
+function answerFrame({ kind, requestId }: Deferred, { result, error }: CallOutcome): ResponseFrame {
+  if (error !== undefined) return errorFrame(requestId, { code: code.internal, message: error });
+  // A node answers `logs.get` by `logs.result`, whose handler makes this shape.
+  if (kind === "logs") return okFrame<"logs.get">(requestId, result as Results["logs.get"]);
+  return okFrame<"tool.invoke">(requestId, { result });
 }
 
 /**

@@ -1,10 +1,16 @@
 import { type ConnectionRecord, countFailure, readConnection } from "../../shared/peers/registry.ts";
 import { code, errorShape, PeerError } from "../../shared/protocol/errors.ts";
-import { errorFrame, okFrame, parseFrame, type RequestFrame } from "../../shared/protocol/frames.ts";
+import {
+  errorFrame,
+  okFrame,
+  parseFrame,
+  type RequestFrame,
+  type ResponseFrame,
+} from "../../shared/protocol/frames.ts";
 import { isMethod, type Method, parseParams } from "../../shared/protocol/methods.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { connectPeer } from "./connect.ts";
-import { type Caller, deferred, type Gateway, type MethodEntry } from "./gateway.ts";
+import { type Caller, deferred, type Gateway, type HandledMethod, type MethodEntry } from "./gateway.ts";
 import { authTimeoutMs, closeSocket } from "./lifecycle.ts";
 import { methodTable } from "./methods/methods.ts";
 import { respond } from "./respond.ts";
@@ -69,7 +75,7 @@ async function handleConnect(gateway: Gateway, record: ConnectionRecord, frame: 
     if (isConnected(record)) throw new PeerError(code.conflict, "this socket has connected already");
     const { caller, hello } = await connectPeer(gateway, record, parseParams("connect", frame.params));
     remember(gateway, caller);
-    await respond(gateway, connectionId, okFrame(frame.id, hello));
+    await respond(gateway, connectionId, okFrame<"connect">(frame.id, hello));
     await welcome(gateway, caller);
   } catch (error) {
     if (isConnected(record)) return respond(gateway, connectionId, errorFrame(frame.id, errorShape(error)));
@@ -99,12 +105,9 @@ async function handleRequest(gateway: Gateway, caller: Caller, frame: RequestFra
     if (!isMethod(method) || method === "connect") {
       throw new PeerError(code.notFound, `unknown method: ${method.slice(0, 64)}`);
     }
-    const entry: MethodEntry<never> = methodTable[method];
-    checkAccess(entry, caller, method);
-    const params = parseParams(method, await paramsOf(gateway, connectionId, frame));
-    const payload = await entry.handle(gateway, params as never, { id, caller });
+    const answer = await callMethod(gateway, method, caller, frame);
     log("rpc", { method, connectionId, ok: true });
-    if (payload !== deferred) await respond(gateway, connectionId, okFrame(id, payload));
+    if (answer !== deferred) await respond(gateway, connectionId, answer);
   } catch (error) {
     const shape = errorShape(error);
     if (error instanceof PeerError)
@@ -112,6 +115,20 @@ async function handleRequest(gateway: Gateway, caller: Caller, frame: RequestFra
     else logError("rpc.failed", error, { method, connectionId });
     await respond(gateway, connectionId, errorFrame(id, shape));
   }
+}
+
+/** Checks access and params, and calls the method's handler. @throws PeerError */
+async function callMethod<M extends HandledMethod>(
+  gateway: Gateway,
+  method: M,
+  caller: Caller,
+  frame: RequestFrame,
+): Promise<ResponseFrame | typeof deferred> {
+  const entry: MethodEntry<M> = methodTable[method];
+  checkAccess(entry, caller, method);
+  const params = parseParams(method, await paramsOf(gateway, caller.connectionId, frame));
+  const result = await entry.handle(gateway, params, { id: frame.id, caller });
+  return result === deferred ? deferred : okFrame<M>(frame.id, result);
 }
 
 /** Large params have been uploaded before, and the frame refers to them. */
@@ -123,7 +140,11 @@ async function paramsOf(
   return paramsRef === undefined ? params : payloads.take(connectionId, paramsRef);
 }
 
-function checkAccess(entry: MethodEntry<never>, caller: Caller, method: Method): void {
+function checkAccess(
+  entry: Pick<MethodEntry<Method>, "modes" | "scope">,
+  caller: Caller,
+  method: Method,
+): void {
   if (!entry.modes.includes(caller.mode)) {
     throw new PeerError(code.forbidden, `${method} is not for a connection in mode ${caller.mode}`);
   }

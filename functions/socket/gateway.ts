@@ -6,6 +6,7 @@ import type { Payloads } from "../../shared/peers/payloads.ts";
 import type { ConnectionRecord, Mode } from "../../shared/peers/registry.ts";
 import type { TokenVerifier } from "../../shared/peers/tokens.ts";
 import type { Method, Params, Scope } from "../../shared/protocol/methods.ts";
+import type { Results } from "../../shared/protocol/results.ts";
 import type { Workspace } from "../../shared/workspace/files.ts";
 import type { Bucket, Schedules, Sockets, WakeAgent } from "../../shared/world/world.ts";
 
@@ -28,15 +29,22 @@ export interface Gateway extends AccountTools {
 /** A peer that has connected. */
 export type Caller = ConnectionRecord & { mode: Mode; peerId: string; tokenId: string; scopes: Scope[] };
 
-/** What a handler returns when somebody else will answer the request: a node, or the agent. */
+/** A handler returns this when the request is answered later, by a node or by the agent. */
 export const deferred = Symbol("deferred");
 
-/** One method: who may call it, and what it does. It translates between the wire and the rooms of `shared`. */
+/** One method: the peers that may call it, and its handler, which translates between the wire and `shared`. */
 export interface MethodEntry<M extends Method> {
   modes: readonly Mode[];
   /** A scope that the token needs besides the mode's own. */
   scope?: Scope;
-  handle(gateway: Gateway, params: Params<M>, request: { id: string; caller: Caller }): Promise<unknown>;
+  handle(
+    gateway: Gateway,
+    params: Params<M>,
+    request: { id: string; caller: Caller },
+  ): Promise<Results[M] | typeof deferred>;
 }
 
-export type MethodTable = { [M in Exclude<Method, "connect">]: MethodEntry<M> };
+/** Every method but `connect`, which comes before a peer is known: see connect.ts. */
+export type HandledMethod = Exclude<Method, "connect">;
+
+export type MethodTable = { [M in HandledMethod]: MethodEntry<M> };

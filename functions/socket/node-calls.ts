@@ -1,6 +1,7 @@
+import { type NodeCall, nodeCallFrame } from "../../shared/peers/node-call.ts";
 import type { PeerRecord } from "../../shared/peers/registry.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
-import { eventFrame } from "../../shared/protocol/frames.ts";
+import type { Receipt } from "../../shared/protocol/results.ts";
 import { log } from "../../shared/runtime/log.ts";
 import { decodeCallAddress } from "../../shared/session/call-address.ts";
 import { type CallOutcome, recordResult } from "../../shared/session/calls.ts";
@@ -17,10 +18,9 @@ export async function askNode(
   gateway: Gateway,
   node: PeerRecord,
   callId: string,
-  event: "tool.invoke" | "logs.get",
-  payload: Record<string, unknown>,
+  call: NodeCall,
 ): Promise<void> {
-  const outcome = await gateway.sockets.post(node.connectionId, eventFrame(event, { callId, ...payload }));
+  const outcome = await gateway.sockets.post(node.connectionId, nodeCallFrame(callId, call));
   if (outcome === "sent") return;
   await dropDeferred(gateway, node.id, callId);
   if (outcome === "too large") throw new PeerError(code.tooLarge, "args: too large for one frame");
@@ -37,7 +37,7 @@ export async function acceptResult(
   nodeId: string,
   callId: string,
   outcome: CallOutcome,
-): Promise<{ ok: true; dropped?: true }> {
+): Promise<Receipt> {
   const address = decodeCallAddress(callId);
   if (address) {
     const recorded = await recordResult(gateway, address, nodeId, outcome, gateway.now());

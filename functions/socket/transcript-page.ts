@@ -1,31 +1,12 @@
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
+import type { TranscriptPage } from "../../shared/protocol/results.ts";
 import { findArchives, partTime, readArchiveLines } from "../../shared/session/archive.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import { readSummaryHeader } from "../../shared/session/summary-message.ts";
 import { streamMessages } from "../../shared/session/transcript.ts";
-import type { Bucket, Metadata, Table } from "../../shared/world/world.ts";
-
-/**
- * A page of everything that was said in a conversation, once: its parts in order, then its archive, or what is live of
- * it. The summaries that compactions put ahead of what followed are left out where the part that they stand for is there.
- */
-export interface TranscriptPage {
-  sessionId: string;
-  agentId: string;
-  /** Keys of the parts that compactions archived, oldest first. */
-  parts: string[];
-  /** Key of the archive; absent while the conversation is live. */
-  archivedTo?: string;
-  /** The archive's metadata; on the first page alone. */
-  metadata?: Metadata;
-  messages: Message[];
-  /** A message that is larger than a page, as the next piece of its JSON. It stands behind `messages`. */
-  piece?: { text: string; isLast: boolean };
-  /** What asks for the next page; absent on the last one. */
-  next?: string;
-}
+import type { Bucket, Table } from "../../shared/world/world.ts";
 
 export interface TranscriptRequest {
   agentId: string;

@@ -1,33 +1,9 @@
+import type { AccountStatus } from "../protocol/channel-accounts.ts";
 import { accountSettings, missingFields, readAccount } from "./account.ts";
 import { type AccountTools, webhookUrlOf } from "./accounts.ts";
 import { type AccountActivity, readActivity } from "./activity.ts";
 import type { BridgeRecord } from "./bridge/bridge.ts";
 import type { AccountCheck, Channel, ChannelAddress } from "./channel.ts";
-
-/** How an account does, as `channel.status` answers it. Times in epoch ms. */
-export interface AccountStatus {
-  accountId: string;
-  /** Messages come in: it is not stopped, and the platform knows its webhook, as far as it tells. */
-  connected: boolean;
-  /** The platform takes its credentials. */
-  authenticated: boolean;
-  /** What is wrong now. */
-  error?: string;
-  lastActivity?: number;
-  extra: {
-    stopped: boolean;
-    identity?: string;
-    webhookUrl?: string;
-    /** Of an account that is a bridge's: how many messages wait for it. */
-    waiting?: number;
-    /** What the platform last said of the webhook. */
-    webhookError?: string;
-    webhookErrorAt?: number;
-    /** Why a message of the agent's was last not delivered. */
-    lastError?: string;
-    lastErrorAt?: number;
-  };
-}
 
 /** Asks the platform how an account does. */
 export async function statusOf(

@@ -1,13 +1,14 @@
 import { formatPath } from "../configuration/paths.ts";
 import { secretMarker } from "../configuration/secret.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
+import type { StartedAccount } from "../protocol/channel-accounts.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import { log } from "../runtime/log.ts";
 import type { Secrets, Table } from "../world/world.ts";
 import { accountSettings, isOwnAccount, missingFields, ownValue, readAccount } from "./account.ts";
 import { type Activity, forgetActivity } from "./activity.ts";
 import type { Bridges } from "./bridge/bridge.ts";
-import type { Channel, ChannelAccount, ChannelAddress, Channels, Registration } from "./channel.ts";
+import type { Channel, ChannelAccount, ChannelAddress, Channels } from "./channel.ts";
 import { closeRequest, listRequests } from "./inbound/pairing.ts";
 
 /** What managing accounts takes. */
@@ -23,14 +24,6 @@ export interface AccountTools {
   now: () => number;
 }
 
-/** What became of starting an account. */
-export interface Started {
-  /** Who the agent is there. */
-  identity: string;
-  webhookUrl: string;
-  registration: Registration;
-}
-
 /** What an account may be given besides its channel's fields. */
 const commonSettings = ["agentId", "apiBaseUrl"];
 
@@ -44,7 +37,7 @@ export async function startAccount(
   accounts: AccountTools,
   address: ChannelAddress,
   given: Readonly<Record<string, unknown>> = {},
-): Promise<Started> {
+): Promise<StartedAccount> {
   const channel = findChannel(accounts, address.channel);
   const added = checkGiven(channel, given);
   const configuration = await accounts.configuration.load({ fresh: true });

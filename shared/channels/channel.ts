@@ -1,5 +1,6 @@
+import type { Peer, Registration } from "../protocol/channel-accounts.ts";
 import type { MediaAttachment } from "../protocol/messages.ts";
-import type { Origin, Peer, RemoteMedia } from "../session/inbox-entry.ts";
+import type { Origin, RemoteMedia } from "../session/inbox-entry.ts";
 
 /** A webhook call, as it came in: nothing is parsed before it is verified. */
 export interface WebhookRequest {
@@ -161,12 +162,6 @@ export type AccountCheck =
       webhook?: { url: string; lastError?: string; lastErrorAt?: number };
     }
   | { ok: false; reason: string };
-
-/** Whether a platform knows the webhook now. `todo`: what is to be done by hand, as it has no API for that. */
-export type Registration =
-  | { status: "registered" }
-  | { status: "manual"; todo: string }
-  | { status: "failed"; reason: string };
 
 /** How an account of a platform is set up. Nothing here throws for what the platform does. */
 export interface AccountSetup {

@@ -1,3 +1,4 @@
+import type { EventName, Events } from "../protocol/events.ts";
 import { type EventFrame, eventFrame } from "../protocol/frames.ts";
 import { logError } from "../runtime/log.ts";
 import type { Sockets, Table } from "../world/world.ts";
@@ -9,18 +10,21 @@ export interface Broadcast {
   clients(): Promise<string[]>;
   /**
    * Posts an event to these connections, all at once. One that has ended is forgotten, and one that cannot be reached
-   * is logged: an event is news, never a reason for a turn to fail. `fallback` is sent where the payload is too large.
+   * is logged: a lost event is never a reason for a turn to fail. `fallback` is sent where the payload is too large.
    */
-  send(connectionIds: readonly string[], event: string, payload: unknown, fallback?: unknown): Promise<void>;
+  send<E extends EventName>(
+    connectionIds: readonly string[],
+    event: E,
+    payload: Events[E],
+    fallback?: Events[E],
+  ): Promise<void>;
 }
 
 export function createBroadcast(table: Table, sockets: Sockets, now: () => number): Broadcast {
-  const post = async (connectionId: string, frame: EventFrame, fallback: unknown) => {
+  const post = async (connectionId: string, frame: EventFrame, fallback: EventFrame | undefined) => {
     try {
       let outcome = await sockets.post(connectionId, frame);
-      if (outcome === "too large" && fallback !== undefined) {
-        outcome = await sockets.post(connectionId, eventFrame(frame.event, fallback));
-      }
+      if (outcome === "too large" && fallback) outcome = await sockets.post(connectionId, fallback);
       if (outcome === "gone") await dropConnection(table, connectionId);
     } catch (error) {
       logError("broadcast.failed", error, { connectionId, name: frame.event });
@@ -30,7 +34,8 @@ export function createBroadcast(table: Table, sockets: Sockets, now: () => numbe
     clients: async () => (await listPeers(table, "client", now())).map((peer) => peer.connectionId),
     async send(connectionIds, event, payload, fallback) {
       const frame = eventFrame(event, payload);
-      await Promise.all(connectionIds.map((connectionId) => post(connectionId, frame, fallback)));
+      const shorter = fallback && eventFrame(event, fallback);
+      await Promise.all(connectionIds.map((connectionId) => post(connectionId, frame, shorter)));
     },
   };
 }

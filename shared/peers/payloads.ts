@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { maxMediaBytes } from "../media/media-store.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import { type Frame, maxPayloadBytes, type PayloadRef, payloadCapability } from "../protocol/frames.ts";
+import type { Upload } from "../protocol/results.ts";
 import type { Bucket, Presigner, Sockets, Table } from "../world/world.ts";
 import { readConnection } from "./registry.ts";
 
@@ -15,14 +16,6 @@ const uploads = {
   params: { mostBytes: maxPayloadBytes, extension: "json", field: "paramsRef" },
   media: { mostBytes: maxMediaBytes, extension: "bin", field: "dataRef" },
 } as const;
-
-/** A place for what is too large for a frame. */
-export interface Upload {
-  /** What the request carries as `paramsRef`, or its attachment as `dataRef`. Means something on the connection alone that it was made for. */
-  ref: string;
-  /** Takes one PUT of exactly the bytes that were announced. */
-  url: string;
-}
 
 /**
  * Payloads that are too large for a frame, on their way through the bucket. What is not used is removed by the bucket's

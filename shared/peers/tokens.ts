@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { type Scope, scopes } from "../protocol/methods.ts";
+import type { TokenEntry } from "../protocol/results.ts";
 import { absent, exists, set } from "../world/expression.ts";
 import { ConditionFailed, type Item, type Table } from "../world/world.ts";
 
@@ -19,23 +20,11 @@ const lastUsedStepMs = 3_600_000;
 /** Records kept by one warm function; past this the cache starts over. */
 const maxCached = 1000;
 
-/** A device's token as it is listed; the token itself is shown once, when it is created. Times in epoch ms. */
-export interface TokenRecord {
-  id: string;
-  name: string;
-  scopes: Scope[];
-  createdAt: number;
-  lastUsedAt?: number;
-  /** The one channel and account that a token with the scope `channel` is good for. */
-  channel?: string;
-  accountId?: string;
-}
-
 /** Who a verified token stands for. */
-export type TokenHolder = Pick<TokenRecord, "id" | "name" | "scopes" | "channel" | "accountId">;
+export type TokenHolder = Pick<TokenEntry, "id" | "name" | "scopes" | "channel" | "accountId">;
 
 /** What a token is made for. */
-export type TokenPurpose = Pick<TokenRecord, "name" | "channel" | "accountId"> & { scopes: readonly Scope[] };
+export type TokenPurpose = Pick<TokenEntry, "name" | "channel" | "accountId"> & { scopes: readonly Scope[] };
 
 /**
  * Creates a token; only its secret's SHA-256 is stored.
@@ -45,10 +34,10 @@ export async function createToken(
   table: Table,
   { name, scopes, channel, accountId = "default" }: TokenPurpose,
   now: number,
-): Promise<TokenRecord & { token: string }> {
+): Promise<TokenEntry & { token: string }> {
   const id = Array.from(randomBytes(idLength), (byte) => idAlphabet[byte & 31]).join("");
   const secret = randomBytes(secretBytes).toString("base64url");
-  const bound: Pick<TokenRecord, "channel" | "accountId"> =
+  const bound: Pick<TokenEntry, "channel" | "accountId"> =
     channel === undefined ? {} : { channel, accountId };
   const record = { name, scopes: [...scopes], createdAt: now, ...bound };
   const item: Item = { hash: hash(secret).toString("hex"), ...(record as unknown as Item) };
@@ -57,7 +46,7 @@ export async function createToken(
 }
 
 /** All tokens, oldest first. */
-export async function listTokens(table: Table): Promise<TokenRecord[]> {
+export async function listTokens(table: Table): Promise<TokenEntry[]> {
   const items = await table.query({ pk: partition });
   return items.map(readRecord).sort((a, b) => a.createdAt - b.createdAt);
 }
@@ -132,7 +121,7 @@ async function noteUse(table: Table, id: string, at: number): Promise<boolean> {
   }
 }
 
-function readRecord(item: Item): TokenRecord {
+function readRecord(item: Item): TokenEntry {
   const granted = new Set(Array.isArray(item.scopes) ? item.scopes : []);
   return {
     id: String(item.sk),

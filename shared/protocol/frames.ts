@@ -1,4 +1,7 @@
 import type { ErrorShape } from "./errors.ts";
+import type { EventName, Events } from "./events.ts";
+import type { Method } from "./methods.ts";
+import type { Results } from "./results.ts";
 
 /** Protocol version this gateway speaks; `connect` must ask for it. */
 export const protocolVersion = 1;
@@ -83,8 +86,8 @@ export function parseFrame(text: string): Frame | { malformed: string; id: strin
   }
 }
 
-/** A successful response to request `id`. */
-export function okFrame(id: string, payload: unknown): ResponseFrame {
+/** A successful response to request `id` of the method `M`, which has to be named: `okFrame<"chat.send">(id, …)`. */
+export function okFrame<M extends Method = never>(id: string, payload: Results[NoInfer<M>]): ResponseFrame {
   return { type: "res", id, ok: true, payload };
 }
 
@@ -94,6 +97,6 @@ export function errorFrame(id: string, error: ErrorShape): ResponseFrame {
 }
 
 /** An event, as pushed to a peer. */
-export function eventFrame(event: string, payload: unknown): EventFrame {
+export function eventFrame<E extends EventName>(event: E, payload: Events[E]): EventFrame {
   return { type: "evt", event, payload };
 }

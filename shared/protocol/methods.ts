@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { peerKinds } from "./channel-accounts.ts";
 import { code, PeerError } from "./errors.ts";
 import {
   connectParams,
@@ -41,7 +42,7 @@ const channelName = v.pipe(
   v.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "expected a name of a-z, 0-9, _ and -, at most 64"),
 );
 const account = v.object({ channel: channelName, accountId: v.optional(channelName, "default") });
-const peerKind = v.picklist(["dm", "group", "channel", "thread"]);
+const peerKind = v.picklist(peerKinds);
 const shownName = v.optional(v.pipe(v.string(), v.maxLength(256)));
 const person = v.object({ id: idField, name: shownName, handle: shownName });
 
@@ -191,16 +192,13 @@ export const methodParams = {
 } as const;
 
 export type Method = keyof typeof methodParams;
+/** The params of a method, checked and with their defaults. */
 export type Params<M extends Method> = v.InferOutput<(typeof methodParams)[M]>;
+/** The params of a method as a peer sends them: what has a default may be left out. */
+export type ParamsInput<M extends Method> = v.InferInput<(typeof methodParams)[M]>;
 
 /** Every method, in the order of the table: what `hello-ok` lists. */
 export const methods = Object.keys(methodParams) as Method[];
-
-/** Events this gateway may send. */
-export const events = [
-  ...["chat", "tool.invoke", "tool.result", "logs.get"],
-  ...["channel.outbound", "channel.typing"],
-] as const;
 
 export function isMethod(name: string): name is Method {
   return Object.hasOwn(methodParams, name);

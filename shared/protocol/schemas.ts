@@ -30,8 +30,16 @@ export const sessionSettingsField = v.strictObject({
   systemPrompt: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(20_000)))),
   maxTokens: v.optional(v.nullable(count(1, 1_000_000))),
 });
-/** A session's own settings; absent means the agent's or the gateway's. In a patch, null removes a setting. */
+/** A change of a session's own settings: null removes one, absent leaves it as it is. */
 export type SessionSettingsPatch = v.InferOutput<typeof sessionSettingsField>;
+
+/** A session's own settings; absent means the agent's or the gateway's. */
+export interface SessionSettings {
+  model?: ModelRef;
+  thinkingLevel?: ThinkingLevel;
+  systemPrompt?: string;
+  maxTokens?: number;
+}
 
 export const toolDefinitionField = v.object({
   name: v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/, "letters, digits, _ and -, at most 64")),

@@ -1,12 +1,6 @@
+import type { Peer } from "../protocol/channel-accounts.ts";
 import type { MediaAttachment, StoredMedia } from "../protocol/messages.ts";
 import type { ModelRef, ThinkingLevel } from "../protocol/schemas.ts";
-
-/** A person or room on a messaging platform. `kind` is dm, group, channel or thread. */
-export interface Peer {
-  kind: string;
-  id: string;
-  name?: string;
-}
 
 /** What came with a message and lies with its platform, until the agent fetches it. `mimeType` where it is known. */
 export interface RemoteMedia {

@@ -1,4 +1,5 @@
 import type { StoredMedia } from "../protocol/messages.ts";
+import type { ChatSendResult, FoundDirectives } from "../protocol/results.ts";
 import { log } from "../runtime/log.ts";
 import { type CommandContext, runCommand, statusText } from "./commands/commands.ts";
 import { type Directives, parseDirectives } from "./commands/directives.ts";
@@ -26,12 +27,8 @@ export interface Incoming {
   origin: Origin;
 }
 
-/** What the sender is told. `deferred`: the agent answers the request itself once it has done it. */
-export type IntakeReply =
-  | { status: "started"; runId: string; queued?: boolean; directives?: object; response?: string }
-  | { status: "command"; command: string; response?: string; error?: string }
-  | { status: "directive-only"; response?: string; directives?: object }
-  | { status: "deferred" };
+/** The answer to the sender. `deferred`: the agent answers the request itself when it is done. */
+export type IntakeReply = ChatSendResult | { status: "deferred" };
 
 /**
  * Takes a message into a session: a slash command is carried out, directives are read, the rest goes into the inbox and
@@ -123,7 +120,7 @@ async function directivesOf(
   return found.text === text ? undefined : found;
 }
 
-function describeDirectives({ overrides, status }: Directives): object {
+function describeDirectives({ overrides, status }: Directives): FoundDirectives {
   const { model, thinkingLevel } = overrides;
   return {
     ...(model ? { model: `${model.provider}/${model.id}` } : {}),

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { SessionEntry } from "../protocol/results.ts";
 import type { ResetPolicy, SessionSettingsPatch } from "../protocol/schemas.ts";
 import { absent, exists, remove, type Step, set } from "../world/expression.ts";
 import { ConditionFailed, type Item, type Table } from "../world/world.ts";
@@ -57,15 +58,8 @@ async function createSession(table: Table, sessionKey: string, now: number): Pro
   }
 }
 
-export interface ListedSession {
-  sessionKey: string;
-  createdAt: number;
-  lastActiveAt: number;
-  label?: string;
-}
-
 /** Sessions by last activity, newest first; a session that has just begun may be missing for a moment. */
-export async function listSessions(table: Table, offset: number, limit: number): Promise<ListedSession[]> {
+export async function listSessions(table: Table, offset: number, limit: number): Promise<SessionEntry[]> {
   const wanted = { index: "list", pk: sessionPartition, limit: offset + limit, descending: true } as const;
   const items = await table.queryIndex(wanted);
   return items.slice(offset).map((item) => ({

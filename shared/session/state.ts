@@ -1,4 +1,5 @@
-import type { ModelRef, ResetPolicy, ThinkingLevel } from "../protocol/schemas.ts";
+import type { CompactResult, ResetResult, TokenCount } from "../protocol/results.ts";
+import type { ResetPolicy, SessionSettings } from "../protocol/schemas.ts";
 import { type Step, set } from "../world/expression.ts";
 import type { Item, ItemValue, Key } from "../world/world.ts";
 import type { InboxEntry, Origin } from "./inbox-entry.ts";
@@ -16,16 +17,6 @@ export interface Compaction {
   attempt: number;
   /** It is done, and the request that asked for it is to be answered with this. */
   result?: CompactResult;
-}
-
-/** What `session.compact` answers. */
-export interface CompactResult {
-  ok: true;
-  trimmedMessages: number;
-  /** Messages that stayed as they were. */
-  keptMessages: number;
-  /** Key of the archive; absent when nothing was archived. */
-  archivedTo?: string;
 }
 
 /**
@@ -50,32 +41,6 @@ export interface Resetting {
   mediaDeleted?: number;
   /** The session has its new id, and the request is to be answered with this. */
   result?: ResetResult;
-}
-
-/** What `session.reset` answers. */
-export interface ResetResult {
-  ok: true;
-  sessionKey: string;
-  oldSessionId: string;
-  newSessionId: string;
-  archivedMessages: number;
-  /** Key of the archive; absent when there was nothing to archive. */
-  archivedTo?: string;
-  tokensCleared: TokenCount;
-  mediaDeleted: number;
-}
-
-export interface TokenCount {
-  input: number;
-  output: number;
-  total: number;
-}
-
-export interface SessionSettings {
-  model?: ModelRef;
-  thinkingLevel?: ThinkingLevel;
-  systemPrompt?: string;
-  maxTokens?: number;
 }
 
 /**

@@ -1,15 +1,19 @@
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 import { errorShape, PeerError } from "../../shared/protocol/errors.ts";
+import type { EventName, Events } from "../../shared/protocol/events.ts";
 import { errorFrame, eventFrame, okFrame, parseFrame } from "../../shared/protocol/frames.ts";
 import type { AssistantMessage, ToolCallBlock } from "../../shared/protocol/messages.ts";
 import { isMethod, methods, parseParams } from "../../shared/protocol/methods.ts";
+import type { HelloOk } from "../../shared/protocol/results.ts";
+
+type Emit = <E extends EventName>(event: E, payload: Events[E]) => void;
 
 /** What a client sees of one request, and what it may do besides answering. */
 export interface FakeRequest {
   // biome-ignore lint/suspicious/noExplicitAny: each test knows the params of its method
   params: any;
-  emit(event: string, payload: unknown): void;
+  emit: Emit;
   /** Drops every connection without a goodbye. */
   dropAll(): void;
 }
@@ -21,7 +25,7 @@ export interface FakeGateway {
   /** Every request but `connect`, in the order of arrival. */
   requests: { method: string; params: unknown }[];
   methods: Record<string, FakeMethod>;
-  emit(event: string, payload: unknown): void;
+  emit: Emit;
   dropAll(): void;
   close(): Promise<void>;
 }
@@ -66,21 +70,21 @@ async function answer(socket: WebSocket, text: string, gateway: FakeGateway, tok
     if (method === "connect") {
       const { auth } = params as { auth?: { token?: string } };
       if (auth?.token !== token) throw new PeerError(401, "bad token");
-      const hello = {
+      const hello: HelloOk = {
         type: "hello-ok",
         protocol: 1,
         server: { version: "9.9.9", connectionId: "c1" },
         features: { methods, events: ["chat"] },
       };
-      socket.send(JSON.stringify(okFrame(id, hello)));
+      socket.send(JSON.stringify(okFrame<"connect">(id, hello)));
       return;
     }
     gateway.requests.push({ method, params });
     const handler = gateway.methods[method];
     if (handler === undefined) throw new PeerError(404, `not in this test: ${method}`);
-    const emit = (event: string, payload: unknown) => socket.send(JSON.stringify(eventFrame(event, payload)));
+    const emit: Emit = (event, payload) => socket.send(JSON.stringify(eventFrame(event, payload)));
     const payload = await handler({ params, emit, dropAll: gateway.dropAll });
-    socket.send(JSON.stringify(okFrame(id, payload)));
+    socket.send(JSON.stringify({ type: "res", id, ok: true, payload }));
   } catch (error) {
     socket.send(JSON.stringify(errorFrame(id, errorShape(error))));
   }

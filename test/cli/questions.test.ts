@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readConfigFile } from "../../cli/app/config-file.ts";
 import { main } from "../../cli/app/main.ts";
-import { type FakeGateway, startFakeGateway } from "./fake-gateway.ts";
+import { assistant, type FakeGateway, startFakeGateway } from "./fake-gateway.ts";
 import { type FakeTerminal, fakeTerminal } from "./fake-terminal.ts";
 import { newFolder } from "./run-gsv.ts";
 
@@ -107,8 +107,7 @@ describe("gsv client with a message at a terminal", () => {
       const base = { runId, sessionKey: "agent:main:main" };
       emit("chat", { ...base, state: "delta", text: "Good ", seq: 0, attempt: 1, step: 0 });
       emit("chat", { ...base, state: "delta", text: "morn", seq: 1, attempt: 1, step: 0 });
-      const content = [{ type: "text", text: "Good morning" }];
-      emit("chat", { ...base, state: "final", message: { role: "assistant", content, timestamp: 1 } });
+      emit("chat", { ...base, state: "final", message: assistant("Good morning") });
       return { status: "started", runId };
     };
     expect(await main(["client", "hi", ...signedIn()], terminal)).toBe(0);

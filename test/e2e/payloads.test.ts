@@ -3,6 +3,7 @@ import { Connection, type ConnectionOptions } from "../../cli/gateway/connection
 import { maxShownResult } from "../../functions/agent/tools/tool-results.ts";
 import type { AccessRequest } from "../../local/http/access.ts";
 import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
+import type { ChatReply } from "../../shared/protocol/events.ts";
 import { maxPayloadBytes, payloadCapability } from "../../shared/protocol/frames.ts";
 import type { Bucket } from "../../shared/world/world.ts";
 import { refusalOf } from "../cli/gateway/connection-bench.ts";
@@ -67,21 +68,20 @@ async function connect(id: string, options: Partial<ConnectionOptions> = {}): Pr
 async function connectNode(id: string, result: (args: unknown) => unknown): Promise<Connection> {
   const { client, tools, nodeRuntime } = nodeParams(id, ["Dump"]);
   const node = await connect(id, { client, tools, nodeRuntime } as Partial<ConnectionOptions>);
-  node.onEvent("tool.invoke", async (payload) => {
-    const { callId, args } = payload as { callId: string; args: unknown };
+  node.onEvent("tool.invoke", async ({ callId, args }) => {
     // The test may be over, and the node gone, before this is acknowledged.
     await node.request("tool.result", { callId, result: result(args) }).catch(() => undefined);
   });
   return node;
 }
 
-/** Sends a message and waits for the event that ends its run. */
+/** Sends a message and waits for its answer. Rejects when the run fails. */
 async function turn(client: Connection, sessionKey: string, message: string) {
-  const ended = new Promise<Record<string, unknown>>((resolve) => {
-    client.onEvent("chat", (payload) => {
-      const event = payload as Record<string, unknown>;
-      if (event.sessionKey === `agent:main:${sessionKey}` && /final|error/.test(String(event.state)))
-        resolve(event);
+  const ended = new Promise<ChatReply>((resolve, reject) => {
+    client.onEvent("chat", (event) => {
+      if (event.sessionKey !== `agent:main:${sessionKey}`) return;
+      if (event.state === "final") resolve(event);
+      if (event.state === "error") reject(new Error(event.error));
     });
   });
   await client.request("chat.send", { sessionKey, message });

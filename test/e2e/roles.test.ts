@@ -97,9 +97,8 @@ async function useLargePayloads(): Promise<void> {
   expect(await large.request("workspace.read", { path: "large.md" })).toMatchObject({ content });
   model.queue({ text: content });
   let final = "";
-  large.onEvent("chat", (payload) => {
-    const event = payload as { state: string };
-    if (event.state === "final") final = JSON.stringify(payload);
+  large.onEvent("chat", (event) => {
+    if (event.state === "final") final = JSON.stringify(event);
   });
   await large.request("chat.send", { sessionKey: "large", message: "say much" });
   await until(() => final.length > 200_000, "the whole answer arrives", 20_000);

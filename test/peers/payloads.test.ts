@@ -47,9 +47,12 @@ beforeEach(async () => {
   sockets = sendByReference(plain, { table: counted, payloads, now: () => 1000 });
 });
 
+const failed = (error: string) =>
+  ({ runId: "run", sessionKey: "agent:main:main", state: "error", error }) as const;
+
 describe("a frame that fits", () => {
   it("is posted as it is: nothing is read and nothing is stored", async () => {
-    const frame = eventFrame("chat", { text: "hello" });
+    const frame = eventFrame("chat", failed("hello"));
     expect(await sockets.post("new-1", frame)).toBe("sent");
     expect(posted).toEqual([{ connectionId: "new-1", frame }]);
     expect([reads, bucket.requests]).toEqual([0, []]);
@@ -60,15 +63,15 @@ describe("a frame that is too large", () => {
   const large = "x".repeat(200_000);
 
   it("is stored, and its head is posted with the reference", async () => {
-    expect(await sockets.post("new-1", okFrame("7", { large }))).toBe("sent");
+    expect(await sockets.post("new-1", okFrame<"tool.invoke">("7", { result: large }))).toBe("sent");
     const [key = ""] = bucket.keys();
-    expect(JSON.parse(bucket.peek(key) ?? "")).toEqual(okFrame("7", { large }));
+    expect(JSON.parse(bucket.peek(key) ?? "")).toEqual(okFrame<"tool.invoke">("7", { result: large }));
     const payloadRef = { url: `https://storage/${key}?get=300`, bytes: bucket.peek(key)?.length };
     expect(posted[0]?.frame).toEqual({ type: "res", id: "7", ok: true, payloadRef });
   });
 
   it("keeps what tells an event from others", async () => {
-    await sockets.post("new-1", { ...eventFrame("chat", { large }), seq: 4 });
+    await sockets.post("new-1", { ...eventFrame("chat", failed(large)), seq: 4 });
     expect(posted[0]?.frame).toEqual({
       type: "evt",
       event: "chat",
@@ -78,7 +81,7 @@ describe("a frame that is too large", () => {
   });
 
   it("is stored once for all who get it", async () => {
-    const frame = eventFrame("chat", { large });
+    const frame = eventFrame("chat", failed(large));
     const outcomes = await Promise.all(["new-1", "new-2", "old"].map((id) => sockets.post(id, frame)));
     expect(outcomes).toEqual(["sent", "sent", "too large"]);
     expect(bucket.calls.put).toBe(1);
@@ -86,12 +89,12 @@ describe("a frame that is too large", () => {
   });
 
   it.each(["old", "unknown"])("stays too large for a connection that did not announce it: %s", async (id) => {
-    expect(await sockets.post(id, okFrame("7", { large }))).toBe("too large");
+    expect(await sockets.post(id, okFrame<"tool.invoke">("7", { result: large }))).toBe("too large");
     expect(bucket.requests).toEqual([]);
   });
 
   it("stays too large above what a payload holds", async () => {
-    const frame = okFrame("7", { text: "x".repeat(maxPayloadBytes) });
+    const frame = okFrame<"tool.invoke">("7", { result: "x".repeat(maxPayloadBytes) });
     expect(await sockets.post("new-1", frame)).toBe("too large");
     expect(bucket.requests).toEqual([]);
   });

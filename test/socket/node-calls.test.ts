@@ -71,7 +71,7 @@ describe("who waits for a node that is gone is told", () => {
     await askFromAnn();
     gone.add("node-1");
     const address = { sessionKey: "agent:main:main", runId: "run", step: 0, callId: "call" };
-    const call = { nodeId: "laptop", event: "tool.invoke" as const, payload: {} };
+    const call = { nodeId: "laptop", event: "tool.invoke" as const, payload: { tool: "Bash", args: {} } };
     expect(await dispatchCall(gateway, address, call)).toBe("Node not connected: laptop");
     await closeSocket(gateway, "node-1");
     expect(answersTo("ann", "ask")).toMatchObject([unavailable]);

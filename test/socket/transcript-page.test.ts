@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readTranscriptPage, type TranscriptPage } from "../../functions/socket/transcript-page.ts";
+import { readTranscriptPage } from "../../functions/socket/transcript-page.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
+import type { TranscriptPage } from "../../shared/protocol/results.ts";
 import { archivePart, archiveSession, partKey } from "../../shared/session/archive.ts";
 import { metaKey, newSession, type SessionState } from "../../shared/session/state.ts";
 import { summaryHeader } from "../../shared/session/summary-message.ts";

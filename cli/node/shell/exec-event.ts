@@ -1,20 +1,8 @@
 import { randomUUID } from "node:crypto";
+import type { ExecEvent } from "../../../shared/protocol/gsv-gateway.ts";
 import { tailOf } from "../text.ts";
 import { tailChars } from "./session-report.ts";
 import type { ShellSession } from "./shell.ts";
-
-/** The params of `node.exec.event`: docs/protocol.md, "Methods". Times are epoch ms. */
-export interface ExecEvent {
-  eventId: string;
-  sessionId: string;
-  event: "finished" | "failed" | "timed_out";
-  callId: string;
-  exitCode?: number;
-  signal?: string;
-  outputTail: string;
-  startedAt: number;
-  endedAt?: number;
-}
 
 /** How a background command ended, told under an id of its own so that a repetition can be recognised. */
 export function execEvent(session: ShellSession, callId: string): ExecEvent {

@@ -1,5 +1,5 @@
+import type { TokenCount } from "../../../shared/protocol/results.ts";
 import { LeaseLost } from "../../../shared/session/lease.ts";
-import type { TokenCount } from "../../../shared/session/state.ts";
 import { absent, any, below } from "../../../shared/world/expression.ts";
 import { ConditionFailed, type Key, type Table } from "../../../shared/world/world.ts";
 

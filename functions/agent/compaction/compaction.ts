@@ -1,10 +1,11 @@
 import type { Message } from "../../../shared/protocol/messages.ts";
+import type { CompactResult, TokenCount } from "../../../shared/protocol/results.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
 import { archivePart, partKey } from "../../../shared/session/archive.ts";
 import { effectiveModel } from "../../../shared/session/commands/model-choice.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import { agentIdOf } from "../../../shared/session/key/session-key.ts";
-import type { Compaction, CompactResult, SessionState, TokenCount } from "../../../shared/session/state.ts";
+import type { Compaction, SessionState } from "../../../shared/session/state.ts";
 import { deleteMessages, writeMessages } from "../../../shared/session/transcript.ts";
 import { remove, type Step, set } from "../../../shared/world/expression.ts";
 import type { ItemValue } from "../../../shared/world/world.ts";

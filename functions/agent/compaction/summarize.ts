@@ -1,7 +1,8 @@
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import { type Message, textOf, type Usage } from "../../../shared/protocol/messages.ts";
+import type { TokenCount } from "../../../shared/protocol/results.ts";
 import { log } from "../../../shared/runtime/log.ts";
-import type { SessionState, TokenCount } from "../../../shared/session/state.ts";
+import type { SessionState } from "../../../shared/session/state.ts";
 import type { Agent } from "../agent.ts";
 import { messageCharacters, tokenRate } from "../context/context-size.ts";
 import { readSummaryMessage } from "../summary-message.ts";

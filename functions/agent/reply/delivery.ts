@@ -1,4 +1,4 @@
-import { type Message, textOf } from "../../../shared/protocol/messages.ts";
+import { type AssistantMessage, textOf } from "../../../shared/protocol/messages.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
 import { resetScheduleSteps } from "../../../shared/session/reset-schedule.ts";
 import type { Run } from "../../../shared/session/run.ts";
@@ -24,7 +24,7 @@ export async function deliverReply(agent: Agent, hold: Hold, run: Run): Promise<
 
 async function deliverAnswer(agent: Agent, hold: Hold, run: Run): Promise<void> {
   const reply = (await agent.history.load(hold.state)).at(-1);
-  if (!reply) return;
+  if (reply?.role !== "assistant") return;
   await Promise.all([
     announce(agent, hold, run.runId, "final", reply),
     deliverToChannel(agent, run, run.runId, textOf(reply)),
@@ -106,12 +106,13 @@ export async function announce(
   hold: Hold,
   runId: string,
   state: "partial" | "calls" | "final",
-  message: Message,
+  message: AssistantMessage,
 ): Promise<void> {
   const { sessionKey } = hold;
   const clients = await listenersOf(agent, hold);
-  const note = { type: "text", text: "(The answer is too long for one event: see session.preview.)" };
-  const short = { role: "assistant", content: [note], timestamp: message.timestamp };
+  const note = "(The answer is too long for one event: see session.preview.)";
+  const { role, timestamp } = message;
+  const short: AssistantMessage = { role, content: [{ type: "text", text: note }], timestamp };
   await agent.broadcast.send(
     clients,
     "chat",

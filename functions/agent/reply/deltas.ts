@@ -1,4 +1,5 @@
 import type { Broadcast } from "../../../shared/peers/broadcast.ts";
+import type { ChatDelta } from "../../../shared/protocol/events.ts";
 import type { Run } from "../../../shared/session/run.ts";
 
 /** Four delta events a second for a run: smooth enough to read along, and every event is billed. */
@@ -30,7 +31,15 @@ export function streamDeltas(
   const flush = () => {
     timer = undefined;
     if (waiting === "") return;
-    const payload = { runId, sessionKey, state: "delta", text: waiting, seq: seq++, attempt, step };
+    const payload: ChatDelta = {
+      runId,
+      sessionKey,
+      state: "delta",
+      text: waiting,
+      seq: seq++,
+      attempt,
+      step,
+    };
     waiting = "";
     sending = sending.then(async () => broadcast.send(await recipients, "chat", payload)).catch(() => {});
     timer = setTimeout(flush, leastIntervalMs);

@@ -1,25 +1,31 @@
 import { code } from "../../../shared/protocol/errors.ts";
 import { errorFrame, okFrame, type ResponseFrame } from "../../../shared/protocol/frames.ts";
+import type { Results } from "../../../shared/protocol/results.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import type { Agent } from "../agent.ts";
 import { withoutProviderWords } from "../model/provider-words.ts";
 
-/** An entry that somebody may wait for: a command or a method whose answer was deferred until it is done. */
+/** A request in the inbox: a command, or a method whose answer was deferred until it is done. */
 type AnsweredEntry = Exclude<InboxEntry, { kind: "message" }>;
+
+/** The methods that the agent answers, by the kinds of their entries. */
+type AnsweredMethod = `session.${AnsweredEntry["kind"]}`;
 
 /**
  * Answers the request that an entry stands for, in the shape in which it came: a method's result, or a command's reply.
  * @throws what the socket or the channel throws
  */
-export async function answerEntry(
+export async function answerEntry<K extends AnsweredEntry["kind"]>(
   agent: Pick<Agent, "channels" | "sockets">,
-  entry: AnsweredEntry,
-  result: object,
+  entry: Extract<AnsweredEntry, { kind: K }>,
+  result: Results[`session.${K}`],
   command: string,
   response: string,
 ): Promise<void> {
   const reply = (id: string) =>
-    okFrame(id, entry.via === "method" ? result : { status: "command", command, response });
+    entry.via === "method"
+      ? okFrame<AnsweredMethod>(id, result)
+      : okFrame<"chat.send">(id, { status: "command", command, response });
   await send(agent, entry, response, reply);
 }
 
@@ -32,7 +38,9 @@ export async function refuseEntry(
 ): Promise<void> {
   const refusal = { code: code.unavailable, message: error, retryable: true };
   const reply = (id: string) =>
-    entry.via === "method" ? errorFrame(id, refusal) : okFrame(id, { status: "command", command, error });
+    entry.via === "method"
+      ? errorFrame(id, refusal)
+      : okFrame<"chat.send">(id, { status: "command", command, error });
   await send(agent, entry, withoutProviderWords(error), reply);
 }
 

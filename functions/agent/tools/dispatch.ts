@@ -1,15 +1,12 @@
+import { type NodeCall, nodeCallFrame } from "../../../shared/peers/node-call.ts";
 import { forgetPeer, readPeer } from "../../../shared/peers/registry.ts";
-import { eventFrame, maxFrameBytes } from "../../../shared/protocol/frames.ts";
+import { maxFrameBytes } from "../../../shared/protocol/frames.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import { type CallAddress, encodeCallAddress } from "../../../shared/session/call-address.ts";
 import type { Agent } from "../agent.ts";
 
-/** A call for a node: the event it is sent, without the call's id. */
-export interface NodeCall {
-  nodeId: string;
-  event: "tool.invoke" | "logs.get";
-  payload: Record<string, unknown>;
-}
+/** A call and the node that it is for. */
+export type AddressedCall = NodeCall & { nodeId: string };
 
 /**
  * Sends a call to its node. A repeat is harmless: nodes know a call id they have seen.
@@ -18,15 +15,12 @@ export interface NodeCall {
 export async function dispatchCall(
   agent: Pick<Agent, "table" | "sockets" | "now">,
   address: CallAddress,
-  call: NodeCall,
+  call: AddressedCall,
 ): Promise<string | undefined> {
   const node = await readPeer(agent.table, "node", call.nodeId, agent.now());
   if (!node) return `Node not connected: ${call.nodeId}`;
   const callId = encodeCallAddress(address);
-  const outcome = await agent.sockets.post(
-    node.connectionId,
-    eventFrame(call.event, { callId, ...call.payload }),
-  );
+  const outcome = await agent.sockets.post(node.connectionId, nodeCallFrame(callId, call));
   const { sessionKey, runId } = address;
   log("tool.dispatch", { sessionKey, runId, callId: address.callId, nodeId: call.nodeId, outcome });
   switch (outcome) {

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { NodeCall } from "../../../shared/peers/node-call.ts";
 import { inputSchemaOf } from "../../../shared/protocol/input-schema.ts";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
 import type { CallAddress } from "../../../shared/session/call-address.ts";
@@ -19,7 +20,7 @@ export interface ToolCallContext {
 export type NativeOutcome =
   | { ok: true; result: unknown }
   | { ok: false; error: string }
-  | { ask: { nodeId: string; event: "logs.get"; payload: Record<string, unknown> } };
+  | { ask: Extract<NodeCall, { event: "logs.get" }> & { nodeId: string } };
 
 export interface NativeTool {
   definition: ToolDefinition;

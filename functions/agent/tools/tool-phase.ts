@@ -24,14 +24,14 @@ import type { ItemValue } from "../../../shared/world/world.ts";
 import type { Agent } from "../agent.ts";
 import type { TurnContext } from "../context/context.ts";
 import type { Hold } from "../hold.ts";
-import { dispatchCall, type NodeCall } from "./dispatch.ts";
+import { type AddressedCall, dispatchCall } from "./dispatch.ts";
 import type { NativeOutcome, NativeTool } from "./native-tool.ts";
 import { nativeTools } from "./native-tools.ts";
 import { toolResultEvent, toResultMessage } from "./tool-results.ts";
 
 /** A tool call of the model, and how it is carried out. */
 type PlannedCall = { call: ToolCallBlock } & (
-  | { by: "node"; node: NodeCall }
+  | { by: "node"; node: AddressedCall }
   | { by: "gateway"; tool: NativeTool; args: unknown }
   | { by: "nobody"; error: string }
 );

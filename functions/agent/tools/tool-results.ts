@@ -1,3 +1,4 @@
+import type { RunToolResult } from "../../../shared/protocol/events.ts";
 import type {
   ImageBlock,
   Message,
@@ -77,7 +78,7 @@ export function toolResultEvent(
   runId: string,
   call: Pick<ToolCallBlock, "id" | "name" | "arguments">,
   message: ToolResultMessage,
-): Record<string, unknown> {
+): RunToolResult {
   const text = message.content
     .map((block) => (block.type === "text" ? block.text : `[${block.mimeType}]`))
     .join("\n");

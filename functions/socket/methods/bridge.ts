@@ -2,6 +2,7 @@ import { accountSettings } from "../../../shared/channels/account.ts";
 import type { ChannelAddress } from "../../../shared/channels/channel.ts";
 import { type InboundOutcome, takeInbound } from "../../../shared/channels/inbound/inbound.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import type { InboundResult } from "../../../shared/protocol/results.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import { readBridgeMessage } from "../bridge-message.ts";
 import type { Caller, MethodTable } from "../gateway.ts";
@@ -40,7 +41,7 @@ function addressOf({ channel = "", accountId = "" }: Caller): ChannelAddress {
 }
 
 /** In the words of the protocol: what a command answers goes by `channel.outbound`, now or when it is done. */
-function replyOf(outcome: InboundOutcome): object {
+function replyOf(outcome: InboundOutcome): InboundResult {
   switch (outcome.status) {
     case "deferred":
       return { status: "command", sessionKey: outcome.sessionKey };

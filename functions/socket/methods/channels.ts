@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { accountSettings, isOwnAccount, ownValue } from "../../../shared/channels/account.ts";
-import { type AccountStatus, bridgeStatusOf, statusOf } from "../../../shared/channels/account-status.ts";
+import { bridgeStatusOf, statusOf } from "../../../shared/channels/account-status.ts";
 import {
   findChannel,
   removeAccount,
@@ -10,7 +10,9 @@ import {
 } from "../../../shared/channels/accounts.ts";
 import { readActivity } from "../../../shared/channels/activity.ts";
 import type { ChannelAddress, ChannelOrigin } from "../../../shared/channels/channel.ts";
+import type { AccountStatus } from "../../../shared/protocol/channel-accounts.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import type { Results } from "../../../shared/protocol/results.ts";
 import type { Gateway, MethodTable } from "../gateway.ts";
 
 type ChannelMethod =
@@ -101,7 +103,13 @@ async function statusesOf(gateway: Gateway, name: string): Promise<AccountStatus
 }
 
 /** Every account: of the gateway's own, and of bridges. */
-async function listChannels({ configuration, channels, bridges, table, now }: Gateway) {
+async function listChannels({
+  configuration,
+  channels,
+  bridges,
+  table,
+  now,
+}: Gateway): Promise<Results["channels.list"]> {
   const [loaded, activityOf, known] = await Promise.all([
     configuration.load({ fresh: true }),
     readActivity(table, now()),
@@ -118,7 +126,12 @@ async function listChannels({ configuration, channels, bridges, table, now }: Ga
     .map((address) => ({ ...address, connectedAt: activityOf(address).startedAt ?? 0 }));
   const bridged = known
     .filter((bridge) => !isOwn(bridge))
-    .map(({ channel, accountId, connectedAt = 0 }) => ({ channel, accountId, connectedAt, bridge: true }));
+    .map(({ channel, accountId, connectedAt = 0 }) => ({
+      channel,
+      accountId,
+      connectedAt,
+      bridge: true as const,
+    }));
   const entries = [...own, ...bridged].map((entry) => {
     const { lastMessageAt } = activityOf(entry);
     const stopped = settingsOf(entry)?.enabled === false;

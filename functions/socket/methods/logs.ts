@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { chooseNode } from "../../../shared/peers/node-choice.ts";
 import { listPeers } from "../../../shared/peers/registry.ts";
-import type { CallOutcome } from "../../../shared/session/calls.ts";
+import type { Results } from "../../../shared/protocol/results.ts";
 import { putDeferred } from "../deferred.ts";
 import { deferred, type MethodTable } from "../gateway.ts";
 import { acceptResult, askNode } from "../node-calls.ts";
@@ -20,7 +20,7 @@ export const logMethods: Pick<MethodTable, "logs.get" | "logs.result"> = {
         requestId: id,
         kind: "logs",
       });
-      await askNode(gateway, node, callId, "logs.get", { lines });
+      await askNode(gateway, node, callId, { event: "logs.get", payload: { lines } });
       return deferred;
     },
   },
@@ -28,9 +28,8 @@ export const logMethods: Pick<MethodTable, "logs.get" | "logs.result"> = {
     modes: ["node"],
     async handle(gateway, { callId, lines, truncated, error }, { caller }) {
       const nodeId = caller.peerId;
-      const outcome: CallOutcome =
-        error === undefined ? { result: { nodeId, lines, count: lines.length, truncated } } : { error };
-      return acceptResult(gateway, nodeId, callId, outcome);
+      const result: Results["logs.get"] = { nodeId, lines, count: lines.length, truncated };
+      return acceptResult(gateway, nodeId, callId, error === undefined ? { result } : { error });
     },
   },
 };

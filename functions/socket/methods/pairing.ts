@@ -1,4 +1,5 @@
 import { listRequests, type PairingRequest } from "../../../shared/channels/inbound/pairing.ts";
+import type { PairEntry } from "../../../shared/protocol/channel-accounts.ts";
 import { approveSender, rejectSender } from "../approval.ts";
 import type { MethodTable } from "../gateway.ts";
 
@@ -30,7 +31,7 @@ function nameOf({ channel, accountId, senderId }: PairingRequest): string {
   return `${channel}:${accountId}:${senderId}`;
 }
 
-function entryOf({ message, eventId: _eventId, ...request }: PairingRequest): object {
+function entryOf({ message, eventId: _eventId, ...request }: PairingRequest): PairEntry {
   return {
     ...request,
     ...(message ? { message: message.text.slice(0, shownCharacters).toWellFormed() } : {}),

@@ -3,7 +3,7 @@ import { type NodeTool, nodeTools } from "../../../shared/peers/node-tools.ts";
 import { listPeers } from "../../../shared/peers/registry.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { CallOutcome } from "../../../shared/session/calls.ts";
-import { type Deferred, putDeferred } from "../deferred.ts";
+import { putDeferred } from "../deferred.ts";
 import { type Caller, deferred, type Gateway, type MethodTable } from "../gateway.ts";
 import { acceptResult, askNode } from "../node-calls.ts";
 import { canonicalKey } from "./chat.ts";
@@ -14,13 +14,13 @@ async function findTool(gateway: Gateway, name: string): Promise<NodeTool> {
   return tool;
 }
 
-/** Notes who waits, then asks the node. */
+/** Stores the request that waits, then asks the node. */
 async function callTool(
   gateway: Gateway,
   tool: NodeTool,
   args: Record<string, unknown>,
   request: { id: string; caller: Caller },
-  more: Pick<Deferred, "kind" | "sessionKey" | "clientCallId">,
+  asked: { kind: "tool" } | { kind: "request"; sessionKey: string; clientCallId: string },
 ): Promise<void> {
   const callId = randomUUID();
   await putDeferred(gateway, {
@@ -30,9 +30,10 @@ async function callTool(
     connectionId: request.caller.connectionId,
     requestId: request.id,
     tool: tool.definition.name,
-    ...more,
+    ...asked,
   });
-  await askNode(gateway, tool.node, callId, "tool.invoke", { tool: tool.bareName, args });
+  const call = { event: "tool.invoke", payload: { tool: tool.bareName, args } } as const;
+  await askNode(gateway, tool.node, callId, call);
 }
 
 export const toolMethods: Pick<MethodTable, "tools.list" | "tool.invoke" | "tool.request" | "tool.result"> = {

@@ -1,5 +1,6 @@
+import type { ChannelOutbound, OutboundMedia } from "../../protocol/events.ts";
 import { absent, all, any, below, differs, exists, remove, set } from "../../world/expression.ts";
-import { type Item, type ItemValue, succeeds, type Table } from "../../world/world.ts";
+import { type Item, succeeds, type Table } from "../../world/world.ts";
 import type { ChannelAddress } from "../channel.ts";
 
 /** How long a message waits for its bridge, in seconds. */
@@ -11,14 +12,21 @@ const claimMs = 30_000;
 /** Most messages that wait for one bridge. */
 export const maxWaiting = 200;
 
+/** A file that waits with its message. `key`: where its bytes lie in the bucket. */
+export type KeptFile = Omit<OutboundMedia, "url"> & { key: string };
+
+/** What the bridge will be sent, with files whose URLs are made when it is sent. */
+export type KeptOutbound = Omit<ChannelOutbound, "message"> & {
+  message: Omit<ChannelOutbound["message"], "media"> & { media?: KeptFile[] };
+};
+
 /** A message for a bridge. */
 export interface Waiting {
   /** Names it: a repeat is the same message. */
   id: string;
   /** When it was put here; epoch ms. */
   at: number;
-  /** What the bridge is sent. */
-  payload: Record<string, ItemValue>;
+  payload: KeptOutbound;
   /** The connection that it was sent on, and not heard of since. */
   postedTo?: string;
   /** When that was, or was about to be; epoch ms. */

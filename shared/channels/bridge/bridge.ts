@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { kindOfMedia } from "../../media/media-types.ts";
 import type { Payloads } from "../../peers/payloads.ts";
 import { forgetPeer, listPeers, type PeerRecord, readPeer } from "../../peers/registry.ts";
+import type { ChannelOutbound } from "../../protocol/events.ts";
 import { eventFrame } from "../../protocol/frames.ts";
-import type { MediaAttachment } from "../../protocol/messages.ts";
 import { log, logError } from "../../runtime/log.ts";
 import type { Item, Sockets, Table } from "../../world/world.ts";
 import { ownValue } from "../account.ts";
@@ -13,11 +13,12 @@ import {
   claimMessage,
   dropMessage,
   isDue,
+  type KeptFile,
+  type KeptOutbound,
   keepMessage,
   listWaiting,
   maxWaiting,
   unclaimMessage,
-  type Waiting,
 } from "./bridge-outbox.ts";
 
 /** What a bridge announces in `connect` when it says of each message that it has taken it (`channel.delivered`). */
@@ -122,15 +123,6 @@ export function openBridges(options: BridgeOptions): Bridges {
 const partition = "BRIDGE";
 const keyOf = ({ channel, accountId }: ChannelAddress) => ({ pk: partition, sk: `${channel}#${accountId}` });
 
-/** A file that waits with its message. */
-type KeptFile = {
-  type: MediaAttachment["type"];
-  mimeType: string;
-  filename: string;
-  size: number;
-  key: string;
-};
-
 async function keepFile({ payloads }: BridgeOptions, file: OutboundFile): Promise<KeptFile> {
   const { mimeType, filename, body } = file;
   const type = kindOfMedia(mimeType);
@@ -182,15 +174,14 @@ async function sendWaiting(options: BridgeOptions, address: ChannelAddress): Pro
   }
 }
 
-/** Addresses run out, so they are made when a message is sent. */
-async function withUrls({ payloads }: BridgeOptions, payload: Waiting["payload"]): Promise<object> {
-  const message = payload.message as { media?: KeptFile[] };
-  if (!message.media) return payload;
-  const media = message.media.map(async ({ key, ...file }) => ({
-    ...file,
-    url: await payloads.fileUrl(key),
-  }));
-  return { ...payload, message: { ...message, media: await Promise.all(media) } };
+/** The message with a URL for each of its files. URLs expire, so they are made when a message is sent. */
+async function withUrls({ payloads }: BridgeOptions, payload: KeptOutbound): Promise<ChannelOutbound> {
+  const { media: kept, ...message } = payload.message;
+  if (!kept) return { ...payload, message };
+  const media = await Promise.all(
+    kept.map(async ({ key, ...file }) => ({ ...file, url: await payloads.fileUrl(key) })),
+  );
+  return { ...payload, message: { ...message, media } };
 }
 
 async function showTyping(

@@ -23,10 +23,14 @@ export interface Inbound extends Intake {
   bucket?: Pick<Bucket, "put">;
 }
 
+/** A message that went to its session. `answer`: the answer to its sender, where sending it was left to the caller. */
+type TakenMessage = {
+  [Status in IntakeReply["status"]]: { status: Status; sessionKey: string; answer?: string };
+}[IntakeReply["status"]];
+
 /** What became of a message. */
 export type InboundOutcome =
-  /** `answer`: what the sender is to be told, where it was left to the caller. */
-  | { status: IntakeReply["status"]; sessionKey: string; answer?: string }
+  | TakenMessage
   /** Dealt with before. */
   | { status: "duplicate" }
   /** Not for the agent: nothing was stored, and nobody is told. */

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { parseJson } from "../../http/platform-call.ts";
-import type { Peer, RemoteMedia } from "../../session/inbox-entry.ts";
+import type { Peer } from "../../protocol/channel-accounts.ts";
+import type { RemoteMedia } from "../../session/inbox-entry.ts";
 import type { InboundMessage } from "../channel.ts";
 import { type Content, contentFields, contentNote, contentOf, remoteMedia } from "../content-note.ts";
 import { decodeSlackText } from "./slack-text.ts";

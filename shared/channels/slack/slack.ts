@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { failedSend } from "../../http/platform-call.ts";
-import type { Peer } from "../../session/inbox-entry.ts";
+import type { Peer } from "../../protocol/channel-accounts.ts";
 import {
   type Channel,
   type ChannelAccount,

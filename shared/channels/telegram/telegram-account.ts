@@ -1,6 +1,7 @@
 import * as v from "valibot";
+import type { Registration } from "../../protocol/channel-accounts.ts";
 import { accountFields } from "../account.ts";
-import type { AccountCheck, AccountSetup, ChannelAccount, Registration } from "../channel.ts";
+import type { AccountCheck, AccountSetup, ChannelAccount } from "../channel.ts";
 import { callBotApi } from "./telegram-api.ts";
 
 const fields = accountFields([

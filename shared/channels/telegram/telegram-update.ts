@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { parseJson } from "../../http/platform-call.ts";
-import type { Peer, RemoteMedia } from "../../session/inbox-entry.ts";
+import type { Peer } from "../../protocol/channel-accounts.ts";
+import type { RemoteMedia } from "../../session/inbox-entry.ts";
 import type { InboundMessage, Sender } from "../channel.ts";
 import { contentFields } from "../content-note.ts";
 import { attachmentsOf, telegramContent, telegramContentOf } from "./telegram-content.ts";

@@ -1,8 +1,7 @@
 import type { Configuration, ModelConfiguration } from "../../configuration/schema.ts";
-import type { ModelRef, ThinkingLevel } from "../../protocol/schemas.ts";
+import type { ModelRef, SessionSettings, ThinkingLevel } from "../../protocol/schemas.ts";
 import type { Overrides } from "../inbox-entry.ts";
 import { agentIdOf } from "../key/session-key.ts";
-import type { SessionSettings } from "../state.ts";
 
 /**
  * The model that answers: the message's directive, else the session's setting, else the agent's, else the gateway's.

@@ -1,7 +1,7 @@
 import { Conversation } from "../../../cli/chat/conversation.ts";
 import { Connection } from "../../../cli/gateway/connection.ts";
 import type { Gateway } from "../../../cli/gateway/gateway-client.ts";
-import type { ChatEvent } from "../../../cli/gateway/results.ts";
+import type { ChatEvent } from "../../../shared/protocol/events.ts";
 import { clientParams } from "../../support/peer.ts";
 import type { Draw } from "../draw.ts";
 import { messageText, tagOf } from "../faults/plan.ts";
@@ -49,7 +49,7 @@ export async function startChaosClient(options: ChaosClientOptions): Promise<Cha
     timing: peerTiming,
   });
   const peer = watchPeer(connection, "client", clientId);
-  connection.onEvent("chat", (payload) => hear(records, payload as ChatEvent));
+  connection.onEvent("chat", (event) => hear(records, event));
   const hello = await connection.open();
   const gateway = recording(connection, hello, options);
   const conversations = new Map<string, Conversation>();
@@ -72,8 +72,8 @@ export async function startChaosClient(options: ChaosClientOptions): Promise<Cha
 function hear(records: Map<string, ClientRecord>, event: ChatEvent): void {
   if (event.state !== "final" && event.state !== "error") return;
   const record = [...records.values()].find(({ runId }) => runId === event.runId);
-  if (event.state === "error") record?.errors.push(String(event.error));
-  else record?.finals.push(JSON.stringify(event.message?.content));
+  if (event.state === "error") record?.errors.push(event.error);
+  else record?.finals.push(JSON.stringify(event.message.content));
 }
 
 /** The gateway as conversations use it, with what is sent written down. */
@@ -98,7 +98,7 @@ function recording(
       if (again)
         setTimeout(() => connection.request(method, params).catch(() => undefined), again.between(0, 20_000));
     }
-    return answer as never;
+    return answer;
   };
   return {
     url,

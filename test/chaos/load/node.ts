@@ -1,7 +1,6 @@
 import { Connection } from "../../../cli/gateway/connection.ts";
 import { CallLog } from "../../../cli/node/call-log.ts";
 import { Outbox } from "../../../cli/node/result-outbox.ts";
-import { isRecord } from "../../../local/http/json.ts";
 import { decodeCallAddress } from "../../../shared/session/call-address.ts";
 import { nodeParams } from "../../support/peer.ts";
 import { type MessagePlan, resultText, tagOf, toolName } from "../faults/plan.ts";
@@ -41,9 +40,7 @@ export async function startChaosNode(options: ChaosNodeOptions): Promise<ChaosNo
   const answer = (callId: string, outcome: { result: unknown } | { error: string }) =>
     outbox.add(`result of ${callId}`, "tool.result", { callId, ...outcome });
 
-  connection.onEvent("tool.invoke", (payload) => {
-    if (!isRecord(payload)) return;
-    const callId = String(payload.callId);
+  connection.onEvent("tool.invoke", ({ callId }) => {
     const claim = log.claim(callId);
     if (claim === "running") return;
     if (claim !== "new") return answer(callId, claim);

@@ -3,6 +3,7 @@ import { Conversation } from "../../../cli/chat/conversation.ts";
 import type { RunStep } from "../../../cli/chat/run-view.ts";
 import { type Gateway, openGateway } from "../../../cli/gateway/gateway-client.ts";
 import { PeerError } from "../../../shared/protocol/errors.ts";
+import type { ChatReply } from "../../../shared/protocol/events.ts";
 import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../fake-gateway.ts";
 
 let fake: FakeGateway;
@@ -17,7 +18,7 @@ async function converse(table: Record<string, FakeMethod>): Promise<void> {
   gateway = await openGateway(fake.url, "good-token");
   conversation = new Conversation(gateway, sessionKey, timing);
 }
-const final = (runId: string, text: string) => ({
+const final = (runId: string, text: string): ChatReply => ({
   runId,
   sessionKey,
   state: "final",

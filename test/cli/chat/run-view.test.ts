@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { RunView } from "../../../cli/chat/run-view.ts";
-import type { ChatEvent } from "../../../cli/gateway/results.ts";
+import type { ChatDelta, ChatEvent } from "../../../shared/protocol/events.ts";
 import { assistant } from "../fake-gateway.ts";
 
 const base = { runId: "r", sessionKey: "s" };
-const delta = (text: string, seq: number, more: Partial<ChatEvent> = {}): ChatEvent => ({
+const delta = (text: string, seq: number, more: Partial<ChatDelta> = {}): ChatEvent => ({
   ...base,
   state: "delta",
   text,

@@ -79,7 +79,7 @@ describe("a request that is too large for a frame", () => {
 
   it("is not uploaded when it fits", async () => {
     const { gateway, connection } = await connected();
-    await connection.request("workspace.write", { content: "x".repeat(120_000) });
+    await connection.request("workspace.write", { path: "notes.md", content: "x".repeat(120_000) });
     expect(gateway.of("payload.upload")).toEqual([]);
     expect(storage.requests).toEqual([]);
   });
@@ -88,7 +88,9 @@ describe("a request that is too large for a frame", () => {
     const { connection } = await connected(({ method }) =>
       method === "payload.upload" ? { error: { code: 413, message: "at most 10 MB" } } : undefined,
     );
-    const refusal = await refusalOf(connection.request("workspace.write", { content: large }));
+    const refusal = await refusalOf(
+      connection.request("workspace.write", { path: "notes.md", content: large }),
+    );
     expect(refusal).toMatchObject({ code: 413, message: "at most 10 MB", retryable: false });
     expect(storage.requests).toEqual([]);
   });
@@ -96,14 +98,16 @@ describe("a request that is too large for a frame", () => {
   it("is tried again while the storage is out of order", async () => {
     storage.faults = [503, 500];
     const { connection } = await connected();
-    await connection.request("workspace.write", { content: large });
+    await connection.request("workspace.write", { path: "notes.md", content: large });
     expect(storage.requests).toHaveLength(3);
   });
 
   it("that the storage does not take is a 413 which does not show the url", async () => {
     storage.faults = [403];
     const { gateway, connection } = await connected();
-    const refusal = await refusalOf(connection.request("workspace.write", { content: large }));
+    const refusal = await refusalOf(
+      connection.request("workspace.write", { path: "notes.md", content: large }),
+    );
     expect(refusal).toMatchObject({ code: 413, retryable: false });
     expect(refusal.message).toContain("HTTP 403");
     expect(refusal.message).not.toContain("http://");
@@ -114,29 +118,31 @@ describe("a request that is too large for a frame", () => {
   it("may be sent again when the connection is lost during the upload", async () => {
     storage.faults = ["silence"];
     const { gateway, connection } = await connected();
-    const refused = refusalOf(connection.request("workspace.write", { content: large }));
+    const refused = refusalOf(connection.request("workspace.write", { path: "notes.md", content: large }));
     await until(() => storage.requests.length === 1, "the upload has begun");
     gateway.sockets[0]?.terminate();
     expect(await refused).toMatchObject({ code: 101, retryable: true });
     await until(() => connection.state.status === "connected", "it is back");
-    await connection.request("workspace.write", { content: large });
+    await connection.request("workspace.write", { path: "notes.md", content: large });
     expect(gateway.of("workspace.write")).toHaveLength(1);
   });
 
   it("gives the upload up after its time", async () => {
     storage.faults = ["silence"];
     const { connection } = await connected(undefined, { transferTimeoutMs: 30 });
-    const refusal = await refusalOf(connection.request("workspace.write", { content: large }));
+    const refusal = await refusalOf(
+      connection.request("workspace.write", { path: "notes.md", content: large }),
+    );
     expect(refusal).toMatchObject({ code: 413, message: expect.stringContaining("longer than 30 ms") });
   });
 });
 
 describe("an answer by reference", () => {
-  /** Answers `read` with the head of a frame. */
+  /** Answers `token.list` with the head of a frame. */
   const reading = (refOf: (id: string) => unknown) => async () => {
-    const bench = await connected(({ method }) => (method === "read" ? "silence" : undefined));
-    const answer = bench.connection.request("read", {}, { timeoutMs: 15_000 });
-    const { id } = await until(() => bench.gateway.of("read")[0], "the request arrives");
+    const bench = await connected(({ method }) => (method === "token.list" ? "silence" : undefined));
+    const answer = bench.connection.request("token.list", {}, { timeoutMs: 15_000 });
+    const { id } = await until(() => bench.gateway.of("token.list")[0], "the request arrives");
     bench.gateway.sendText(JSON.stringify({ type: "res", id, ok: true, payloadRef: refOf(id) }));
     return { ...bench, answer };
   };
@@ -185,12 +191,12 @@ describe("an answer by reference", () => {
     );
     let open = () => {};
     storage.gate = new Promise<void>((resolve) => (open = resolve));
-    const slow = connection.request("read", {}, { timeoutMs: 30 });
-    const { id } = await until(() => gateway.of("read")[0], "the request arrives");
+    const slow = connection.request("token.list", {}, { timeoutMs: 30 });
+    const { id } = await until(() => gateway.of("token.list")[0], "the request arrives");
     const payloadRef = store("a", { type: "res", id, ok: true, payload: 1 });
     gateway.sendText(JSON.stringify({ type: "res", id, ok: true, payloadRef }));
     await until(() => storage.requests.length === 1, "it is being fetched");
-    const later = refusalOf(connection.request("never", {}, { timeoutMs: 60 }));
+    const later = refusalOf(connection.request("session.preview", { sessionKey: "main" }, { timeoutMs: 60 }));
     expect(await later).toMatchObject({ code: 408 });
     open();
     expect(await slow).toBe(1);

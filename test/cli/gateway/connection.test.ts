@@ -45,11 +45,13 @@ describe("a connection introduces itself", () => {
 describe("requests", () => {
   it("return the payload of the answer that carries their id", async () => {
     const gateway = await gatewayFor();
-    gateway.answer = ({ method, params }) => (method === "echo" ? { payload: params } : undefined);
+    gateway.answer = ({ method, params }) => (method === "config.get" ? { payload: params } : undefined);
     const { connection } = connectionTo(gateway.url);
     await connection.open();
-    const answers = await Promise.all([1, 2, 3].map((n) => connection.request("echo", { n })));
-    expect(answers).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+    const answers = await Promise.all(
+      ["a", "b", "c"].map((path) => connection.request("config.get", { path })),
+    );
+    expect(answers).toEqual([{ path: "a" }, { path: "b" }, { path: "c" }]);
   });
 
   it("are rejected with the gateway's code, message, details and retryable", async () => {
@@ -57,7 +59,7 @@ describe("requests", () => {
     gateway.answer = ({ method }) =>
       method === "session.get"
         ? { error: { code: 404, message: "no such session", details: { a: 1 } } }
-        : method === "busy"
+        : method === "channels.list"
           ? { error: { code: 429, message: "slow down" } }
           : undefined;
     const { connection } = connectionTo(gateway.url);
@@ -70,7 +72,10 @@ describe("requests", () => {
       details: { a: 1 },
       retryable: false,
     });
-    expect(await refusalOf(connection.request("busy"))).toMatchObject({ code: 429, retryable: true });
+    expect(await refusalOf(connection.request("channels.list"))).toMatchObject({
+      code: 429,
+      retryable: true,
+    });
   });
 
   it("are refused at once while there is no connection", async () => {
@@ -82,7 +87,9 @@ describe("requests", () => {
     const gateway = await gatewayFor();
     const { connection } = connectionTo(gateway.url);
     await connection.open();
-    const refusal = await refusalOf(connection.request("chat.send", { message: "é".repeat(65 * 1024) }));
+    const refusal = await refusalOf(
+      connection.request("chat.send", { sessionKey: "main", message: "é".repeat(65 * 1024) }),
+    );
     expect(refusal).toMatchObject({ code: 413, retryable: false });
     expect(refusal.message).toContain("131072");
     await connection.request("tools.list");
@@ -97,7 +104,7 @@ describe("requests", () => {
     const bytes: Buffer[] = [];
     gateway.upgrades[0]?.socket.on("data", (chunk: Buffer) => bytes.push(chunk));
     const message = "€".repeat(42_000);
-    await connection.request("chat.send", { message });
+    await connection.request("chat.send", { sessionKey: "main", message });
     expect(gateway.of("chat.send")[0]?.params.message).toBe(message);
     const lengths = frameLengths(Buffer.concat(bytes));
     expect(lengths.length).toBeGreaterThan(3);
@@ -106,27 +113,27 @@ describe("requests", () => {
 
   it("that are never answered are rejected after their timeout", async () => {
     const gateway = await gatewayFor();
-    gateway.answer = ({ method }) => (method === "slow" ? "silence" : undefined);
+    gateway.answer = ({ method }) => (method === "token.list" ? "silence" : undefined);
     const { connection } = connectionTo(gateway.url);
     await connection.open();
-    const refusal = await refusalOf(connection.request("slow", {}, { timeoutMs: 20 }));
+    const refusal = await refusalOf(connection.request("token.list", {}, { timeoutMs: 20 }));
     expect(refusal).toMatchObject({ code: 408, retryable: true });
-    expect(refusal.message).toContain("slow");
+    expect(refusal.message).toContain("token.list");
     await connection.request("tools.list");
     expect(gateway.sockets).toHaveLength(1);
   });
 
   it("without an answer are rejected as retryable when the connection is lost or closed", async () => {
     const gateway = await gatewayFor();
-    gateway.answer = ({ method }) => (method === "slow" ? "silence" : undefined);
+    gateway.answer = ({ method }) => (method === "token.list" ? "silence" : undefined);
     const { connection } = connectionTo(gateway.url);
     await connection.open();
-    const lost = refusalOf(connection.request("slow"));
-    await until(() => gateway.of("slow")[0], "the request arrives");
+    const lost = refusalOf(connection.request("token.list"));
+    await until(() => gateway.of("token.list")[0], "the request arrives");
     gateway.sockets[0]?.terminate();
     expect(await lost).toMatchObject({ code: 101, retryable: true });
     await until(() => connection.state.status === "connected", "it is back");
-    const closed = refusalOf(connection.request("slow"));
+    const closed = refusalOf(connection.request("token.list"));
     await connection.close();
     expect(await closed).toMatchObject({ code: 101, retryable: false });
   });
@@ -238,10 +245,10 @@ describe("reconnecting", () => {
 
   it("follows a request without an answer when a ping gets none either", async () => {
     const gateway = await gatewayFor({ autoPong: false });
-    gateway.answer = ({ method }) => (method === "slow" ? "silence" : undefined);
+    gateway.answer = ({ method }) => (method === "token.list" ? "silence" : undefined);
     const { connection } = connectionTo(gateway.url, { timing: { pongTimeoutMs: 20 } });
     await connection.open();
-    await refusalOf(connection.request("slow", {}, { timeoutMs: 10 }));
+    await refusalOf(connection.request("token.list", {}, { timeoutMs: 10 }));
     await until(() => gateway.of("connect").length === 2, "a new socket");
   });
 

@@ -1,0 +1,226 @@
+import type { AccountStatus, ChannelEntry, PairEntry, StartedAccount } from "./channel-accounts.ts";
+import type { Message, ToolDefinition } from "./messages.ts";
+import type { Method, Scope } from "./methods.ts";
+import type { ResetPolicy, SessionSettings, ThinkingLevel } from "./schemas.ts";
+import type { TotalOver } from "./total.ts";
+
+/** The answer to `connect`. A peer meets gateways of other versions, whose names it may not know. */
+export interface HelloOk {
+  type: "hello-ok";
+  protocol: number;
+  server: { version: string; connectionId: string };
+  features: { methods: readonly string[]; events: readonly string[] };
+}
+
+/** The directives that a message held. `model` is `provider/id`. */
+export interface FoundDirectives {
+  model?: string;
+  thinkingLevel?: ThinkingLevel;
+  /** `/status` was asked for. */
+  status?: true;
+}
+
+/** A run was started, or waits behind another (`queued`). `response` is what the directive `/status` shows. */
+export interface StartedRun {
+  status: "started";
+  runId: string;
+  queued?: boolean;
+  directives?: FoundDirectives;
+  response?: string;
+}
+
+/** A slash command was carried out. */
+export interface CommandDone {
+  status: "command";
+  command: string;
+  response?: string;
+  error?: string;
+}
+
+/** The answer to `chat.send`. */
+export type ChatSendResult =
+  | StartedRun
+  | CommandDone
+  | { status: "directive-only"; response?: string; directives?: FoundDirectives };
+
+/** The answer to what a node or a bridge reports. `dropped`: it came late or twice and changed nothing. */
+export interface Receipt {
+  ok: true;
+  dropped?: true;
+}
+
+/** Tokens of a session so far, as the provider counts them. */
+export interface TokenCount {
+  input: number;
+  output: number;
+  total: number;
+}
+
+export interface SessionEntry {
+  sessionKey: string;
+  createdAt: number;
+  lastActiveAt: number;
+  label?: string;
+}
+
+export interface SessionResult {
+  /** Empty while nothing was said in the session yet. */
+  sessionId: string;
+  sessionKey: string;
+  createdAt: number;
+  updatedAt: number;
+  messageCount: number;
+  tokens: TokenCount;
+  settings: SessionSettings;
+  resetPolicy: ResetPolicy;
+  lastResetAt?: number;
+  previousSessionIds: string[];
+  label?: string;
+}
+
+export interface StatsResult {
+  sessionKey: string;
+  sessionId: string;
+  messageCount: number;
+  tokens: TokenCount;
+  createdAt: number;
+  updatedAt: number;
+  /** Milliseconds since the session was created. */
+  uptime: number;
+  isProcessing: boolean;
+  /** Messages and requests that wait in the inbox. */
+  queueSize: number;
+}
+
+export interface ResetResult {
+  ok: true;
+  sessionKey: string;
+  oldSessionId: string;
+  newSessionId: string;
+  archivedMessages: number;
+  /** Key of the archive; absent when there was nothing to archive. */
+  archivedTo?: string;
+  tokensCleared: TokenCount;
+  /** Media objects that were deleted. */
+  mediaDeleted: number;
+}
+
+export interface CompactResult {
+  ok: true;
+  trimmedMessages: number;
+  /** Messages that stayed as they were. */
+  keptMessages: number;
+  /** Key of the archive; absent when nothing was archived. */
+  archivedTo?: string;
+}
+
+/**
+ * A page of everything that was said in a conversation, once: its parts in order, then its archive, or its live
+ * messages. The summary that a compaction put ahead of the following messages is left out where the part that it
+ * stands for is there.
+ */
+export interface TranscriptPage {
+  sessionId: string;
+  agentId: string;
+  /** Keys of the parts that compactions archived, oldest first. */
+  parts: string[];
+  /** Key of the archive; absent while the conversation is live. */
+  archivedTo?: string;
+  /** The archive's metadata; on the first page alone. */
+  metadata?: Partial<Record<string, string>>;
+  messages: Message[];
+  /** A message that is larger than a page, as the next piece of its JSON. It stands behind `messages`. */
+  piece?: { text: string; isLast: boolean };
+  /** The param that asks for the next page; absent on the last one. */
+  next?: string;
+}
+
+/** An access token without its secret. Times are epoch ms. */
+export interface TokenEntry {
+  id: string;
+  name: string;
+  scopes: Scope[];
+  createdAt: number;
+  lastUsedAt?: number;
+  /** The one channel and account that a bridge's token is good for. */
+  channel?: string;
+  accountId?: string;
+}
+
+/** A place for a payload that is too large for a frame. */
+export interface Upload {
+  /** The value of the request's `paramsRef`, or of its attachment's `dataRef`. Valid on the same connection only. */
+  ref: string;
+  /** Takes one PUT of exactly the bytes that were announced. */
+  url: string;
+}
+
+/** The answer to `channel.inbound`. `duplicate`: the message was taken before. */
+export type InboundResult =
+  | { status: "started" | "command" | "directive-only"; sessionKey: string }
+  | { status: "started"; duplicate: true }
+  | { status: "blocked"; reason: string }
+  | { status: "pending_pairing"; senderId: string };
+
+interface AccountResult {
+  ok: boolean;
+  channel: string;
+  accountId: string;
+}
+
+/** The result of every method. Times are epoch ms, sizes bytes. */
+interface ResultTable {
+  connect: HelloOk;
+  "chat.send": ChatSendResult;
+  "tools.list": { tools: ToolDefinition[] };
+  /** Answered when the node has. */
+  "tool.invoke": { result: unknown };
+  "tool.request": { status: "sent" };
+  "tool.result": Receipt;
+  /** Answered when the node has. */
+  "logs.get": { nodeId: string; lines: string[]; count: number; truncated: boolean };
+  "logs.result": Receipt;
+  "config.get": { path: string; value: unknown } | { config: Record<string, unknown> };
+  "config.set": { ok: true; path: string };
+  "sessions.list": { sessions: SessionEntry[]; count: number };
+  "session.get": SessionResult;
+  "session.stats": StatsResult;
+  "session.patch": { ok: true };
+  /** Answered by the agent when the reset is done. */
+  "session.reset": ResetResult;
+  /** Answered by the agent when the compaction is done. */
+  "session.compact": CompactResult;
+  "session.preview": { sessionKey: string; sessionId: string; messageCount: number; messages: Message[] };
+  "session.history": { sessionKey: string; currentSessionId: string; previousSessionIds: string[] };
+  "session.transcript": TranscriptPage;
+  /** Whole workspace paths, sorted; directories with a trailing `/`. */
+  "workspace.list": { path: string; files: string[]; directories: string[] };
+  "workspace.read": { path: string; content: string; size: number; lastModified: number };
+  "workspace.write": { path: string; size: number; written: true };
+  "workspace.delete": { path: string; deleted: true };
+  /** The names of the files that were written. */
+  "agent.init": { agentId: string; written: string[] };
+  "channels.list": { channels: ChannelEntry[]; count: number };
+  "channel.inbound": InboundResult;
+  "channel.delivered": Receipt;
+  /** Without the fields of `StartedAccount` for a bridge's account. */
+  "channel.start": AccountResult & Partial<StartedAccount>;
+  "channel.stop": AccountResult;
+  "channel.status": { channel: string; accounts: AccountStatus[] };
+  /** Always refused: no platform here has a login. */
+  "channel.login": never;
+  "channel.logout": never;
+  "channel.remove": { removed: true; channel: string; accountId: string };
+  "channel.test": AccountResult & { error?: string };
+  /** By channel, account and sender. */
+  "pair.list": { pairs: Record<string, PairEntry> };
+  "pair.approve": { approved: true; senderId: string; senderName?: string };
+  "pair.reject": { rejected: true; senderId: string };
+  "payload.upload": Upload;
+  "token.create": TokenEntry & { token: string };
+  "token.list": { tokens: TokenEntry[] };
+  "token.revoke": { revoked: true; id: string };
+}
+
+/** What each method answers: the one place where a method's result is declared. */
+export type Results = TotalOver<Method, ResultTable>;
