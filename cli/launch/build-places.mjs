@@ -1,13 +1,16 @@
 // @ts-check
 import { lstatSync, mkdirSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** Begins the name of a folder that is no build: one that is being made or removed. */
 export const unfinishedPrefix = "unfinished-";
 
-/** Begins the name of a file in a build; the rest is the id of a process that runs the build. */
-export const usedPrefix = "used-by-";
+/** The name of the file that a process leaves in the build that it runs: `used-by-{process id}@{host name}`. */
+export const usedMark = /^used-by-(\d+)@(.*)$/;
+
+/** Of this process. */
+export const ownMark = `used-by-${process.pid}@${hostname()}`;
 
 /**
  * A folder that holds builds.

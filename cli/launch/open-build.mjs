@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { buildPlaces, unfinishedPrefix, usedPrefix } from "./build-places.mjs";
+import { buildPlaces, ownMark, unfinishedPrefix } from "./build-places.mjs";
 import { LaunchError } from "./launch-error.mjs";
 import { sourceKey } from "./source-key.mjs";
 
@@ -54,7 +54,7 @@ function isComplete(build) {
  * @returns {boolean} false when the build has been removed meanwhile
  */
 function markUsed(build) {
-  const mark = join(build, `${usedPrefix}${process.pid}`);
+  const mark = join(build, ownMark);
   try {
     writeFileSync(mark, "");
   } catch {

@@ -1,8 +1,9 @@
 // @ts-check
 import { randomUUID } from "node:crypto";
 import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
-import { unfinishedPrefix, usedPrefix } from "./build-places.mjs";
+import { unfinishedPrefix, usedMark } from "./build-places.mjs";
 
 /** Builds that are kept in any case, the last used ones: switching between branches builds nothing anew. */
 const kept = 3;
@@ -33,9 +34,11 @@ export function pruneBuilds(folder) {
 
 /** @param {string} build */
 function isUsed(build) {
-  return readdirSync(build)
-    .filter((name) => name.startsWith(usedPrefix))
-    .some((name) => isAlive(Number(name.slice(usedPrefix.length))) || ageOf(join(build, name)) < unseenMs);
+  return readdirSync(build).some((name) => {
+    const [, pid, host] = usedMark.exec(name) ?? [];
+    if (pid === undefined) return false;
+    return host === hostname() ? isAlive(Number(pid)) : ageOf(join(build, name)) < unseenMs;
+  });
 }
 
 /** @param {number} pid */

@@ -144,8 +144,6 @@ describe("builds that are no longer needed", () => {
     const early = project.start();
     await early.prints("ready");
     const [build = ""] = readdirSync(project.builds);
-    const twoDaysAgo = new Date(Date.now() - 48 * hourMs);
-    utimesSync(join(project.builds, build, `used-by-${early.child.pid}`), twoDaysAgo, twoDaysAgo);
     await newVersions(4);
     early.child.stdin.end("go on\n");
     expect(await early.ended).toEqual(done("ready\nloaded late"));
@@ -153,11 +151,21 @@ describe("builds that are no longer needed", () => {
     expect(readdirSync(project.builds)).not.toContain(build);
   });
 
+  it("are removed although a process that was killed has used them", async () => {
+    project.main('console.log("ready"); for await (const _ of process.stdin) break;');
+    const killed = project.start();
+    await killed.prints("ready");
+    killed.child.kill("SIGKILL");
+    await killed.ended;
+    const [build = ""] = readdirSync(project.builds);
+    await newVersions(3);
+    expect(readdirSync(project.builds)).not.toContain(build);
+  });
+
   it("stay for a day after the start of a process of another container", async () => {
     await project.run();
     const [build = ""] = readdirSync(project.builds);
-    // No process here has this id: Linux gives none above 2^22.
-    const mark = join(project.builds, build, "used-by-99999999");
+    const mark = join(project.builds, build, "used-by-1@another-container");
     writeFileSync(mark, "");
     await newVersions(4);
     expect(readdirSync(project.builds)).toContain(build);
