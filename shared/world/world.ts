@@ -80,7 +80,7 @@ export async function succeeds(write: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Every metadata name of the storage layout. */
+/** Every metadata name: docs/storage-layout.md, "Metadata". */
 export const metadataNames = [
   "agentId",
   "archivedAt",
@@ -133,7 +133,7 @@ export interface ListedObject {
   etag: string;
 }
 
-/** The one bucket, laid out as the storage layout says. Keys are whole keys, without a leading slash. */
+/** The one bucket, laid out as docs/storage-layout.md says. Keys are whole keys, without a leading slash. */
 export interface Bucket {
   /** Undefined when there is no such object. */
   get(key: string): Promise<StoredObject | undefined>;
