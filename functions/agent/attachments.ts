@@ -5,10 +5,10 @@ import { PeerError } from "../../shared/protocol/errors.ts";
 import type { StoredMedia } from "../../shared/protocol/messages.ts";
 import { log } from "../../shared/runtime/log.ts";
 import type { InboxEntry, Origin, RemoteMedia } from "../../shared/session/inbox-entry.ts";
-import { set } from "../../shared/world/expression.ts";
+import { assign } from "../../shared/session/state.ts";
 import type { Agent } from "./agent.ts";
 import type { Hold } from "./hold.ts";
-import { keepTyping } from "./model/ask-model.ts";
+import { whileTyping } from "./typing.ts";
 
 /** For all attachments of a message together, voice notes transcribed, in milliseconds; what has not come by then does not. */
 const fetchMs = 60_000;
@@ -34,10 +34,9 @@ export async function receiveAttachments(
   const before = hold.state.receiving?.entryId === id ? hold.state.receiving.tries : 0;
   if (before >= maxTries)
     return attachments.map((media) => lost(sessionKey, media, `fetching it was interrupted ${before} times`));
-  await hold.commit([set("receiving", { entryId: id, tries: before + 1 })]);
+  await hold.commit([assign("receiving", { entryId: id, tries: before + 1 })]);
   const until = agent.now() + fetchMs;
-  const typing = keepTyping(agent, entry);
-  try {
+  return whileTyping(agent, origin, async () => {
     const blocks: ContentBlock[] = [];
     // One after the other: each may have 25 MB, and the function has little memory.
     for (const [index, media] of attachments.entries()) {
@@ -45,9 +44,7 @@ export async function receiveAttachments(
       blocks.push(...(await receive(agent, origin, target, media, until)));
     }
     return blocks;
-  } finally {
-    clearInterval(typing);
-  }
+  });
 }
 
 async function receive(

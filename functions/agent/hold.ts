@@ -1,3 +1,4 @@
+import type { Message } from "../../shared/protocol/messages.ts";
 import { logError } from "../../shared/runtime/log.ts";
 import { forgetOldIds } from "../../shared/session/inbox.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
@@ -11,10 +12,11 @@ import {
   releaseWaiting,
   renew,
 } from "../../shared/session/lease.ts";
-import type { SessionState } from "../../shared/session/state.ts";
+import type { Run } from "../../shared/session/run.ts";
+import { assign, type SessionState } from "../../shared/session/state.ts";
+import { writeMessages } from "../../shared/session/transcript.ts";
 import type { Step } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
-import type { Surroundings } from "./context/peers.ts";
 
 /** Renewals are this far apart: well inside the lease, and the longest that a stop goes unseen. Milliseconds. */
 const renewEveryMs = 3000;
@@ -27,19 +29,16 @@ export interface Hold {
   readonly state: SessionState;
   /** Aborts when the run in progress is to be stopped, or when the lease is lost. */
   readonly interrupted: AbortSignal;
-  /** The step whose calls this invocation has sent out and run. */
-  carriedOut?: string;
-  /** What was read ahead for the invocation's first model call; it is given once. */
-  takeForeseen(): Surroundings | undefined;
-  /**
-   * The clients to tell what follows from the last model call: read while that is being committed, and there once they
-   * have been sent all of its text. Whoever tells them takes it.
-   */
-  listeners?: Promise<string[]>;
   /** Writes the state. @throws LeaseLost */
   commit(steps: readonly Step[]): Promise<SessionState>;
-  /** Writes the state, takes the oldest entry out of the inbox, and forgets ids of long ago. @throws LeaseLost */
+  /** Writes the state, takes the oldest entry out of the inbox, and forgets old ids. @throws LeaseLost */
   commitEntry(entry: InboxEntry, steps: readonly Step[]): Promise<SessionState>;
+  /**
+   * Puts messages at the end of the transcript and writes the state with them.
+   * @param entry the oldest of the inbox, which is taken out by the same write
+   * @throws LeaseLost
+   */
+  append(messages: readonly Message[], steps: readonly Step[], entry?: InboxEntry): Promise<void>;
   /** Lets go of a session with nothing to do. False when something came in: it is still held. @throws LeaseLost */
   releaseIdle(steps: readonly Step[]): Promise<boolean>;
   /** Lets go while tools are out. False when there is something to do: it is still held. @throws LeaseLost */
@@ -50,23 +49,28 @@ export interface Hold {
   end(): void;
 }
 
+/** The run in progress, as of the last write. @throws Error when there is none */
+export function runOf({ state, sessionKey }: Pick<Hold, "state" | "sessionKey">): Run {
+  if (!state.run) throw new Error(`session ${sessionKey} has no run`);
+  return state.run;
+}
+
 /** Takes over the renewals of a lease that was just acquired, until it is released or ended. */
 export function startHold(
-  { table, now }: Pick<Agent, "table" | "now">,
+  agent: Pick<Agent, "table" | "bucket" | "history" | "now">,
   { lease, state: acquired }: { lease: Lease; state: SessionState },
-  surroundings: Surroundings,
 ): Hold {
-  let foreseen: Surroundings | undefined = surroundings;
+  const { table, now } = agent;
   let state = acquired;
   let controller = new AbortController();
   const see = (next: SessionState): SessionState => {
-    // An interrupted run is over once it is another run's turn.
+    // The interruption of a run is over when another run has begun.
     if (controller.signal.aborted && next.run?.runId !== state.run?.runId) controller = new AbortController();
     state = next;
     if (next.run && next.stop === next.run.runId) controller.abort();
     return next;
   };
-  // One write at a time: an answer that comes late must not hide a newer state, nor a renewal follow a release.
+  // One write at a time: a late answer must not hide a newer state, nor a renewal follow a release.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(write: () => Promise<T>): Promise<T> => {
     const next = last.then(write, write);
@@ -88,6 +92,9 @@ export function startHold(
     if (!held) clearInterval(timer);
     return !held;
   };
+  const write = (steps: readonly Step[]) => inTurn(async () => see(await commit(table, lease, steps)));
+  const writeEntry = (entry: InboxEntry, steps: readonly Step[]) =>
+    inTurn(async () => see(await commitEntry(table, lease, entry, [...steps, ...forgetOldIds(state)])));
   return {
     sessionKey: lease.sessionKey,
     lease,
@@ -97,14 +104,14 @@ export function startHold(
     get interrupted() {
       return controller.signal;
     },
-    takeForeseen() {
-      const taken = foreseen;
-      foreseen = undefined;
-      return taken;
+    commit: write,
+    commitEntry: writeEntry,
+    async append(messages, steps, entry) {
+      const { sessionId, head } = state;
+      await writeMessages(agent, lease, sessionId, head + 1, messages);
+      const all = [assign("head", head + messages.length), ...steps];
+      agent.history.extend(await (entry ? writeEntry(entry, all) : write(all)), messages);
     },
-    commit: (steps) => inTurn(async () => see(await commit(table, lease, steps))),
-    commitEntry: (entry, steps) =>
-      inTurn(async () => see(await commitEntry(table, lease, entry, [...steps, ...forgetOldIds(state)]))),
     releaseIdle: (steps) => letGo(() => releaseIdle(table, lease, steps)),
     releaseWaiting: (deadline) => letGo(() => releaseWaiting(table, lease, deadline)),
     async releaseUnfinished() {

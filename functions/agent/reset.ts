@@ -7,6 +7,7 @@ import { agentIdOf } from "../../shared/session/key/session-key.ts";
 import { isResetDue } from "../../shared/session/reset-policy.ts";
 import { resetRules, resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
 import {
+  assign,
   maxPreviousIds,
   messageCount,
   type Resetting,
@@ -15,12 +16,11 @@ import {
 } from "../../shared/session/state.ts";
 import { clearMessages, newestMessages } from "../../shared/session/transcript.ts";
 import { remove, set } from "../../shared/world/expression.ts";
-import type { ItemValue } from "../../shared/world/world.ts";
 import type { Agent } from "./agent.ts";
 import { appendDailyMemory, extractMemories } from "./compaction/memories.ts";
 import type { Hold } from "./hold.ts";
-import { keepTyping } from "./model/ask-model.ts";
 import { answerEntry } from "./reply/request-reply.ts";
+import { whileTyping } from "./typing.ts";
 
 export type ResetEntry = Extract<InboxEntry, { kind: "reset" }>;
 
@@ -59,7 +59,7 @@ export async function beginReset(agent: Agent, hold: Hold, entry?: ResetEntry): 
     attempt: 1,
     messages: messageCount(hold.state),
   };
-  await hold.commit([set("resetting", resetting as unknown as ItemValue)]);
+  await hold.commit([assign("resetting", resetting)]);
   await carryOut(agent, hold);
 }
 
@@ -74,8 +74,7 @@ export async function resumeReset(agent: Agent, hold: Hold): Promise<void> {
 async function carryOut(agent: Agent, hold: Hold): Promise<void> {
   // Whoever wrote what is at the head of the inbox waits for it.
   const [entry] = hold.state.inbox;
-  const typing = entry && keepTyping(agent, entry);
-  try {
+  await whileTyping(agent, entry?.origin, async () => {
     if (!resettingOf(hold).result) {
       await archive(agent, hold);
       await keepMemories(agent, hold);
@@ -84,9 +83,7 @@ async function carryOut(agent: Agent, hold: Hold): Promise<void> {
       await startAfresh(hold);
     }
     await answer(agent, hold);
-  } finally {
-    clearInterval(typing);
-  }
+  });
 }
 
 function resettingOf({ state, sessionKey }: Hold): Resetting {

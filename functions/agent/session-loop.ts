@@ -3,32 +3,38 @@ import { log } from "../../shared/runtime/log.ts";
 import { acquire, LeaseLost } from "../../shared/session/lease.ts";
 import type { Agent } from "./agent.ts";
 import { clearArchived, compactOnRequest, compactStep } from "./compaction/compaction.ts";
-import { foresee } from "./context/peers.ts";
+import { prefetch } from "./context/connected-peers.ts";
 import { type Hold, startHold } from "./hold.ts";
+import { beginRun, beginRunWithAttachments, resumeRun } from "./model-step.ts";
 import { deliverReply, endStopped } from "./reply/delivery.ts";
 import { beginReset, isDue, resumeReset } from "./reset.ts";
-import { beginRun, resumeModel, toolsStep } from "./turn.ts";
+import type { StepContext } from "./step-context.ts";
+import { toolStep } from "./tool-step.ts";
 
 /** A model call is begun only if it can end before Lambda ends the function. Milliseconds, beside the call's timeout. */
 const reserveMs = 30_000;
 
 /**
  * The session's single writer: takes the lease, and works off the inbox and the run until there is nothing to do, or
- * the run waits for tools. Every step is written down before the next one acts on it, so whatever dies, another
+ * the run waits for tools. Every step is written down before the next one acts on it, so that after a crash another
  * invocation goes on from there.
  * @param timeLeft milliseconds until Lambda ends this invocation
  */
 export async function holdSession(agent: Agent, sessionKey: string, timeLeft: () => number): Promise<void> {
-  const foreseen = foresee(agent, sessionKey);
+  const prefetched = prefetch(agent, sessionKey);
   const held = await acquire(agent.table, sessionKey, randomUUID(), agent.now());
   if (!held) {
     log("agent.busy", { sessionKey });
     return;
   }
-  const hold = startHold(agent, held, foreseen);
+  const hold = startHold(agent, held);
   try {
-    while (!(await nextStep(agent, hold, timeLeft))) {
+    let context: StepContext = { prefetched };
+    for (;;) {
+      const next = await takeStep(agent, hold, context, timeLeft);
+      if (next === "released") return;
       if (timeLeft() < (await stepBudget(agent))) return await handOver(agent, hold);
+      context = next;
     }
   } catch (error) {
     if (!(error instanceof LeaseLost)) {
@@ -41,30 +47,35 @@ export async function holdSession(agent: Agent, sessionKey: string, timeLeft: ()
   }
 }
 
-/** One step of the session. @returns true when the session was let go */
-async function nextStep(agent: Agent, hold: Hold, timeLeft: () => number): Promise<boolean> {
+/** One step of the session. @returns what it leaves for the next step; "released" when the session was let go */
+async function takeStep(
+  agent: Agent,
+  hold: Hold,
+  context: StepContext,
+  timeLeft: () => number,
+): Promise<StepContext | "released"> {
   const { run, inbox, stop, compacting, clearFrom, resetting } = hold.state;
   if (compacting) {
     await compactStep(agent, hold, compacting);
-    return false;
+    return context;
   }
   if (clearFrom !== undefined) await clearArchived(agent, hold, clearFrom);
   if (run) {
-    if (stop === run.runId) return endStopped(agent, hold, run);
-    if (run.phase === "tools") return toolsStep(agent, hold, run);
-    if (run.phase === "reply") return deliverReply(agent, hold, run);
-    await resumeModel(agent, hold, run);
-    return false;
+    if (stop === run.runId) return endStopped(agent, hold, run, context);
+    if (run.phase === "tools") return toolStep(agent, hold, run, context);
+    if (run.phase === "reply") return deliverReply(agent, hold, run, context);
+    return resumeRun(agent, hold, run, context);
   }
   const [entry] = inbox;
-  if (!entry) return hold.releaseIdle([]);
-  if (timeLeft() < (await stepBudget(agent))) return false;
+  if (!entry) return (await hold.releaseIdle([])) ? "released" : context;
+  if (timeLeft() < (await stepBudget(agent))) return context;
   if (resetting) await resumeReset(agent, hold);
   else if (entry.kind === "reset") await beginReset(agent, hold, entry);
   else if (entry.kind === "compact") await compactOnRequest(agent, hold, entry);
   else if (await isDue(agent, hold.state, entry.at)) await beginReset(agent, hold);
-  else await beginRun(agent, hold, entry);
-  return false;
+  else if (entry.attachments) await beginRunWithAttachments(agent, hold, entry);
+  else return beginRun(agent, hold, entry, context);
+  return context;
 }
 
 async function stepBudget(agent: Agent): Promise<number> {

@@ -1,6 +1,6 @@
 import { type Message, textOf, type UserMessage } from "../../shared/protocol/messages.ts";
 import { readSummaryHeader, summaryHeader } from "../../shared/session/summary-message.ts";
-import { shorten } from "./compaction/compaction-prompts.ts";
+import { shorten } from "./context/shorten.ts";
 
 /** Bounds of a summary's length, in characters: an item of the table holds the longest, the shortest says something. */
 export const summarySize = { most: 40_000, least: 100 };

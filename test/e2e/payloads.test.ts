@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Connection, type ConnectionOptions } from "../../cli/gateway/connection.ts";
-import { maxShownResult } from "../../functions/agent/tools/tool-results.ts";
+import { maxShownResult } from "../../functions/agent/context/shorten.ts";
 import type { AccessRequest } from "../../local/http/access.ts";
 import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
 import type { ChatReply } from "../../shared/protocol/events.ts";

@@ -1,4 +1,5 @@
 import type { Message } from "../../../shared/protocol/messages.ts";
+import { shorten } from "../context/shorten.ts";
 
 /** A prompt of a model call that reads a conversation instead of taking part in it. */
 export interface ReadingPrompt {
@@ -91,15 +92,6 @@ function blocksText(content: Message["content"]): string {
     }
   });
   return parts.join("\n");
-}
-
-/** A text of at most about `most` characters: the middle of a longer one is left out, and a note says how much. */
-export function shorten(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const note = `\n[… ${text.length - most} characters left out …]\n`;
-  const kept = Math.max(0, most - note.length);
-  const head = Math.ceil((kept * 2) / 3);
-  return (text.slice(0, head) + note + text.slice(text.length - (kept - head))).toWellFormed();
 }
 
 /** What stands in `<summary>`; without the tags the whole text, memories left out. Undefined when that is nothing. */

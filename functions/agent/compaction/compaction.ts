@@ -5,15 +5,13 @@ import { archivePart, partKey } from "../../../shared/session/archive.ts";
 import { effectiveModel } from "../../../shared/session/commands/model-choice.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import { agentIdOf } from "../../../shared/session/key/session-key.ts";
-import type { Compaction, SessionState } from "../../../shared/session/state.ts";
+import { assign, type Compaction, type SessionState } from "../../../shared/session/state.ts";
 import { deleteMessages, writeMessages } from "../../../shared/session/transcript.ts";
 import { remove, type Step, set } from "../../../shared/world/expression.ts";
-import type { ItemValue } from "../../../shared/world/world.ts";
 import type { Agent } from "../agent.ts";
-import type { Cut } from "../context/context-fit.ts";
+import { type Cut, cutByCount } from "../context/context-fit.ts";
 import { messageOverhead, tokenRate, totalCharacters } from "../context/context-size.ts";
 import type { Hold } from "../hold.ts";
-import { keepTyping } from "../model/ask-model.ts";
 import { describeModel } from "../model/model.ts";
 import { failRun } from "../reply/delivery.ts";
 import { answerEntry, refuseEntry } from "../reply/request-reply.ts";
@@ -24,7 +22,7 @@ import {
   summarySize,
   writeSummary,
 } from "../summary-message.ts";
-import { cutByCount } from "./compaction-cut.ts";
+import { whileTyping } from "../typing.ts";
 import { type CompactionText, putCompactionText, readCompactionText } from "./compaction-text.ts";
 import { appendDailyMemory } from "./memories.ts";
 import { summarize } from "./summarize.ts";
@@ -52,7 +50,7 @@ export async function beginCompaction(agent: Agent, hold: Hold, cut: Cut, steps:
     mostCharacters: cut.mostCharacters,
     attempt: 0,
   };
-  await hold.commit([set("compacting", compacting as unknown as ItemValue), ...steps]);
+  await hold.commit([assign("compacting", compacting), ...steps]);
 }
 
 /** Compacts because somebody asked for it, whatever the size. What is smaller than its summary would be, stays. */
@@ -114,19 +112,21 @@ async function compactionText(
   const request = state.run && requestAmong(removed, kept);
   const configuration = await agent.configuration.load();
   const model = effectiveModel(configuration, sessionKey, state.settings, state.run?.overrides);
-  const typing = state.run && keepTyping(agent, state.run);
   log("compaction.start", { sessionKey, at, attempt, messages: removed.length });
-  const outcome = await summarize(agent, {
-    state,
-    model,
-    contextWindow: (await describeModel(model)).contextWindow,
-    messages: removed,
-    mostCharacters,
-    withMemories: configuration.compaction.extractMemories,
-    timeoutMs: configuration.timeouts.llmMs,
-    interrupted,
-    silent: attempt > maxModelAttempts,
-  }).finally(() => clearInterval(typing));
+  const { contextWindow } = await describeModel(model);
+  const outcome = await whileTyping(agent, state.run?.origin, () =>
+    summarize(agent, {
+      state,
+      model,
+      contextWindow,
+      messages: removed,
+      mostCharacters,
+      withMemories: configuration.compaction.extractMemories,
+      timeoutMs: configuration.timeouts.llmMs,
+      interrupted,
+      silent: attempt > maxModelAttempts,
+    }),
+  );
   const { tokens } = outcome;
   if (outcome.status === "interrupted") await hold.commit([remove("compacting"), tokensStep(hold, tokens)]);
   if (outcome.status === "unreachable") await callOff(agent, hold, outcome.error, tokens);

@@ -8,8 +8,8 @@ import type { Agent } from "../agent.ts";
 import { tokenRate } from "../context/context-size.ts";
 import { describeModel } from "../model/model.ts";
 import { readSummaryMessage } from "../summary-message.ts";
-import { inChunks } from "./compaction-cut.ts";
 import { memoriesPrompt, readMemories, renderConversation } from "./compaction-prompts.ts";
+import { inChunks } from "./message-chunks.ts";
 
 /** Longest conversation that is read, in chunks of a quarter of the model's window: the newest count. */
 const maxChunks = 12;

@@ -5,16 +5,11 @@ import { log } from "../../../shared/runtime/log.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import type { Agent } from "../agent.ts";
 import { messageCharacters, tokenRate } from "../context/context-size.ts";
+import { shorten } from "../context/shorten.ts";
 import { readSummaryMessage } from "../summary-message.ts";
-import { inChunks } from "./compaction-cut.ts";
-import {
-  readMemories,
-  readSummary,
-  renderConversation,
-  shorten,
-  summaryPrompt,
-} from "./compaction-prompts.ts";
+import { readMemories, readSummary, renderConversation, summaryPrompt } from "./compaction-prompts.ts";
 import { joinMemories } from "./memories.ts";
+import { inChunks } from "./message-chunks.ts";
 
 /** Most tokens of one answer: its summary and its memories. */
 const maxAnswerTokens = 8192;

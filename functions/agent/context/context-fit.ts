@@ -1,30 +1,17 @@
-import type { Configuration } from "../../../shared/configuration/schema.ts";
-import type { ImageBlock, Message, TextBlock } from "../../../shared/protocol/messages.ts";
-import type { Run } from "../../../shared/session/run.ts";
-import { cutBySize } from "../compaction/compaction-cut.ts";
-import { shorten } from "../compaction/compaction-prompts.ts";
+import { type Message, toolCallsOf } from "../../../shared/protocol/messages.ts";
+import { type Run, shrinkSteps } from "../../../shared/session/run.ts";
+import { remove, type Step, set } from "../../../shared/world/expression.ts";
 import { summarySize } from "../summary-message.ts";
 import {
   type Measured,
   messageCharacters,
+  type Request,
+  requestCharacters,
   requestTokens,
   tokenRate,
   totalCharacters,
 } from "./context-size.ts";
-
-/** Least that is left of a text that is shortened, in characters. */
-const leastText = 200;
-
-/** A model call that is to be made. Sizes in characters, windows in tokens. */
-export interface Request {
-  /** A whole transcript. */
-  messages: readonly Message[];
-  /** Size of the system prompt and the tools. */
-  promptCharacters: number;
-  contextWindow: number;
-  settings: Configuration["compaction"];
-  measured: Measured;
-}
+import { shortenTexts } from "./shorten.ts";
 
 /** Where a conversation is cut: `cut` is the first message that stays. */
 export interface Cut {
@@ -37,7 +24,7 @@ export type Fit =
   /** To be sent as it is here: long texts may have been shortened. */
   | { status: "fits"; messages: readonly Message[] }
   /** To be compacted first. */
-  | ({ status: "compact" } & Cut)
+  | { status: "compact"; cut: Cut }
   /** Cannot be made small enough. */
   | { status: "too long"; error: string };
 
@@ -66,7 +53,7 @@ export function fitRequest(request: Request, shrunk: Run["shrunk"]): Fit {
   if (shrunk !== "refused" && requestTokens(characters, measured) <= threshold)
     return { status: "fits", messages };
   const cut = shrunk ? undefined : planCut(request);
-  if (cut) return { status: "compact", ...cut };
+  if (cut) return { status: "compact", cut };
   const room = charactersIn(threshold, measured) - promptCharacters;
   const short = shortenTexts(messages, shrunk === "refused" ? room / 2 : room);
   const size = requestTokens(promptCharacters + totalCharacters(short), measured);
@@ -101,66 +88,57 @@ function charactersIn(tokens: number, { contextTokens, tokensPerCharacter }: Mea
 }
 
 /**
- * Shortens the longest texts of users and tools to one common length, so that all messages together take `most`
- * characters; where that is not enough, what the model itself wrote as well. Texts that are short stay as they are.
+ * How the call is made again, smaller, after the provider refused the request as too long: the steps to commit, and
+ * where to cut if a compaction helps. The request has more tokens than the window, at least that many for its characters.
+ * Undefined when the call is not made again: it was refused before, or compaction is switched off.
  */
-export function shortenTexts(messages: readonly Message[], most: number): readonly Message[] {
-  if (totalCharacters(messages) <= most) return messages;
-  const given = shortenTo(messages, most, (message) => message.role !== "assistant");
-  if (totalCharacters(given) <= most) return given;
-  return shortenTo(given, most, (message) => message.role === "assistant");
+export function shrinkAfterRefusal(run: Run, request: Request): { steps: Step[]; cut?: Cut } | undefined {
+  const { settings, contextWindow, measured } = request;
+  if (run.shrunk === "refused" || !settings.enabled) return undefined;
+  const least = contextWindow / requestCharacters(request);
+  const rate = Math.max(least, measured.tokensPerCharacter ?? 0);
+  const steps = [...shrinkSteps(run, "refused"), remove("contextTokens"), set("tokensPerCharacter", rate)];
+  const cut = planCut(request, true);
+  return cut ? { steps, cut } : { steps };
 }
 
-/** The greatest common length by which the messages fit, found by halving; at least `leastText`. */
-function shortenTo(
-  messages: readonly Message[],
-  most: number,
-  mayShorten: (message: Message) => boolean,
-): readonly Message[] {
-  const at = (length: number) =>
-    messages.map((message) => (mayShorten(message) ? shortenMessage(message, length) : message));
-  let [low, high] = [leastText, Math.max(leastText, ...messages.map(messageCharacters))];
-  while (high - low > leastText / 4) {
-    const middle = Math.floor((low + high) / 2);
-    if (totalCharacters(at(middle)) <= most) low = middle;
-    else high = middle;
+/**
+ * Where a transcript can be cut: `true` at index i when no tool call before i has its result at i or behind. Index 0 and
+ * the end are always places to cut.
+ */
+export function cutPlaces(messages: readonly Message[]): boolean[] {
+  const places = new Array<boolean>(messages.length + 1).fill(true);
+  const calledAt = new Map<string, number>();
+  for (const [i, message] of messages.entries()) {
+    for (const call of toolCallsOf(message)) calledAt.set(call.id, i);
+    if (message.role !== "toolResult") continue;
+    const call = calledAt.get(message.toolCallId);
+    if (call !== undefined) places.fill(false, call + 1, i + 1);
   }
-  return at(low);
+  return places;
 }
 
-function shortenMessage(message: Message, most: number): Message {
-  if (messageCharacters(message) <= most) return message;
-  switch (message.role) {
-    case "user":
-      if (typeof message.content === "string") return { ...message, content: shorten(message.content, most) };
-      return { ...message, content: message.content.map((block) => shortenBlock(block, most)) };
-    case "toolResult":
-      return { ...message, content: message.content.map((block) => shortenBlock(block, most)) };
-    case "assistant":
-      return {
-        ...message,
-        content: message.content.map((block) => {
-          if (block.type === "text") return shortenBlock(block, most);
-          if (block.type === "toolCall")
-            return { ...block, arguments: shortenStrings(block.arguments, most) };
-          return block;
-        }),
-      };
+/**
+ * The first message to keep when the newest `keepCharacters` are kept: as much as fits, whole calls with their results,
+ * and in any case the newest of these groups, however large it is. 0 when nothing is left to cut away.
+ */
+export function cutBySize(messages: readonly Message[], keepCharacters: number): number {
+  const places = cutPlaces(messages);
+  let cut: number | undefined;
+  let kept = 0;
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const message = messages[i];
+    if (message) kept += messageCharacters(message);
+    if (kept > keepCharacters && cut !== undefined) return cut;
+    if (places[i]) cut = i;
   }
+  return cut ?? 0;
 }
 
-function shortenBlock<B extends TextBlock | ImageBlock>(block: B, most: number): B {
-  if (block.type !== "text" || block.text.length <= most) return block;
-  // A signature holds for the text as it was.
-  const { textSignature: _, ...unsigned } = block;
-  return { ...unsigned, text: shorten(block.text, most) } as B;
-}
-
-/** Shortens the strings inside of a tool call's arguments. */
-function shortenStrings<T>(value: T, most: number): T {
-  if (typeof value === "string") return shorten(value, most) as T;
-  if (Array.isArray(value)) return value.map((one) => shortenStrings(one, most)) as T;
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(([name, one]) => [name, shortenStrings(one, most)]);
-  return Object.fromEntries(entries) as T;
+/** The first message to keep when the newest `count` are kept, or a few more so that no call is parted from its results. */
+export function cutByCount(messages: readonly Message[], count: number): number {
+  const places = cutPlaces(messages);
+  let cut = Math.max(0, messages.length - count);
+  while (!places[cut]) cut--;
+  return cut;
 }

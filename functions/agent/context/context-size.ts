@@ -1,4 +1,6 @@
-import type { Message, ToolDefinition } from "../../../shared/protocol/messages.ts";
+import type { Configuration } from "../../../shared/configuration/schema.ts";
+import type { AssistantMessage, Message, ToolDefinition } from "../../../shared/protocol/messages.ts";
+import { remove, type Step, set } from "../../../shared/world/expression.ts";
 
 /** Characters that an image counts for: about what most providers bill for one of ordinary size. */
 const imageCharacters = 4800;
@@ -70,4 +72,27 @@ export function requestTokens(characters: number, measured: Measured): number {
   const then = contextTokens / tokensPerCharacter;
   if (characters < then) return Math.ceil((contextTokens * characters) / then);
   return Math.ceil(contextTokens + (characters - then) * rate);
+}
+
+/** A model call that is to be made. Sizes in characters, windows in tokens. */
+export interface Request {
+  /** A whole transcript. */
+  messages: readonly Message[];
+  /** Size of the system prompt and the tools. */
+  promptCharacters: number;
+  contextWindow: number;
+  settings: Configuration["compaction"];
+  measured: Measured;
+}
+
+/** The size of a whole model call, in characters. */
+export function requestCharacters({ promptCharacters, messages }: Request): number {
+  return promptCharacters + totalCharacters(messages);
+}
+
+/** Steps that note the size which the provider reports with its reply. Without a report only estimates are left. */
+export function sizeSteps({ usage }: AssistantMessage, request: Request): Step[] {
+  const tokens = usage ? usage.input + usage.cacheRead + usage.cacheWrite : 0;
+  if (tokens === 0) return [remove("contextTokens")];
+  return [set("contextTokens", tokens), set("tokensPerCharacter", tokens / requestCharacters(request))];
 }

@@ -1,12 +1,13 @@
 import { type AssistantMessage, textOf } from "../../../shared/protocol/messages.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
 import { resetScheduleSteps } from "../../../shared/session/reset-schedule.ts";
-import type { Run } from "../../../shared/session/run.ts";
-import { remove, type Step, set } from "../../../shared/world/expression.ts";
-import type { ItemValue } from "../../../shared/world/world.ts";
+import { failed, type Run } from "../../../shared/session/run.ts";
+import { assign } from "../../../shared/session/state.ts";
+import { remove, type Step } from "../../../shared/world/expression.ts";
 import type { Agent } from "../agent.ts";
 import type { Hold } from "../hold.ts";
 import { withoutProviderWords } from "../model/provider-words.ts";
+import type { StepContext } from "../step-context.ts";
 
 /** Longest error that is kept and shown, in characters: a provider may answer with a whole page. */
 const maxFailureLength = 2000;
@@ -14,26 +15,40 @@ const maxFailureLength = 2000;
 /** Longest error that the user of a channel is told, in UTF-16 units. */
 const maxNoteLength = 300;
 
-/** Delivers the committed answer, or error, to clients and to where the message came from, and ends the run. */
-export async function deliverReply(agent: Agent, hold: Hold, run: Run): Promise<boolean> {
-  if (run.failure === undefined) await deliverAnswer(agent, hold, run);
-  else await deliverFailure(agent, hold, run, run.failure);
+/**
+ * Delivers the committed answer, or error, to clients and to where the message came from, and ends the run.
+ * @returns "released" when the session was let go
+ */
+export async function deliverReply(
+  agent: Agent,
+  hold: Hold,
+  run: Run,
+  { listeners, ...context }: StepContext,
+): Promise<StepContext | "released"> {
+  if (run.failure === undefined) await deliverAnswer(agent, hold, run, listeners);
+  else await deliverFailure(agent, hold, run, run.failure, listeners);
   log("run.end", { sessionKey: hold.sessionKey, runId: run.runId, steps: run.step });
-  return endRun(agent, hold);
+  return (await endRun(agent, hold)) ? "released" : context;
 }
 
-async function deliverAnswer(agent: Agent, hold: Hold, run: Run): Promise<void> {
+async function deliverAnswer(agent: Agent, hold: Hold, run: Run, listeners: Listeners): Promise<void> {
   const reply = (await agent.history.load(hold.state)).at(-1);
   if (reply?.role !== "assistant") return;
   await Promise.all([
-    announce(agent, hold, run.runId, "final", reply),
+    announce(agent, hold.sessionKey, run.runId, "final", reply, listeners),
     deliverToChannel(agent, run, run.runId, textOf(reply)),
   ]);
 }
 
-async function deliverFailure(agent: Agent, hold: Hold, run: Run, failure: string): Promise<void> {
+async function deliverFailure(
+  agent: Agent,
+  hold: Hold,
+  run: Run,
+  failure: string,
+  listeners: Listeners,
+): Promise<void> {
   await Promise.all([
-    announceError(agent, hold, run.runId, failure),
+    announceError(agent, hold.sessionKey, run.runId, failure, listeners),
     deliverToChannel(agent, run, `${run.runId}:error`, failureNote(run.runId, failure)),
   ]);
 }
@@ -48,30 +63,35 @@ function failureNote(runId: string, failure: string): string {
 }
 
 /** Ends the run that a stop was asked for. Its unanswered calls are repaired when the transcript is next read. */
-export async function endStopped(agent: Agent, hold: Hold, run: Run): Promise<boolean> {
+export async function endStopped(
+  agent: Agent,
+  hold: Hold,
+  run: Run,
+  { listeners, ...context }: StepContext,
+): Promise<StepContext | "released"> {
   log("run.stopped", { sessionKey: hold.sessionKey, runId: run.runId });
   await Promise.all([
-    announceError(agent, hold, run.runId, "Run cancelled by user"),
+    announceError(agent, hold.sessionKey, run.runId, "Run cancelled by user", listeners),
     agent.channels.conclude(run.origin, `${run.runId}:stopped`, "Stopped."),
   ]);
-  return endRun(agent, hold);
+  return (await endRun(agent, hold)) ? "released" : context;
 }
 
 /**
- * Ends a run that cannot go on. The error is committed, and delivered as a step of its own: whoever was told of it is
- * not told of an answer later, because the agent died in between and the next one asked the provider again.
+ * Ends a run that cannot go on. The error is committed, and delivered as a step of its own: if the agent dies after
+ * the delivery, the next one does not ask the provider again and deliver an answer as well.
  */
 export async function failRun(agent: Agent, hold: Hold, error: string): Promise<void> {
   const { run } = hold.state;
   if (!run) return;
   log("run.failed", { sessionKey: hold.sessionKey, runId: run.runId });
-  const failed: Run = {
-    ...run,
-    phase: "reply",
-    attempt: 1,
-    failure: error.slice(0, maxFailureLength).toWellFormed(),
-  };
-  await hold.commit([set("run", failed as unknown as ItemValue), set("updatedAt", agent.now())]);
+  const failure = error.slice(0, maxFailureLength).toWellFormed();
+  await hold.commit([assign("run", failed(run, failure)), assign("updatedAt", agent.now())]);
+}
+
+/** Ends a run whose step was interrupted too often: something in it kills the function. */
+export function giveUp(agent: Agent, hold: Hold, { attempt }: Run): Promise<void> {
+  return failRun(agent, hold, `LLM error: the turn was interrupted ${attempt} times`);
 }
 
 /** @returns true when the session was let go, false when there is more to do */
@@ -85,7 +105,7 @@ async function endRun(agent: Agent, hold: Hold): Promise<boolean> {
 async function endSteps(agent: Agent, hold: Hold): Promise<Step[]> {
   const now = agent.now();
   const scheduled = await resetScheduleSteps(agent, { ...hold.state, updatedAt: now }, now);
-  return [remove("run"), remove("stop"), set("updatedAt", now), ...scheduled];
+  return [remove("run"), remove("stop"), assign("updatedAt", now), ...scheduled];
 }
 
 async function deliverToChannel(agent: Agent, run: Run, id: string, text: string): Promise<void> {
@@ -95,25 +115,28 @@ async function deliverToChannel(agent: Agent, run: Run, id: string, text: string
     log("channel.undelivered", { runId: run.runId, channel: run.origin.channel, reason: outcome.reason });
 }
 
-/** For what is told on the way: it is news, and no reason for a turn to fail. */
-export function unannounced(hold: Hold, runId: string): (error: unknown) => void {
-  return (error) => logError("announce.failed", error, { sessionKey: hold.sessionKey, runId });
+/** Logs an announcement on the way that failed: it is no reason for a turn to fail. */
+export function unannounced(sessionKey: string, runId: string): (error: unknown) => void {
+  return (error) => logError("announce.failed", error, { sessionKey, runId });
 }
 
-/** Tells all clients what the model said. `calls`, a reply of tool calls alone, is an extension of the protocol. */
+/** Connection ids of the clients; absent: they are read. */
+type Listeners = Promise<string[]> | undefined;
+
+/** Announces to all clients what the model said. `calls`, a reply of tool calls alone, is an extension of the protocol. */
 export async function announce(
-  agent: Agent,
-  hold: Hold,
+  { broadcast }: Pick<Agent, "broadcast">,
+  sessionKey: string,
   runId: string,
   state: "partial" | "calls" | "final",
   message: AssistantMessage,
+  listeners: Listeners,
 ): Promise<void> {
-  const { sessionKey } = hold;
-  const clients = await listenersOf(agent, hold);
+  const clients = await (listeners ?? broadcast.clients());
   const note = "(The answer is too long for one event: see session.preview.)";
   const { role, timestamp } = message;
   const short: AssistantMessage = { role, content: [{ type: "text", text: note }], timestamp };
-  await agent.broadcast.send(
+  await broadcast.send(
     clients,
     "chat",
     { runId, sessionKey, state, message },
@@ -121,13 +144,13 @@ export async function announce(
   );
 }
 
-async function announceError(agent: Agent, hold: Hold, runId: string, error: string): Promise<void> {
-  const clients = await listenersOf(agent, hold);
-  await agent.broadcast.send(clients, "chat", { runId, sessionKey: hold.sessionKey, state: "error", error });
-}
-
-function listenersOf(agent: Agent, hold: Hold): Promise<string[]> {
-  const { listeners = agent.broadcast.clients() } = hold;
-  delete hold.listeners;
-  return listeners;
+async function announceError(
+  { broadcast }: Pick<Agent, "broadcast">,
+  sessionKey: string,
+  runId: string,
+  error: string,
+  listeners: Listeners,
+): Promise<void> {
+  const clients = await (listeners ?? broadcast.clients());
+  await broadcast.send(clients, "chat", { runId, sessionKey, state: "error", error });
 }

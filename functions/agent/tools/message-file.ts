@@ -6,7 +6,7 @@ import { essenceOf, extensionOf } from "../../../shared/media/media-types.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import { checkReadable } from "../../../shared/workspace/privacy.ts";
 import type { Agent } from "../agent.ts";
-import type { TurnContext } from "../context/context.ts";
+import type { ToolTurn } from "./native-tool.ts";
 
 /** Longest name that a file is sent under, in characters. */
 const maxName = 100;
@@ -22,7 +22,7 @@ type Files = Pick<Agent, "bucket" | "workspace" | "guardedFetch">;
  */
 export async function loadFile(
   agent: Files,
-  turn: Pick<TurnContext, "agentId" | "audience">,
+  turn: Pick<ToolTurn, "agentId" | "audience">,
   sessionKey: string,
   media: string,
 ): Promise<OutboundFile> {
@@ -40,7 +40,7 @@ async function fromMedia(agent: Files, sessionKey: string, key: string): Promise
 
 async function fromWorkspace(
   agent: Files,
-  { agentId, audience }: Pick<TurnContext, "agentId" | "audience">,
+  { agentId, audience }: Pick<ToolTurn, "agentId" | "audience">,
   path: string,
 ): Promise<OutboundFile> {
   checkReadable(audience, path);

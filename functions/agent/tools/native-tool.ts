@@ -1,15 +1,32 @@
 import * as v from "valibot";
+import type { ChannelOrigin } from "../../../shared/channels/channel.ts";
 import type { NodeCall } from "../../../shared/peers/node-call.ts";
+import type { NodeTool } from "../../../shared/peers/node-tools.ts";
+import type { PeerRecord } from "../../../shared/peers/registry.ts";
+import { PeerError } from "../../../shared/protocol/errors.ts";
 import { inputSchemaOf } from "../../../shared/protocol/input-schema.ts";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
+import { logError } from "../../../shared/runtime/log.ts";
 import type { CallAddress } from "../../../shared/session/call-address.ts";
+import type { Audience } from "../../../shared/workspace/privacy.ts";
 import type { Agent } from "../agent.ts";
-import type { TurnContext } from "../context/context.ts";
+
+/** What the tools of a turn know of it. */
+export interface ToolTurn {
+  agentId: string;
+  audience: Audience;
+  /** Connected nodes. */
+  nodes: PeerRecord[];
+  /** The tools of connected nodes, by the name that the model uses. */
+  nodeTools: Map<string, NodeTool>;
+  /** Where the conversation was last held on a channel. */
+  lastChannel?: ChannelOrigin;
+}
 
 /** What a native tool works with. */
 export interface ToolCallContext {
   agent: Agent;
-  turn: TurnContext;
+  turn: ToolTurn;
   address: CallAddress;
 }
 
@@ -58,4 +75,19 @@ export function nativeTool<E extends v.ObjectEntries>(tool: {
     },
     schema: v.object(entries),
   };
+}
+
+/** Runs a tool. A tool that fails gives an error, which the model can react to; the turn goes on. */
+export async function runNativeTool(
+  tool: NativeTool,
+  args: unknown,
+  context: ToolCallContext,
+): Promise<NativeOutcome> {
+  try {
+    return await tool.run(args as never, context);
+  } catch (error) {
+    if (error instanceof PeerError) return { ok: false, error: error.message };
+    logError("tool.failed", error, { tool: tool.definition.name, sessionKey: context.address.sessionKey });
+    return { ok: false, error: "internal error" };
+  }
 }

@@ -1,25 +1,41 @@
 import type { RunToolResult } from "../../../shared/protocol/events.ts";
-import type {
-  ImageBlock,
-  Message,
-  TextBlock,
-  ToolCallBlock,
-  ToolResultMessage,
+import {
+  type AssistantMessage,
+  type ImageBlock,
+  type TextBlock,
+  type ToolCallBlock,
+  type ToolResultMessage,
+  toolCallsOf,
 } from "../../../shared/protocol/messages.ts";
-import type { CallOutcome } from "../../../shared/session/calls.ts";
-import { shorten } from "../compaction/compaction-prompts.ts";
-
-/** Most text of one tool result that a model is shown, in characters: some 50,000 tokens. */
-export const maxShownResult = 200_000;
+import type { CallOutcome, Outcomes } from "../../../shared/session/calls.ts";
+import type { Run } from "../../../shared/session/run.ts";
+import type { Agent } from "../agent.ts";
 
 /** Longest preview of a result that clients are shown, in characters. */
 const previewLength = 500;
+
+/** The results of a step's calls as messages, one for each call in the same order. */
+export function toResultMessages(
+  run: Pick<Run, "timedOut" | "deadline">,
+  calls: readonly ToolCallBlock[],
+  outcomes: Outcomes,
+  now: number,
+): ToolResultMessage[] {
+  const late = new Set(run.timedOut ?? []);
+  const by = run.deadline ? ` (by ${new Date(run.deadline).toISOString()})` : "";
+  const timedOut = { error: `the tool did not answer in time${by}` };
+  return calls.map((call) => {
+    const known = late.has(call.id) ? undefined : outcomes.get(call.id);
+    const outcome = known === "interrupted" ? { error: "interrupted, outcome unknown" } : (known ?? timedOut);
+    return toResultMessage(call, outcome, now);
+  });
+}
 
 /**
  * How a tool's outcome reaches the model: a string as it is, blocks as blocks, anything else as JSON. Images are
  * references by now: `recordResult` has stored them.
  */
-export function toResultMessage(call: ToolCallBlock, outcome: CallOutcome, now: number): ToolResultMessage {
+function toResultMessage(call: ToolCallBlock, outcome: CallOutcome, now: number): ToolResultMessage {
   const failed = outcome.error !== undefined;
   return {
     role: "toolResult",
@@ -29,28 +45,6 @@ export function toResultMessage(call: ToolCallBlock, outcome: CallOutcome, now: 
     isError: failed || isRefusal(outcome.result),
     timestamp: now,
   };
-}
-
-/**
- * What a model is shown of messages: of a tool's result that is very long the beginning and the end, with a note of how
- * much is left out. The transcript keeps it whole.
- */
-export function shownMessages(messages: readonly Message[]): readonly Message[] {
-  return messages.map((message) => {
-    if (message.role !== "toolResult") return message;
-    const length = message.content.reduce((sum, block) => sum + textLength(block), 0);
-    if (length <= maxShownResult) return message;
-    const share = maxShownResult / length;
-    const shown = (block: TextBlock | ImageBlock) =>
-      block.type === "text"
-        ? { ...block, text: shorten(block.text, Math.floor(block.text.length * share)) }
-        : block;
-    return { ...message, content: message.content.map(shown) };
-  });
-}
-
-function textLength(block: TextBlock | ImageBlock): number {
-  return block.type === "text" ? block.text.length : 0;
 }
 
 /** Native tools say `{ok: false, error}` themselves. */
@@ -72,8 +66,26 @@ function isBlock(value: unknown): value is TextBlock | ImageBlock {
   return block.type === "image" && typeof block.r2Key === "string" && typeof block.mimeType === "string";
 }
 
-/** The event that tells clients what a session's tool call returned. */
-export function toolResultEvent(
+/** Announces to clients what the calls of a reply returned. `results`: one for each call, in the same order. */
+export async function announceResults(
+  { broadcast }: Pick<Agent, "broadcast">,
+  sessionKey: string,
+  runId: string,
+  reply: AssistantMessage,
+  results: readonly ToolResultMessage[],
+  listeners: Promise<readonly string[]>,
+): Promise<void> {
+  const clients = await listeners;
+  for (const [i, call] of toolCallsOf(reply).entries()) {
+    const result = results[i];
+    if (!result) continue;
+    const event = toolResultEvent(sessionKey, runId, call, result);
+    await broadcast.send(clients, "tool.result", event, { ...event, args: {} });
+  }
+}
+
+/** The event that announces what a session's tool call returned. */
+function toolResultEvent(
   sessionKey: string,
   runId: string,
   call: Pick<ToolCallBlock, "id" | "name" | "arguments">,

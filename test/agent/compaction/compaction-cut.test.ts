@@ -1,10 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  cutByCount,
-  cutBySize,
-  cutPlaces,
-  inChunks,
-} from "../../../functions/agent/compaction/compaction-cut.ts";
+import { inChunks } from "../../../functions/agent/compaction/message-chunks.ts";
+import { cutByCount, cutBySize, cutPlaces } from "../../../functions/agent/context/context-fit.ts";
 import { messageCharacters, totalCharacters } from "../../../functions/agent/context/context-size.ts";
 import { type Message, toolCallsOf } from "../../../shared/protocol/messages.ts";
 import { seededRandom } from "../../support/random.ts";

@@ -4,9 +4,9 @@ import {
   readMemories,
   readSummary,
   renderConversation,
-  shorten,
   summaryPrompt,
 } from "../../../functions/agent/compaction/compaction-prompts.ts";
+import { shorten } from "../../../functions/agent/context/shorten.ts";
 import {
   readSummaryMessage,
   requestAmong,

@@ -1,17 +1,13 @@
 import { describe, expect, it } from "vitest";
-import {
-  type Fit,
-  fitRequest,
-  planCut,
-  type Request,
-  shortenTexts,
-} from "../../../functions/agent/context/context-fit.ts";
+import { type Fit, fitRequest, planCut } from "../../../functions/agent/context/context-fit.ts";
 import {
   messageCharacters,
+  type Request,
   requestTokens,
   tokenRate,
   totalCharacters,
 } from "../../../functions/agent/context/context-size.ts";
+import { shortenTexts } from "../../../functions/agent/context/shorten.ts";
 import { summaryMessage } from "../../../functions/agent/summary-message.ts";
 import { type Message, toolCallsOf } from "../../../shared/protocol/messages.ts";
 import { seededRandom } from "../../support/random.ts";
@@ -99,7 +95,7 @@ describe("a request that is too large", () => {
       { status: "compact" }
     >;
     expect(plan.status).toBe("compact");
-    const kept = totalCharacters(messages.slice(plan.cut)) * 0.3;
+    const kept = totalCharacters(messages.slice(plan.cut.cut)) * 0.3;
     expect(kept).toBeLessThanOrEqual(2000);
     expect(kept).toBeGreaterThan(1800);
     const wide = request(chat(1200), { contextWindow: 200_000 });
@@ -151,7 +147,7 @@ describe("a request that is too large", () => {
       const first = fitRequest(before, undefined);
       if (first.status === "compact") {
         compactions++;
-        const after = compacted(messages, first);
+        const after = compacted(messages, first.cut);
         expect(totalCharacters(after), `seed ${seed}`).toBeLessThan(totalCharacters(messages));
         const { tokensPerCharacter } = measured;
         const again = fitRequest(

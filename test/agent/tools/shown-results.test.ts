@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { maxShownResult, shownMessages } from "../../../functions/agent/tools/tool-results.ts";
+import { maxShownResult, shownMessages } from "../../../functions/agent/context/shorten.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import { assistant, result, user } from "../compaction/transcripts.ts";
 

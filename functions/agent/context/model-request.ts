@@ -1,33 +1,62 @@
-import type { ChannelOrigin } from "../../../shared/channels/channel.ts";
 import type { Configuration, ModelConfiguration } from "../../../shared/configuration/schema.ts";
-import { type NodeTool, nodeTools } from "../../../shared/peers/node-tools.ts";
+import { nodeTools } from "../../../shared/peers/node-tools.ts";
 import type { PeerRecord } from "../../../shared/peers/registry.ts";
-import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
-import { effectiveModel } from "../../../shared/session/commands/model-choice.ts";
+import type { Message, ToolDefinition } from "../../../shared/protocol/messages.ts";
+import type { ThinkingLevel } from "../../../shared/protocol/schemas.ts";
+import { effectiveModel, effectiveThinking } from "../../../shared/session/commands/model-choice.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
 import { agentIdOf, sessionKind } from "../../../shared/session/key/session-key.ts";
 import type { Run } from "../../../shared/session/run.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
-import { type Audience, audienceOf } from "../../../shared/workspace/privacy.ts";
+import { audienceOf } from "../../../shared/workspace/privacy.ts";
 import type { Skill } from "../../../shared/workspace/skills.ts";
 import type { Agent } from "../agent.ts";
+import { describeModel } from "../model/model.ts";
+import type { ToolTurn } from "../tools/native-tool.ts";
 import { nativeTools } from "../tools/native-tools.ts";
+import { type Fit, fitRequest } from "./context-fit.ts";
+import { promptCharacters, type Request } from "./context-size.ts";
 import { evaluateSkills } from "./eligibility.ts";
 import { assemblePrompt } from "./prompt.ts";
+import { shownMessages } from "./shorten.ts";
 
 /** What a model call sees besides the messages. */
-export interface TurnContext {
+export interface TurnContext extends ToolTurn {
   configuration: Configuration;
   model: ModelConfiguration;
+  /** Absent: the provider's default, which is no extended thinking. */
+  thinkingLevel?: ThinkingLevel;
   systemPrompt: string;
   tools: ToolDefinition[];
-  /** The tools of connected nodes, by the name that the model uses. */
-  nodeTools: Map<string, NodeTool>;
-  nodes: PeerRecord[];
-  audience: Audience;
-  agentId: string;
-  /** Where the conversation was last held on a channel. */
-  lastChannel?: ChannelOrigin;
+}
+
+/** A model call that can be made: what the model is to see fits into its window. */
+export interface Prepared {
+  status: "fits";
+  turn: TurnContext;
+  /** As it is sent. */
+  request: Request;
+}
+
+/** Gathers what the model is to see, and makes it fit into the model's window. `connected`: the nodes whose tools are offered. */
+export async function prepareRequest(
+  agent: Pick<Agent, "configuration" | "prompts" | "now">,
+  state: SessionState,
+  run: Run,
+  messages: readonly Message[],
+  connected: Promise<PeerRecord[]>,
+): Promise<Prepared | Exclude<Fit, { status: "fits" }>> {
+  const turn = await loadContext(agent, state, run, connected);
+  const request: Request = {
+    messages: shownMessages(messages),
+    promptCharacters: promptCharacters(turn.systemPrompt, turn.tools),
+    contextWindow: (await describeModel(turn.model)).contextWindow,
+    settings: turn.configuration.compaction,
+    measured: state,
+  };
+  const fit = fitRequest(request, run.shrunk);
+  if (fit.status !== "fits") return fit;
+  return { status: "fits", turn, request: { ...request, messages: fit.messages } };
 }
 
 /** Gathers configuration and workspace files, all at once. `connected`: the nodes whose tools are offered. */
@@ -74,10 +103,11 @@ export async function loadContext(
     },
   });
   const lastChannel = run.origin.kind === "channel" ? run.origin : state.lastChannel;
-  const last = lastChannel ? { lastChannel } : {};
+  const thinkingLevel = effectiveThinking(state.settings, run.overrides);
   return {
     ...{ configuration, model, systemPrompt: text, tools, nodeTools: offered, nodes, audience, agentId },
-    ...last,
+    ...(thinkingLevel ? { thinkingLevel } : {}),
+    ...(lastChannel ? { lastChannel } : {}),
   };
 }
 

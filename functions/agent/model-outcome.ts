@@ -1,0 +1,89 @@
+import { type AssistantMessage, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
+import { answered, stepName, waitingFor } from "../../shared/session/run.ts";
+import { assign } from "../../shared/session/state.ts";
+import type { Step } from "../../shared/world/expression.ts";
+import type { Agent } from "./agent.ts";
+import { beginCompaction } from "./compaction/compaction.ts";
+import { shrinkAfterRefusal } from "./context/context-fit.ts";
+import { sizeSteps } from "./context/context-size.ts";
+import type { Prepared, TurnContext } from "./context/model-request.ts";
+import { type Hold, runOf } from "./hold.ts";
+import { withUniqueCallIds } from "./model/call-ids.ts";
+import type { ModelOutcome } from "./model/model.ts";
+import { announce, failRun, unannounced } from "./reply/delivery.ts";
+import type { StepContext } from "./step-context.ts";
+import { scheduleTimeout } from "./tools/call-timeout.ts";
+import { carryOutCalls } from "./tools/carry-out-calls.ts";
+import { pendingCalls, planCalls } from "./tools/plan-calls.ts";
+
+/** A run that calls tools this many times in a row is ended: it is going in circles. */
+const maxSteps = 200;
+
+/** What follows from a model call: its reply or its tool calls are committed, or the run fails, or a smaller call follows. */
+export async function takeOutcome(
+  agent: Agent,
+  hold: Hold,
+  { request, turn }: Prepared,
+  outcome: ModelOutcome,
+  context: StepContext,
+): Promise<StepContext> {
+  if (outcome.status === "aborted") return context;
+  const run = runOf(hold);
+  if (outcome.status === "failed") {
+    const smaller = outcome.overflow ? shrinkAfterRefusal(run, request) : undefined;
+    if (!smaller) await failRun(agent, hold, outcome.error);
+    else if (smaller.cut) await beginCompaction(agent, hold, smaller.cut, smaller.steps);
+    else await hold.commit(smaller.steps);
+    return context;
+  }
+  const size = sizeSteps(outcome.message, request);
+  const reply = withUniqueCallIds(outcome.message, request.messages);
+  if (toolCallsOf(reply).length > 0) {
+    if (run.step < maxSteps) return commitCalls(agent, hold, reply, turn, size, context);
+    await failRun(agent, hold, `LLM error: stopped after ${maxSteps} rounds of tool calls`);
+  } else if (textOf(reply).trim() === "") {
+    await failRun(agent, hold, "LLM returned empty response");
+  } else {
+    // The answer is delivered in a step of its own, so that a crash in between does not lose it.
+    await commitReply(hold, reply, [...size, assign("run", answered(run))]);
+  }
+  return context;
+}
+
+/** Commits a reply that calls tools, starts the calls, and announces to clients what the model said with them. */
+async function commitCalls(
+  agent: Agent,
+  hold: Hold,
+  reply: AssistantMessage,
+  turn: TurnContext,
+  size: Step[],
+  { listeners, ...context }: StepContext,
+): Promise<StepContext> {
+  const run = runOf(hold);
+  const { sessionKey } = hold;
+  const planned = await planCalls(agent, sessionKey, turn, run, reply);
+  const waiting = waitingFor(run, pendingCalls(planned), agent.now() + turn.configuration.timeouts.toolMs);
+  await commitReply(hold, reply, [...size, assign("run", waiting)]);
+  // A stop has come while the model answered.
+  if (hold.state.stop === run.runId) return { ...context, listeners };
+  const said = textOf(reply) === "" ? "calls" : "partial";
+  // Not before the commit: a timeout that came ahead of it would find nothing to end, and there is no second one.
+  const beside = Promise.all([
+    waiting.pendingCount > 0 ? scheduleTimeout(agent, sessionKey, waiting) : undefined,
+    announce(agent, sessionKey, run.runId, said, reply, listeners).catch(unannounced(sessionKey, run.runId)),
+  ]);
+  beside.catch(() => {});
+  await carryOutCalls(agent, hold, turn, waiting, planned);
+  await beside;
+  return { ...context, dispatchedStep: stepName(waiting) };
+}
+
+/** Appends a reply to the transcript and counts its tokens. */
+async function commitReply(hold: Hold, reply: AssistantMessage, steps: readonly Step[]): Promise<void> {
+  const { tokens } = hold.state;
+  const { usage } = reply;
+  if (!usage) return hold.append([reply], steps);
+  const input = tokens.input + usage.input + usage.cacheRead + usage.cacheWrite;
+  const output = tokens.output + usage.output;
+  await hold.append([reply], [assign("tokens", { input, output, total: input + output }), ...steps]);
+}

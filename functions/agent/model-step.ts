@@ -1,0 +1,155 @@
+import type { ContentBlock } from "../../shared/media/media-content.ts";
+import { mediaBlocks, userContent } from "../../shared/media/media-content.ts";
+import type { Message } from "../../shared/protocol/messages.ts";
+import { log } from "../../shared/runtime/log.ts";
+import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
+import { newRun, type Run, shrinkSteps, triedAgain } from "../../shared/session/run.ts";
+import { assign, sessionPartition } from "../../shared/session/state.ts";
+import { type Step, set } from "../../shared/world/expression.ts";
+import type { Agent } from "./agent.ts";
+import { receiveAttachments } from "./attachments.ts";
+import { beginCompaction } from "./compaction/compaction.ts";
+import { type ConnectedPeers, readPeers, takePrefetched } from "./context/connected-peers.ts";
+import { repairTranscript } from "./context/history.ts";
+import { type Prepared, prepareRequest } from "./context/model-request.ts";
+import type { Hold } from "./hold.ts";
+import type { ModelOutcome } from "./model/model.ts";
+import { takeOutcome } from "./model-outcome.ts";
+import { failRun, giveUp } from "./reply/delivery.ts";
+import { streamDeltas } from "./reply/deltas.ts";
+import type { StepContext } from "./step-context.ts";
+import { whileTyping } from "./typing.ts";
+
+/** A step that crashed this often is not tried again: something in it kills the function. */
+const maxAttempts = 4;
+
+type MessageEntry = Extract<InboxEntry, { kind: "message" }>;
+
+/** What a model call is made with, and the write that led to it. */
+export interface ModelStep {
+  run: Run;
+  /** The transcript with the messages that `commit` writes. */
+  messages: readonly Message[];
+  peers: ConnectedPeers;
+  /** Writes the run and the newest messages, while the model is being called. @throws LeaseLost */
+  commit(): Promise<unknown>;
+}
+
+/** Begins the run of a message: the user's message is committed while the model is called already. */
+export async function beginRun(
+  agent: Agent,
+  hold: Hold,
+  entry: MessageEntry,
+  { prefetched, ...context }: StepContext,
+): Promise<StepContext> {
+  const { run, message, steps } = startOf(entry, [], 1, agent.now());
+  log("run.start", { sessionKey: hold.sessionKey, runId: run.runId });
+  const before = await agent.history.load(hold.state);
+  const commit = () => hold.append([message], steps, entry);
+  // A node that was connected before the message came is offered to its run.
+  const peers = takePrefetched(agent, prefetched, entry.at);
+  return modelStep(agent, hold, { run, messages: [...before, message], peers, commit }, context);
+}
+
+/**
+ * Begins the run of a message that came with attachments. They are fetched and committed in a step of their own: before
+ * the model is called, the session loop checks whether the time that is left is enough.
+ */
+export async function beginRunWithAttachments(agent: Agent, hold: Hold, entry: MessageEntry): Promise<void> {
+  const received = await receiveAttachments(agent, hold, entry);
+  const { run, message, steps } = startOf(entry, received, 0, agent.now());
+  log("run.start", { sessionKey: hold.sessionKey, runId: run.runId });
+  await hold.append([message], steps, entry);
+}
+
+/** The user's message, the run that it begins, and the steps that write the run into the session. */
+function startOf(entry: MessageEntry, received: readonly ContentBlock[], attempt: 0 | 1, now: number) {
+  const content = userContent(entry.text, [...(entry.media ?? []).flatMap(mediaBlocks), ...received]);
+  const message: Message = { role: "user", content, timestamp: entry.at };
+  const run = newRun(entry, attempt, now);
+  const steps: Step[] = [
+    assign("run", run),
+    assign("updatedAt", now),
+    ...(entry.origin.kind === "channel" ? [assign("lastChannel", entry.origin)] : []),
+    set("listPk", sessionPartition),
+    set("listSk", now),
+  ];
+  return { run, message, steps };
+}
+
+/** Takes up a model step that was not begun yet, or that an earlier invocation did not finish. */
+export async function resumeRun(
+  agent: Agent,
+  hold: Hold,
+  run: Run,
+  context: StepContext,
+): Promise<StepContext> {
+  const again = triedAgain(run);
+  if (run.attempt > 0)
+    log("run.resume", { sessionKey: hold.sessionKey, runId: run.runId, attempt: again.attempt });
+  if (again.attempt > maxAttempts) {
+    await giveUp(agent, hold, run);
+    return context;
+  }
+  const messages = await agent.history.load(hold.state);
+  const commit = () => hold.commit([set(["run", "attempt"], again.attempt)]);
+  return modelStep(agent, hold, { run: again, messages, peers: readPeers(agent), commit }, context);
+}
+
+/** One model call and what follows from it. The write that led to it is made while the model is being called. */
+export async function modelStep(
+  agent: Agent,
+  hold: Hold,
+  { run, messages, peers, commit }: ModelStep,
+  context: StepContext,
+): Promise<StepContext> {
+  const prepared = await prepareRequest(agent, hold.state, run, messages, peers.nodes).catch(
+    async (error: unknown) => {
+      // A step that fails counts as tried, so that one which always fails comes to an end.
+      await commit();
+      throw error;
+    },
+  );
+  if (prepared.status !== "fits") {
+    await commit();
+    if (prepared.status === "too long") await failRun(agent, hold, prepared.error);
+    else await beginCompaction(agent, hold, prepared.cut, shrinkSteps(run, "compacted"));
+    return context;
+  }
+  const lost = new AbortController();
+  const committed = commit().catch((error: unknown) => {
+    lost.abort();
+    throw error;
+  });
+  const deltas = streamDeltas(agent.broadcast, hold.sessionKey, run, peers.clients);
+  const called = whileTyping(agent, run.origin, () =>
+    callModel(agent, hold, prepared, lost.signal, deltas.add),
+  );
+  const [, outcome] = await Promise.all([committed, called]);
+  const listeners = Promise.all([agent.broadcast.clients(), deltas.end()]).then(([clients]) => clients);
+  listeners.catch(() => {});
+  return takeOutcome(agent, hold, prepared, outcome, { ...context, listeners });
+}
+
+/** @param lost aborts when the session was lost while the call was being committed */
+function callModel(
+  agent: Agent,
+  hold: Hold,
+  { turn, request }: Prepared,
+  lost: AbortSignal,
+  onText: (text: string) => void,
+): Promise<ModelOutcome> {
+  const { sessionId, settings } = hold.state;
+  return agent.callModel({
+    model: turn.model,
+    ...(turn.thinkingLevel ? { thinkingLevel: turn.thinkingLevel } : {}),
+    ...(settings.maxTokens ? { maxTokens: settings.maxTokens } : {}),
+    systemPrompt: turn.systemPrompt,
+    messages: repairTranscript(request.messages),
+    tools: turn.tools,
+    sessionId,
+    signal: AbortSignal.any([hold.interrupted, lost]),
+    timeoutMs: turn.configuration.timeouts.llmMs,
+    onText,
+  });
+}

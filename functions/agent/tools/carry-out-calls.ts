@@ -1,0 +1,51 @@
+import { log } from "../../../shared/runtime/log.ts";
+import { putIntent, putOutcome, recordResult, settleIntent } from "../../../shared/session/calls.ts";
+import type { Run } from "../../../shared/session/run.ts";
+import type { Agent } from "../agent.ts";
+import type { Hold } from "../hold.ts";
+import { dispatchCall } from "./dispatch.ts";
+import { runNativeTool, type ToolTurn } from "./native-tool.ts";
+import type { PlannedCall } from "./plan-calls.ts";
+
+/**
+ * Sends the calls of nodes, all at once, and runs those of the gateway one after the other, in the model's order, until
+ * the run is stopped or the lease lost. It ends when all that it began has ended: nothing goes on without the lease.
+ */
+export async function carryOutCalls(
+  agent: Agent,
+  hold: Pick<Hold, "interrupted">,
+  turn: ToolTurn,
+  run: Run,
+  planned: readonly PlannedCall[],
+): Promise<void> {
+  const isPending = ({ call }: PlannedCall) => call.id in run.pending;
+  const sent = planned.map(async (one) => {
+    if (one.by !== "node" || !isPending(one)) return;
+    const error = await dispatchCall(agent, one.address, one.node);
+    if (error) await recordResult(agent, one.address, one.node.nodeId, { error }, agent.now());
+  });
+  const native = async () => {
+    for (const one of planned) {
+      if (hold.interrupted.aborted) return;
+      if (one.by === "gateway") await carryOutNative(agent, turn, one);
+      // A call that waits for its node keeps waiting, whether or not the node is connected at this moment.
+      else if (one.by === "nobody" && !isPending(one))
+        await putOutcome(agent, one.address, { error: one.error }, agent.now());
+    }
+  };
+  const ends = await Promise.allSettled([...sent, native()]);
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+}
+
+async function carryOutNative(
+  agent: Agent,
+  turn: ToolTurn,
+  { tool, args, address }: Extract<PlannedCall, { by: "gateway" }>,
+): Promise<void> {
+  const { sessionKey, runId } = address;
+  log("tool.native", { sessionKey, runId, tool: tool.definition.name });
+  if (!tool.repeatable && !(await putIntent(agent.table, address, agent.now()))) return;
+  const outcome = { result: await runNativeTool(tool, args, { agent, turn, address }) };
+  if (tool.repeatable) await putOutcome(agent, address, outcome, agent.now());
+  else await settleIntent(agent, address, outcome);
+}

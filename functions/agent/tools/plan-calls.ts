@@ -1,0 +1,73 @@
+import * as v from "valibot";
+import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from "../../../shared/protocol/messages.ts";
+import type { CallAddress } from "../../../shared/session/call-address.ts";
+import type { PendingCall, Run } from "../../../shared/session/run.ts";
+import type { Agent } from "../agent.ts";
+import type { AddressedCall } from "./dispatch.ts";
+import { type NativeTool, runNativeTool, type ToolTurn } from "./native-tool.ts";
+import { nativeTools } from "./native-tools.ts";
+
+/** A tool call of the model, and how it is carried out. */
+export type PlannedCall = { call: ToolCallBlock; address: CallAddress } & (
+  | { by: "node"; node: AddressedCall }
+  | { by: "gateway"; tool: NativeTool; args: unknown }
+  | { by: "nobody"; error: string }
+);
+
+const cutOffText =
+  "not run: your reply was cut off at its token limit, and the arguments may be incomplete. Ask for less at a time.";
+
+/**
+ * Decides for each call whether a node or the gateway carries it out. A call that cannot be carried out gets an error.
+ * @param calls the calls of the reply that are not done yet
+ */
+export async function planCalls(
+  agent: Agent,
+  sessionKey: string,
+  turn: ToolTurn,
+  { runId, step }: Pick<Run, "runId" | "step">,
+  reply: AssistantMessage,
+  calls: readonly ToolCallBlock[] = toolCallsOf(reply),
+): Promise<PlannedCall[]> {
+  const planned = calls.map(async (call): Promise<PlannedCall> => {
+    const address = { sessionKey, runId, step, callId: call.id };
+    // A provider's client completes the JSON of arguments that were cut off: half a file would be written as the whole.
+    if (reply.stopReason === "length") return { call, address, by: "nobody", error: cutOffText };
+    const native = Object.hasOwn(nativeTools, call.name) ? nativeTools[call.name] : undefined;
+    if (native) return planNative(agent, turn, address, call, native);
+    const found = turn.nodeTools.get(call.name);
+    if (!found) return { call, address, by: "nobody", error: `Tool not found: ${call.name}` };
+    const payload = { tool: found.bareName, args: call.arguments };
+    return { call, address, by: "node", node: { nodeId: found.node.id, event: "tool.invoke", payload } };
+  });
+  return Promise.all(planned);
+}
+
+/** A native tool that asks a node is a node's call. To learn which node, the tool is run here: it does nothing else. */
+async function planNative(
+  agent: Agent,
+  turn: ToolTurn,
+  address: CallAddress,
+  call: ToolCallBlock,
+  tool: NativeTool,
+): Promise<PlannedCall> {
+  const parsed = v.safeParse(tool.schema, call.arguments, { abortEarly: true });
+  if (!parsed.success) {
+    const [issue] = parsed.issues;
+    const error = `${v.getDotPath(issue) ?? "arguments"}: ${issue.message}`;
+    return { call, address, by: "nobody", error };
+  }
+  if (!tool.asksNode) return { call, address, by: "gateway", tool, args: parsed.output };
+  const outcome = await runNativeTool(tool, parsed.output, { agent, turn, address });
+  if ("ask" in outcome) return { call, address, by: "node", node: outcome.ask };
+  return { call, address, by: "nobody", error: outcome.ok ? "no node was asked" : outcome.error };
+}
+
+/** The calls that a node is to answer, as the run holds them. */
+export function pendingCalls(planned: readonly PlannedCall[]): Record<string, PendingCall> {
+  const pending: Record<string, PendingCall> = {};
+  for (const one of planned) {
+    if (one.by === "node") pending[one.call.id] = { nodeId: one.node.nodeId, tool: one.call.name };
+  }
+  return pending;
+}
