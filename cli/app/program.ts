@@ -1,6 +1,14 @@
 import { Command, Option } from "commander";
 import type { Context } from "./context.ts";
-import type { Invocation } from "./options.ts";
+
+/** A list for an option that may be given several times. */
+export type OptionValue = string | boolean | string[] | undefined;
+
+/** What the user typed for one command: its arguments in order, and its own options. */
+export interface Invocation {
+  args: string[];
+  options: Record<string, OptionValue>;
+}
 
 export type Action = (context: Context, invocation: Invocation) => Promise<void>;
 
@@ -15,6 +23,15 @@ export interface CommandEntry {
   examples: readonly string[];
   load?: () => Promise<Action>;
   commands?: readonly CommandEntry[];
+}
+
+/** Options that every command takes, before or after its name. */
+export interface GlobalOptions {
+  json?: boolean;
+  url?: string;
+  token?: string;
+  config?: string;
+  data?: string;
 }
 
 const globalOptions = [

@@ -2,7 +2,7 @@ import type { Step } from "./conversation.ts";
 import { isRecord } from "./conversation.ts";
 import { counted, fenced, headOf, tailOf } from "./text.ts";
 
-/** Puts the result of one tool call into words; docs/protocol.md, "Tools", says what the results hold. */
+/** Puts the result of one tool call into words; protocol, "Tools", says what the results hold. */
 
 /** Files of a list that are named, the others are counted. */
 const mostFiles = 50;

@@ -2,9 +2,6 @@ import type { ChatMessage } from "./chat-request.ts";
 import { messageText } from "./chat-request.ts";
 import { label } from "./label.ts";
 
-/** The next step of the model: tool calls, or an answer. */
-export type Move = { calls: { name: string; args: Record<string, unknown> }[] } | { text: string };
-
 /** A tool call of this turn and what came of it. */
 export interface Step {
   tool: string;

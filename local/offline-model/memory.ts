@@ -1,7 +1,8 @@
 import { isMissing, readAnswer, recallAnswer, resultOf } from "./answers.ts";
-import type { Move, Step } from "./conversation.ts";
+import type { Step } from "./conversation.ts";
 import { isRecord } from "./conversation.ts";
 import type { Tools } from "./offered-tools.ts";
+import type { Move } from "./plan.ts";
 
 /** The workspace file of what holds for long. */
 const file = "MEMORY.md";

@@ -1,10 +1,13 @@
 import { listAnswer, readAnswer, runAnswer, searchAnswer } from "./answers.ts";
-import type { Move, Step } from "./conversation.ts";
+import type { Step } from "./conversation.ts";
 import type { Intent } from "./intents.ts";
 import { readWorkspace, recall, remember, workspacePrefix } from "./memory.ts";
 import type { Choice, NodeToolName, Tools } from "./offered-tools.ts";
 import { chooseNodes } from "./offered-tools.ts";
 import type { Wish } from "./requests.ts";
+
+/** What the model does next: call tools, or answer. */
+export type Move = { calls: { name: string; args: Record<string, unknown> }[] } | { text: string };
 
 /** A wish that a node fulfils: the tool, its arguments (one call each), and how its result is put. */
 interface NodeWork {

@@ -1,11 +1,11 @@
-import type { SeenCall } from "./latency.ts";
+import type { SeenCall } from "./deployed/latency.ts";
 
 export interface Percentiles {
   p50: number;
   p95: number;
 }
 
-const round = (value: number, digits = 2) => Number(value.toFixed(digits));
+export const round = (value: number, digits = 2) => Number(value.toFixed(digits));
 
 export function percentiles(values: readonly number[]): Percentiles {
   const sorted = [...values].sort((a, b) => a - b);
@@ -35,5 +35,3 @@ export function byOperation(calls: readonly SeenCall[]): Record<string, number> 
   }
   return counts;
 }
-
-export { round };

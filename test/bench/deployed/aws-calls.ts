@@ -1,0 +1,86 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Driver } from "../driver.ts";
+import { byOperation, sequentialCalls } from "../figures.ts";
+import { joinMarks, type TurnKind } from "../marks.ts";
+import type { Forked } from "../processes/children.ts";
+import { takeMarks } from "../timing.ts";
+import { type BundledStack, startBundledStack } from "./bundled-stack.ts";
+import { costOf1000Turns, idleCostPerMonth } from "./cost.ts";
+
+/** Longer than the functions' caches of 5 s, as people talk. Milliseconds. */
+const pauseMs = 5500;
+/** How long the node's tool takes: the agent's invocation that asked for it has ended by then. */
+const toolMs = 100;
+/** After the final answer: what the functions do behind it, ms. */
+const settleMs = 400;
+
+/** The AWS calls of one warm turn of each kind, some seconds after the last one, and what they cost. */
+export async function countAwsCalls(bundles: string, model: Forked) {
+  const stack = await startBundledStack({ name: "counted", bundles, maxInstances: 1 });
+  const driver = await Driver.connect(stack);
+  await driver.useModel(model.url);
+  await driver.lendNode(stack, toolMs);
+  const plain = await countTurn(stack, driver, model, "plain");
+  const tool = await countTurn(stack, driver, model, "tool");
+  const meta_bytes = await stack.metaBytes("agent:main:counted-plain");
+  await driver.close();
+  await stack.close();
+  return {
+    aws_calls: { turn: plain.counted, tool_turn: tool.counted },
+    cost_per_1000_turns_usd: costOf1000Turns(plain.calls, plain.ms),
+    idle_cost_per_month_usd: idleCostPerMonth(),
+    meta_bytes,
+  };
+}
+
+/** One warm turn: its AWS calls, and the longest invocation of each function, ms. */
+async function countTurn(stack: BundledStack, driver: Driver, model: Forked, kind: TurnKind) {
+  const session = `counted-${kind}`;
+  for (let i = 0; i < 5; i++) await driver.turn(session, kind);
+  const one = await countOnce(stack, driver, model, session, kind);
+  const other = await countOnce(stack, driver, model, session, kind);
+  // On a busy machine a call that nothing waits for may end before the request has left, and is counted as one more.
+  return chain(one.counted) <= chain(other.counted) ? one : other;
+}
+
+interface Sequential {
+  /** Longest chain of calls from the message's frame to the model's request. */
+  sequential_to_model: number;
+  /** The same from the tool's result to the next request; absent for a turn without a tool. */
+  sequential_result_to_model?: number;
+}
+
+const chain = (counted: Sequential) =>
+  counted.sequential_to_model + (counted.sequential_result_to_model ?? 0);
+
+async function countOnce(
+  stack: BundledStack,
+  driver: Driver,
+  model: Forked,
+  session: string,
+  kind: TurnKind,
+) {
+  await delay(pauseMs);
+  for (const name of Object.keys(stack.durations)) delete stack.durations[name];
+  stack.calls.length = 0;
+  await takeMarks(model);
+  const driven = await driver.turn(session, kind);
+  await delay(settleMs);
+  const [mark] = joinMarks([driven], await takeMarks(model));
+  const calls = [...stack.calls];
+  const [first = 0, second = 0] = mark?.asked ?? [];
+  const fromResult =
+    driven.result === undefined
+      ? undefined
+      : { sequential_result_to_model: sequentialCalls(calls, driven.result, second) };
+  return {
+    calls,
+    counted: {
+      sequential_to_model: sequentialCalls(calls, driven.sent, first),
+      ...fromResult,
+      total: calls.length,
+      by_operation: byOperation(calls),
+    },
+    ms: Object.fromEntries(Object.entries(stack.durations).map(([name, all]) => [name, Math.max(...all)])),
+  };
+}

@@ -1,0 +1,114 @@
+import { type Cloud, startCloud } from "../../../local/cloud.ts";
+import { startProcessHost } from "../../../local/lambda/process-host.ts";
+import { openDynamoDBTable } from "../../../shared/aws/dynamodb-table.ts";
+import { createToken } from "../../../shared/peers/tokens.ts";
+import type { Address } from "../driver.ts";
+import { makeFolder } from "../processes/children.ts";
+import { bundleIn } from "./bundles.ts";
+import { type SeenCall, startProxy } from "./latency.ts";
+
+/** The deployed functions over the local endpoints, with a proxy before each that delays and notes every call. */
+export interface BundledStack extends Address {
+  /** The AWS calls that went by, in the order of their ends. */
+  calls: SeenCall[];
+  /** Duration of invocations by function, ms, as logged. */
+  durations: Record<string, number[]>;
+  /** Size of a session's META item as JSON, bytes. */
+  metaBytes(sessionKey: string): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** The services with an endpoint of their own in the SDK's environment, and the name that they have there. */
+const services = {
+  dynamodb: "DYNAMODB",
+  s3: "S3",
+  scheduler: "SCHEDULER",
+  lambda: "LAMBDA",
+  ssm: "SSM",
+} as const;
+
+export interface BundledStackOptions {
+  /** Folder of its own below the bench's. */
+  name: string;
+  /** Folder that holds the functions' bundles. */
+  bundles: string;
+  /** Most instances of a function at a time. One alone has caches as warm as those of a gateway with one user. */
+  maxInstances: number;
+}
+
+export async function startBundledStack(options: BundledStackOptions): Promise<BundledStack> {
+  const calls: SeenCall[] = [];
+  const durations: Record<string, number[]> = {};
+  const proxies = await startProxies(calls);
+  const cloud = await startCloud({
+    dir: makeFolder(options.name),
+    host: (env, log) =>
+      startProcessHost({
+        env: proxies.redirect(env),
+        log,
+        entry: (name) => bundleIn(options.bundles, name),
+        maxInstances: options.maxInstances,
+      }),
+    log: (_name, text) => noteDuration(durations, text),
+  });
+  // This process looks into the table as its owner, past the proxies.
+  Object.assign(process.env, cloud.env, { AWS_ACCESS_KEY_ID: "owner", AWS_SECRET_ACCESS_KEY: "owner" });
+  return {
+    url: cloud.ws,
+    token: await ownerToken(cloud),
+    calls,
+    durations,
+    async metaBytes(key) {
+      const meta = await openDynamoDBTable(cloud.table).get({ pk: `S#${key}`, sk: "META" });
+      return Buffer.byteLength(JSON.stringify(meta));
+    },
+    async close() {
+      await cloud.close();
+      await proxies.close();
+    },
+  };
+}
+
+async function startProxies(calls: SeenCall[]) {
+  const targets: Record<string, string> = {};
+  const names = [...Object.keys(services), "connections"];
+  const start = async (name: string) =>
+    [name, await startProxy(name, () => String(targets[name]), calls)] as const;
+  const proxies = Object.fromEntries(await Promise.all(names.map(start)));
+  return {
+    /** The functions' environment with each endpoint behind its proxy. */
+    redirect(env: Record<string, string>): Record<string, string> {
+      const changed = { ...env };
+      for (const [service, name] of Object.entries(services)) {
+        const variable = `AWS_ENDPOINT_URL_${name}`;
+        targets[service] = String(env[variable]);
+        changed[variable] = String(proxies[service]?.url);
+      }
+      const connections = new URL(String(env.WEBSOCKET_API_ENDPOINT));
+      targets.connections = connections.origin;
+      changed.WEBSOCKET_API_ENDPOINT = `${proxies.connections?.url}${connections.pathname}`;
+      return changed;
+    },
+    async close(): Promise<void> {
+      await Promise.all(Object.values(proxies).map((proxy) => proxy.close()));
+    },
+  };
+}
+
+function noteDuration(durations: Record<string, number[]>, text: string): void {
+  for (const line of text.split("\n")) {
+    const match = /"event":"(\w+)\.out".*"ms":(\d+)/.exec(line);
+    const name = match?.[1];
+    if (name) durations[name] = [...(durations[name] ?? []), Number(match[2])];
+  }
+}
+
+async function ownerToken(cloud: Cloud): Promise<string> {
+  const table = openDynamoDBTable(cloud.table);
+  const { token } = await createToken(
+    table,
+    { name: "bench", scopes: ["client", "node", "admin"] },
+    Date.now(),
+  );
+  return token;
+}

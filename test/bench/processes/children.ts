@@ -1,0 +1,90 @@
+import { type ChildProcess, fork, type SpawnOptions, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Process groups that this bench has started and that may still live, by their leader's pid. */
+const groups = new Set<number>();
+let root: string | undefined;
+
+/** A folder of this bench; all of them are removed when its process ends, however it ends. */
+export function makeFolder(name: string): string {
+  root ??= mkdtempSync(join(tmpdir(), "gsv-bench-"));
+  const folder = join(root, name);
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+/** Starts a process in a group of its own, which is killed when this process ends. */
+export function startChild(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  return adopt(spawn(command, args, { ...options, detached: true }));
+}
+
+/** One of the bench's own scripts in a process of its own. Its first message is where it listens. */
+export interface Forked {
+  pid: number;
+  /** The address that it has reported. */
+  url: string;
+  /** Sends a message and returns the next one that comes back. */
+  ask(message: string): Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+/** Starts a script of this bench, TypeScript as it is, and waits for its `{url}`. */
+export async function forkScript(file: URL, args: readonly string[] = []): Promise<Forked> {
+  const child = adopt(fork(file, args, { execArgv: ["--import", "tsx"], detached: true }));
+  const next = async () => {
+    const ended = once(child, "exit").then(([code]) => {
+      throw new Error(`${file.pathname} ended with ${code}`);
+    });
+    const [message] = await Promise.race([once(child, "message"), ended]);
+    return message as unknown;
+  };
+  const { url } = (await next()) as { url: string };
+  return {
+    pid: child.pid ?? 0,
+    url,
+    ask(message) {
+      const answer = next();
+      child.send(message);
+      return answer;
+    },
+    async stop() {
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+/** Kills what still runs and removes the folders when this process ends, also by Ctrl-C. To be called once. */
+export function cleanUpAtExit(): void {
+  for (const [signal, code] of [
+    ["SIGINT", 130] as const,
+    ["SIGTERM", 143] as const,
+    ["SIGHUP", 129] as const,
+  ])
+    process.once(signal, () => process.exit(code));
+  process.on("exit", () => {
+    for (const pid of groups) killGroup(pid);
+    if (root !== undefined) rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  });
+}
+
+function adopt(child: ChildProcess): ChildProcess {
+  const { pid } = child;
+  if (pid !== undefined) {
+    groups.add(pid);
+    child.once("exit", () => groups.delete(pid));
+  }
+  return child;
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended already.
+  }
+}
