@@ -1,17 +1,19 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ChatReply } from "./chat-reply.ts";
-import { chatChunks, chatCompletion, encodeFrame, inPieces } from "./chat-reply.ts";
-import type { ChatRequest } from "./chat-request.ts";
-import { readChatRequest } from "./chat-request.ts";
-import { readConversation } from "./conversation.ts";
-import { readIntent } from "./intents.ts";
-import { label } from "./label.ts";
-import { openEventStream, readBody, sendJson, serveLoopback, write } from "./loopback.ts";
+import { openEventStream, readBody, sendJson, serveLoopback, write } from "../http/loopback.ts";
+import {
+  type ChatReply,
+  chatChunks,
+  chatCompletion,
+  encodeFrame,
+  inPieces,
+} from "../openai-wire/chat-reply.ts";
+import { type ChatRequest, readChatRequest } from "../openai-wire/chat-request.ts";
+import { type OpenAiFault, openAiError } from "../openai-wire/openai-error.ts";
+import { label, readTurn } from "./chat-turn.ts";
+import { nextMove } from "./next-move.ts";
 import { readTools } from "./offered-tools.ts";
-import type { OpenAiFault } from "./openai-error.ts";
-import { openAiError } from "./openai-error.ts";
-import { nextMove } from "./plan.ts";
+import { readIntent } from "./offline-requests.ts";
 
 /** The offline model while it is served. */
 export interface OfflineModel {
@@ -78,7 +80,7 @@ async function complete(request: IncomingMessage, response: ServerResponse): Pro
 }
 
 function replyTo(chat: ChatRequest): ChatReply {
-  const { question, steps, labelled } = readConversation(chat.messages);
+  const { question, steps, labelled } = readTurn(chat.messages);
   const tools = readTools(chat.tools);
   const move = nextMove(readIntent(question, [...tools.nodes.keys()]), steps, tools);
   const seed = JSON.stringify([chat.messages, chat.tools]);

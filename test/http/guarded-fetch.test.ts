@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { serveLoopback } from "../../local/offline-model/loopback.ts";
+import { serveLoopback } from "../../local/http/loopback.ts";
 import { createGuardedFetch, nextHop } from "../../shared/http/guarded-fetch.ts";
 
 interface Server {

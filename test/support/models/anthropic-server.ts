@@ -1,4 +1,4 @@
-import type { StreamFrame } from "../../../local/offline-model/chat-reply.ts";
+import type { StreamFrame } from "../../../local/openai-wire/chat-reply.ts";
 import type { MessagesRequest } from "./anthropic-request.ts";
 import { messagesTurns, plain, readMessagesRequest } from "./anthropic-request.ts";
 import { signThinking } from "./anthropic-thinking.ts";

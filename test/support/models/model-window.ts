@@ -1,4 +1,4 @@
-import { openAiError } from "../../../local/offline-model/openai-error.ts";
+import { openAiError } from "../../../local/openai-wire/openai-error.ts";
 import type { ModelRequest, Reply } from "./scripted-model.ts";
 
 /** What a request counts for: its characters / 4, the whole body with tools and punctuation. */

@@ -1,5 +1,5 @@
-import type { OpenAiFault } from "../../../local/offline-model/openai-error.ts";
-import { openAiError, tooLong } from "../../../local/offline-model/openai-error.ts";
+import type { OpenAiFault } from "../../../local/openai-wire/openai-error.ts";
+import { openAiError } from "../../../local/openai-wire/openai-error.ts";
 import type { Refusal } from "./scripted-model.ts";
 
 /** A function name both OpenAI APIs take: letters, digits, `_` and `-`, up to `most` characters. */
@@ -32,4 +32,13 @@ export function openAiErrorBody(status: number, message: string): unknown {
   if (status === 404) return openAiError({ message, code: "model_not_found" });
   if (status >= 500) return openAiError({ message, type: "server_error" });
   return openAiError({ message });
+}
+
+/** The refusal of a string over its length, as both OpenAI APIs word it. */
+export function tooLong(param: string, value: string, most: number): OpenAiFault {
+  return {
+    message: `Invalid '${param}': string too long. Expected a string with maximum length ${most}, but got a string with length ${value.length} instead.`,
+    param,
+    code: "string_above_max_length",
+  };
 }

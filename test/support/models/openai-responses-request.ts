@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import type { OpenAiFault } from "../../../local/offline-model/openai-error.ts";
-import { openAiShapeFault, tooLong } from "../../../local/offline-model/openai-error.ts";
-import { checkShape, stringOr } from "../../../local/offline-model/request-shape.ts";
-import { nameFault } from "./openai-faults.ts";
+import type { OpenAiFault } from "../../../local/openai-wire/openai-error.ts";
+import { openAiShapeFault } from "../../../local/openai-wire/openai-error.ts";
+import { checkShape, stringOr } from "../../../local/openai-wire/request-shape.ts";
+import { nameFault, tooLong } from "./openai-faults.ts";
 import type { Turn } from "./scripted-model.ts";
 import { parseArguments } from "./scripted-model.ts";
 

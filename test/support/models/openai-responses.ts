@@ -1,5 +1,5 @@
-import type { StreamFrame } from "../../../local/offline-model/chat-reply.ts";
-import { openAiError } from "../../../local/offline-model/openai-error.ts";
+import type { StreamFrame } from "../../../local/openai-wire/chat-reply.ts";
+import { openAiError } from "../../../local/openai-wire/openai-error.ts";
 import type { ResponsesRequest } from "./openai-responses-request.ts";
 import { inputTurns, instructionsOf, readResponsesRequest } from "./openai-responses-request.ts";
 import type { Accepted, ResolvedReply, Wire } from "./scripted-model.ts";

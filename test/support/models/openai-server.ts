@@ -1,10 +1,10 @@
-import type { ChatReply } from "../../../local/offline-model/chat-reply.ts";
-import { chatChunks, chatCompletion } from "../../../local/offline-model/chat-reply.ts";
-import type { ChatMessage, ChatRequest } from "../../../local/offline-model/chat-request.ts";
-import { messageText, readChatRequest } from "../../../local/offline-model/chat-request.ts";
-import type { OpenAiFault } from "../../../local/offline-model/openai-error.ts";
-import { openAiError, tooLong } from "../../../local/offline-model/openai-error.ts";
-import { keyRefusal, nameFault, openAiErrorBody } from "./openai-faults.ts";
+import type { ChatReply } from "../../../local/openai-wire/chat-reply.ts";
+import { chatChunks, chatCompletion } from "../../../local/openai-wire/chat-reply.ts";
+import type { ChatMessage, ChatRequest } from "../../../local/openai-wire/chat-request.ts";
+import { messageText, readChatRequest } from "../../../local/openai-wire/chat-request.ts";
+import type { OpenAiFault } from "../../../local/openai-wire/openai-error.ts";
+import { openAiError } from "../../../local/openai-wire/openai-error.ts";
+import { keyRefusal, nameFault, openAiErrorBody, tooLong } from "./openai-faults.ts";
 import { responsesWire } from "./openai-responses.ts";
 import type {
   Accepted,

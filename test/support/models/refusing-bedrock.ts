@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { readBody, sendJson, serveLoopback } from "../../../local/offline-model/loopback.ts";
+import { readBody, sendJson, serveLoopback } from "../../../local/http/loopback.ts";
 
 /** What a call is refused with. `type`: the name of the error, as AWS's header has it. */
 export interface BedrockRefusal {

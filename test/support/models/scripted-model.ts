@@ -1,15 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import type { StreamFrame } from "../../../local/offline-model/chat-reply.ts";
-import { encodeFrame, inPieces } from "../../../local/offline-model/chat-reply.ts";
-import {
-  openEventStream,
-  readBody,
-  sendJson,
-  serveLoopback,
-  write,
-} from "../../../local/offline-model/loopback.ts";
+import { openEventStream, readBody, sendJson, serveLoopback, write } from "../../../local/http/loopback.ts";
+import type { StreamFrame } from "../../../local/openai-wire/chat-reply.ts";
+import { encodeFrame, inPieces } from "../../../local/openai-wire/chat-reply.ts";
 
 /** What the scripted model does with one request. All fields may be combined unless they contradict each other. */
 export interface Reply {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { readBody, sendJson, serveLoopback } from "../../../local/offline-model/loopback.ts";
+import { readBody, sendJson, serveLoopback } from "../../../local/http/loopback.ts";
 
 /** A call of the platform's API. */
 export interface PlatformCall {

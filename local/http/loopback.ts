@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
-import { closeServer, listen } from "../http/http-endpoint.ts";
+import { closeServer, listen } from "./http-endpoint.ts";
 
 /** An HTTP server that only this machine can reach, for answers that are streamed. */
 export interface LoopbackServer {

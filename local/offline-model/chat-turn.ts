@@ -1,21 +1,29 @@
-import type { ChatMessage } from "./chat-request.ts";
-import { messageText } from "./chat-request.ts";
-import { label } from "./label.ts";
+import { type ChatMessage, messageText } from "../openai-wire/chat-request.ts";
 
-/** A tool call of this turn and what came of it. */
+/** First line of the first answer in a conversation, so that nobody takes the rules for a language model. */
+export const label =
+  "(built-in offline model: rules, not a language model; set a provider key for a real one)";
+
+/** A tool call of this turn and its outcome. */
 export interface Step {
   tool: string;
   args: Record<string, unknown>;
   outcome: Outcome;
 }
 
-/** What a tool returned: JSON where it was JSON, else text; or its error. */
+/** The result of a tool, parsed where it is JSON; or its error. */
 export type Outcome = { ok: true; value: unknown } | { ok: false; error: string };
 
-/** What the rules look at: the last thing the user said, what was done about it since, and whether we introduced ourselves. */
-export interface Conversation {
+/** What the model does next: call tools, or answer. */
+export type Move = { calls: { name: string; args: Record<string, unknown> }[] } | { text: string };
+
+/** The part of a conversation that the rules look at. */
+export interface ChatTurn {
+  /** The last message of the user. */
   question: string;
+  /** The tool calls since. */
   steps: Step[];
+  /** Whether the label was sent already. */
   labelled: boolean;
 }
 
@@ -23,7 +31,7 @@ export interface Conversation {
 const imageNotice = "Attached image(s) from tool result:";
 
 /** Reads a conversation whose tool calls are all answered. */
-export function readConversation(messages: readonly ChatMessage[]): Conversation {
+export function readTurn(messages: readonly ChatMessage[]): ChatTurn {
   const last = messages.findLastIndex(
     (message) => message.role === "user" && messageText(message.content) !== imageNotice,
   );

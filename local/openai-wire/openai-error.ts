@@ -49,12 +49,3 @@ export function openAiShapeFault(fault: ShapeFault): OpenAiFault {
     code: "invalid_type",
   };
 }
-
-/** The refusal of a string over its length, as both OpenAI APIs word it. */
-export function tooLong(param: string, value: string, most: number): OpenAiFault {
-  return {
-    message: `Invalid '${param}': string too long. Expected a string with maximum length ${most}, but got a string with length ${value.length} instead.`,
-    param,
-    code: "string_above_max_length",
-  };
-}
