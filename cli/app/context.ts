@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
 import type { Address } from "../gateway/address.ts";
 import type { Gateway } from "../gateway/gateway-client.ts";
-import { usage } from "./failure.ts";
-import type { GlobalOptions, OptionValue } from "./program.ts";
+import type { GlobalOptions } from "./options.ts";
 import type { Settings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -75,28 +74,4 @@ export class Context {
     const [address] = await Promise.allSettled([this.#address]);
     if (address.status === "fulfilled") await address.value?.close?.();
   }
-}
-
-/** An option's value as a whole number within bounds, or undefined when it was not given. */
-export function wholeNumber(
-  name: string,
-  value: OptionValue,
-  least: number,
-  most: number,
-): number | undefined {
-  if (value === undefined) return undefined;
-  const number = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : Number.NaN;
-  if (!(number >= least && number <= most))
-    throw usage(`${name} must be a whole number from ${least} to ${most}, not ${value}`);
-  return number;
-}
-
-/** An option's value as text, or undefined when it was not given. */
-export function text(value: OptionValue): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
-/** The values of an option that may be given several times. */
-export function texts(value: OptionValue): readonly string[] {
-  return Array.isArray(value) ? value : [];
 }

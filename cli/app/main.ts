@@ -2,7 +2,8 @@ import { CommanderError } from "commander";
 import { commands } from "../commands/command-table.ts";
 import { Context } from "./context.ts";
 import { exitCode, type Failure, failureOf, usage } from "./failure.ts";
-import { buildProgram, type Chosen, commandPath, type GlobalOptions } from "./program.ts";
+import type { GlobalOptions } from "./options.ts";
+import { buildProgram, type Chosen, commandPath } from "./program.ts";
 import { processTerminal, type Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 

@@ -1,14 +1,6 @@
 import { Command, Option } from "commander";
 import type { Context } from "./context.ts";
-
-/** A list for an option that may be given several times. */
-export type OptionValue = string | boolean | string[] | undefined;
-
-/** What the user typed for one command: its arguments in order, and its own options. */
-export interface Invocation {
-  args: string[];
-  options: Record<string, OptionValue>;
-}
+import type { Invocation } from "./options.ts";
 
 export type Action = (context: Context, invocation: Invocation) => Promise<void>;
 
@@ -23,15 +15,6 @@ export interface CommandEntry {
   examples: readonly string[];
   load?: () => Promise<Action>;
   commands?: readonly CommandEntry[];
-}
-
-/** Options that every command takes, before or after its name. */
-export interface GlobalOptions {
-  json?: boolean;
-  url?: string;
-  token?: string;
-  config?: string;
-  data?: string;
 }
 
 const globalOptions = [

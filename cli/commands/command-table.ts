@@ -1,120 +1,7 @@
 import type { CommandEntry } from "../app/program.ts";
-import { channelCommands, pairCommands } from "./channel-command-table.ts";
-
-const agentOption = ["--agent <id>", "agent whose workspace it is (default: the default agent)"] as const;
-
-const sessionCommands: readonly CommandEntry[] = [
-  {
-    name: "list",
-    summary: "sessions, the last used first",
-    options: [["--limit <n>", "at most so many (default 100)"]],
-    examples: ["session list --limit 20"],
-    load: async () => (await import("./session.ts")).listSessions,
-  },
-  {
-    name: "get [sessionKey]",
-    summary: "one session: ids, counts, settings",
-    examples: ["session get agent:main:main"],
-    load: async () => (await import("./session.ts")).getSession,
-  },
-  {
-    name: "stats [sessionKey]",
-    summary: "tokens, messages, and whether it is working right now",
-    examples: ["session stats"],
-    load: async () => (await import("./session.ts")).showStats,
-  },
-  {
-    name: "preview [sessionKey]",
-    summary: "the messages of a session",
-    options: [["--limit <n>", "only the newest n"]],
-    examples: ["session preview --limit 10"],
-    load: async () => (await import("./session.ts")).previewSession,
-  },
-  {
-    name: "set <setting> <value> [sessionKey]",
-    summary: "change model, thinking, prompt, max-tokens, label or reset; `default` clears it",
-    examples: [
-      "session set model anthropic/claude-sonnet-5",
-      "session set thinking high",
-      "session set reset daily:4",
-      "session set reset idle:60",
-      'session set label "holiday plans" agent:main:main',
-    ],
-    load: async () => (await import("./session.ts")).setSession,
-  },
-  {
-    name: "compact [sessionKey]",
-    summary: "put a summary in place of all but the newest messages; the others are archived",
-    options: [["--keep <n>", "messages that stay as they are (default 20)"]],
-    examples: ["session compact", "session compact agent:main:main --keep 5"],
-    load: async () => (await import("./session.ts")).compactSession,
-  },
-  {
-    name: "reset [sessionKey]",
-    summary: "start over: clears the messages and gives the session a new id",
-    options: [["--yes", "do not ask"]],
-    examples: ["session reset agent:main:main --yes"],
-    load: async () => (await import("./session.ts")).resetSession,
-  },
-  {
-    name: "history [sessionKey]",
-    summary: "the ids of a session's conversations, oldest first; each can be read with `transcript`",
-    examples: ["session history", "session history agent:main:main --json"],
-    load: async () => (await import("./history.ts")).showHistory,
-  },
-  {
-    name: "transcript <sessionId>",
-    summary: "everything that was said in one conversation, archived or live; with --json a message a line",
-    options: [
-      ["--session <key>", "session it belongs to (default: the config file's, else agent:main:main)"],
-      ["--agent <id>", "agent it belongs to, instead of a session"],
-    ],
-    examples: [
-      "session transcript 0b9e2c3a-6f1d-4c55-9f2e-7a3d5f0c1e11",
-      "session transcript 0b9e2c3a-6f1d-4c55-9f2e-7a3d5f0c1e11 --json > conversation.jsonl",
-      "session transcript 4d1f… --agent work",
-    ],
-    load: async () => (await import("./history.ts")).printTranscript,
-  },
-];
-
-const workspaceCommands: readonly CommandEntry[] = [
-  {
-    name: "ls [path]",
-    summary: "files and folders of the agent's workspace",
-    options: [agentOption],
-    examples: ["workspace ls", "workspace ls memory"],
-    load: async () => (await import("./workspace.ts")).listFiles,
-  },
-  {
-    name: "cat <path>",
-    summary: "print a file",
-    options: [agentOption],
-    examples: ["workspace cat SOUL.md"],
-    load: async () => (await import("./workspace.ts")).printFile,
-  },
-  {
-    name: "put <path> [file]",
-    summary: "write a file from a local file, or from standard input",
-    options: [agentOption],
-    examples: ["workspace put USER.md ./me.md", "echo hello | gsv workspace put notes/hello.md"],
-    load: async () => (await import("./workspace.ts")).putFile,
-  },
-  {
-    name: "rm <path>",
-    summary: "delete a file",
-    options: [agentOption],
-    examples: ["workspace rm notes/hello.md"],
-    load: async () => (await import("./workspace.ts")).removeFile,
-  },
-  {
-    name: "edit <path>",
-    summary: "edit a file in $EDITOR; it is written back when it changed",
-    options: [agentOption],
-    examples: ["workspace edit SOUL.md"],
-    load: async () => (await import("./workspace.ts")).editFile,
-  },
-];
+import { channelCommands, pairCommands } from "./channel/channel-command-table.ts";
+import { sessionCommands } from "./session/session-command-table.ts";
+import { workspaceCommands } from "./workspace/workspace-command-table.ts";
 
 const tokenCommands: readonly CommandEntry[] = [
   {
@@ -129,19 +16,19 @@ const tokenCommands: readonly CommandEntry[] = [
       "token create laptop --scopes client,node",
       "token create signal --scopes channel --channel signal",
     ],
-    load: async () => (await import("./token.ts")).createToken,
+    load: async () => (await import("./setup/token-commands.ts")).createToken,
   },
   {
     name: "list",
     summary: "tokens, their scopes and last use",
     examples: ["token list"],
-    load: async () => (await import("./token.ts")).listTokens,
+    load: async () => (await import("./setup/token-commands.ts")).listTokens,
   },
   {
     name: "revoke <id>",
     summary: "end a token, by its id",
     examples: ["token revoke k7m2pq9xwd"],
-    load: async () => (await import("./token.ts")).revokeToken,
+    load: async () => (await import("./setup/token-commands.ts")).revokeToken,
   },
 ];
 
@@ -164,7 +51,7 @@ export const commands: readonly CommandEntry[] = [
       'client --image photo.jpg "what is this?"',
       "printf 'hello\\nand again\\n' | gsv client",
     ],
-    load: async () => (await import("./client.ts")).client,
+    load: async () => (await import("./session/client-command.ts")).client,
   },
   {
     name: "node",
@@ -174,7 +61,7 @@ export const commands: readonly CommandEntry[] = [
       ["--workspace <folder>", "where relative paths start (default: the config file's, else this folder)"],
     ],
     examples: ["node --id laptop --workspace ~/projects"],
-    load: async () => (await import("./node.ts")).node,
+    load: async () => (await import("./node/node-command.ts")).node,
   },
   {
     name: "dev",
@@ -185,7 +72,7 @@ export const commands: readonly CommandEntry[] = [
       ["--webhook-url <url>", "where the internet reaches the webhook, such as a tunnel's https address"],
     ],
     examples: ["dev", "dev --serve --json --port 8787", "printf 'which files are here?\\n' | gsv dev"],
-    load: async () => (await import("./dev.ts")).dev,
+    load: async () => (await import("./setup/dev-command.ts")).dev,
   },
   {
     name: "config",
@@ -196,7 +83,7 @@ export const commands: readonly CommandEntry[] = [
         name: "get [path]",
         summary: "one value, or everything; secrets are masked",
         examples: ["config get", "config get timeouts.toolMs"],
-        load: async () => (await import("./config.ts")).getConfig,
+        load: async () => (await import("./setup/config-commands.ts")).getConfig,
       },
       {
         name: "set <path> [value]",
@@ -207,7 +94,7 @@ export const commands: readonly CommandEntry[] = [
           "config set timeouts.toolMs 120000",
           "config set apiKeys.anthropic -",
         ],
-        load: async () => (await import("./config.ts")).setConfig,
+        load: async () => (await import("./setup/config-commands.ts")).setConfig,
       },
     ],
   },
@@ -226,7 +113,7 @@ export const commands: readonly CommandEntry[] = [
         name: "list",
         summary: "the tools of connected nodes",
         examples: ["tools list"],
-        load: async () => (await import("./tools.ts")).listTools,
+        load: async () => (await import("./node/tool-commands.ts")).listTools,
       },
       {
         name: "call <tool> [args...]",
@@ -236,7 +123,7 @@ export const commands: readonly CommandEntry[] = [
           'tools call laptop__Bash command="ls -la"',
           `tools call laptop__Glob --args '{"pattern":"*.md"}'`,
         ],
-        load: async () => (await import("./tools.ts")).callTool,
+        load: async () => (await import("./node/tool-commands.ts")).callTool,
       },
     ],
   },
@@ -255,7 +142,7 @@ export const commands: readonly CommandEntry[] = [
         name: "init [agentId]",
         summary: "write the files an agent starts with (soul, identity, memory, first-run ceremony, …)",
         examples: ["agent init", "agent init research"],
-        load: async () => (await import("./agent.ts")).initAgent,
+        load: async () => (await import("./workspace/agent-command.ts")).initAgent,
       },
     ],
   },
@@ -285,7 +172,7 @@ export const commands: readonly CommandEntry[] = [
       ["--lines <n>", "how many (default 100, most 5000)"],
     ],
     examples: ["logs --node laptop --lines 50"],
-    load: async () => (await import("./logs.ts")).logs,
+    load: async () => (await import("./node/logs-command.ts")).logs,
   },
   {
     name: "deploy",
@@ -306,13 +193,13 @@ export const commands: readonly CommandEntry[] = [
       "deploy -c alarmEmail=you@example.com",
       "deploy --stage prod --config ~/.config/gsv/prod.toml",
     ],
-    load: async () => (await import("./deploy.ts")).deploy,
+    load: async () => (await import("./setup/deploy-command.ts")).deploy,
   },
   {
     name: "status",
     summary: "what is configured, whether it answers, and what is connected",
     examples: ["status"],
-    load: async () => (await import("./status.ts")).status,
+    load: async () => (await import("./setup/status-command.ts")).status,
   },
   {
     name: "init",
@@ -324,6 +211,6 @@ export const commands: readonly CommandEntry[] = [
       ["--no-test", "save without connecting"],
     ],
     examples: ["init", "init --url wss://abc.execute-api.eu-central-1.amazonaws.com/ws --token -"],
-    load: async () => (await import("./init.ts")).init,
+    load: async () => (await import("./setup/init-command.ts")).init,
   },
 ];

@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { readGatewayFile, runningGateway } from "../../local/dev/dev-state.ts";
-import type { Context } from "../app/context.ts";
 import { Failure } from "../app/failure.ts";
+import type { GlobalOptions } from "../app/options.ts";
 import type { Settings } from "../app/settings.ts";
 
 /** A gateway to connect to, and where that was found. `close` ends one that was started for this command. */
@@ -12,13 +12,27 @@ export interface Address {
   close?(): Promise<void>;
 }
 
+/** Where a command looks for the gateway. */
+export interface GatewaySearch {
+  flags: GlobalOptions;
+  /** Folder of the local gateway; it need not exist. */
+  dataFolder: string;
+  terminal: { cwd: string };
+  /** Tells the user which gateway was found. */
+  note(text: string): void;
+}
+
 /**
  * Finds the gateway: what flags, environment or config file name; else the local one of the data folder, running or,
  * with `mayStart`, started for this command.
  */
-export async function findGateway(context: Context, settings: Settings, mayStart: boolean): Promise<Address> {
-  const { dataFolder, flags } = context;
-  const folder = relative(context.terminal.cwd, dataFolder) || dataFolder;
+export async function findGateway(
+  search: GatewaySearch,
+  settings: Settings,
+  mayStart: boolean,
+): Promise<Address> {
+  const { dataFolder, flags } = search;
+  const folder = relative(search.terminal.cwd, dataFolder) || dataFolder;
   const running = await runningGateway(dataFolder);
   const { url, token } = settings;
   if (url !== undefined && flags.data === undefined) {
@@ -31,7 +45,7 @@ export async function findGateway(context: Context, settings: Settings, mayStart
     return { url: url.value, token: known, source: url.source };
   }
   if (running !== undefined) {
-    context.note(`gsv: using the local gateway of ${folder} (pid ${running.pid})`);
+    search.note(`gsv: using the local gateway of ${folder} (pid ${running.pid})`);
     return {
       url: running.url,
       token: flags.token ?? running.token,
@@ -39,7 +53,7 @@ export async function findGateway(context: Context, settings: Settings, mayStart
     };
   }
   const stopped = (await readGatewayFile(dataFolder)) !== undefined;
-  if (stopped && mayStart) return startHere(context, folder);
+  if (stopped && mayStart) return startHere(search, folder);
   if (stopped)
     throw new Failure(
       "config",
@@ -56,13 +70,13 @@ export async function findGateway(context: Context, settings: Settings, mayStart
   );
 }
 
-async function startHere(context: Context, folder: string): Promise<Address> {
+async function startHere(search: GatewaySearch, folder: string): Promise<Address> {
   const { startLocal } = await import("./local-gateway.ts");
-  context.note(`gsv: the local gateway of ${folder} is not running; it is started for this command`);
-  const dev = await startLocal(context.dataFolder, { passive: true });
+  search.note(`gsv: the local gateway of ${folder} is not running; it is started for this command`);
+  const dev = await startLocal(search.dataFolder, { passive: true });
   return {
     url: dev.url,
-    token: context.flags.token ?? dev.token,
+    token: search.flags.token ?? dev.token,
     source: `${folder} (started for this command)`,
     close: () => dev.close(),
   };

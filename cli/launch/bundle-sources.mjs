@@ -52,7 +52,7 @@ function checkInputs(inputs) {
   const unkeyed = inputs.filter(
     (path) =>
       !sourceFolders.some((folder) => path.startsWith(`${folder}/`)) &&
-      !/(^|\/)node_modules\//.test(path) &&
+      !/(^|[/:])node_modules\//.test(path) &&
       path !== "package.json",
   );
   if (unkeyed.length > 0)

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { jsonBytes } from "./text.ts";
+import { jsonBytes } from "./text-ends.ts";
 
 /** The outcome of a call: the params of `tool.result` without the callId. */
 export type Outcome = { result: unknown } | { error: string };

@@ -1,4 +1,4 @@
-import { headOf, jsonBytes } from "./text.ts";
+import { headOf, jsonBytes } from "./text-ends.ts";
 
 /** Lines kept, and characters of one line. */
 const keptLines = 5000;

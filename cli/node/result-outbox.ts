@@ -2,7 +2,7 @@ import { code } from "../../shared/protocol/errors.ts";
 import type { CallParams } from "../../shared/protocol/gsv-gateway.ts";
 import { backoffDelay } from "../gateway/backoff.ts";
 import type { Connection, RequestError } from "../gateway/connection.ts";
-import { endOrDelay } from "./delay.ts";
+import { endOrDelay } from "./end-or-delay.ts";
 
 /** The requests that are repeated until they are answered. */
 type RepeatedMethod = "tool.result" | "node.exec.event";

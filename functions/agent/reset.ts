@@ -41,7 +41,7 @@ export async function isDue(agent: Agent, state: SessionState, at: number): Prom
 }
 
 /**
- * Resets a session, as the routing seed's "Reset Behavior" says, step by step. What the reset will do is committed first
+ * Resets a session, step by step (docs/decisions/resets.md). What the reset will do is committed first
  * and each step leaves its mark, so that it can be taken up wherever it was interrupted.
  * @param entry what asked for it; without one, it is the message at the head of the inbox that found the session due
  */

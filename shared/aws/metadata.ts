@@ -1,7 +1,7 @@
 import { type Metadata, type MetadataName, metadataNames } from "../world/world.ts";
 
 /**
- * S3 returns the names of user metadata in lower case and takes only ASCII values. The storage layout writes names in
+ * S3 returns the names of user metadata in lower case and takes only ASCII values. The gateway's own names are in
  * camel case (`originalFilename`) and values in any script. These two functions are the one place where both meet.
  */
 

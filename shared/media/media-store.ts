@@ -44,8 +44,8 @@ export function mediaPrefix(sessionKey: string): string {
 }
 
 /**
- * Stores media at `media/{sessionKey}/{uuid}.{ext}` with its MIME type and the storage layout's metadata. The result says
- * of an image what its bytes are, rather than what its sender called it; what no model takes is no image by it.
+ * Stores media at `media/{sessionKey}/{uuid}.{ext}` with its MIME type and metadata (docs/storage-layout.md). The result's
+ * mimeType of an image is that of its bytes, not the sender's; an image that no model takes is application/octet-stream.
  * @throws PeerError 400 for a MIME type that is none, or does not fit the kind, and for no bytes; 413 above 25 MB
  */
 export async function storeMedia(

@@ -1,5 +1,5 @@
 /**
- * Messages as they are stored and archived: the three roles of the storage layout, in pi-ai's shapes. Declared here,
+ * Messages as they are stored and archived: three roles, in pi-ai's shapes. Declared here,
  * structurally, so that nothing but the agent function loads pi-ai.
  */
 export interface TextBlock {
@@ -27,7 +27,7 @@ export interface ImageBlock {
   size?: number;
 }
 
-/** What a message brings besides its text; protocol, "Media attachment". `size` in bytes, `duration` in seconds. */
+/** What a message brings besides its text; docs/protocol.md, "Media attachment". `size` in bytes, `duration` in seconds. */
 export interface MediaAttachment {
   type: "image" | "audio" | "video" | "document";
   mimeType: string;

@@ -7,7 +7,7 @@ import { messageCount, type SessionState } from "./state.ts";
 import { streamMessages } from "./transcript.ts";
 
 /**
- * Archives of conversations (storage layout, "Session Archives"): JSON lines, one message a line, gzip-compressed. Each is
+ * Archives of conversations (docs/storage-layout.md, "Session Archives"): JSON lines, one message a line, gzip-compressed. Each is
  * written once and never changed. The content type is that of a gzip file, without a content encoding: what is stored
  * is what every client downloads, and `gzip -dc` reads it.
  */

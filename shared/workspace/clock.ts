@@ -19,7 +19,7 @@ export function localTime(now: number, timezone: string): LocalTime {
   return { date: text.slice(0, 10), time: text.slice(11, 16), weekday: weekdays[shown.getUTCDay()] ?? "" };
 }
 
-/** The path of the daily memory file of a date, `memory/{YYYY-MM-DD}.md` (storage layout). */
+/** The path of the daily memory file of a date, `memory/{YYYY-MM-DD}.md` (docs/storage-layout.md). */
 export function dailyMemoryPath(date: string): string {
   return `memory/${date}.md`;
 }

@@ -33,7 +33,7 @@ export interface TextEdit {
 }
 
 /**
- * The files of an agent, under `agents/{agentId}/` (storage layout). Paths under `skills/` read the agent's copy first,
+ * The files of an agent, under `agents/{agentId}/` (docs/storage-layout.md). Paths under `skills/` read the agent's copy first,
  * then the one all agents share; writes always make or change the agent's copy.
  *
  * Every method throws PeerError: 400 for a bad path, agent id, edit or a file that is not text; 404 for a file that is

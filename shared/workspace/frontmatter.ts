@@ -23,7 +23,7 @@ export interface SkillDocument {
   fault?: string;
 }
 
-/** Reads a `SKILL.md`: YAML frontmatter between two lines `---`, then Markdown (protocol, "Skills"). Never throws. */
+/** Reads a `SKILL.md`: YAML frontmatter between two lines `---`, then Markdown (docs/protocol.md, "Skills"). Never throws. */
 export function parseSkill(source: string): SkillDocument {
   const { frontmatter, body } = splitFrontmatter(source);
   let fields: Record<string, unknown> = {};

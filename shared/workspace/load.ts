@@ -42,7 +42,7 @@ export interface LoaderOptions {
 }
 
 /**
- * Loads the prompt files of a workspace (storage layout, "Loading Order"), all at the same moment. The loader remembers
+ * Loads the prompt files of a workspace (docs/storage-layout.md, "Loading Order"), all at the same moment. The loader remembers
  * what it read, so keep one as long as the process lives: it then downloads only what has changed. Files that the
  * session's audience must not see are never requested.
  */

@@ -33,7 +33,7 @@ export interface SkillLister {
 }
 
 /**
- * Lists skills (storage layout, "Skills"). One listing a prefix tells which `SKILL.md` there are and their ETags; only
+ * Lists skills (docs/storage-layout.md, "Skills"). One listing a prefix tells which `SKILL.md` there are and their ETags; only
  * those that are new or changed are downloaded. Keep one lister as long as the process lives.
  */
 export function createSkillLister(bucket: Bucket): SkillLister {

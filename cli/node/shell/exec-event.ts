@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { ExecEvent } from "../../../shared/protocol/gsv-gateway.ts";
-import { tailOf } from "../text.ts";
+import { tailOf } from "../text-ends.ts";
 import { tailChars } from "./session-report.ts";
 import type { ShellSession } from "./shell.ts";
 

@@ -1,4 +1,4 @@
-import { tailOf } from "../text.ts";
+import { tailOf } from "../text-ends.ts";
 
 /** Characters of a command's output that are kept: its end. */
 export const keptOutputChars = 200_000;

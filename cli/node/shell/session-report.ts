@@ -1,4 +1,4 @@
-import { tailOf } from "../text.ts";
+import { tailOf } from "../text-ends.ts";
 import type { ShellSession } from "./shell.ts";
 
 /** Characters of a `tail`. */

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { endOrDelay } from "../delay.ts";
+import { endOrDelay } from "../end-or-delay.ts";
 import { OutputTail } from "./output.ts";
 
 /** How long a command has between SIGTERM and SIGKILL, ms. */

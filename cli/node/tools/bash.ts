@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import * as v from "valibot";
-import { endOrDelay } from "../delay.ts";
+import { endOrDelay } from "../end-or-delay.ts";
 import { resolvePath } from "../files/file-paths.ts";
 import { explainFaults } from "../files/files.ts";
 import { endedReport, runningReport } from "../shell/session-report.ts";

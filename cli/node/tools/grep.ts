@@ -7,7 +7,7 @@ import { compileGlob } from "../files/glob-pattern.ts";
 import { LinePattern } from "../files/line-pattern.ts";
 import type { WalkedFile } from "../files/walk.ts";
 import { foldersToSkip, walkFiles } from "../files/walk.ts";
-import { headOf, tailOf } from "../text.ts";
+import { headOf, tailOf } from "../text-ends.ts";
 import { text } from "./arguments.ts";
 import { nodeTool } from "./node-tool.ts";
 

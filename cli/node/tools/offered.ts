@@ -23,7 +23,7 @@ export const nodeTools: readonly NodeTool[] = [
 const mostEnvNames = 1000;
 
 /**
- * What `connect` announces about this host: docs/protocol.md, "connect", mode node. Of the environment only the names,
+ * What `connect` announces about this host: docs/protocol.md, "connect". Of the environment only the names,
  * and not the gateway's token.
  */
 export function describeHost(environment: NodeJS.ProcessEnv, platform: string): NodeRuntime {

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { endFacts, tailChars } from "../shell/session-report.ts";
 import type { ShellSession } from "../shell/shell.ts";
-import { tailOf } from "../text.ts";
+import { tailOf } from "../text-ends.ts";
 import { choice, content, integerBetween, integerFrom, text } from "./arguments.ts";
 import { nodeTool, type ToolResult } from "./node-tool.ts";
 

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { imageTypeOf } from "../../../shared/media/image-type.ts";
 import { resolvePath } from "../files/file-paths.ts";
 import { explainFaults, inspectFile, isBinary, lineBatches } from "../files/files.ts";
-import { jsonBytes } from "../text.ts";
+import { jsonBytes } from "../text-ends.ts";
 import { integerBetween, integerFrom, text } from "./arguments.ts";
 import { nodeTool, type ToolResult } from "./node-tool.ts";
 

@@ -73,8 +73,8 @@ export function joinMemories(found: readonly string[]): string | undefined {
 }
 
 /**
- * Appends memories to the day's file, `memory/{YYYY-MM-DD}.md`, under the header that the storage layout gives (its
- * "Daily Memory Files"). Writers at the same moment all land; the same section again changes nothing. A file that
+ * Appends memories to the day's file, `memory/{YYYY-MM-DD}.md`, under a header with the time
+ * (docs/storage-layout.md, "Daily memory"). Writers at the same moment all land; the same section again changes nothing. A file that
  * cannot take it (2 MB, or not text) is left as it is, and logged: notes are no reason for a conversation to stop.
  * @param at epoch ms; its date in `userTimezone` names the file, its time there stands in the header
  */

@@ -32,7 +32,7 @@ export interface ToolCallContext {
 
 /**
  * What a native tool gives back: its result, or a call that a node answers later, by the same way as a node tool's.
- * @see protocol, "Tools": native tools answer `{ok, result?, error?}`
+ * @see docs/protocol.md, "Tools"
  */
 export type NativeOutcome =
   | { ok: true; result: unknown }

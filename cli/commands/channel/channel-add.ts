@@ -1,0 +1,177 @@
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { AccountField } from "../../../shared/channels/channel.ts";
+import { channels } from "../../../shared/channels/channels.ts";
+import type { StartedAccount } from "../../../shared/protocol/channel-accounts.ts";
+import { columns, visible } from "../../app/columns.ts";
+import type { Context } from "../../app/context.ts";
+import { Failure, usage } from "../../app/failure.ts";
+import type { Invocation } from "../../app/options.ts";
+import { text } from "../../app/options.ts";
+import type { Action } from "../../app/program.ts";
+import { ask, askHidden, readAll } from "../../app/questions.ts";
+import type { Gateway } from "../../gateway/gateway-client.ts";
+import { noteSharing } from "./sharing-note.ts";
+
+const policies = ["pairing", "allowlist", "open"];
+
+type Values = Record<string, string>;
+
+export const addChannel: Action = async (context, invocation) => {
+  const [name = "", accountId = "default"] = invocation.args;
+  const channel = Object.hasOwn(channels, name) ? channels[name] : undefined;
+  if (!channel) throw usage(`there is no channel ${name}; one of ${Object.keys(channels).join(", ")}`);
+  const wanted = policyOf(invocation);
+  const gateway = await context.gateway();
+  const known = await valueAt(gateway, `channels.${name}.accounts.${accountId}`);
+  const given = await valuesFor(context, invocation, channel.fields, known);
+  const made = madeUp(channel.fields, { ...known, ...given });
+  const policy = wanted ?? (await askPolicy(context, gateway, name));
+  const address = { channel: name, accountId };
+  const started = await gateway.request("channel.start", { ...address, config: { ...given, ...made } });
+  await setAccess(gateway, name, policy);
+  const shown = { ...address, ...started, ...(policy ? { dmPolicy: policy.dmPolicy } : {}) };
+  context.print(shown, [registered(shown), ...secretsToPaste(shown, made), ...nextSteps(shown)].join("\n"));
+  if (policy && (policy.dmPolicy === "open" || policy.allow.length > 0)) await noteSharing(context, gateway);
+};
+
+/** What became of starting an account, for people. @throws Failure when the platform does not take the webhook */
+export function registered({
+  channel,
+  accountId,
+  ...started
+}: Partial<StartedAccount> & { channel: string; accountId: string }): string {
+  const { identity = "", webhookUrl, registration } = started;
+  const name = `${channel}/${accountId}`;
+  if (!registration) return `${name} is started`;
+  if (registration.status === "failed") {
+    const reason = visible(registration.reason);
+    const again = `\`gsv channel start ${channel} ${accountId}\` tries again`;
+    throw new Failure(
+      "webhook",
+      `${name} is stored, but the platform does not take ${webhookUrl}: ${reason}; ${again}`,
+    );
+  }
+  const state = registration.status === "registered" ? "the platform knows its webhook" : "paste its webhook";
+  const lines = [`${name} is ${visible(identity)}; ${state}`, `  webhook  ${webhookUrl}`];
+  return [...lines, ...(registration.status === "manual" ? [`  there    ${registration.todo}`] : [])].join(
+    "\n",
+  );
+}
+
+/** From a file or a pipe, or else a person is asked. */
+async function valuesFor(
+  { terminal }: Context,
+  { options }: Invocation,
+  fields: readonly AccountField[],
+  known: Values,
+): Promise<Values> {
+  const from = text(options.from);
+  if (from !== undefined)
+    return parseValues(
+      from === "-" ? await readAll(terminal.stdin) : await readFile(resolve(terminal.cwd, from), "utf8"),
+    );
+  if (terminal.stdin.isTTY !== true) {
+    const names = fields.filter(({ free }) => !free).map(({ name }) => name);
+    throw usage(`send ${names.join(", ")} as a JSON object on standard input, with --from -`);
+  }
+  const values: Values = {};
+  for (const { name, secret, about, free } of fields) {
+    if (free) continue;
+    const isKnown = known[name] !== undefined;
+    const answer = secret
+      ? await askHidden(terminal, isKnown ? `${about} (empty: keep)` : about)
+      : await ask(terminal, about, known[name]);
+    if (answer !== "") values[name] = answer;
+    else if (!isKnown) throw usage(`${name} is needed`);
+  }
+  return values;
+}
+
+function parseValues(json: string): Values {
+  let values: unknown;
+  try {
+    values = JSON.parse(json);
+  } catch {
+    // What is wrong with it would show a part of it, which may be a secret.
+    throw usage("--from: not JSON");
+  }
+  const isTexts = typeof values === "object" && values !== null && !Array.isArray(values);
+  if (isTexts && Object.values(values as object).every((value) => typeof value === "string"))
+    return values as Values;
+  throw usage('--from: expected an object of texts, for instance {"botToken":"…"}');
+}
+
+function madeUp(fields: readonly AccountField[], known: Values): Values {
+  const names = fields.filter(({ name, free }) => free && known[name] === undefined).map(({ name }) => name);
+  return Object.fromEntries(names.map((name) => [name, randomBytes(24).toString("base64url")]));
+}
+
+interface Policy {
+  dmPolicy?: string;
+  allow: string[];
+}
+
+function policyOf({ options }: Invocation): Policy | undefined {
+  const dmPolicy = text(options.policy);
+  const allow = (text(options.allow) ?? "").split(",").flatMap((id) => id.trim() || []);
+  if (dmPolicy !== undefined && !policies.includes(dmPolicy))
+    throw usage(`no policy ${dmPolicy}; one of ${policies.join(", ")}`);
+  return dmPolicy === undefined && allow.length === 0
+    ? undefined
+    : { ...(dmPolicy ? { dmPolicy } : {}), allow };
+}
+
+/** A person is asked once who may write; what is configured stays. */
+async function askPolicy(
+  { terminal }: Context,
+  gateway: Gateway,
+  channel: string,
+): Promise<Policy | undefined> {
+  const { dmPolicy } = await valueAt(gateway, `channels.${channel}`);
+  if (dmPolicy !== undefined || terminal.stdin.isTTY !== true) return undefined;
+  const chosen = await ask(terminal, `Who may write: ${policies.join(", ")}`, policies[0]);
+  if (!policies.includes(chosen)) throw usage(`no policy ${chosen}; one of ${policies.join(", ")}`);
+  const ids = chosen === "allowlist" ? await ask(terminal, "Sender ids, with commas between") : "";
+  return { dmPolicy: chosen, allow: ids.split(",").flatMap((id) => id.trim() || []) };
+}
+
+async function setAccess(gateway: Gateway, channel: string, policy: Policy | undefined): Promise<void> {
+  const path = `channels.${channel}`;
+  if (policy && policy.allow.length > 0) {
+    const { allowFrom } = await valueAt<string[]>(gateway, path);
+    const value = [...new Set([...(allowFrom ?? []), ...policy.allow])];
+    await gateway.request("config.set", { path: `${path}.allowFrom`, value });
+  }
+  if (policy?.dmPolicy)
+    await gateway.request("config.set", { path: `${path}.dmPolicy`, value: policy.dmPolicy });
+}
+
+async function valueAt<T = string>(
+  gateway: Gateway,
+  path: string,
+): Promise<Record<string, T | undefined> & Values> {
+  const answer = await gateway.request("config.get", { path });
+  return ("value" in answer && answer.value ? answer.value : {}) as never;
+}
+
+/** Made up here and needed at the platform: shown this once. */
+function secretsToPaste({ registration }: Partial<StartedAccount>, made: Values): string[] {
+  if (registration?.status !== "manual" || Object.keys(made).length === 0) return [];
+  return [
+    columns(
+      ["  TO PASTE", "SHOWN ONLY NOW"],
+      Object.entries(made).map(([name, value]) => [`  ${name}`, value]),
+    ),
+  ];
+}
+
+function nextSteps({ channel, dmPolicy }: { channel: string; dmPolicy?: string }): string[] {
+  if (dmPolicy === "pairing")
+    return ["Write to it; `gsv pair list` then shows you, and `gsv pair approve` lets you in."];
+  if (dmPolicy !== undefined) return ["Write to it."];
+  return [
+    `Who may write is as it was: see \`gsv config get channels.${channel}\`; without a dmPolicy it is closed.`,
+  ];
+}

@@ -1,0 +1,108 @@
+import type { AccountStatus } from "../../../shared/protocol/channel-accounts.ts";
+import { columns, moment, pairs, visible } from "../../app/columns.ts";
+import { Failure, usage } from "../../app/failure.ts";
+import { text } from "../../app/options.ts";
+import type { Action } from "../../app/program.ts";
+import { confirm } from "../../app/questions.ts";
+import type { Gateway } from "../../gateway/gateway-client.ts";
+import { registered } from "./channel-add.ts";
+
+export const listChannels: Action = async (context) => {
+  const gateway = await context.gateway();
+  const answer = await gateway.request("channels.list");
+  const rows = answer.channels.map(({ channel, accountId, connectedAt, lastMessageAt, stopped, bridge }) => [
+    channel,
+    accountId,
+    bridge ? "bridge" : "webhook",
+    stopped ? "stopped" : bridge && connectedAt === 0 ? "away" : "on",
+    moment(connectedAt || undefined),
+    moment(lastMessageAt),
+  ]);
+  const none = "no channels; connect one with `gsv channel add telegram` (or whatsapp, slack, discord)";
+  const header = ["CHANNEL", "ACCOUNT", "BY", "STATE", "SINCE", "LAST MESSAGE"];
+  context.print(answer, rows.length > 0 ? columns(header, rows) : none);
+};
+
+export const showStatus: Action = async (context, { args }) => {
+  const [channel, accountId] = args;
+  const gateway = await context.gateway();
+  const names = channel === undefined ? await channelNames(gateway) : [channel];
+  const answers = await Promise.all(
+    names.map((name) => gateway.request("channel.status", { channel: name, accountId })),
+  );
+  const shown = answers.flatMap((answer) =>
+    answer.accounts.map((account) => statusText(answer.channel, account)),
+  );
+  context.print({ channels: answers }, shown.join("\n\n") || "no accounts; see `gsv channel add`");
+};
+
+export const testChannel: Action = async (context, { args, options }) => {
+  const [channel = "", to = ""] = args;
+  const kind = text(options.kind) ?? "dm";
+  const peerKind = (["dm", "group", "channel", "thread"] as const).find((one) => one === kind);
+  if (peerKind === undefined) throw usage(`no kind ${kind}; dm, group, channel or thread`);
+  const gateway = await context.gateway();
+  const said = { accountId: text(options.account), text: text(options.text) };
+  const result = await gateway.request("channel.test", { channel, to, peerKind, ...said }, 60_000);
+  if (!result.ok) throw new Failure("undelivered", `nothing was sent: ${result.error}`);
+  context.print(result, `sent to ${to}`);
+};
+
+export const startChannel: Action = async (context, { args }) => {
+  const gateway = await context.gateway();
+  const result = await gateway.request("channel.start", accountOf(args));
+  context.print(result, registered(result));
+};
+
+export const stopChannel: Action = async (context, { args }) => {
+  const gateway = await context.gateway();
+  const result = await gateway.request("channel.stop", accountOf(args));
+  context.print(result, `${result.channel}/${result.accountId} is stopped`);
+};
+
+export const removeChannel: Action = async (context, { args, options }) => {
+  const account = accountOf(args);
+  const name = `${account.channel}/${account.accountId ?? "default"}`;
+  if (options.yes !== true) {
+    if (context.terminal.stdin.isTTY !== true)
+      throw usage(`--yes is needed to remove ${name} without asking`);
+    if (!(await confirm(context.terminal, `Remove ${name} and its secrets?`)))
+      throw new Failure("cancelled", "nothing was removed");
+  }
+  const gateway = await context.gateway();
+  const result = await gateway.request("channel.remove", account);
+  context.print(result, `${name} is removed`);
+};
+
+export function accountOf([channel = "", accountId]: string[]): { channel: string; accountId?: string } {
+  return { channel, ...(accountId === undefined ? {} : { accountId }) };
+}
+
+async function channelNames(gateway: Gateway): Promise<string[]> {
+  const { channels } = await gateway.request("channels.list");
+  return [...new Set(channels.map(({ channel }) => channel))];
+}
+
+function statusText(
+  channel: string,
+  { accountId, connected, authenticated, error, ...rest }: AccountStatus,
+): string {
+  const { lastActivity, extra } = rest;
+  const stopped = extra.stopped ? "stopped" : undefined;
+  return pairs([
+    ["account", `${channel}/${accountId}`],
+    ["state", stopped ?? (connected ? "messages come in" : "no messages come in")],
+    ["known as", extra.identity === undefined ? undefined : visible(extra.identity)],
+    ...(extra.waiting === undefined
+      ? [["credentials", authenticated ? "the platform takes them" : "not taken"] as const]
+      : [["waiting for it", `${extra.waiting} messages`] as const]),
+    ["webhook", extra.webhookUrl],
+    ["error", error && visible(error)],
+    [
+      "webhook error",
+      extra.webhookError && `${visible(extra.webhookError)} (${moment(extra.webhookErrorAt)})`,
+    ],
+    ["last undelivered", extra.lastError && `${visible(extra.lastError)} (${moment(extra.lastErrorAt)})`],
+    ["last message", moment(lastActivity)],
+  ]);
+}

@@ -1,0 +1,70 @@
+import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
+import { columns, shorten } from "../../app/columns.ts";
+import { Failure, usage } from "../../app/failure.ts";
+import type { Action } from "../../app/program.ts";
+import { toolResultText } from "./tool-result.ts";
+
+/** A tool may take as long as a node lets a command run: five minutes, and a little for the way. */
+const toolTimeoutMs = 310_000;
+
+export const listTools: Action = async (context) => {
+  const gateway = await context.gateway();
+  const answer = await gateway.request("tools.list");
+  const rows = answer.tools.map((tool) => [tool.name, shorten(firstSentence(tool.description), 90)]);
+  context.print(answer, rows.length > 0 ? columns(["TOOL", "WHAT IT DOES"], rows) : "no tools");
+};
+
+export const callTool: Action = async (context, { args, options }) => {
+  const [name = "", ...pairs] = args;
+  if (typeof options.args === "string" && pairs.length > 0)
+    throw usage("give the arguments as name=value or with --args, not both");
+  const gateway = await context.gateway();
+  const { tools } = await gateway.request("tools.list");
+  const tool = tools.find((candidate) => candidate.name === name);
+  if (tool === undefined) throw new Failure(404, `no tool ${name}; \`gsv tools list\` shows those there are`);
+  const given = typeof options.args === "string" ? parseArguments(options.args) : argumentsOf(pairs, tool);
+  const answer = await gateway.request("tool.invoke", { tool: name, args: given }, toolTimeoutMs);
+  context.print(answer, toolResultText(answer.result));
+};
+
+function parseArguments(json: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (error) {
+    throw usage(`--args is not JSON: ${(error as Error).message}`);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw usage('--args must be a JSON object, for instance {"path":"."}');
+  return value as Record<string, unknown>;
+}
+
+/** `name=value` pairs, each read as the tool's schema wants it: text stays text, anything else is JSON where it can be. */
+function argumentsOf(pairs: string[], tool: ToolDefinition): Record<string, unknown> {
+  const properties = tool.inputSchema.properties as Record<string, { type?: unknown }> | undefined;
+  const entries = pairs.map((pair): [string, unknown] => {
+    const at = pair.indexOf("=");
+    if (at < 1) throw usage(`"${pair}" is not name=value; arguments of ${tool.name}: ${argumentNames(tool)}`);
+    const [name, value] = [pair.slice(0, at), pair.slice(at + 1)];
+    return [name, properties?.[name]?.type === "string" ? value : jsonOrText(value)];
+  });
+  return Object.fromEntries(entries);
+}
+
+function argumentNames(tool: ToolDefinition): string {
+  const { properties } = tool.inputSchema;
+  const names = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+  return names.join(", ") || "none";
+}
+
+function jsonOrText(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+function firstSentence(description: string): string {
+  return description.split(/(?<=\.)\s/)[0] ?? "";
+}

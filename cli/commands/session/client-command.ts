@@ -1,0 +1,107 @@
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { maxShownImageBytes } from "../../../shared/media/media-content.ts";
+import { configFolder } from "../../app/config-file.ts";
+import type { Context } from "../../app/context.ts";
+import { exitCode, Failure, usage } from "../../app/failure.ts";
+import { text, texts } from "../../app/options.ts";
+import type { Action } from "../../app/program.ts";
+import { isInteractive, styleOf } from "../../app/terminal.ts";
+import { version } from "../../app/version.ts";
+import { Conversation } from "../../chat/conversation.ts";
+import { type ImageFile, readImage } from "../../chat/images.ts";
+import { chatInteractively } from "../../chat/interactive.ts";
+import { converse, converseByLine, type TurnSinks } from "../../chat/lines.ts";
+import type { Gateway } from "../../gateway/gateway-client.ts";
+
+export const client: Action = async (context, { args, options }) => {
+  const sessionKey = text(options.session) ?? (await context.settings()).sessionKey;
+  const message = args[0];
+  const paths = texts(options.image);
+  if (paths.length > 0 && (message === undefined || message === "-"))
+    throw usage('--image goes with a message: gsv client --image photo.jpg "what is this?"');
+  const images = await Promise.all(paths.map((path) => readImage(path, context.terminal.cwd)));
+  for (const { filename, bytes } of images) {
+    if (bytes.byteLength > maxShownImageBytes)
+      context.note(`gsv: ${filename} is kept, but too large for the model to be shown: 3.75 MB at most`);
+  }
+  const gateway = await context.gateway(false);
+  if (message !== undefined && message !== "-") return sayOnce(context, gateway, sessionKey, message, images);
+  if (message === "-" || !isInteractive(context.terminal)) return chatByLine(context, gateway, sessionKey);
+  const greeting = `gsv ${version}, session ${sessionKey}\n/help lists commands; Ctrl-C stops a run, Ctrl-D leaves.\n`;
+  return chatAtTerminal(context, gateway, sessionKey, greeting);
+};
+
+/** A chat at the terminal, until the user leaves or `leave` resolves; what `gsv dev` offers too. */
+export async function chatAtTerminal(
+  context: Context,
+  gateway: Gateway,
+  sessionKey: string,
+  greeting: string,
+  leave?: Promise<unknown>,
+): Promise<void> {
+  const { terminal } = context;
+  const session = await gateway.request("session.get", { sessionKey });
+  const conversation = new Conversation(gateway, session.sessionKey);
+  try {
+    const historyFile = join(configFolder(terminal.env), "history");
+    const { onState } = gateway;
+    await chatInteractively({ conversation, terminal, historyFile, greeting, leave, onState });
+  } finally {
+    conversation.close();
+  }
+}
+
+/** Each line of standard input is a message. Throws a Failure when one of them failed. */
+export async function chatByLine(context: Context, gateway: Gateway, sessionKey: string): Promise<void> {
+  const lines = createInterface({ input: context.terminal.stdin, crlfDelay: Number.POSITIVE_INFINITY });
+  const outcomes = await withConversation(context, gateway, sessionKey, (conversation) =>
+    converseByLine(conversation, lines, sinksOf(context)),
+  );
+  if (outcomes.some(({ status }) => status === "failed")) throw reported();
+}
+
+async function sayOnce(
+  context: Context,
+  gateway: Gateway,
+  sessionKey: string,
+  message: string,
+  images: readonly ImageFile[],
+): Promise<void> {
+  const outcome = await withConversation(context, gateway, sessionKey, (conversation) =>
+    converse(conversation, message, sinksOf(context), images),
+  );
+  if (outcome.status === "failed") throw reported();
+}
+
+async function withConversation<T>(
+  context: Context,
+  gateway: Gateway,
+  sessionKey: string,
+  use: (conversation: Conversation) => Promise<T>,
+): Promise<T> {
+  const conversation = new Conversation(gateway, sessionKey);
+  const undo = gateway.onState((state) => {
+    if (state.status === "waiting") context.note(`gsv: connection lost (${state.reason}); reconnecting …`);
+  });
+  try {
+    return await use(conversation);
+  } finally {
+    undo();
+    conversation.close();
+  }
+}
+
+function sinksOf({ terminal, json }: Context): TurnSinks {
+  return {
+    answer: terminal.stdout,
+    activity: terminal.stderr,
+    json,
+    style: styleOf(terminal, terminal.stderr),
+  };
+}
+
+/** The failed turn has been printed where it happened; what is left is the exit code. */
+function reported(): Failure {
+  return new Failure("turn", "", exitCode.failed);
+}

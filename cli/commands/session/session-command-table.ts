@@ -1,0 +1,77 @@
+import type { CommandEntry } from "../../app/program.ts";
+
+/** `gsv session …` */
+export const sessionCommands: readonly CommandEntry[] = [
+  {
+    name: "list",
+    summary: "sessions, the last used first",
+    options: [["--limit <n>", "at most so many (default 100)"]],
+    examples: ["session list --limit 20"],
+    load: async () => (await import("./session-commands.ts")).listSessions,
+  },
+  {
+    name: "get [sessionKey]",
+    summary: "one session: ids, counts, settings",
+    examples: ["session get agent:main:main"],
+    load: async () => (await import("./session-commands.ts")).getSession,
+  },
+  {
+    name: "stats [sessionKey]",
+    summary: "tokens, messages, and whether it is working right now",
+    examples: ["session stats"],
+    load: async () => (await import("./session-commands.ts")).showStats,
+  },
+  {
+    name: "preview [sessionKey]",
+    summary: "the messages of a session",
+    options: [["--limit <n>", "only the newest n"]],
+    examples: ["session preview --limit 10"],
+    load: async () => (await import("./session-commands.ts")).previewSession,
+  },
+  {
+    name: "set <setting> <value> [sessionKey]",
+    summary: "change model, thinking, prompt, max-tokens, label or reset; `default` clears it",
+    examples: [
+      "session set model anthropic/claude-sonnet-5",
+      "session set thinking high",
+      "session set reset daily:4",
+      "session set reset idle:60",
+      'session set label "holiday plans" agent:main:main',
+    ],
+    load: async () => (await import("./session-commands.ts")).setSession,
+  },
+  {
+    name: "compact [sessionKey]",
+    summary: "put a summary in place of all but the newest messages; the others are archived",
+    options: [["--keep <n>", "messages that stay as they are (default 20)"]],
+    examples: ["session compact", "session compact agent:main:main --keep 5"],
+    load: async () => (await import("./session-commands.ts")).compactSession,
+  },
+  {
+    name: "reset [sessionKey]",
+    summary: "start over: clears the messages and gives the session a new id",
+    options: [["--yes", "do not ask"]],
+    examples: ["session reset agent:main:main --yes"],
+    load: async () => (await import("./session-commands.ts")).resetSession,
+  },
+  {
+    name: "history [sessionKey]",
+    summary: "the ids of a session's conversations, oldest first; each can be read with `transcript`",
+    examples: ["session history", "session history agent:main:main --json"],
+    load: async () => (await import("./history-commands.ts")).showHistory,
+  },
+  {
+    name: "transcript <sessionId>",
+    summary: "everything that was said in one conversation, archived or live; with --json a message a line",
+    options: [
+      ["--session <key>", "session it belongs to (default: the config file's, else agent:main:main)"],
+      ["--agent <id>", "agent it belongs to, instead of a session"],
+    ],
+    examples: [
+      "session transcript 0b9e2c3a-6f1d-4c55-9f2e-7a3d5f0c1e11",
+      "session transcript 0b9e2c3a-6f1d-4c55-9f2e-7a3d5f0c1e11 --json > conversation.jsonl",
+      "session transcript 4d1f… --agent work",
+    ],
+    load: async () => (await import("./history-commands.ts")).printTranscript,
+  },
+];

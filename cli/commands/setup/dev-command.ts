@@ -1,0 +1,146 @@
+import { hostname } from "node:os";
+import { join, relative } from "node:path";
+import type { Dev } from "../../../local/dev/dev.ts";
+import { openLogs } from "../../../local/dev/dev-logs.ts";
+import type { ModelChoice } from "../../../local/dev/dev-model.ts";
+import type { Context } from "../../app/context.ts";
+import { usage } from "../../app/failure.ts";
+import { text, wholeNumber } from "../../app/options.ts";
+import type { Action } from "../../app/program.ts";
+import { untilSignal } from "../../app/signals.ts";
+import { isInteractive } from "../../app/terminal.ts";
+import { version } from "../../app/version.ts";
+import { type Gateway, machineId, openGateway } from "../../gateway/gateway-client.ts";
+import { chosenModel, configureModel, type ModelInUse, startLocal } from "../../gateway/local-gateway.ts";
+import { type RunningNode, startNode } from "../../node/node-runtime.ts";
+import { chatAtTerminal, chatByLine } from "../session/client-command.ts";
+
+export const dev: Action = async (context, { options }) => {
+  const port = wholeNumber("--port", options.port, 1, 65_535);
+  const webhookUrl = publicUrl(text(options.webhookUrl));
+  const choice = chosenModel(context.terminal.env);
+  // As it was: the local cloud points this process's own at itself.
+  const environment = withoutKey(context.terminal.env, choice?.apiKey);
+  const signal = untilSignal();
+  let running: Dev | undefined;
+  try {
+    const published = options.serve === true;
+    running = await startLocal(context.dataFolder, { port, webhookUrl, published });
+    if (published) await serveOnly(context, running, choice, signal.received);
+    else await serveAndChat(context, running, choice, environment, signal.received);
+  } finally {
+    await running?.close();
+    signal.dispose();
+  }
+};
+
+/** An address that platforms are told, as the functions are given it: with a slash at its end. */
+function publicUrl(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol))
+    throw usage(`--webhook-url takes an http or https address, not ${value}`);
+  return value.endsWith("/") ? value : `${value}/`;
+}
+
+/** A copy of an environment without the key that the gateway has taken over as a secret. */
+function withoutKey(environment: NodeJS.ProcessEnv, key: string | undefined): NodeJS.ProcessEnv {
+  const kept = Object.entries(environment).filter(([, value]) => key === undefined || value !== key);
+  return Object.fromEntries(kept);
+}
+
+type Choice = ModelChoice | undefined;
+type Received = Promise<NodeJS.Signals>;
+
+async function serveOnly(context: Context, running: Dev, choice: Choice, ended: Received): Promise<void> {
+  const gateway = await openGateway(running.url, running.token);
+  const model = await configureModel(gateway, running, choice);
+  await gateway.close();
+  const { ws, webhook, dynamodb, s3, scheduler, table, bucket } = running.cloud;
+  const ready = {
+    ws,
+    webhook,
+    dynamodb,
+    s3,
+    scheduler,
+    table,
+    bucket,
+    token: running.token,
+    pid: process.pid,
+  };
+  introduce(context, running, model);
+  const { url: configured } = await context.settings();
+  // What is configured goes before the local gateway, unless its folder is named.
+  const client = configured ? `gsv client --data ${folderOf(context)}` : "gsv client";
+  context.print(
+    ready,
+    `serving at ${ws}\n  webhook  ${webhook}\n  pid      ${process.pid}\n\`${client}\` in this folder connects to it; Ctrl-C ends it.`,
+  );
+  await ended;
+}
+
+async function serveAndChat(
+  context: Context,
+  running: Dev,
+  choice: Choice,
+  environment: NodeJS.ProcessEnv,
+  ended: Received,
+): Promise<void> {
+  const gateway = await openGateway(running.url, running.token);
+  let node: RunningNode | undefined;
+  try {
+    const model = await configureModel(gateway, running, choice);
+    introduce(context, running, model);
+    if (!running.hasAgent) {
+      await gateway.request("agent.init", {});
+      await running.recordAgent();
+    }
+    node = lendFolder(context, running, environment);
+    await node.connection.open();
+    await chat(context, gateway, ended);
+  } finally {
+    await node?.stop();
+    await gateway.close();
+  }
+}
+
+async function chat(context: Context, gateway: Gateway, ended: Received): Promise<void> {
+  const { sessionKey } = await context.settings();
+  if (!isInteractive(context.terminal)) {
+    await Promise.race([chatByLine(context, gateway, sessionKey), ended]);
+    return;
+  }
+  const greeting = `session: ${sessionKey}\n/help lists commands; Ctrl-C stops a run, Ctrl-D leaves.\n`;
+  await chatAtTerminal(context, gateway, sessionKey, greeting, ended);
+}
+
+/** The node of the current folder; what it does is in the data folder's logs, not in the chat. */
+function lendFolder(context: Context, running: Dev, environment: NodeJS.ProcessEnv): RunningNode {
+  const log = openLogs(join(context.dataFolder, "logs"));
+  return startNode({
+    url: running.url,
+    token: running.token,
+    nodeId: machineId(hostname()),
+    workspace: context.terminal.cwd,
+    version,
+    environment,
+    onLog: (line) => log("node", line),
+  });
+}
+
+function folderOf(context: Context): string {
+  return relative(context.terminal.cwd, context.dataFolder) || context.dataFolder;
+}
+
+function introduce(context: Context, running: Dev, { settings, because }: ModelInUse): void {
+  const folder = folderOf(context);
+  context.note(
+    running.isNew
+      ? `gsv ${version}: everything is kept in ${folder}; delete that folder to start over`
+      : `gsv ${version}: going on with what is in ${folder}`,
+  );
+  context.note(`model: ${settings.provider}/${settings.id} (${because})`);
+  if (settings.id === "offline")
+    context.note(
+      "       for a real one set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY,\n       or GSV_MODEL_BASE_URL and GSV_MODEL for any OpenAI-compatible server",
+    );
+}

@@ -1,0 +1,89 @@
+import { hostname } from "node:os";
+import { resolve } from "node:path";
+import { updateConfigFile } from "../../app/config-file.ts";
+import type { Context } from "../../app/context.ts";
+import { Failure, failureOf, usage } from "../../app/failure.ts";
+import type { Invocation } from "../../app/options.ts";
+import { text } from "../../app/options.ts";
+import type { Action } from "../../app/program.ts";
+import { ask, askHidden, confirm, readAll } from "../../app/questions.ts";
+import { machineId, openGateway } from "../../gateway/gateway-client.ts";
+
+interface Answers {
+  url: string;
+  token: string;
+  nodeId?: string;
+  workspace?: string;
+  sessionKey?: string;
+}
+
+export const init: Action = async (context, invocation) => {
+  const { file } = await context.settings();
+  const answers = await answersFor(context, invocation);
+  const tested = invocation.options.test !== false && (await test(context, answers));
+  await updateConfigFile(file, {
+    gateway: { url: answers.url, token: answers.token },
+    node: { id: answers.nodeId, workspace: answers.workspace },
+    session: { default_key: answers.sessionKey },
+  });
+  context.print(
+    { file, url: answers.url, tested },
+    `${file} is written; try \`gsv status\` or \`gsv client\``,
+  );
+};
+
+/** Flags where they are given; a person is asked for the rest; a script must give url and token. */
+async function answersFor(context: Context, { options }: Invocation): Promise<Answers> {
+  const { terminal, flags } = context;
+  const settings = await context.settings();
+  const given = {
+    nodeId: text(options.nodeId),
+    workspace: text(options.workspace) && resolve(terminal.cwd, text(options.workspace) ?? ""),
+    sessionKey: text(options.session),
+  };
+  if (terminal.stdin.isTTY !== true) {
+    const url = flags.url ?? terminal.env.GSV_URL;
+    const token =
+      flags.token === "-" ? await readAll(terminal.stdin) : (flags.token ?? terminal.env.GSV_TOKEN);
+    if (!url || !token)
+      throw usage("init needs --url and --token here (--token - reads it from standard input)");
+    return { url: checkedUrl(url), token, ...given };
+  }
+  const url = flags.url ?? (await ask(terminal, "Gateway url (wss://…)", settings.url?.value));
+  const kept = settings.url?.value === url ? settings.token?.value : undefined;
+  const asked =
+    flags.token && flags.token !== "-"
+      ? flags.token
+      : await askHidden(terminal, kept ? "Token (empty: keep)" : "Token");
+  const token = asked || kept;
+  if (!token) throw usage("a token is needed; whoever runs the gateway makes one with `gsv token create`");
+  const nodeId =
+    given.nodeId ??
+    (await ask(terminal, "Name of this machine's node", settings.nodeId ?? machineId(hostname())));
+  return { url: checkedUrl(url), token, ...given, nodeId };
+}
+
+function checkedUrl(url: string): string {
+  const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: "", hostname: "" };
+  const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  if (protocol === "wss:" || (protocol === "ws:" && isHere)) return url;
+  throw usage(`a gateway url starts with wss:// (or ws:// on this machine), not ${url || "nothing"}`);
+}
+
+/** Connects once. A gateway that does not answer stops a script; a person may save anyway. */
+async function test(context: Context, { url, token }: Answers): Promise<boolean> {
+  try {
+    const gateway = await openGateway(url, token);
+    context.note(`connected: gateway version ${gateway.hello.server.version}`);
+    await gateway.close();
+    return true;
+  } catch (error) {
+    const { kind, message } = failureOf(error);
+    if (context.terminal.stdin.isTTY === true && !context.json) {
+      context.note(`gsv: ${message}`);
+      if (await confirm(context.terminal, "Save it anyway?")) return false;
+      throw new Failure("cancelled", "nothing was saved");
+    }
+    throw new Failure(kind, `${message}; nothing was saved (--no-test saves without connecting)`);
+  }
+}

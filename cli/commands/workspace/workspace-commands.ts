@@ -1,0 +1,120 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { code } from "../../../shared/protocol/errors.ts";
+import { Failure, usage } from "../../app/failure.ts";
+import type { Invocation } from "../../app/options.ts";
+import { text } from "../../app/options.ts";
+import type { Action } from "../../app/program.ts";
+import type { Terminal } from "../../app/terminal.ts";
+import { RequestError } from "../../gateway/connection.ts";
+import type { Gateway } from "../../gateway/gateway-client.ts";
+
+export const listFiles: Action = async (context, invocation) => {
+  const gateway = await context.gateway();
+  const listing = await gateway.request("workspace.list", {
+    path: invocation.args[0] ?? "",
+    agentId: agentOf(invocation),
+  });
+  const names = [...listing.directories.map((name) => `${name.replace(/\/$/, "")}/`), ...listing.files];
+  context.print(listing, names.length > 0 ? names.join("\n") : "(empty)");
+};
+
+export const printFile: Action = async (context, invocation) => {
+  const gateway = await context.gateway();
+  const file = await gateway.request("workspace.read", target(invocation));
+  // As it is, so that what is redirected into a file is the file.
+  if (context.json) context.print(file, "");
+  else context.terminal.stdout.write(file.content);
+};
+
+export const putFile: Action = async (context, invocation) => {
+  const content = await contentOf(invocation.args[1], context.terminal);
+  const gateway = await context.gateway();
+  const result = await gateway.request("workspace.write", { ...target(invocation), content });
+  context.print(result, `${result.path}: ${result.size} bytes written`);
+};
+
+export const removeFile: Action = async (context, invocation) => {
+  const gateway = await context.gateway();
+  const result = await gateway.request("workspace.delete", target(invocation));
+  if (!result.deleted)
+    throw new Failure(code.notFound, `${result.path}: no such file; \`gsv workspace ls\` shows them`);
+  context.print(result, `${result.path} is deleted`);
+};
+
+export const editFile: Action = async (context, invocation) => {
+  const { path, agentId } = target(invocation);
+  const editor = context.terminal.env.VISUAL || context.terminal.env.EDITOR || "vi";
+  const gateway = await context.gateway();
+  const before = await readOrEmpty(gateway, path, agentId);
+  const folder = await mkdtemp(join(tmpdir(), "gsv-edit-"));
+  const file = join(folder, basename(path));
+  let isKept = false;
+  try {
+    await writeFile(file, before, { mode: 0o600 });
+    await runEditor(editor, file);
+    const after = await readFile(file, "utf8");
+    if (after === before) return context.print({ path, written: false }, `${path} is unchanged`);
+    // What was typed is not lost with a failed save.
+    isKept = true;
+    await writeBack(gateway, { path, agentId, content: after }, before);
+    isKept = false;
+    context.print({ path, size: Buffer.byteLength(after), written: true }, `${path} is saved`);
+  } finally {
+    if (isKept) context.note(`gsv: your text is kept in ${file}`);
+    else await rm(folder, { recursive: true, force: true });
+  }
+};
+
+function agentOf({ options }: Invocation): string | undefined {
+  return text(options.agent);
+}
+
+function target(invocation: Invocation): { path: string; agentId: string | undefined } {
+  return { path: invocation.args[0] ?? "", agentId: agentOf(invocation) };
+}
+
+async function contentOf(file: string | undefined, terminal: Terminal): Promise<string> {
+  if (file !== undefined && file !== "-") return readFile(resolve(terminal.cwd, file), "utf8");
+  if (terminal.stdin.isTTY) throw usage("name a local file, or send the content on standard input");
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of terminal.stdin) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** The file as it is; one that does not exist yet is empty. */
+async function readOrEmpty(gateway: Gateway, path: string, agentId: string | undefined): Promise<string> {
+  try {
+    return (await gateway.request("workspace.read", { path, agentId })).content;
+  } catch (error) {
+    if (error instanceof RequestError && error.code === code.notFound) return "";
+    throw error;
+  }
+}
+
+/** Saves unless the file changed while the editor was open: the agent writes there too. */
+async function writeBack(
+  gateway: Gateway,
+  file: { path: string; agentId: string | undefined; content: string },
+  before: string,
+): Promise<void> {
+  if ((await readOrEmpty(gateway, file.path, file.agentId)) !== before)
+    throw new RequestError(
+      code.conflict,
+      `${file.path} was changed by another while you edited; edit it again`,
+    );
+  await gateway.request("workspace.write", file);
+}
+
+/** Runs the editor as a shell would, since $EDITOR may carry arguments; the file's name is passed, never spliced in. */
+async function runEditor(editor: string, file: string): Promise<void> {
+  const child = spawn("/bin/sh", ["-c", `${editor} "$1"`, "sh", file], { stdio: "inherit" });
+  const status = await new Promise<number | null>((resolveStatus, reject) => {
+    child.once("error", reject);
+    child.once("exit", resolveStatus);
+  });
+  if (status !== 0)
+    throw new Failure("editor", `${editor} ended with ${status ?? "a signal"}; nothing was saved`);
+}

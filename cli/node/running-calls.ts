@@ -1,0 +1,109 @@
+import type { Events } from "../../shared/protocol/events.ts";
+import { maxFrameBytes } from "../../shared/protocol/frames.ts";
+import type { Outcome } from "./call-log.ts";
+import { CallLog } from "./call-log.ts";
+import { endOrDelay } from "./end-or-delay.ts";
+import { fitResult } from "./fit-result.ts";
+import type { Outbox } from "./result-outbox.ts";
+import type { NodeTool, ToolContext } from "./tools/node-tool.ts";
+import { nodeTools } from "./tools/offered.ts";
+
+/** Bytes of a request that are for what surrounds a result. */
+const frameMargin = 8 * 1024;
+
+/** Runs the calls of a node, at the same time where they come at the same time, and hands their results to the outbox. */
+export class NodeCalls {
+  readonly #context: Omit<ToolContext, "callId">;
+  readonly #outbox: Outbox;
+  readonly #log: (line: string) => void;
+  readonly #mostRequestBytes: () => number;
+  readonly #calls = new CallLog();
+  readonly #running = new Set<Promise<void>>();
+
+  /** `mostRequestBytes`: the largest request that the gateway takes, as of now. */
+  constructor(
+    context: Omit<ToolContext, "callId">,
+    outbox: Outbox,
+    log: (line: string) => void,
+    mostRequestBytes: () => number,
+  ) {
+    this.#context = context;
+    this.#outbox = outbox;
+    this.#log = log;
+    this.#mostRequestBytes = mostRequestBytes;
+  }
+
+  /**
+   * Takes a `tool.invoke` event `{callId, tool, args}`. A call that was seen before is not run again: its result is
+   * sent once more when it has one.
+   */
+  invoke(payload: Events["tool.invoke"]): void {
+    const { callId, tool, args } = fieldsOf(payload);
+    if (typeof callId !== "string" || typeof tool !== "string") {
+      this.#log("ignored a tool.invoke without callId or tool");
+      return;
+    }
+    const claim = this.#calls.claim(callId);
+    if (claim === "running") {
+      this.#log(`call ${callId} asked for again, still running`);
+    } else if (claim !== "new") {
+      this.#log(`call ${callId} asked for again, result repeated`);
+      this.#deliver(callId, claim);
+    } else {
+      const run = this.#run(callId, tool, args).finally(() => this.#running.delete(run));
+      this.#running.add(run);
+    }
+  }
+
+  /** Resolves when no call is running, or after `mostMs`. */
+  async settled(mostMs: number): Promise<void> {
+    await endOrDelay(Promise.all(this.#running), mostMs);
+  }
+
+  async #run(callId: string, name: string, args: unknown): Promise<void> {
+    const startedAt = Date.now();
+    this.#log(`call ${callId} ${name} started`);
+    const outcome = await this.#outcomeOf(callId, name, args);
+    this.#calls.finish(callId, outcome);
+    const how = "error" in outcome ? "failed" : "done";
+    this.#log(`call ${callId} ${name} ${how} after ${Date.now() - startedAt} ms`);
+    this.#deliver(callId, outcome);
+  }
+
+  /** Never throws: what goes wrong in a tool is its outcome. */
+  async #outcomeOf(callId: string, name: string, args: unknown): Promise<Outcome> {
+    try {
+      const tool = toolNamed(name);
+      const result = await tool.run(args, { ...this.#context, callId });
+      return fitOutcome({ result }, this.#mostRequestBytes());
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      return fitOutcome({ error: message }, maxFrameBytes);
+    }
+  }
+
+  #deliver(callId: string, outcome: Outcome): void {
+    const inOneFrame = () => ({ callId, ...fitOutcome(outcome, maxFrameBytes) });
+    this.#outbox.add(`result of ${callId}`, "tool.result", { callId, ...outcome }, inOneFrame);
+  }
+}
+
+/** An outcome, cut where it must be for a request of at most `maxBytes`. */
+function fitOutcome(outcome: Outcome, maxBytes: number): Outcome {
+  const most = maxBytes - frameMargin;
+  return "error" in outcome
+    ? { error: String(fitResult(outcome.error, most)) }
+    : { result: fitResult(outcome.result, most) };
+}
+
+function toolNamed(name: string): NodeTool {
+  const tool = nodeTools.find((candidate) => candidate.definition.name === name);
+  if (tool !== undefined) return tool;
+  const known = nodeTools.map((candidate) => candidate.definition.name).join(", ");
+  throw new Error(`this node has no tool ${name}; it has ${known}`);
+}
+
+/** The fields of an event as it came, of whatever types; none when its payload is not an object. */
+export function fieldsOf(payload: unknown): Record<string, unknown> {
+  return typeof payload === "object" && payload !== null ? (payload as Record<string, unknown>) : {};
+}

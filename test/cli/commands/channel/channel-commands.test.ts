@@ -1,0 +1,267 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { main } from "../../../../cli/app/main.ts";
+import { PeerError } from "../../../../shared/protocol/errors.ts";
+import { type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
+import { fakeTerminal } from "../../fake-terminal.ts";
+import { type GsvOptions, gsv, newFolder } from "../../run-gsv.ts";
+
+let gateway: FakeGateway;
+const run = (args: string[], options: GsvOptions = {}) =>
+  gsv(args, { ...options, env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token", ...options.env } });
+const answers = (table: Record<string, FakeMethod>) => {
+  gateway.methods = table;
+};
+
+beforeEach(async () => {
+  gateway = await startFakeGateway({});
+});
+afterEach(() => gateway.close());
+
+describe("gsv pair", () => {
+  const pair = {
+    channel: "telegram",
+    accountId: "default",
+    senderId: "42",
+    requestedAt: Date.UTC(2026, 0, 2, 12),
+    expiresAt: Date.UTC(2026, 0, 4, 12),
+  };
+
+  it("lists who asks, and lets nothing they wrote reach the terminal's controls", async () => {
+    const shady = { ...pair, senderName: "\u001b[2JAnn\u202e", message: "hi\u0007\nthere" };
+    answers({ "pair.list": () => ({ pairs: { "telegram:default:42": shady } }) });
+    const { stdout } = await run(["pair", "list"]);
+    expect(stdout).toMatch(/\ntelegram {2}default {2}42 +\[2JAnn +2026-01-02 \d\d:\d\d {2}hi there\n$/);
+    expect(JSON.parse((await run(["pair", "list", "--json"])).stdout).pairs["telegram:default:42"]).toEqual(
+      shady,
+    );
+  });
+
+  it("says that nobody asks", async () => {
+    answers({ "pair.list": () => ({ pairs: {} }) });
+    expect((await run(["pair", "list"])).stdout).toBe("nobody asks to be let in\n");
+  });
+
+  it("approves and rejects by channel and id, and passes on what the gateway says", async () => {
+    answers({
+      "config.get": () => ({
+        config: { session: { dmScope: "main" }, channels: { telegram: { allowFrom: ["42"] } } },
+      }),
+      "pair.approve": ({ params }) => ({ approved: true, senderId: params.senderId, senderName: "Ann" }),
+      "pair.reject": () => {
+        throw new PeerError(404, "nobody asks to be let in as 43 on telegram");
+      },
+    });
+    const approved = await run(["pair", "approve", "Telegram", "42"]);
+    expect(approved.stdout).toBe("Ann (42) may write now; a message that waited is being answered\n");
+    expect(approved.stderr).toBe("");
+    expect(gateway.requests.at(-2)?.params).toEqual({ channel: "telegram", senderId: "42" });
+    const rejected = await run(["pair", "reject", "telegram", "43"]);
+    expect(rejected.code).toBe(1);
+    expect(rejected.stderr).toContain("nobody asks to be let in as 43");
+  });
+
+  it("warns from the second on that all share the owner's conversation, unless each has their own", async () => {
+    let dmScope = "main";
+    answers({
+      "config.get": () => ({
+        config: { session: { dmScope }, channels: { telegram: { allowFrom: ["41", "42"] }, slack: {} } },
+      }),
+      "pair.approve": ({ params }) => ({ approved: true, senderId: params.senderId }),
+    });
+    const { stderr } = await run(["pair", "approve", "telegram", "42"]);
+    expect(stderr).toContain("each of the 2 ids");
+    expect(stderr).toContain("`gsv config set session.dmScope per-channel-peer`");
+    dmScope = "per-peer";
+    expect((await run(["pair", "approve", "telegram", "42"])).stderr).toBe("");
+  });
+
+  it.each([
+    ["pair", "approve", "telegram"],
+    ["pair", "reject"],
+  ])("needs a channel and an id: %s %s %s", async (...args) => {
+    expect((await run(args.filter((arg) => arg !== undefined))).code).toBe(2);
+    expect(gateway.requests).toEqual([]);
+  });
+});
+
+describe("gsv channel", () => {
+  const telegram = { channel: "telegram", accountId: "default" };
+  const started = {
+    ok: true,
+    ...telegram,
+    identity: "@gsv_bot",
+    webhookUrl: "https://hook/telegram/default",
+    registration: { status: "registered" },
+  };
+  const config = (values: Record<string, unknown>): FakeMethod => {
+    return ({ params }) => ({ path: params.path, value: values[params.path] ?? null });
+  };
+  const asked = (method: string) =>
+    gateway.requests.filter((request) => request.method === method).map(({ params }) => params);
+
+  it("add takes the fields from a pipe, makes up what any text will do for, and shows no secret", async () => {
+    answers({ "config.get": config({}), "config.set": () => ({ ok: true }), "channel.start": () => started });
+    const args = ["channel", "add", "telegram", "--from", "-", "--policy", "allowlist", "--allow", "5, 6"];
+    const { code, stdout, stderr } = await run(args, { input: '{"botToken":"1:secret"}' });
+    expect(code).toBe(0);
+    const [{ config: given }] = asked("channel.start") as [{ config: Record<string, string> }];
+    expect(given).toEqual({ botToken: "1:secret", webhookSecret: expect.stringMatching(/^[\w-]{32}$/) });
+    expect(asked("config.set")).toEqual([
+      { path: "channels.telegram.allowFrom", value: ["5", "6"] },
+      { path: "channels.telegram.dmPolicy", value: "allowlist" },
+    ]);
+    expect(stdout).toContain("telegram/default is @gsv_bot; the platform knows its webhook");
+    expect(stdout).toContain("https://hook/telegram/default");
+    expect(stdout + stderr).not.toContain("secret");
+    expect(stdout + stderr).not.toContain(given.webhookSecret);
+  });
+
+  it("add warns that everybody shares the owner's conversation on an open channel", async () => {
+    const open = { session: { dmScope: "main" }, channels: { telegram: { dmPolicy: "open" } } };
+    answers({
+      "config.get": ({ params }) => (params.path ? { path: params.path, value: null } : { config: open }),
+      "config.set": () => ({ ok: true }),
+      "channel.start": () => started,
+    });
+    const args = ["channel", "add", "telegram", "--from", "-", "--policy", "open"];
+    const { code, stderr } = await run(args, { input: '{"botToken":"1:secret"}' });
+    expect([code, stderr]).toEqual([0, expect.stringContaining("everybody that may write shares your main")]);
+  });
+
+  it("add shows what was made up where it has to be pasted by hand", async () => {
+    const manual = { status: "manual", todo: "paste both" };
+    answers({
+      "config.get": config({}),
+      "channel.start": ({ params }) => ({ ...started, ...params, registration: manual }),
+    });
+    const input = JSON.stringify({ phoneNumberId: "1", accessToken: "t", appSecret: "s" });
+    const { stdout } = await run(["channel", "add", "whatsapp", "--from", "-"], { input });
+    const [{ config: given }] = asked("channel.start") as [{ config: Record<string, string> }];
+    expect(stdout).toContain("paste both");
+    expect(stdout).toContain(`verifyToken  ${given.verifyToken}`);
+    expect(stdout).toContain("without a dmPolicy it is closed");
+  });
+
+  it("add replaces one secret of an account that there is, and leaves the others", async () => {
+    answers({
+      "config.get": config({
+        "channels.telegram.accounts.default": { botToken: "***", webhookSecret: "***" },
+      }),
+      "channel.start": () => started,
+    });
+    await run(["channel", "add", "telegram", "--from", "-"], { input: '{"botToken":"2:new"}' });
+    expect(asked("channel.start")).toEqual([{ ...telegram, config: { botToken: "2:new" } }]);
+  });
+
+  it("add fails where the platform does not take the webhook, and says what to do", async () => {
+    const registration = { status: "failed", reason: "HTTPS URL must be provided" };
+    answers({ "config.get": config({}), "channel.start": () => ({ ...started, registration }) });
+    const { code, stderr } = await run(["channel", "add", "telegram", "--from", "-"], {
+      input: '{"botToken":"x"}',
+    });
+    expect(code).toBe(1);
+    expect(stderr).toContain("HTTPS URL must be provided; `gsv channel start telegram default` tries again");
+  });
+
+  it.each([
+    [["channel", "add", "pigeon", "--from", "-"], "there is no channel pigeon"],
+    [["channel", "add", "slack"], "send botToken, signingSecret as a JSON object"],
+    [["channel", "add", "slack", "--from", "-"], "--from: not JSON"],
+    [["channel", "add", "slack", "--from", "-", "--policy", "none"], "no policy none"],
+    [["channel", "remove", "slack"], "--yes is needed"],
+    [["channel", "test", "slack", "D1", "--kind", "crowd"], "no kind crowd"],
+  ])("is called wrongly, and says how: %j", async (args, message) => {
+    answers({ "config.get": config({}) });
+    const { code, stderr } = await run(args, { input: "xoxb-secret" });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+    expect(stderr).not.toContain("xoxb-secret");
+    expect(asked("channel.start")).toEqual([]);
+  });
+
+  it("list and status show accounts, with what is wrong", async () => {
+    const account = {
+      accountId: "default",
+      connected: false,
+      authenticated: false,
+      error: "401 Unauthorized",
+      extra: {
+        stopped: false,
+        webhookUrl: "https://hook/telegram/default",
+        lastError: "outside WhatsApp's 24-hour window: the user must write first",
+        lastErrorAt: Date.UTC(2026, 0, 2, 12),
+      },
+    };
+    answers({
+      "channels.list": () => ({ channels: [{ ...telegram, connectedAt: 0, stopped: true }], count: 1 }),
+      "channel.status": ({ params }) => ({ channel: params.channel, accounts: [account] }),
+    });
+    expect((await run(["channel", "list"])).stdout).toMatch(
+      /\ntelegram {2}default {2}webhook {2}stopped +- +-\n$/,
+    );
+    const { stdout } = await run(["channel", "status"]);
+    expect(stdout).toMatch(/error +401 Unauthorized\n/);
+    expect(stdout).toMatch(
+      /last undelivered +outside WhatsApp's 24-hour window: .* \(2026-01-02 \d\d:\d\d\)\n/,
+    );
+    expect(JSON.parse((await run(["channel", "status", "--json"])).stdout)).toEqual({
+      channels: [{ channel: "telegram", accounts: [account] }],
+    });
+  });
+
+  it("test sends one message, and fails with the platform's reason", async () => {
+    answers({ "channel.test": () => ({ ok: false, ...telegram, error: "403 blocked" }) });
+    const { code, stderr } = await run(["channel", "test", "telegram", "42", "--text", "hi"]);
+    expect([code, stderr]).toEqual([1, "gsv: nothing was sent: 403 blocked\n"]);
+    expect(asked("channel.test")).toEqual([{ ...telegram, to: "42", peerKind: "dm", text: "hi" }]);
+  });
+
+  it("start, stop and remove name their account", async () => {
+    answers({
+      "channel.start": () => started,
+      "channel.stop": ({ params }) => ({ ok: true, ...params }),
+      "channel.remove": ({ params }) => ({ removed: true, ...params }),
+    });
+    expect((await run(["channel", "start", "telegram"])).stdout).toContain("knows its webhook");
+    expect((await run(["channel", "stop", "telegram", "work"])).stdout).toBe("telegram/work is stopped\n");
+    const removed = await run(["channel", "remove", "telegram", "--yes", "--json"]);
+    expect(JSON.parse(removed.stdout)).toEqual({ removed: true, ...telegram });
+  });
+});
+
+describe("gsv channel add at a terminal", () => {
+  it("asks for what is needed, shows no secret, and asks once who may write", async () => {
+    const folder = newFolder();
+    const terminal = fakeTerminal(
+      { HOME: folder, GSV_URL: gateway.url, GSV_TOKEN: "good-token" },
+      folder,
+      200,
+    );
+    const sees = (text: string) => expect.poll(() => terminal.written()).toContain(text);
+    answers({
+      "config.get": ({ params }) => ({ path: params.path, value: null }),
+      "config.set": () => ({ ok: true }),
+      "channel.start": ({ params }) => ({
+        ...params,
+        identity: "gsv",
+        webhookUrl: "https://hook/discord/default",
+        registration: { status: "registered" },
+      }),
+    });
+    const ended = main(["channel", "add", "discord"], terminal);
+    await sees("application ID");
+    terminal.type("1986\r");
+    await sees("public key");
+    terminal.type("ab12\r");
+    await sees("(not shown)");
+    terminal.type("the-token\r");
+    await sees("Who may write: pairing, allowlist, open [pairing]");
+    terminal.type("\r");
+    expect(await ended).toBe(0);
+    expect(terminal.written()).not.toContain("the-token");
+    expect(gateway.requests.find(({ method }) => method === "channel.start")?.params).toMatchObject({
+      config: { applicationId: "1986", publicKey: "ab12", botToken: "the-token" },
+    });
+    expect(gateway.requests.at(-1)?.params).toEqual({ path: "channels.discord.dmPolicy", value: "pairing" });
+    await sees("gsv pair approve");
+  });
+});

@@ -1,0 +1,148 @@
+import { truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { imageBytes } from "../../../support/images.ts";
+import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
+import { type GsvOptions, gsv, newFolder } from "../../run-gsv.ts";
+
+let gateway: FakeGateway;
+const sessionKey = "agent:main:main";
+const run = (args: string[], options: GsvOptions = {}) =>
+  gsv(["client", ...args], { ...options, env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token" } });
+const answering = (send: FakeMethod) => {
+  gateway.methods["chat.send"] = send;
+};
+/** Looks with a tool first, says so, and then answers. */
+const useTool: FakeMethod = ({ params: { runId, message }, emit }) => {
+  const call = { id: "c1", name: "pi__Glob", arguments: { pattern: "*" } };
+  emit("chat", { runId, sessionKey, state: "delta", text: "Let me", seq: 0, attempt: 1, step: 0 });
+  emit("chat", { runId, sessionKey, state: "partial", message: assistant("Let me look.", [call]) });
+  emit("tool.result", { runId, sessionKey, callId: "c1", tool: "pi__Glob", isError: false, preview: "a" });
+  emit("chat", { runId, sessionKey, state: "final", message: assistant(`Answer to ${message}.`) });
+  return { status: "started", runId };
+};
+
+beforeEach(async () => {
+  gateway = await startFakeGateway({});
+});
+afterEach(() => gateway.close());
+
+describe("gsv client with a message", () => {
+  it("prints the answer, and nothing else, on standard output", async () => {
+    answering(useTool);
+    const { code, stdout, stderr } = await run(["one"]);
+    expect(code).toBe(0);
+    expect(stdout).toBe("Answer to one.\n");
+    expect(stderr).toContain("Let me look.");
+    expect(stderr).toContain("⏵ pi__Glob * ✓");
+  });
+
+  it("talks in the session it is told to", async () => {
+    answering(useTool);
+    await run(["one", "--session", "agent:main:other"]);
+    expect(gateway.requests[0]?.params).toMatchObject({ sessionKey: "agent:main:other", message: "one" });
+  });
+
+  it("fails when the run fails", async () => {
+    answering(({ params: { runId }, emit }) => {
+      emit("chat", { runId, sessionKey, state: "error", error: "LLM error: overloaded" });
+      return { status: "started", runId };
+    });
+    expect(await run(["one"])).toMatchObject({ code: 1, stdout: "", stderr: "gsv: LLM error: overloaded\n" });
+  });
+
+  it("prints one line of JSON when asked to", async () => {
+    answering(useTool);
+    const { stdout } = await run(["one", "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({ message: "one", status: "answered", text: "Answer to one." });
+  });
+
+  it("prints the response of a command, and of directives alone", async () => {
+    answering(({ params }) =>
+      params.message === "/help"
+        ? { status: "command", command: "help", response: "the list" }
+        : { status: "directive-only", response: "Thinking level set to high" },
+    );
+    expect((await run(["/help"])).stdout).toBe("the list\n");
+    expect((await run(["/think:high"])).stdout).toBe("Thinking level set to high\n");
+  });
+
+  it("says in one line that no gateway answers", async () => {
+    const { url } = gateway;
+    await gateway.close();
+    const { code, stderr } = await run(["one"]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(new RegExp(`^gsv: cannot reach ${url}: .*\\n$`));
+  });
+});
+
+describe("gsv client with messages on standard input", () => {
+  it.each([[[]], [["-"]]])("sends each line when the one before is answered: %j", async (args) => {
+    let open = 0;
+    let most = 0;
+    answering(({ params: { runId, message }, emit }) => {
+      most = Math.max(most, ++open);
+      setTimeout(() => {
+        open -= 1;
+        emit("chat", { runId, sessionKey, state: "final", message: assistant(`re ${message}`) });
+      }, 20);
+      return { status: "started", runId };
+    });
+    const { code, stdout } = await run(args, { input: "one\n\n  two  \r\nthree" });
+    expect({ code, stdout, most }).toEqual({ code: 0, stdout: "re one\nre two\nre three\n", most: 1 });
+  });
+
+  it("goes on after a failed message, and fails at the end", async () => {
+    answering(({ params: { runId, message }, emit }) => {
+      if (message === "one") emit("chat", { runId, sessionKey, state: "error", error: "no" });
+      else emit("chat", { runId, sessionKey, state: "final", message: assistant("yes") });
+      return { status: "started", runId };
+    });
+    expect(await run([], { input: "one\ntwo\n" })).toMatchObject({
+      code: 1,
+      stdout: "yes\n",
+      stderr: "gsv: no\n",
+    });
+  });
+});
+
+describe("gsv client --image", () => {
+  const folder = newFolder();
+  const file = async (name: string, bytes: Uint8Array) => {
+    await writeFile(join(folder, name), bytes);
+    return name;
+  };
+
+  it("sends images with a message, whose type their bytes tell", async () => {
+    answering(useTool);
+    const [png, jpeg] = [imageBytes("image/png"), imageBytes("image/jpeg")];
+    const images = [await file("Grüße.png", png), await file("b.png", jpeg)];
+    const options = images.flatMap((name) => ["--image", name]);
+    const { code, stdout } = await run([...options, "what is this?"], { cwd: folder });
+    expect([code, stdout]).toEqual([0, "Answer to what is this?.\n"]);
+    expect(gateway.requests[0]?.params).toMatchObject({
+      message: "what is this?",
+      media: [
+        { type: "image", mimeType: "image/png", filename: "Grüße.png", data: png.toString("base64") },
+        { type: "image", mimeType: "image/jpeg", filename: "b.png", data: jpeg.toString("base64") },
+      ],
+    });
+  });
+
+  it.each([
+    ["without a message", ["--image", "a.png"], "--image goes with a message"],
+    ["for lines of standard input", ["--image", "a.png", "-"], "--image goes with a message"],
+    ["that is none", ["--image", "note.png", "look"], "note.png is no image that a model can be shown"],
+    ["of more than 25 MB", ["--image", "huge.png", "look"], "huge.png has 25.1 MB; an image may have 25 MB"],
+    ["that is not there", ["--image", "none.png", "look"], "no such file"],
+  ])("refuses one %s, and sends nothing", async (_what, args, reason) => {
+    await file("a.png", imageBytes());
+    await file("note.png", Buffer.from("just text"));
+    await file("huge.png", imageBytes());
+    await truncate(join(folder, "huge.png"), 25 * 1024 * 1024 + 1);
+    const { code, stderr } = await run(args, { cwd: folder });
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(reason);
+    expect(gateway.requests).toEqual([]);
+  });
+});

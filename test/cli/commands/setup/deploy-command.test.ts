@@ -1,0 +1,185 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { readConfigFile, updateConfigFile } from "../../../../cli/app/config-file.ts";
+import { Context } from "../../../../cli/app/context.ts";
+import type { Invocation } from "../../../../cli/app/options.ts";
+import { deployStage, type Run } from "../../../../cli/commands/setup/deploy-command.ts";
+import { startDynamoDB } from "../../../../local/dynamodb/dynamodb.ts";
+import type { Endpoint } from "../../../../local/http/http-endpoint.ts";
+import { openDynamoDBTable } from "../../../../shared/aws/dynamodb-table.ts";
+import { createTokenVerifier, listTokens } from "../../../../shared/peers/tokens.ts";
+import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
+import { newFolder } from "../../run-gsv.ts";
+
+let dynamodb: Endpoint;
+let gateway: FakeGateway;
+const saved = { ...process.env };
+
+beforeAll(async () => {
+  dynamodb = await startDynamoDB({ dir: newFolder(), table: "gsv-test-table" });
+});
+afterAll(() => dynamodb.close());
+beforeEach(async () => {
+  gateway = await startFakeGateway({});
+  Object.assign(process.env, {
+    AWS_ENDPOINT_URL_DYNAMODB: dynamodb.url,
+    AWS_ACCESS_KEY_ID: "key",
+    AWS_SECRET_ACCESS_KEY: "secret",
+    AWS_REGION: "us-east-1",
+    AWS_EC2_METADATA_DISABLED: "true",
+  });
+});
+afterEach(async () => {
+  process.env = { ...saved };
+  await gateway.close();
+});
+
+/** Runs a deployment whose stack is played: the stack answers with its outputs. */
+async function deploy(home: string, options: Invocation["options"] = { yes: true }) {
+  const steps: string[][] = [];
+  const play: Run = async (command, args) => {
+    steps.push([command.split("/").pop() ?? "", ...args]);
+    const file = args[args.indexOf("--outputs-file") + 1];
+    if (!args.includes("--outputs-file") || file === undefined) return;
+    const outputs = { WebSocketUrl: gateway.url, WebhookUrl: "https://hook/", TableName: "gsv-test-table" };
+    writeFileSync(file, JSON.stringify({ [args[1] ?? ""]: outputs }));
+  };
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const context = new Context(
+    { stdin: new PassThrough(), stdout, stderr, env: { HOME: home }, cwd: home },
+    {},
+  );
+  const error = await deployStage(context, { args: [], options }, play).catch((thrown: Error) => thrown);
+  return { steps, error, stdout: String(stdout.read() ?? ""), stderr: String(stderr.read() ?? "") };
+}
+
+describe("gsv deploy", () => {
+  it("deploys the stage, creates a token, and saves url and token", async () => {
+    const home = newFolder();
+    const run = await deploy(home, { yes: true, stage: "home" });
+    expect(run.error).toBeUndefined();
+    expect(run.steps.map(([command, first]) => [command, first])).toEqual([["cdk", "deploy"]]);
+    expect(run.steps[0]).toEqual(expect.arrayContaining(["gsv-home", "stage=home", "never"]));
+    const content = await readConfigFile(join(home, ".config/gsv/config.toml"));
+    expect(content.gateway?.url).toBe(gateway.url);
+    const table = openDynamoDBTable("gsv-test-table");
+    const holder = await createTokenVerifier(table).verify(content.gateway?.token ?? "");
+    expect(holder?.scopes).toEqual(["client", "node", "channel", "admin"]);
+    expect(run.stdout).toContain(gateway.url);
+    expect(run.stdout + run.stderr).not.toContain(content.gateway?.token);
+  });
+
+  it("keeps the token that the gateway still takes", async () => {
+    const home = newFolder();
+    const file = join(home, ".config/gsv/config.toml");
+    await updateConfigFile(file, { gateway: { url: gateway.url, token: "good-token" } });
+    const before = await listTokens(openDynamoDBTable("gsv-test-table"));
+    expect((await deploy(home)).error).toBeUndefined();
+    expect(await listTokens(openDynamoDBTable("gsv-test-table"))).toEqual(before);
+    expect((await readConfigFile(file)).gateway?.token).toBe("good-token");
+  });
+
+  it("replaces a token that the gateway refuses", async () => {
+    const home = newFolder();
+    const file = join(home, ".config/gsv/config.toml");
+    await updateConfigFile(file, { gateway: { url: gateway.url, token: "revoked" } });
+    expect((await deploy(home)).error).toBeUndefined();
+    expect((await readConfigFile(file)).gateway?.token).toMatch(/^gsv_/);
+  });
+
+  it("gives the CDK what it was given once, until it is taken back", async () => {
+    const home = newFolder();
+    const contextOf = ({ steps }: { steps: string[][] }) =>
+      steps[0]?.filter((_arg, index, args) => args[index - 1] === "-c");
+    const given = ["alarmEmail=you+gsv=1@example.com", "logRetentionDays=7"];
+    const all = ["stage=dev", ...given];
+    expect(contextOf(await deploy(home, { yes: true, context: given }))).toEqual(all);
+    expect(contextOf(await deploy(home))).toEqual(all);
+    const changed = { yes: true, context: ["alarmEmail=", "logRetentionDays=14"] };
+    expect(contextOf(await deploy(home, changed))).toEqual(["stage=dev", "logRetentionDays=14"]);
+    expect(contextOf(await deploy(home))).toEqual(["stage=dev", "logRetentionDays=14"]);
+  });
+
+  it("keeps another stage out of a stage's config file, before it does anything", async () => {
+    const home = newFolder();
+    const file = join(home, ".config/gsv/config.toml");
+    expect((await deploy(home, { yes: true, stage: "home" })).error).toBeUndefined();
+    const before = await readConfigFile(file);
+    const run = await deploy(home, { yes: true, stage: "prod" });
+    expect(run.error?.message).toMatch(/belongs to the stage home; run .*--config \S+\/gsv\/prod\.toml/);
+    expect(run.steps).toEqual([]);
+    expect(await readConfigFile(file)).toEqual(before);
+    expect((await deploy(home)).steps[0]).toContain("stage=home");
+  });
+
+  it("does not overwrite a token that another gateway still takes", async () => {
+    const home = newFolder();
+    const file = join(home, ".config/gsv/config.toml");
+    const other = await startFakeGateway({});
+    const theirs = { url: other.url, token: "good-token" };
+    await updateConfigFile(file, { gateway: theirs, deploy: { stage: "dev" } });
+    const run = await deploy(home);
+    await other.close();
+    expect(run.error?.message).toMatch(`holds the token of another gateway, ${other.url}; run `);
+    expect((await readConfigFile(file)).gateway).toEqual(theirs);
+  });
+
+  it("replaces the token of a gateway that is gone", async () => {
+    const home = newFolder();
+    const file = join(home, ".config/gsv/config.toml");
+    await updateConfigFile(file, {
+      gateway: { url: "wss://gone/ws", token: "old" },
+      deploy: { stage: "dev" },
+    });
+    expect((await deploy(home)).error).toBeUndefined();
+    expect((await readConfigFile(file)).gateway?.url).toBe(gateway.url);
+  });
+
+  it("says that there are no AWS credentials before it does anything", async () => {
+    for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"])
+      delete process.env[name];
+    const home = newFolder();
+    Object.assign(process.env, {
+      AWS_SHARED_CREDENTIALS_FILE: join(home, "none"),
+      AWS_CONFIG_FILE: join(home, "none"),
+    });
+    const run = await deploy(home);
+    expect(run.error?.message).toMatch(/^no AWS credentials were found; pass --profile/);
+    expect(run.steps).toEqual([]);
+  });
+
+  it("says that no region is set before it does anything", async () => {
+    const home = newFolder();
+    for (const name of ["AWS_REGION", "AWS_DEFAULT_REGION"]) delete process.env[name];
+    process.env.AWS_CONFIG_FILE = join(home, "none");
+    const run = await deploy(home);
+    expect(run.error?.message).toMatch(/^no AWS region is set; pass --region/);
+    expect(run.steps).toEqual([]);
+  });
+
+  it("uses the region and the profile it is told to", async () => {
+    delete process.env.AWS_REGION;
+    expect((await deploy(newFolder(), { yes: true, region: "eu-central-1" })).error).toBeUndefined();
+    expect(process.env.AWS_REGION).toBe("eu-central-1");
+  });
+
+  it("takes the region of the older variable for both the CDK and the SDK", async () => {
+    delete process.env.AWS_REGION;
+    process.env.AWS_DEFAULT_REGION = "eu-west-3";
+    process.env.AWS_CONFIG_FILE = join(newFolder(), "none");
+    expect((await deploy(newFolder())).error).toBeUndefined();
+    expect(process.env.AWS_REGION).toBe("eu-west-3");
+  });
+
+  it.each([
+    [{ yes: true, context: ["alarmEmail"] }, /--context takes key=value/],
+    [{ yes: true, stage: "Prod_1" }, /a stage is a short name/],
+    [{}, /add --yes/],
+  ])("refuses %j", async (options, message) => {
+    const run = await deploy(newFolder(), options);
+    expect(run.error?.message).toMatch(message);
+    expect(run.steps).toEqual([]);
+  });
+});

@@ -1,0 +1,95 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { nativeTools } from "../functions/agent/tools/native-tools.ts";
+import { events } from "../shared/protocol/events.ts";
+import { methods } from "../shared/protocol/methods.ts";
+import { metadataNames } from "../shared/world/world.ts";
+
+const list = ["ls-files", "--cached", "--others", "--exclude-standard", "--"];
+const tracked = (...rooms: string[]) =>
+  execFileSync("git", [...list, ...rooms], { encoding: "utf8" })
+    .split("\n")
+    .filter(existsSync);
+const textOf = (file: string) => readFileSync(file, "utf8");
+
+const sources = tracked("cli", "functions", "infra", "local", "shared").filter((file) =>
+  /\.m?ts$/.test(file),
+);
+const deployed = sources.filter((file) => /^(functions|shared)\//.test(file));
+const protocol = textOf("docs/protocol.md");
+const layout = textOf("docs/storage-layout.md");
+
+describe("a document that comments cite", () => {
+  const citations = sources.flatMap((file) =>
+    [...textOf(file).matchAll(/docs\/[\w/-]+\.md(?:,[\s*]*"([^"]+)")?/g)].map(([whole, heading]) => ({
+      file,
+      document: whole.split(",")[0] ?? "",
+      heading,
+    })),
+  );
+
+  it("exists", () => {
+    expect(citations.length).toBeGreaterThan(10);
+    expect(citations.filter(({ document }) => !existsSync(document))).toEqual([]);
+  });
+
+  it("has the heading that is cited", () => {
+    const headed = citations.filter(({ heading }) => heading !== undefined);
+    const missing = headed.filter(
+      ({ document, heading = "" }) =>
+        !textOf(document)
+          .split("\n")
+          .some((line) => /^#+ /.test(line) && line.includes(heading)),
+    );
+    expect(missing).toEqual([]);
+  });
+});
+
+describe("docs/protocol.md", () => {
+  it("names every method, every event and every native tool", () => {
+    const names = [...methods, ...events, ...Object.keys(nativeTools)];
+    expect(names.filter((name) => !new RegExp(`(\`|^## )${name}\\b`, "m").test(protocol))).toEqual([]);
+  });
+
+  it("has no method in its table that the gateway does not have", () => {
+    const table = protocol.split("## Methods")[1]?.split("\n\n")[1] ?? "";
+    const named = table
+      .split("\n")
+      .slice(2)
+      .flatMap((row) =>
+        [...(row.split("|")[1] ?? "").matchAll(/`([a-z]+\.[a-z]+)`/g)].map(([, name]) => name),
+      );
+    expect(named.sort()).toEqual(methods.filter((name) => name !== "connect").sort());
+  });
+});
+
+describe("docs/storage-layout.md", () => {
+  const code = deployed.map(textOf).join("\n");
+
+  it("names every partition of the table that the functions write", () => {
+    const keys = [...code.matchAll(/(?:pk: |partition = |Partition = |partitionOf = .*=> )["`]([A-Z]+#?)/g)];
+    const partitions = [...new Set(keys.map(([, name = ""]) => name))];
+    expect(partitions.length).toBeGreaterThan(12);
+    expect(partitions.filter((name) => !layout.includes(`\`${name}`))).toEqual([]);
+  });
+
+  it("names every folder under payloads/ that the functions use", () => {
+    const folders = new Set([...code.matchAll(/payloads\/(\w+)\//g)].map(([whole]) => whole));
+    expect(folders.size).toBe(4);
+    expect([...folders].filter((folder) => !layout.includes(`\`${folder}`))).toEqual([]);
+  });
+
+  it("names every name of metadata", () => {
+    expect(metadataNames.filter((name) => !layout.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  it("names code that exists", () => {
+    const named = [...layout.matchAll(/`((?:functions|shared|docs)\/[\w/.-]+)`/g)].map(
+      ([, file = ""]) => file,
+    );
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((file) => !existsSync(join(file)))).toEqual([]);
+  });
+});
