@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join, normalize } from "node:path";
+import { basename, dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const rooms = ["cli", "functions", "infra", "local", "shared", "test"];
@@ -26,6 +26,60 @@ const crossings = (from: string, allowed: (target: string) => boolean) =>
     .filter(([, target]) => !within(target, from) && !allowed(target))
     .map(([file, target]) => `${file} imports ${target}`);
 
+/** Rooms under `shared` and `local/world`, and the rooms of `shared` that each may import. */
+const allowedRooms: Record<string, readonly string[]> = {
+  "shared/build": [],
+  "shared/protocol": [],
+  "shared/runtime": [],
+  "shared/world": ["protocol"],
+  "shared/aws": ["protocol", "runtime", "world"],
+  "shared/configuration": ["protocol", "world"],
+  "shared/http": ["protocol", "runtime"],
+  "shared/media": ["protocol", "runtime", "world"],
+  "shared/peers": ["media", "protocol", "runtime", "world"],
+  "shared/workspace": ["configuration", "protocol", "runtime", "world"],
+  "shared/session": ["configuration", "media", "protocol", "runtime", "workspace", "world"],
+  "shared/channels": [
+    ...["configuration", "http", "media", "peers", "protocol", "runtime", "session", "workspace", "world"],
+  ],
+  "local/world": ["protocol", "runtime", "world"],
+};
+
+// The lists below hold what breaks a rule today. They may only shrink: an entry that is no longer needed fails too.
+
+/** Imports between rooms of `shared` against `allowedRooms`. */
+const knownCrossings = [
+  "shared/http/platform-call.ts imports shared/channels/channel.ts",
+  "shared/media/media-content.ts imports shared/session/call-address.ts",
+  "shared/media/media-content.ts imports shared/session/inbox-entry.ts",
+  "shared/media/media-store.ts imports shared/session/inbox-entry.ts",
+];
+
+/** Files besides the functions' handlers that import `shared/aws`. */
+const knownAwsUsers = ["local/dev/dev.ts"];
+
+/** Folders with more than 15 files, and how many they may have. */
+const knownCrowds: Record<string, number> = {
+  "shared/session": 19,
+  "test/support/platforms": 19,
+};
+
+/** File names that stand in more than one room. */
+const knownNamesakes = [
+  "access.ts",
+  "account.ts",
+  "environment.ts",
+  "files.ts",
+  "lifecycle.ts",
+  "paths.ts",
+  "settings.ts",
+  "summary-message.ts",
+];
+
+function sameList(found: readonly string[], known: readonly string[]): void {
+  expect([...new Set(found)].sort()).toEqual([...known].sort());
+}
+
 describe("imports point one way", () => {
   it.each(["socket", "webhook", "timer", "agent"])(
     "functions/%s imports nothing but itself and shared",
@@ -40,8 +94,13 @@ describe("imports point one way", () => {
     expect(crossings("shared", () => false)).toEqual([]);
   });
 
-  it("shared/protocol imports nothing of ours", () => {
-    expect(crossings("shared/protocol", () => false)).toEqual([]);
+  it("the rooms of shared, and the local world, import only the rooms below them", () => {
+    const found = Object.entries(allowedRooms).flatMap(([room, allowed]) =>
+      crossings(room, (target) => allowed.some((other) => within(target, `shared/${other}`))),
+    );
+    sameList(found, knownCrossings);
+    const rooms = new Set(files.flatMap((file) => file.match(/^shared\/[^/]+/)?.[0] ?? []));
+    expect([...rooms].filter((room) => !(room in allowedRooms))).toEqual([]);
   });
 
   it("what is deployed imports neither cli, local nor test", () => {
@@ -63,7 +122,57 @@ describe("imports point one way", () => {
       expect(wrong).toEqual([]);
     }
   });
+
+  it("only a function's handler and `gsv deploy` import shared/aws", () => {
+    const allowed = /^(functions\/\w+\/handler|cli\/commands\/setup\/deploy-command)\.ts$/;
+    const users = files.filter(
+      (file) =>
+        !within(file, "shared/aws") &&
+        !within(file, "test") &&
+        importsOf(file).some((target) => within(target, "shared/aws")),
+    );
+    sameList(
+      users.filter((file) => !allowed.test(file)),
+      knownAwsUsers,
+    );
+  });
+
+  it("the command line's parts build on one another: app and gateway, then chat and node, then commands", () => {
+    const of = (...parts: string[]) => [...parts.map((part) => `cli/${part}`), "shared", "local"];
+    const allowed = { gateway: of("app"), chat: of("app", "gateway"), node: of("gateway") };
+    for (const [part, rooms] of Object.entries(allowed))
+      expect(crossings(`cli/${part}`, (target) => rooms.some((room) => within(target, room)))).toEqual([]);
+  });
+
+  it("no files import one another in a circle, types included", () => {
+    expect(circlesOf(files)).toEqual([]);
+  });
 });
+
+/** Groups of two or more files that reach one another by imports (Tarjan's strongly connected components). */
+function circlesOf(all: readonly string[]): string[][] {
+  const known = new Set(all);
+  const order = new Map<string, number>();
+  const open: string[] = [];
+  const circles: string[][] = [];
+  const visit = (file: string): number => {
+    order.set(file, order.size);
+    let low = order.size - 1;
+    open.push(file);
+    for (const target of importsOf(file)) {
+      if (!known.has(target)) continue;
+      if (!order.has(target)) low = Math.min(low, visit(target));
+      else if (open.includes(target)) low = Math.min(low, order.get(target) ?? low);
+    }
+    if (low === order.get(file)) {
+      const circle = open.splice(open.indexOf(file));
+      if (circle.length > 1) circles.push(circle);
+    }
+    return low;
+  };
+  for (const file of all) if (!order.has(file)) visit(file);
+  return circles;
+}
 
 const sources = files.filter((file) => !within(file, "test"));
 
@@ -103,5 +212,26 @@ describe("files stay small enough to be read", () => {
 
   it("none is named utils, helpers, manager or service", () => {
     expect(files.filter((file) => /(utils?|helpers?|manager|service)\.\w+$/i.test(file))).toEqual([]);
+  });
+});
+
+describe("a name finds one file", () => {
+  it("no folder has more than 15 files", () => {
+    const sizes = new Map<string, number>();
+    for (const file of files) sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1);
+    const crowds = [...sizes].filter(([, size]) => size > 15);
+    sameList(
+      crowds.map(([folder]) => folder),
+      Object.keys(knownCrowds),
+    );
+    expect(crowds.filter(([folder, size]) => size > (knownCrowds[folder] ?? 0))).toEqual([]);
+  });
+
+  it("a file has a name of its own, but for handlers and the socket's groups of methods", () => {
+    const byRule = (file: string) =>
+      /^functions\/\w+\/handler\.ts$/.test(file) || within(file, "functions/socket/methods");
+    const names = sources.filter((file) => !byRule(file)).map((file) => basename(file));
+    const repeated = names.filter((name, index) => names.indexOf(name) !== index);
+    sameList(repeated, knownNamesakes);
   });
 });

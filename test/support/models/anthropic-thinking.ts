@@ -1,5 +1,15 @@
 import { createHash } from "node:crypto";
-import type { MessagesRequest } from "./anthropic-request.ts";
+
+/** The fields of a request that extended thinking is about. */
+interface ThinkingRequest {
+  max_tokens: number;
+  temperature?: number;
+  thinking?: { type: string; budget_tokens?: number };
+  messages: {
+    role: string;
+    content: string | { type: string; thinking?: string; signature?: string }[];
+  }[];
+}
 
 /** The signature of a thinking block. The service only takes back blocks that it wrote itself. */
 export function signThinking(text: string): string {
@@ -7,7 +17,7 @@ export function signThinking(text: string): string {
 }
 
 /** What the service refuses about extended thinking (guide "Extended thinking"), as its error message. */
-export function thinkingFault(request: MessagesRequest): string | undefined {
+export function thinkingFault(request: ThinkingRequest): string | undefined {
   const { thinking } = request;
   if (thinking?.type === "enabled") {
     const budget = thinking.budget_tokens;
@@ -21,11 +31,11 @@ export function thinkingFault(request: MessagesRequest): string | undefined {
   return signatureFault(request) ?? (thinking?.type === "enabled" ? openingFault(request) : undefined);
 }
 
-function signatureFault(request: MessagesRequest): string | undefined {
+function signatureFault(request: ThinkingRequest): string | undefined {
   for (const [i, message] of request.messages.entries()) {
     if (typeof message.content === "string") continue;
     const at = message.content.findIndex(
-      (block) => block.type === "thinking" && block.signature !== signThinking(block.thinking),
+      (block) => block.type === "thinking" && block.signature !== signThinking(block.thinking ?? ""),
     );
     if (at >= 0) return `messages.${i}.content.${at}: Invalid \`signature\` in \`thinking\` block`;
   }
@@ -33,7 +43,7 @@ function signatureFault(request: MessagesRequest): string | undefined {
 }
 
 /** With thinking on, the assistant message whose tool calls are being answered must open with its thinking. */
-function openingFault(request: MessagesRequest): string | undefined {
+function openingFault(request: ThinkingRequest): string | undefined {
   const i = request.messages.findLastIndex((message) => message.role === "assistant");
   const content = request.messages[i]?.content;
   if (content === undefined || typeof content === "string") return undefined;
