@@ -73,7 +73,6 @@ const knownNamesakes = [
   "lifecycle.ts",
   "paths.ts",
   "settings.ts",
-  "summary-message.ts",
 ];
 
 function sameList(found: readonly string[], known: readonly string[]): void {

@@ -4,7 +4,7 @@ import type { TranscriptPage } from "../../shared/protocol/results.ts";
 import { findArchives, partTime, readArchiveLines } from "../../shared/session/archive.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import type { SessionState } from "../../shared/session/state.ts";
-import { readSummaryHeader } from "../../shared/session/summary-message.ts";
+import { readSummaryMessage } from "../../shared/session/summary-message.ts";
 import { streamMessages } from "../../shared/session/transcript.ts";
 import type { Bucket, Table } from "../../shared/world/world.ts";
 
@@ -125,7 +125,7 @@ async function fillPage(
 }
 
 function isSummary(line: string): boolean {
-  return readSummaryHeader(JSON.parse(line) as Message) !== undefined;
+  return readSummaryMessage(JSON.parse(line) as Message) !== undefined;
 }
 
 /** A character is three bytes of UTF-8 at most, and a quotation mark two once it is quoted in the page. */

@@ -1,16 +1,42 @@
-import { type Message, textOf } from "../protocol/messages.ts";
+import { type Message, textOf, type UserMessage } from "../protocol/messages.ts";
+
+/** Bounds of a summary, in characters: the longest fits into an item of the table, a shorter one says nothing. */
+export const summarySize = { most: 40_000, least: 100 };
+
+/** Stands in a summary before the request that is being worked on. */
+export const requestHeader = "The request that is being worked on, in the user's words:";
 
 const pattern = /^\[Summary of the earlier conversation: (\d+) messages, archived\]\n\n/;
 
-/** How the text of a message begins that stands for `count` earlier messages. */
+/** The part of a conversation that a compaction archived. */
+export interface EarlierConversation {
+  /** Number of archived messages, including those of earlier summaries. */
+  count: number;
+  /** The summary. */
+  text: string;
+  /** The request that is being worked on, where the messages that stayed do not show it. */
+  request?: string;
+}
+
+/** The beginning of a summary of `count` messages. */
 export function summaryHeader(count: number): string {
   return `[Summary of the earlier conversation: ${count} messages, archived]\n\n`;
 }
 
-/** Takes the text of such a message apart; undefined for any other message. */
-export function readSummaryHeader(message: Message | undefined): { count: number; body: string } | undefined {
+/** A summary as a message of the conversation. @param at epoch milliseconds */
+export function summaryMessage(content: string, at: number): UserMessage {
+  return { role: "user", content, timestamp: at };
+}
+
+/** Reads a message that holds a summary; undefined for any other message. */
+export function readSummaryMessage(message: Message | undefined): EarlierConversation | undefined {
   if (message?.role !== "user") return undefined;
   const content = textOf(message);
   const start = pattern.exec(content);
-  return start ? { count: Number(start[1]), body: content.slice(start[0].length) } : undefined;
+  if (!start) return undefined;
+  const count = Number(start[1]);
+  const body = content.slice(start[0].length);
+  const at = body.lastIndexOf(`\n\n${requestHeader}\n`);
+  if (at < 0) return { count, text: body };
+  return { count, text: body.slice(0, at), request: body.slice(at + requestHeader.length + 3) };
 }

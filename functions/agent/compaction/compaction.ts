@@ -6,6 +6,7 @@ import { effectiveModel } from "../../../shared/session/commands/model-choice.ts
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import { agentIdOf } from "../../../shared/session/key/session-key.ts";
 import { assign, type Compaction, type SessionState } from "../../../shared/session/state.ts";
+import { readSummaryMessage, summaryMessage, summarySize } from "../../../shared/session/summary-message.ts";
 import { deleteMessages, writeMessages } from "../../../shared/session/transcript.ts";
 import { remove, type Step, set } from "../../../shared/world/expression.ts";
 import type { Agent } from "../agent.ts";
@@ -15,17 +16,10 @@ import type { Hold } from "../hold.ts";
 import { describeModel } from "../model/model.ts";
 import { failRun } from "../reply/delivery.ts";
 import { answerEntry, refuseEntry } from "../reply/request-reply.ts";
-import {
-  readSummaryMessage,
-  requestAmong,
-  summaryMessage,
-  summarySize,
-  writeSummary,
-} from "../summary-message.ts";
 import { whileTyping } from "../typing.ts";
 import { type CompactionText, putCompactionText, readCompactionText } from "./compaction-text.ts";
 import { appendDailyMemory } from "./memories.ts";
-import { summarize } from "./summarize.ts";
+import { requestAmong, summarize, writeSummary } from "./summarize.ts";
 
 /** From this attempt on no model is asked: something in it may have killed the function. */
 const maxModelAttempts = 2;

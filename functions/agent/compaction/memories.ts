@@ -3,11 +3,11 @@ import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import { effectiveModel } from "../../../shared/session/commands/model-choice.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
+import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
 import { dailyMemoryPath, localTime } from "../../../shared/workspace/clock.ts";
 import type { Agent } from "../agent.ts";
 import { tokenRate } from "../context/context-size.ts";
 import { describeModel } from "../model/model.ts";
-import { readSummaryMessage } from "../summary-message.ts";
 import { memoriesPrompt, readMemories, renderConversation } from "./compaction-prompts.ts";
 import { inChunks } from "./message-chunks.ts";
 

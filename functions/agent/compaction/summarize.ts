@@ -3,10 +3,15 @@ import { type Message, textOf, type Usage } from "../../../shared/protocol/messa
 import type { TokenCount } from "../../../shared/protocol/results.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
+import {
+  type EarlierConversation,
+  readSummaryMessage,
+  requestHeader,
+  summaryHeader,
+} from "../../../shared/session/summary-message.ts";
 import type { Agent } from "../agent.ts";
 import { messageCharacters, tokenRate } from "../context/context-size.ts";
 import { shorten } from "../context/shorten.ts";
-import { readSummaryMessage } from "../summary-message.ts";
 import { readMemories, readSummary, renderConversation, summaryPrompt } from "./compaction-prompts.ts";
 import { joinMemories } from "./memories.ts";
 import { inChunks } from "./message-chunks.ts";
@@ -173,4 +178,32 @@ function withoutOversized(message: Message, most: number): Message {
     case "user":
       return { ...message, content };
   }
+}
+
+/**
+ * The text of the message that replaces an earlier conversation.
+ * @param most characters; longer texts are shortened, the request to a third at most
+ */
+export function writeSummary({ count, text, request }: EarlierConversation, most: number): string {
+  const start = summaryHeader(count);
+  let end = "";
+  if (request !== undefined) end = `\n\n${requestHeader}\n${shorten(request, Math.floor(most / 3))}`;
+  // Where there is hardly any room, the summary itself is what counts.
+  if (start.length + end.length > most / 2) end = "";
+  return (start + shorten(text, Math.max(0, most - start.length - end.length)) + end)
+    .slice(0, most)
+    .toWellFormed();
+}
+
+/**
+ * The last request of the user, unless the messages that stay show it.
+ * @param removed the messages that are archived
+ * @param kept the messages after them
+ */
+export function requestAmong(removed: readonly Message[], kept: readonly Message[]): string | undefined {
+  if (kept.some((message) => message.role === "user")) return undefined;
+  const last = removed.findLast((message) => message.role === "user");
+  if (!last) return undefined;
+  const summary = readSummaryMessage(last);
+  return summary ? summary.request : textOf(last);
 }

@@ -1,7 +1,7 @@
 import { type Message, toolCallsOf } from "../../../shared/protocol/messages.ts";
 import { type Run, shrinkSteps } from "../../../shared/session/run.ts";
+import { summarySize } from "../../../shared/session/summary-message.ts";
 import { remove, type Step, set } from "../../../shared/world/expression.ts";
-import { summarySize } from "../summary-message.ts";
 import {
   type Measured,
   messageCharacters,

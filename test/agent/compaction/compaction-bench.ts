@@ -1,6 +1,6 @@
-import { readSummaryMessage } from "../../../functions/agent/summary-message.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
+import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
 import { isReading, type WindowedScript, withWindow } from "../../support/models/model-window.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer, Reply } from "../../support/models/scripted-model.ts";

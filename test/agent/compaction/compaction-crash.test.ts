@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { readSummaryMessage } from "../../../functions/agent/summary-message.ts";
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import { archivePart } from "../../../shared/session/archive.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
+import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
 import { isReading } from "../../support/models/model-window.ts";
 import { until } from "../../support/until.ts";
 import { immortal, type Life } from "../bench.ts";

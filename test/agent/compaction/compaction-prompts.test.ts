@@ -6,14 +6,10 @@ import {
   renderConversation,
   summaryPrompt,
 } from "../../../functions/agent/compaction/compaction-prompts.ts";
+import { requestAmong, writeSummary } from "../../../functions/agent/compaction/summarize.ts";
 import { shorten } from "../../../functions/agent/context/shorten.ts";
-import {
-  readSummaryMessage,
-  requestAmong,
-  summaryMessage,
-  writeSummary,
-} from "../../../functions/agent/summary-message.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
+import { readSummaryMessage, summaryMessage } from "../../../shared/session/summary-message.ts";
 import { assistant, result, user } from "./transcripts.ts";
 
 describe("what a model answers", () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { readSummaryMessage } from "../../../functions/agent/summary-message.ts";
 import { textOf } from "../../../shared/protocol/messages.ts";
 import { findArchives, partKey } from "../../../shared/session/archive.ts";
 import { requestStop } from "../../../shared/session/stop.ts";
+import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
 import { dailyMemoryPath, localTime } from "../../../shared/workspace/clock.ts";
 import { isReading } from "../../support/models/model-window.ts";
 import { until } from "../../support/until.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
-import { readSummaryMessage } from "../../../functions/agent/summary-message.ts";
 import { type Message, textOf, toolCallsOf } from "../../../shared/protocol/messages.ts";
+import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
 import { isReading, type WindowedScript, withWindow } from "../../support/models/model-window.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer, Reply } from "../../support/models/scripted-model.ts";

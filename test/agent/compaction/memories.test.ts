@@ -4,8 +4,9 @@ import {
   extractMemories,
   joinMemories,
 } from "../../../functions/agent/compaction/memories.ts";
-import { summaryMessage, writeSummary } from "../../../functions/agent/summary-message.ts";
+import { writeSummary } from "../../../functions/agent/compaction/summarize.ts";
 import { newSession } from "../../../shared/session/state.ts";
+import { summaryMessage } from "../../../shared/session/summary-message.ts";
 import { maxFileBytes, openWorkspace, type Workspace } from "../../../shared/workspace/files.ts";
 import { withWindow } from "../../support/models/model-window.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";

@@ -8,8 +8,8 @@ import {
   totalCharacters,
 } from "../../../functions/agent/context/context-size.ts";
 import { shortenTexts } from "../../../functions/agent/context/shorten.ts";
-import { summaryMessage } from "../../../functions/agent/summary-message.ts";
 import { type Message, toolCallsOf } from "../../../shared/protocol/messages.ts";
+import { summaryMessage } from "../../../shared/session/summary-message.ts";
 import { seededRandom } from "../../support/random.ts";
 import { assistant, randomTranscript, result, user } from "../compaction/transcripts.ts";
 
