@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { leaseMs } from "../shared/session/lease.ts";
 import { openLogs } from "./dev/dev-logs.ts";
 import { startDynamoDB } from "./dynamodb/dynamodb.ts";
-import { StoreLockedError } from "./dynamodb/dynamodb-store.ts";
 import * as names from "./environment.ts";
 import type { Authorize } from "./http/access.ts";
 import { startFunctionUrl } from "./http/function-url.ts";
@@ -27,6 +26,7 @@ import { startScheduler } from "./scheduler/scheduler.ts";
 import { startSsm } from "./ssm/ssm.ts";
 import { startWebSocketApi } from "./websocket/websocket-api.ts";
 import type { WebSocketLimits } from "./websocket/websocket-limits.ts";
+import { StoreLockedError } from "./world/table/store-errors.ts";
 
 export interface CloudOptions {
   /** Folder of everything that lasts; one cloud uses it at a time. */

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { accountId, region } from "../http/account.ts";
+import { StoreLockedError } from "../world/table/store-errors.ts";
 
 /** An answer of DynamoDB's JSON protocol. */
 export interface DynamoDBAnswer {
@@ -15,9 +16,6 @@ export interface DynamoDBStore {
   call(operation: string, body: string): Promise<DynamoDBAnswer>;
   close(): Promise<void>;
 }
-
-/** The folder belongs to a store that is open, in this process or another. */
-export class StoreLockedError extends Error {}
 
 interface WorkerMessage {
   id?: number;

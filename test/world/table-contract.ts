@@ -15,43 +15,40 @@ import {
   set,
   setIfAbsent,
 } from "../../shared/world/expression.ts";
-import { ConditionFailed, type Item, type Key, type Table } from "../../shared/world/world.ts";
+import { ConditionFailed, type Item, type ItemValue, type Table } from "../../shared/world/world.ts";
+import { createBench } from "./table-bench.ts";
+import { describeReads } from "./table-reads-contract.ts";
 
-const refused = { name: "ValidationException" };
-
-/** What every table must do, whatever stands behind it. */
+/**
+ * What every table must do, whatever stands behind it.
+ * @param knownFaults names of the cases that the server behind the table is known to fail; one that holds after all fails
+ */
 export function describeTable(
   name: string,
   open: () => Promise<{ table: Table; close(): Promise<void> }>,
+  knownFaults: readonly string[] = [],
 ): void {
   describe(name, () => {
     let table: Table;
     let close: () => Promise<void>;
-    let made = 0;
 
     beforeAll(async () => {
       ({ table, close } = await open());
     });
     afterAll(async () => close());
 
-    /** A key that no other test uses. */
-    const freshKey = (): Key => ({ pk: `T#${made++}`, sk: "META" });
-    const putFresh = async (fields: Item): Promise<Key> => {
-      const key = freshKey();
-      await table.put({ ...key, ...fields });
-      return key;
-    };
+    const bench = createBench(() => table, knownFaults);
+    const { holds, freshKey, freshName, putFresh, isRefused } = bench;
     const fails = (written: Promise<unknown>) => expect(written).rejects.toBeInstanceOf(ConditionFailed);
-    const isRefused = (written: Promise<unknown>) => expect(written).rejects.toMatchObject(refused);
 
     describe("items", () => {
-      it("are returned as they were put, without what is undefined", async () => {
+      holds("are returned as they were put, without what is undefined", async () => {
         const fields = { text: "größe", empty: "", list: [1, [true, null]], map: { inner: -0.5 } };
         const key = await putFresh({ ...fields, map: { ...fields.map, gone: undefined } });
         expect(await table.get(key)).toEqual({ ...key, ...fields });
       });
 
-      it("are replaced whole by a put, and gone after a delete, which returns them", async () => {
+      holds("are replaced whole by a put, and gone after a delete, which returns them", async () => {
         const key = await putFresh({ a: 1 });
         await table.put({ ...key, b: 2 });
         expect(await table.delete(key)).toEqual({ ...key, b: 2 });
@@ -59,7 +56,7 @@ export function describeTable(
         expect(await table.delete(key)).toBeUndefined();
       });
 
-      it("are the caller's own copies", async () => {
+      holds("are the caller's own copies", async () => {
         const list = [1];
         const key = await putFresh({ list });
         list.push(2);
@@ -68,27 +65,86 @@ export function describeTable(
         expect(await table.get(key)).toEqual({ ...key, list: [1] });
       });
 
-      it("need both parts of the key", async () => {
+      holds("are the caller's own copies after an update, a delete and both queries, too", async () => {
+        const index = freshName("OWN");
+        const given = { list: [1] };
+        const key = await putFresh({ listPk: index, listSk: 1, label: { list: [1] } });
+        const spoil = (item: Item | undefined) => {
+          (item?.label as typeof given | undefined)?.list.push(9);
+        };
+        spoil(await table.update(key, [set("given", given)]));
+        given.list.push(9);
+        spoil((await table.query({ pk: key.pk }))[0]);
+        spoil((await table.queryIndex({ index: "list", pk: index }))[0]);
+        const whole = { ...key, listPk: index, listSk: 1, label: { list: [1] }, given: { list: [1] } };
+        expect(await table.get(key)).toEqual(whole);
+        expect(await table.delete(key)).toEqual(whole);
+      });
+
+      holds("may have names of any characters", async () => {
+        const fields = { "a.b": 1, größe: 2, "#n": { ":v": 4, toString: 5 } };
+        const key = await putFresh(fields);
+        const changed = { ...fields, "a.b": 2, "#n": { ":v": 5, toString: 5 } };
+        expect(await table.update(key, [add("a.b", 1), add(["#n", ":v"], 1)])).toEqual({
+          ...key,
+          ...changed,
+        });
+        expect(await table.get(key)).toEqual({ ...key, ...changed });
+      });
+
+      holds("need both parts of the key", async () => {
         await isRefused(table.put({ pk: "", sk: "META" }));
         await isRefused(table.get({ pk: "T", sk: "" }));
       });
 
-      it("are refused above 400 KB, in UTF-8 bytes", async () => {
+      holds("need a key of at most 2048 and 1024 bytes", async () => {
+        await isRefused(table.put({ pk: "x".repeat(2049), sk: "A" }));
+        await isRefused(table.get({ pk: "T", sk: "x".repeat(1025) }));
+        const key = { pk: `${"x".repeat(2000)}${freshName("")}`, sk: "x".repeat(1024) };
+        await table.put({ ...key, a: 1 });
+        expect(await table.get(key)).toEqual({ ...key, a: 1 });
+      });
+
+      holds("hold no number that is none", async () => {
+        const key = await putFresh({ n: 1 });
+        for (const n of [Number.NaN, Number.POSITIVE_INFINITY]) {
+          await expect(table.put({ ...key, n })).rejects.toThrow();
+          await expect(table.update(key, [set(["n"], [n])])).rejects.toThrow();
+        }
+        expect(await table.get(key)).toEqual({ ...key, n: 1 });
+      });
+
+      holds("have lists and maps in each other up to 32 levels deep", async () => {
+        const nested = (levels: number): ItemValue => {
+          let value: ItemValue = "inner";
+          for (let n = 0; n < levels; n++) value = n % 2 === 0 ? [value] : { in: value };
+          return value;
+        };
+        const key = await putFresh({ deep: nested(32) });
+        expect(await table.get(key)).toEqual({ ...key, deep: nested(32) });
+        await isRefused(table.put({ ...key, deep: nested(34) }));
+        await isRefused(table.update(key, [set("deep", nested(34))]));
+        expect(await table.get(key)).toEqual({ ...key, deep: nested(32) });
+      });
+
+      holds("are refused above 400 KB, in UTF-8 bytes", async () => {
         const key = await putFresh({ text: "x".repeat(300_000) });
         await isRefused(table.put({ ...freshKey(), text: "x".repeat(410_000) }));
         await isRefused(table.update(key, [set("more", "x".repeat(110_000))]));
+        await isRefused(table.put({ ...freshKey(), text: "ä".repeat(210 * 1024) }));
+        await isRefused(table.put({ ...freshKey(), many: Array(210_000).fill("x") }));
         expect(await table.get(key)).not.toHaveProperty("more");
       });
     });
 
     describe("an update", () => {
-      it("returns the whole item, and makes one that was not there", async () => {
+      holds("returns the whole item, and makes one that was not there", async () => {
         const key = freshKey();
         expect(await table.update(key, [set("a", 1)])).toEqual({ ...key, a: 1 });
         expect(await table.update(key, [set("b", 2)])).toEqual({ ...key, a: 1, b: 2 });
       });
 
-      it("applies all steps to the item as it was before", async () => {
+      holds("applies all steps to the item as it was before", async () => {
         const key = await putFresh({ list: ["a", "b", "c"], count: 1, map: { old: 1 } });
         const steps = [
           remove(["list", 0]),
@@ -105,20 +161,20 @@ export function describeTable(
         });
       });
 
-      it("adds to numbers and appends to lists, which count as 0 and empty when absent", async () => {
+      holds("adds to numbers and appends to lists, which count as 0 and empty when absent", async () => {
         const key = freshKey();
         await table.update(key, [add("n", -3), append("list", "a", { b: 1 })]);
         const item = await table.update(key, [add("n", 5), append("list", ["c"])]);
         expect(item).toEqual({ ...key, n: 2, list: ["a", { b: 1 }, ["c"]] });
       });
 
-      it("sets what is absent and leaves what is there", async () => {
+      holds("sets what is absent and leaves what is there", async () => {
         const key = await putFresh({ there: 1 });
         const item = await table.update(key, [setIfAbsent("there", 2), setIfAbsent("missing", 3)]);
         expect(item).toEqual({ ...key, there: 1, missing: 3 });
       });
 
-      it("reaches into maps and lists by names with any character in them", async () => {
+      holds("reaches into maps and lists by names with any character in them", async () => {
         const key = await putFresh({ map: { "a.b#c": { deep: [{ x: 1 }, { x: 2 }] } } });
         const item = await table.update(key, [
           set(["map", "a.b#c", "deep", 1, "x"], 3),
@@ -128,13 +184,13 @@ export function describeTable(
         expect(item.map).toEqual({ "a.b#c": { deep: [{}, { x: 3 }] }, constructor: "plain" });
       });
 
-      it("takes an index past the end of a list for the end", async () => {
+      holds("takes an index past the end of a list for the end", async () => {
         const key = await putFresh({ list: ["a"] });
         expect((await table.update(key, [set(["list", 9], "b")])).list).toEqual(["a", "b"]);
         expect((await table.update(key, [remove(["list", 9])])).list).toEqual(["a", "b"]);
       });
 
-      it("is refused below a map that is not there, and changes nothing", async () => {
+      holds("is refused below a map that is not there, and changes nothing", async () => {
         const key = await putFresh({ a: 1 });
         await isRefused(table.update(key, [set("b", 2), set(["map", "x"], 1)]));
         await isRefused(table.update(key, [remove(["map", "x"])]));
@@ -143,7 +199,7 @@ export function describeTable(
         expect(await table.get(key)).toEqual({ ...key, a: 1 });
       });
 
-      it("removes what is absent without complaint", async () => {
+      holds("removes what is absent without complaint", async () => {
         const key = await putFresh({ map: {} });
         expect(await table.update(key, [remove("none"), remove(["map", "none"])])).toEqual({
           ...key,
@@ -151,19 +207,19 @@ export function describeTable(
         });
       });
 
-      it("is refused where the value has the wrong type", async () => {
+      holds("is refused where the value has the wrong type", async () => {
         const key = await putFresh({ text: "x" });
         await isRefused(table.update(key, [add("text", 1)]));
         await isRefused(table.update(key, [append("text", 1)]));
       });
 
-      it("is refused where two steps touch the same place", async () => {
+      holds("is refused where two steps touch the same place", async () => {
         const key = await putFresh({ map: { x: 1 } });
         await isRefused(table.update(key, [set("map", {}), set(["map", "x"], 2)]));
         await isRefused(table.update(key, [set("a", 1), remove("a")]));
       });
 
-      it("cannot change the key", async () => {
+      holds("cannot change the key", async () => {
         const key = await putFresh({});
         await isRefused(table.update(key, [set("sk", "other")]));
       });
@@ -218,7 +274,7 @@ export function describeTable(
         expect(await table.get(key)).toEqual({ ...key, ...item });
       });
 
-      it("judges an absent item as one without attributes", async () => {
+      holds("judges an absent item as one without attributes", async () => {
         const key = freshKey();
         await fails(table.update(key, [set("a", 1)], exists("pk")));
         await fails(table.put({ ...key, a: 1 }, atMost("epoch", 3)));
@@ -229,84 +285,28 @@ export function describeTable(
         expect(await table.get(key)).toEqual({ ...key, a: 1 });
       });
 
-      it("is judged before the update's paths", async () => {
+      holds("is judged before the update's paths", async () => {
         await fails(table.update(freshKey(), [set(["map", "x"], 1)], exists("pk")));
       });
 
-      it("lets exactly one of many concurrent writes through", async () => {
+      holds("lets exactly one of many concurrent writes through", async () => {
         const key = await putFresh({});
         const writes = Array.from({ length: 20 }, (_, n) => table.update(key, [set("by", n)], absent("by")));
         const settled = await Promise.allSettled(writes);
         expect(settled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
       });
-    });
 
-    describe("a query", () => {
-      const skOf = (items: Item[]) => items.map(({ sk }) => sk);
-
-      it("reads one partition in the order of the sort key's bytes", async () => {
-        const { pk } = freshKey();
-        for (const sk of ["b", "B", "é", "a", "a#1"]) await table.put({ pk, sk });
-        await table.put({ pk: `${pk}x`, sk: "a" });
-        expect(skOf(await table.query({ pk }))).toEqual(["B", "a", "a#1", "b", "é"]);
-        expect(skOf(await table.query({ pk, descending: true, limit: 2 }))).toEqual(["é", "b"]);
-        expect(skOf(await table.query({ pk, prefix: "a" }))).toEqual(["a", "a#1"]);
-        expect(skOf(await table.query({ pk, from: "a", to: "b" }))).toEqual(["a", "a#1", "b"]);
-        expect(skOf(await table.query({ pk, from: "a#" }))).toEqual(["a#1", "b", "é"]);
-        expect(skOf(await table.query({ pk, to: "a" }))).toEqual(["B", "a"]);
-        expect(await table.query({ pk: `${pk}none` })).toEqual([]);
-      });
-
-      it("is refused when it ends before it begins", async () => {
-        await isRefused(table.query({ pk: "T", from: "b", to: "a" }));
-      });
-
-      it("goes on past a page of 1 MB", async () => {
-        const { pk } = freshKey();
-        for (let n = 0; n < 5; n++) await table.put({ pk, sk: `${n}`, text: "x".repeat(300_000) });
-        expect(skOf(await table.query({ pk }))).toHaveLength(5);
-        expect(skOf(await table.query({ pk, limit: 4 }))).toHaveLength(4);
-      });
-    });
-
-    describe("an index", () => {
-      it("holds only items with both of its attributes, by number, with what it projects", async () => {
-        const index = `LIST#${made++}`;
-        const put = (n: number, fields: Item) => table.put({ pk: `${index}#${n}`, sk: "META", ...fields });
-        await put(1, { listPk: index, listSk: 10, sessionKey: "ten", label: "l", inbox: ["secret"] });
-        await put(2, { listPk: index, listSk: 9, sessionKey: "nine" });
-        await put(3, { listPk: index });
-        await put(4, { listSk: 1 });
-        const found = await table.queryIndex({ index: "list", pk: index });
-        expect(found).toEqual([
-          { pk: `${index}#2`, sk: "META", listPk: index, listSk: 9, sessionKey: "nine" },
-          { pk: `${index}#1`, sk: "META", listPk: index, listSk: 10, sessionKey: "ten", label: "l" },
-        ]);
-        const newest = await table.queryIndex({ index: "list", pk: index, descending: true, limit: 1 });
-        expect(newest).toEqual(found.slice(1));
-      });
-
-      it("drops an item whose attribute is removed, and takes up to a value", async () => {
-        const index = `DUE#${made++}`;
-        const keys = [freshKey(), freshKey(), freshKey()];
-        for (const [n, key] of keys.entries()) await table.put({ ...key, duePk: index, dueAt: n, more: n });
-        const upTo = async (value: number) =>
-          (await table.queryIndex({ index: "due", pk: index, upTo: value })).map(({ pk }) => pk);
-        expect(await upTo(1)).toEqual([keys[0]!.pk, keys[1]!.pk]);
-        await table.update(keys[0]!, [remove("duePk"), remove("dueAt")]);
-        await table.update(keys[1]!, [set("dueAt", 5)]);
-        expect(await upTo(4)).toEqual([keys[2]!.pk]);
-        expect(await table.queryIndex({ index: "due", pk: index, upTo: 5 })).toEqual([
-          { ...keys[2]!, duePk: index, dueAt: 2 },
-          { ...keys[1]!, duePk: index, dueAt: 5 },
-        ]);
-      });
-
-      it("refuses attributes that it cannot order by", async () => {
-        await isRefused(table.put({ ...freshKey(), listPk: "L", listSk: "1" }));
+      holds("loses none of many concurrent updates", async () => {
         const key = await putFresh({});
-        await isRefused(table.update(key, [set("dueAt", "soon")]));
+        await Promise.all(
+          Array.from({ length: 50 }, (_, n) => table.update(key, [add("n", 1), append("by", n)])),
+        );
+        const found = await table.get(key);
+        expect(found?.n).toBe(50);
+        expect(new Set(found?.by as number[]).size).toBe(50);
       });
     });
+
+    describeReads(bench);
   });
 }

@@ -1,6 +1,23 @@
-import { createMemoryTable } from "../../local/world/table/local-table.ts";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openLocalStore, tableOver } from "../../local/world/table/local-table.ts";
 import { startState } from "../support/state.ts";
 import { describeTable } from "./table-contract.ts";
 
-describeTable("the table over DynamoDB", startState);
-describeTable("the table in memory", async () => ({ table: createMemoryTable(), close: async () => {} }));
+async function openLocal(fsync: boolean) {
+  const dir = await mkdtemp(join(tmpdir(), "gsv-table-"));
+  const store = await openLocalStore({ dir, fsync });
+  const close = async () => {
+    await store.close();
+    await rm(dir, { recursive: true });
+  };
+  return { table: tableOver(store), close };
+}
+
+describeTable("the table over DynamoDB", startState, [
+  "have lists and maps in each other up to 32 levels deep",
+  "orders characters beyond U+FFFF after those before them",
+]);
+describeTable("the local table", () => openLocal(false));
+describeTable("the local table that syncs", () => openLocal(true));

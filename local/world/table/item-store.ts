@@ -42,7 +42,7 @@ export interface ItemStore extends ItemReader {
 /** Items in memory alone. */
 export function createMemoryStore(items: Iterable<StoredItem> = []): ItemStore {
   const keyed = new KeyedItems();
-  for (const item of items) keyed.replace(undefined, item);
+  for (const item of items) keyed.put(item);
   return {
     get: (key) => keyed.get(key),
     range: (range) => keyed.range(range),
@@ -50,7 +50,8 @@ export function createMemoryStore(items: Iterable<StoredItem> = []): ItemStore {
     all: () => keyed.all(),
     async write(key, change) {
       const { before, after } = checkedChange(keyed, key, change);
-      if (after !== before) keyed.replace(before, after);
+      if (after === undefined) keyed.delete(key);
+      else if (after !== before) keyed.put(after);
       return after;
     },
     settling: () => undefined,

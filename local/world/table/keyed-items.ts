@@ -89,11 +89,15 @@ export class KeyedItems {
     for (const items of this.partitions.values()) yield* items.upwards();
   }
 
-  /** Puts an item in the place of `before`, which must be the item of that key as it is. Undefined: there is none. */
-  replace(before: StoredItem | undefined, after: StoredItem | undefined): void {
-    const item = after ?? before;
-    if (item === undefined) return;
-    change(this.partitions, item.pk, compareSortKeys, after === undefined ? before : undefined, after);
+  put(item: StoredItem): void {
+    this.replaceRows(listOf(this.partitions, item.pk, compareSortKeys).set(item), item);
+  }
+
+  delete({ pk, sk }: Key): void {
+    this.replaceRows(removeFrom(this.partitions, pk, { pk, sk }), undefined);
+  }
+
+  private replaceRows(before: StoredItem | undefined, after: StoredItem | undefined): void {
     for (const name of indexNames) this.replaceRow(name, before, after);
   }
 
@@ -102,8 +106,8 @@ export class KeyedItems {
     const old = before && isRow(before, name) ? before : undefined;
     const row = after && isRow(after, name) ? after : undefined;
     const moved = old !== undefined && (row === undefined || old[pk] !== row[pk] || old[sk] !== row[sk]);
-    if (moved) change(this.indexed[name], String(old[pk]), rowOrders[name], old, undefined);
-    if (row) change(this.indexed[name], String(row[pk]), rowOrders[name], undefined, row);
+    if (moved) removeFrom(this.indexed[name], String(old[pk]), old);
+    if (row) listOf(this.indexed[name], String(row[pk]), rowOrders[name]).set(row);
   }
 }
 
@@ -139,23 +143,30 @@ function compareKeys(a: Key, b: Key): number {
   return compareText(a.pk, b.pk) || compareText(a.sk, b.sk);
 }
 
-/** Removes and adds an item of one partition, which is there only while it has items. */
-function change(
+/** The list of a partition, which is made when there is none. */
+function listOf(
   partitions: Map<string, SortedList<StoredItem>>,
   pk: string,
   compare: (a: StoredItem, b: StoredItem) => number,
-  removed: StoredItem | undefined,
-  added: StoredItem | undefined,
-): void {
+): SortedList<StoredItem> {
   let items = partitions.get(pk);
   if (items === undefined) {
-    if (added === undefined) return;
     items = new SortedList(compare);
     partitions.set(pk, items);
   }
-  if (removed) items.delete(removed);
-  if (added) items.set(added);
-  if (items.isEmpty) partitions.delete(pk);
+  return items;
+}
+
+/** Removes an item from its partition, and the partition with its last item. */
+function removeFrom(
+  partitions: Map<string, SortedList<StoredItem>>,
+  pk: string,
+  item: StoredItem,
+): StoredItem | undefined {
+  const items = partitions.get(pk);
+  const removed = items?.delete(item);
+  if (items?.isEmpty) partitions.delete(pk);
+  return removed;
 }
 
 /** The bound behind a place: what is at the place counts as before it, in the direction of reading. */

@@ -28,31 +28,31 @@ export class SortedList<T> {
     return this.chunks[chunk]?.[offset];
   }
 
-  /** Adds a value, in place of the one that compares equal. */
-  set(value: T): void {
+  /** Adds a value, in place of the one that compares equal, which is returned. */
+  set(value: T): T | undefined {
+    const last = this.chunks.at(-1);
+    if (last === undefined || this.compare(last.at(-1) as T, value) < 0) return this.append(value);
     const { chunk, offset } = this.find((other) => this.compare(other, value) < 0);
-    const values = this.chunks[chunk];
-    if (values === undefined) {
-      this.append(value);
-      return;
-    }
-    const other = values[offset];
-    if (other !== undefined && this.compare(other, value) === 0) {
+    const values = this.chunks[chunk] as T[];
+    const other = values[offset] as T;
+    if (this.compare(other, value) === 0) {
       values[offset] = value;
-      return;
+      return other;
     }
     values.splice(offset, 0, value);
     if (values.length > maxChunk) this.chunks.splice(chunk + 1, 0, values.splice(values.length >> 1));
+    return undefined;
   }
 
-  /** Removes the value that compares equal, if there is one. */
-  delete(value: T): void {
+  /** Removes the value that compares equal, which is returned. */
+  delete(value: T): T | undefined {
     const { chunk, offset } = this.find((other) => this.compare(other, value) < 0);
     const values = this.chunks[chunk];
     const found = values?.[offset];
-    if (values === undefined || found === undefined || this.compare(found, value) !== 0) return;
+    if (values === undefined || found === undefined || this.compare(found, value) !== 0) return undefined;
     values.splice(offset, 1);
     if (values.length === 0) this.chunks.splice(chunk, 1);
+    return found;
   }
 
   /** The values from the first for which `isBefore` is false, upwards. The list must not change while they are read. */
@@ -74,7 +74,7 @@ export class SortedList<T> {
   }
 
   /** Adds a value that comes after all others. A full chunk stays full, so that values that come in order waste nothing. */
-  private append(value: T): void {
+  private append(value: T): undefined {
     const last = this.chunks.at(-1);
     if (last === undefined || last.length >= maxChunk) this.chunks.push([value]);
     else last.push(value);

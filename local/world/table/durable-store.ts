@@ -1,0 +1,223 @@
+import { mkdir } from "node:fs/promises";
+import type { Key } from "../../../shared/world/world.ts";
+import { startExpiry } from "./expired-items.ts";
+import { lockFolder } from "./folder-lock.ts";
+import { GroupSync } from "./group-sync.ts";
+import { type Change, checkedChange, type ItemStore } from "./item-store.ts";
+import { type IndexRange, KeyedItems, type Range, type StoredItem } from "./keyed-items.ts";
+import { LogFile } from "./log-file.ts";
+import { encodeDelete, encodePut } from "./log-record.ts";
+import { slicesFrom, slicesOf, syncFolder, writeSnapshot } from "./snapshot-file.ts";
+import { storeError } from "./store-errors.ts";
+import {
+  hasTable,
+  type LoadedFiles,
+  loadFiles,
+  logPath,
+  removeFilesBefore,
+  snapshotPath,
+} from "./table-files.ts";
+
+export interface DurableStoreOptions {
+  /** Folder of the table's files, made when absent. One store at a time uses it. */
+  dir: string;
+  /** Also survive a power loss: a change is acknowledged when the disk has it, and concurrent changes share one sync. */
+  fsync?: boolean;
+  /** Length of a log from which on a snapshot replaces it, unless the last snapshot was more than half as long. 4 MB. */
+  logBytes?: number;
+  /** Pause between two passes over the table for expired items, in milliseconds; one minute by default. */
+  expiryMs?: number;
+  /** Items that a new table begins with. */
+  initial?: () => AsyncIterable<StoredItem>;
+  /** Told why a snapshot or the removal of expired items failed; both are tried again later. */
+  onError?: (error: unknown) => void;
+}
+
+const defaultLogBytes = 4 * 1024 * 1024;
+const defaultExpiryMs = 60_000;
+
+/**
+ * Opens the items of a folder. All of them are in memory; every change is written to a log before it is made there, so
+ * what was acknowledged survives `kill -9`, and what was refused was never seen.
+ * @throws StoreLockedError, StoreFolderError, DamagedStoreError, DiskFullError: each with one line for the user
+ */
+export async function openDurableStore(options: DurableStoreOptions): Promise<ItemStore> {
+  const { dir, initial } = options;
+  const unlock = await openFolder(dir);
+  try {
+    if (initial && !hasTable(dir)) await writeSnapshot(snapshotPath(dir, 1), slicesFrom(initial()));
+    const items = new KeyedItems();
+    const store = new DurableStore(options, items, loadFiles(dir, items), unlock);
+    await store.start();
+    return store;
+  } catch (error) {
+    await unlock();
+    throw storeError(dir, error);
+  }
+}
+
+async function openFolder(dir: string): Promise<() => Promise<void>> {
+  try {
+    await mkdir(dir, { recursive: true, mode: 0o700 });
+    return await lockFolder(dir);
+  } catch (error) {
+    throw storeError(dir, error);
+  }
+}
+
+class DurableStore implements ItemStore {
+  private readonly options: DurableStoreOptions;
+  private readonly items: KeyedItems;
+  private readonly unlock: () => Promise<void>;
+  private number: number;
+  private log: LogFile;
+  /** Length of the log at which the next snapshot is made. */
+  private bound: number;
+  private snapshot: Promise<void> | undefined;
+  private readonly syncs = new GroupSync(() => this.sync());
+  /** Partitions with changes that are not synced yet, with the sync that they wait for. */
+  private readonly unsynced = new Map<string, Promise<void>>();
+  private closed: Promise<void> | undefined;
+  private stopExpiry = async () => {};
+
+  constructor(
+    options: DurableStoreOptions,
+    items: KeyedItems,
+    loaded: LoadedFiles,
+    unlock: () => Promise<void>,
+  ) {
+    this.options = options;
+    this.items = items;
+    this.unlock = unlock;
+    this.number = loaded.number;
+    this.bound = Math.max(this.logBytes, 2 * loaded.snapshotBytes);
+    this.log = new LogFile(logPath(options.dir, loaded.number), loaded.logBytes);
+  }
+
+  private get logBytes(): number {
+    return this.options.logBytes ?? defaultLogBytes;
+  }
+
+  async start(): Promise<void> {
+    if (this.options.fsync) {
+      await this.log.sync();
+      syncFolder(this.options.dir);
+    }
+    const { expiryMs = defaultExpiryMs } = this.options;
+    this.stopExpiry = startExpiry(this, expiryMs, (error) => this.report(error));
+  }
+
+  get(key: Key): StoredItem | undefined {
+    return this.items.get(key);
+  }
+
+  range(range: Range): Iterable<StoredItem> {
+    return this.items.range(range);
+  }
+
+  indexRange(range: IndexRange): Iterable<StoredItem> {
+    return this.items.indexRange(range);
+  }
+
+  all(): Iterable<StoredItem> {
+    return this.items.all();
+  }
+
+  settling(pk: string): Promise<void> | undefined {
+    return this.unsynced.get(pk);
+  }
+
+  async write(key: Key, change: Change): Promise<StoredItem | undefined> {
+    try {
+      const { before, after } = checkedChange(this.items, key, change);
+      if (after !== before) {
+        this.log.append(after ? encodePut(after) : encodeDelete(key));
+        if (after) this.items.put(after);
+        else this.items.delete(key);
+        if (this.options.fsync) this.syncLater(key.pk);
+        if (this.log.size > this.bound) this.snapshotSoon();
+      }
+      return after;
+    } finally {
+      // A refusal, too, tells of what was read.
+      const settling = this.settling(key.pk);
+      if (settling) await settling;
+    }
+  }
+
+  close(): Promise<void> {
+    this.closed ??= this.end();
+    return this.closed;
+  }
+
+  private async end(): Promise<void> {
+    await this.stopExpiry();
+    await this.snapshot;
+    try {
+      if (this.options.fsync) await this.syncs.wait();
+    } finally {
+      this.log.close();
+      await this.unlock();
+    }
+  }
+
+  private async sync(): Promise<void> {
+    try {
+      await this.log.sync();
+    } catch (error) {
+      // The log may have been turned in between.
+      throw this.log.refuse(error);
+    }
+  }
+
+  private syncLater(pk: string): void {
+    const synced = this.syncs.wait();
+    if (this.unsynced.get(pk) === synced) return;
+    this.unsynced.set(pk, synced);
+    const forget = () => {
+      if (this.unsynced.get(pk) === synced) this.unsynced.delete(pk);
+    };
+    // A failed sync is not forgotten: nothing that is read here may leave the process any more.
+    synced.then(forget, () => {});
+  }
+
+  private snapshotSoon(): void {
+    this.snapshot ??= this.makeSnapshot().finally(() => {
+      this.snapshot = undefined;
+    });
+  }
+
+  /** Begins a new log, then writes all items to a snapshot that replaces the logs before it. Never rejects. */
+  private async makeSnapshot(): Promise<void> {
+    const { dir } = this.options;
+    try {
+      const number = this.number + 1;
+      this.turnLog(number);
+      const bytes = await writeSnapshot(snapshotPath(dir, number), slicesOf(this.items));
+      removeFilesBefore(dir, number);
+      this.bound = Math.max(this.logBytes, 2 * bytes);
+    } catch (error) {
+      this.bound = this.log.size + this.logBytes;
+      this.report(error);
+    }
+  }
+
+  private turnLog(number: number): void {
+    const last = this.log;
+    if (this.options.fsync) last.syncNow();
+    this.log = new LogFile(logPath(this.options.dir, number), 0);
+    this.number = number;
+    if (!this.options.fsync) {
+      last.close();
+      return;
+    }
+    syncFolder(this.options.dir);
+    // A sync of the last log may be under way.
+    const close = () => last.close();
+    this.syncs.wait().then(close, close);
+  }
+
+  private report(error: unknown): void {
+    this.options.onError?.(error);
+  }
+}

@@ -1,0 +1,46 @@
+import type { ItemStore } from "./item-store.ts";
+import type { StoredItem } from "./keyed-items.ts";
+
+/**
+ * Deletes the items whose time to live, `expiresAt`, has passed. An item that got a later time in between stays.
+ * @param now epoch seconds
+ * @returns how many were deleted
+ */
+export async function deleteExpired(store: ItemStore, now: number): Promise<number> {
+  const isExpired = ({ expiresAt }: StoredItem) => typeof expiresAt === "number" && expiresAt < now;
+  const expired = [...store.all()].filter(isExpired);
+  let deleted = 0;
+  for (const key of expired) {
+    const left = await store.write(key, (item) => (item && isExpired(item) ? undefined : item));
+    if (left === undefined) deleted += 1;
+  }
+  return deleted;
+}
+
+/**
+ * Deletes expired items now and every `intervalMs`, never in two passes at once. DynamoDB promises only a few days.
+ * @returns stops it; resolves when no pass is under way
+ */
+export function startExpiry(
+  store: ItemStore,
+  intervalMs: number,
+  onError: (error: unknown) => void,
+): () => Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  let running = pass();
+
+  async function pass(): Promise<void> {
+    await deleteExpired(store, Math.floor(Date.now() / 1000)).catch(onError);
+    if (stopped) return;
+    timer = setTimeout(() => {
+      running = pass();
+    }, intervalMs).unref();
+  }
+
+  return async () => {
+    stopped = true;
+    clearTimeout(timer);
+    await running;
+  };
+}

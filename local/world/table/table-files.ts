@@ -1,0 +1,77 @@
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { KeyedItems } from "./keyed-items.ts";
+import type { LogRecord } from "./log-record.ts";
+import { readRecords } from "./record-file.ts";
+import { readSnapshot, unfinished } from "./snapshot-file.ts";
+import { DamagedStoreError } from "./store-errors.ts";
+
+/**
+ * The files of a table: `log-N` and `snapshot-N`, N from 1. A snapshot has at least the changes of all logs with lower
+ * numbers, so the table is the newest snapshot with the logs from its number on. `log-N` is begun before `snapshot-N`.
+ */
+export interface LoadedFiles {
+  /** Number of the log that is to be continued. */
+  number: number;
+  /** Bytes of its whole records. */
+  logBytes: number;
+  /** 0 when there is no snapshot. */
+  snapshotBytes: number;
+}
+
+export const logPath = (dir: string, number: number) => join(dir, `log-${number}`);
+export const snapshotPath = (dir: string, number: number) => join(dir, `snapshot-${number}`);
+
+/** Whether the folder has a table. */
+export function hasTable(dir: string): boolean {
+  return numbersOf(dir, "log").length > 0 || numbersOf(dir, "snapshot").length > 0;
+}
+
+/**
+ * Reads the table of a folder, and deletes files that it does not need any more.
+ * @param items filled
+ * @throws DamagedStoreError
+ */
+export function loadFiles(dir: string, items: KeyedItems): LoadedFiles {
+  const snapshot = numbersOf(dir, "snapshot").at(-1);
+  const first = snapshot ?? 1;
+  removeFilesBefore(dir, first);
+  const logs = numbersOf(dir, "log");
+  logs.forEach((number, i) => {
+    if (number === first + i) return;
+    throw new DamagedStoreError(`${logPath(dir, first + i)} is missing: restore its folder from a backup`);
+  });
+  const apply = (record: LogRecord) => applyRecord(items, record);
+  const snapshotBytes = snapshot === undefined ? 0 : readSnapshot(snapshotPath(dir, snapshot), apply);
+  const number = logs.at(-1) ?? first;
+  let logBytes = 0;
+  for (const log of logs) {
+    const { bytes, isTorn } = readRecords(logPath(dir, log), apply);
+    logBytes = bytes;
+    if (isTorn && log !== number) {
+      throw new DamagedStoreError(`${logPath(dir, log)} is cut off: restore its folder from a backup`);
+    }
+  }
+  return { number, logBytes, snapshotBytes };
+}
+
+/** Deletes what a snapshot of this number replaces, and snapshots that were never completed. */
+export function removeFilesBefore(dir: string, number: number): void {
+  for (const kind of ["log", "snapshot"] as const) {
+    for (const old of numbersOf(dir, kind)) if (old < number) rmSync(join(dir, `${kind}-${old}`));
+  }
+  for (const name of readdirSync(dir)) if (name.endsWith(unfinished)) rmSync(join(dir, name));
+}
+
+/** Numbers of the files of a kind, lowest first. */
+function numbersOf(dir: string, kind: "log" | "snapshot"): number[] {
+  const pattern = new RegExp(`^${kind}-([1-9]\\d*)$`);
+  const numbers = readdirSync(dir).flatMap((name) => pattern.exec(name)?.slice(1).map(Number) ?? []);
+  return numbers.sort((a, b) => a - b);
+}
+
+function applyRecord(items: KeyedItems, record: LogRecord): void {
+  if (record === "end") return;
+  if ("put" in record) items.put(record.put);
+  else items.delete(record.delete);
+}
