@@ -70,6 +70,7 @@ export const commands: readonly CommandEntry[] = [
       ["--serve", "only serve: no chat and no node, until Ctrl-C"],
       ["--port <n>", "port of the WebSocket API (default: the last one, or any that is free)"],
       ["--webhook-url <url>", "where the internet reaches the webhook, such as a tunnel's https address"],
+      ["--fsync", "wait for the disk at every write: nothing is lost when the power fails"],
     ],
     examples: ["dev", "dev --serve --json --port 8787", "printf 'which files are here?\\n' | gsv dev"],
     load: async () => (await import("./setup/dev-command.ts")).dev,

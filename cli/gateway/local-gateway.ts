@@ -1,9 +1,9 @@
 import { relative } from "node:path";
-import { CloudStartError } from "../../local/cloud.ts";
 import { type Dev, type DevOptions, GatewayRunsError, isOffline, startDev } from "../../local/dev/dev.ts";
 import { chooseModel, type ModelChoice } from "../../local/dev/dev-model.ts";
 import type { ModelSettings } from "../../local/dev/dev-state.ts";
 import { PortInUseError } from "../../local/http/http-endpoint.ts";
+import { CloudStartError } from "../../local/machine.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import { Failure, usage } from "../app/failure.ts";
 import type { Gateway } from "./gateway-client.ts";

@@ -1,9 +1,6 @@
-import { randomBytes } from "node:crypto";
-import { openDynamoDBTable } from "../../shared/aws/dynamodb-table.ts";
 import { createToken, listTokens, revokeToken } from "../../shared/peers/tokens.ts";
 import { scopes } from "../../shared/protocol/methods.ts";
-import { type Cloud, startCloud } from "../cloud.ts";
-import type { AccessRequest } from "../http/access.ts";
+import { type LocalGateway, startLocalGateway } from "../local-gateway.ts";
 import { startOfflineModel } from "../offline-model/offline-model-server.ts";
 import { compatibleProvider } from "./dev-model.ts";
 import {
@@ -33,13 +30,15 @@ export interface DevOptions {
   webhookUrl?: string;
   /** For one command: nobody else is told of it, and what an earlier start left unfinished stays for a real one. */
   passive?: boolean;
-  /** Other programs are told where the table, the bucket and the schedules are, and may use them with any access key. */
+  /** Serves the table, the bucket and the schedules to other programs, which may use any access key. */
   published?: boolean;
+  /** Waits for the disk at every write, so that what was acknowledged survives a loss of power too. */
+  fsync?: boolean;
 }
 
 /** The local gateway while it runs in this process. */
 export interface Dev {
-  cloud: Cloud;
+  cloud: LocalGateway;
   url: string;
   /** Has every scope. The one of the start before, unless it was revoked. */
   token: string;
@@ -60,37 +59,23 @@ export interface Dev {
 
 const tokenName = "local";
 
-/** The services whose addresses may be published. */
-const publishedActions = /^(dynamodb|s3|scheduler):/;
-
 /**
- * Opens the table, the bucket and the secrets of the clouds that this process starts, and is known to it alone: every
- * user of the machine reaches their ports.
- */
-const accessKeyId = `LOCAL${randomBytes(16).toString("hex")}`;
-
-/**
- * Starts the local cloud on a data folder, with a token for this machine.
+ * Starts the local gateway of a data folder, with a token for this machine.
  * @throws GatewayRunsError, PortInUseError, or the file system's error when the folder cannot be used
  */
 export async function startDev(options: DevOptions): Promise<Dev> {
-  const { dir, port, webhookUrl, passive = false, published = false } = options;
+  const { dir, port, webhookUrl, passive = false, published = false, fsync = false } = options;
   const running = await runningGateway(dir);
   if (running !== undefined) throw new GatewayRunsError(running.pid);
   const before = await readGatewayFile(dir);
   // Before the cloud, at its old address: an interrupted turn is taken up as soon as the cloud runs.
   const offline = new OfflineModelServer(before?.model);
   await offline.resume();
-  const webhook: Record<string, string> = webhookUrl === undefined ? {} : { WEBHOOK_URL: webhookUrl };
-  const env = { AWS_ACCESS_KEY_ID: accessKeyId, ...webhook };
-  const authorize = (request: AccessRequest) =>
-    request.accessKeyId === accessKeyId || (published && publishedActions.test(request.action));
-  const cloud = await startCloud({ dir, port, env, authorize, host: "in-process" }).catch(
-    async (error: unknown) => {
-      await offline.close();
-      throw error;
-    },
-  );
+  const started = startLocalGateway({ dir, port, webhookUrl, published, fsync });
+  const cloud = await started.catch(async (error: unknown) => {
+    await offline.close();
+    throw error;
+  });
   if (passive) cloud.schedules.stop();
   const token = await tokenFor(cloud, before?.token);
   // Without a pid nobody connects to a gateway that ends with its command.
@@ -123,8 +108,8 @@ export async function startDev(options: DevOptions): Promise<Dev> {
 }
 
 /** The known token if it is still in the table, else a new one in place of those that were lost. */
-async function tokenFor(cloud: Cloud, known: string | undefined): Promise<string> {
-  const table = openDynamoDBTable(cloud.table);
+async function tokenFor(cloud: LocalGateway, known: string | undefined): Promise<string> {
+  const { table } = cloud.world;
   const own = (await listTokens(table)).filter(({ name }) => name === tokenName);
   if (known !== undefined && own.some(({ id }) => known.startsWith(`gsv_${id}_`))) return known;
   for (const { id } of own) await revokeToken(table, id);

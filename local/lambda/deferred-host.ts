@@ -1,13 +1,13 @@
 import type { FunctionHost } from "./host.ts";
 
 /** A host that is set after its users, because the functions' environment names endpoints that need the host. */
-export interface LateHost extends FunctionHost {
+export interface DeferredHost extends FunctionHost {
   set(host: FunctionHost): void;
   /** Waits until no invocation runs, at most this long, in milliseconds. */
   settle(graceMs: number): Promise<void>;
 }
 
-export function openLateHost(): LateHost {
+export function openDeferredHost(): DeferredHost {
   let host: FunctionHost | undefined;
   const running = new Set<Promise<unknown>>();
 

@@ -20,8 +20,16 @@ export interface FunctionSettings {
   memoryMb: number;
 }
 
+/** The functions of the stack. */
+export type FunctionName = "socket" | "webhook" | "timer" | "agent";
+
+/** A function that runs in this process. */
+export interface HostedFunction extends FunctionSettings {
+  handler: (event: never, context: never) => unknown;
+}
+
 /** The functions of the stack, with the timeouts they are deployed with. */
-export const stackFunctions: Record<string, FunctionSettings> = {
+export const stackFunctions: Record<FunctionName, FunctionSettings> = {
   socket: { timeoutMs: 29_000, memoryMb: 256 },
   webhook: { timeoutMs: 29_000, memoryMb: 512 },
   timer: { timeoutMs: 60_000, memoryMb: 256 },
@@ -90,7 +98,7 @@ export function functionNameOf(reference: string): string {
 }
 
 /** @throws UnknownFunctionError */
-export function settingsOf(functions: Record<string, FunctionSettings>, name: string): FunctionSettings {
+export function settingsOf<F extends FunctionSettings>(functions: Record<string, F>, name: string): F {
   const settings = Object.hasOwn(functions, name) ? functions[name] : undefined;
   if (settings === undefined) throw new UnknownFunctionError(`Function not found: ${functionArn(name)}`);
   return settings;

@@ -35,13 +35,17 @@ const bucketName = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
 /** Opens the store, finishes or removes what a killed process left half done, and makes missing buckets. Rejects when a
  * bucket's name is not one S3 allows, or the folder cannot be written. */
-export async function openStore(root: string, buckets: readonly string[]): Promise<Store> {
+export async function openStore(
+  root: string,
+  buckets: readonly string[],
+  { fsync = false }: { fsync?: boolean } = {},
+): Promise<Store> {
   const wrong = buckets.find((bucket) => !bucketName.test(bucket));
   if (wrong !== undefined) throw new Error(`not a bucket name: ${JSON.stringify(wrong)}`);
   for (const bucket of buckets) await mkdir(join(root, bucket), { recursive: true });
   await mkdir(join(root, ".metadata"), { recursive: true });
   await mkdir(stagingFolder(root), { recursive: true });
-  const store = { root, buckets: new Set(buckets), lock: createLocks() };
+  const store = { root, fsync, buckets: new Set(buckets), lock: createLocks() };
   await sweepStaging(store);
   return store;
 }

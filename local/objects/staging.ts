@@ -19,7 +19,12 @@ export type Staged = {
 export type Received = { staged: Staged; md5: Buffer; checksum?: Checksum };
 
 /** A folder of ours, and the order in which things are done in it. */
-export type Disk = { root: string; lock: Locks };
+export type Disk = {
+  root: string;
+  lock: Locks;
+  /** Whether each file waits for the disk before it counts as written. */
+  fsync: boolean;
+};
 
 /** Name of the lock under which folders are made and removed. No bucket has an empty name, so it is no object's lock. */
 const folderLock = "/folders";
@@ -32,8 +37,8 @@ export function stagingFolder(root: string): string {
 /** Writes a body to the staging folder as it arrives, and computes its digests on the way. Rejects, and leaves nothing
  * behind, when the source or the disk fails. */
 export async function stage(
-  root: string,
-  source: AsyncIterable<Buffer>,
+  { root, fsync }: Pick<Disk, "root" | "fsync">,
+  source: AsyncIterable<Uint8Array>,
   names: readonly DigestName[],
 ): Promise<Staged> {
   const id = randomUUID();
@@ -48,7 +53,7 @@ export async function stage(
     }
   }
   try {
-    await writeFile(path, measured(), { flag: "wx" });
+    await writeFile(path, measured(), { flag: "wx", flush: fsync });
   } catch (error) {
     await discard(path);
     throw error;
@@ -61,7 +66,7 @@ export async function stage(
 export async function writeJson(disk: Disk, path: string, value: unknown): Promise<void> {
   const staged = join(stagingFolder(disk.root), `${randomUUID()}.json`);
   try {
-    await writeFile(staged, `${JSON.stringify(value, null, 2)}\n`, { flag: "wx" });
+    await writeFile(staged, `${JSON.stringify(value, null, 2)}\n`, { flag: "wx", flush: disk.fsync });
     await place(disk, staged, path);
   } catch (error) {
     await discard(staged);

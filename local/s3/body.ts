@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { type Checksum, computable, type DigestName, statedChecksum } from "../objects/checksums.ts";
+import type { Store } from "../objects/object-files.ts";
 import { S3Error } from "../objects/s3-error.ts";
 import { discard, type Received, type Staged, stage } from "../objects/staging.ts";
 import { decodeChunked } from "./chunked.ts";
@@ -15,7 +16,7 @@ const maximumDocumentBytes = 4 * 1024 ** 2;
  * MissingContentLength, NotImplemented (HTTP chunks without a length), EntityTooLarge, IncompleteBody, BadDigest, InvalidDigest,
  * InvalidRequest, MalformedTrailerError, XAmzContentSHA256Mismatch.
  */
-export async function receiveBody(root: string, { headers, body }: S3Request): Promise<Received> {
+export async function receiveBody(store: Store, { headers, body }: S3Request): Promise<Received> {
   const contentHash = headers.get("x-amz-content-sha256") ?? "";
   const chunked = contentHash.startsWith("STREAMING-");
   const length = declaredLength(headers, chunked);
@@ -28,7 +29,7 @@ export async function receiveBody(root: string, { headers, body }: S3Request): P
   const computed = computable(algorithm ?? "");
   if (computed) names.add(computed);
 
-  const staged = await stage(root, chunked ? decodeChunked(body, trailers) : body, [...names]);
+  const staged = await stage(store, chunked ? decodeChunked(body, trailers) : body, [...names]);
   try {
     if (staged.size !== length) {
       throw new S3Error("IncompleteBody", "The body is not as long as the request says it is");
@@ -50,8 +51,8 @@ export async function receiveBody(root: string, { headers, body }: S3Request): P
 }
 
 /** As {@link receiveBody}, for an operation whose body is an XML document. Throws MalformedXML when it is too long. */
-export async function receiveDocument(root: string, request: S3Request): Promise<string> {
-  const { staged } = await receiveBody(root, request);
+export async function receiveDocument(store: Store, request: S3Request): Promise<string> {
+  const { staged } = await receiveBody(store, request);
   try {
     if (staged.size <= maximumDocumentBytes) return await readFile(staged.path, "utf8");
     throw new S3Error("MalformedXML", `The XML document is longer than ${maximumDocumentBytes} bytes`);

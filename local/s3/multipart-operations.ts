@@ -41,7 +41,7 @@ export async function uploadPart({ request, store, authorize }: Call): Promise<A
   await authorize("s3:PutObject", objectArn(bucket, key));
   const number = readPartNumber(query.get("partNumber"));
   const target = { uploadId: query.get("uploadId") ?? "", bucket, key };
-  const received = await receiveBody(store.root, request);
+  const received = await receiveBody(store, request);
   try {
     await withUpload(store, target, ({ checksumAlgorithm: expected }) => {
       const actual = received.checksum?.algorithm;
@@ -69,7 +69,7 @@ export async function completeMultipartUpload(call: Call): Promise<Answer> {
       throw new S3Error("InvalidRequest", message);
     }
     const parts = await findParts(store, uploadId, named);
-    const staged = await stage(store.root, readParts(store, uploadId, parts), []);
+    const staged = await stage(store, readParts(store, uploadId, parts), []);
     const digests = Buffer.concat(parts.map(({ md5 }) => Buffer.from(md5, "hex")));
     const etag = `"${digestOf("md5", digests).toString("hex")}-${parts.length}"`;
     await commitObject(store, { bucket, key, condition }, staged, { etag, headers, metadata });
@@ -93,7 +93,7 @@ function checksumMismatch(expected: string, actual: string | undefined): S3Error
 }
 
 async function readNamedParts({ request, store }: Call): Promise<NamedPart[]> {
-  const document = await receiveDocument(store.root, request);
+  const document = await receiveDocument(store, request);
   const root = parseXml(document, "CompleteMultipartUpload");
   const parts = root.children.filter(({ name }) => name === "Part");
   if (parts.length === 0) throw new S3Error("MalformedXML", "You must specify at least one part");

@@ -21,7 +21,7 @@ export async function putObject(call: Call): Promise<Answer> {
   const condition = writeCondition(headers);
   await authorizeWrite(call, condition);
   const attributes = readAttributes(headers);
-  const { staged, md5, checksum } = await receiveBody(store.root, request);
+  const { staged, md5, checksum } = await receiveBody(store, request);
   const object = { etag: `"${md5.toString("hex")}"`, checksum, ...attributes };
   const { etag } = await commitObject(store, { bucket, key, condition }, staged, object);
   return { headers: { etag, ...checksumHeaders(checksum) } };

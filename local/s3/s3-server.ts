@@ -4,10 +4,8 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { foreignHost, isAddressedLocally } from "../http/access.ts";
 import { closeServer, listen } from "../http/http-endpoint.ts";
-import { type Expiration, startLifecycle } from "../objects/lifecycle.ts";
-import { openStore, type Store } from "../objects/object-files.ts";
+import type { Store } from "../objects/object-files.ts";
 import { S3Error, toS3Error } from "../objects/s3-error.ts";
-import { sweepUploads } from "../objects/uploads.ts";
 import { noSuchBucket } from "./object-operations.ts";
 import type { Answer, Call } from "./s3-call.ts";
 import { findOperation } from "./s3-operations.ts";
@@ -27,16 +25,12 @@ export type AuthorizeS3 = (call: {
 }) => string | undefined | Promise<string | undefined>;
 
 export type S3Options = {
-  /** Where everything is kept; made when missing. No other process may use it meanwhile. */
-  dir: string;
-  /** Buckets that exist. There is no operation to create one. */
-  buckets: string[];
+  /** The objects. There is no operation to create a bucket. */
+  store: Store;
   /** 0 or undefined for a free one. */
   port?: number;
   /** Without it every signed request is allowed, and every other refused: the buckets are private. */
   authorize?: AuthorizeS3;
-  /** The lifecycle of all buckets; none by default. */
-  expirations?: Expiration[];
 };
 
 /** A running server, bound to 127.0.0.1. `close` ends open connections and resolves when no request is at work. */
@@ -49,19 +43,11 @@ const onlySigned: AuthorizeS3 = ({ accessKeyId }) =>
   accessKeyId === undefined ? "it is not signed" : undefined;
 
 /**
- * Serves a subset of S3 from plain files, path style: PutObject, GetObject, HeadObject, DeleteObject, ListObjectsV2 and
- * multipart uploads, after the S3 API reference. Everything else is answered with NotImplemented. object-files.ts says
- * how and where objects are kept. Rejects when the folder cannot be written, with PortInUseError when the port is taken.
+ * Serves a subset of S3, path style: PutObject, GetObject, HeadObject, DeleteObject, ListObjectsV2 and multipart uploads,
+ * after the S3 API reference. Everything else is answered with NotImplemented.
+ * @throws PortInUseError
  */
-export async function startS3({
-  dir,
-  buckets,
-  port = 0,
-  authorize = onlySigned,
-  expirations = [],
-}: S3Options): Promise<S3Server> {
-  const store = await openStore(dir, buckets);
-  await sweepUploads(dir);
+export async function startS3({ store, port = 0, authorize = onlySigned }: S3Options): Promise<S3Server> {
   const working = new Set<Promise<void>>();
   const server = createServer((message, response) => {
     const work = serve(store, authorize, message, response).finally(() => working.delete(work));
@@ -69,13 +55,12 @@ export async function startS3({
   });
   server.keepAliveTimeout = keepAliveMilliseconds;
   const bound = await listen(server, port);
-  const endLifecycle = startLifecycle(store, expirations);
   return {
     url: `http://127.0.0.1:${bound}`,
     port: bound,
     async close() {
       await closeServer(server);
-      await Promise.all([...working, endLifecycle()]);
+      await Promise.all(working);
     },
   };
 }

@@ -1,6 +1,5 @@
 import { AwsError } from "../http/aws-error.ts";
 import type { JsonRecord } from "../http/json.ts";
-import type { JsonFile } from "../json-file.ts";
 import {
   firstTime,
   parseScheduleExpression,
@@ -8,6 +7,7 @@ import {
   timeAfter,
 } from "./schedule-expression.ts";
 import { openScheduleTimers, type ScheduleTimers } from "./schedule-timers.ts";
+import type { StoredSchedules } from "./stored-schedules.ts";
 
 /** What CreateSchedule and UpdateSchedule set, checked. */
 export interface ScheduleInput {
@@ -35,13 +35,8 @@ export interface Schedule extends ScheduleInput {
   dueAt?: number;
 }
 
-/** What `scheduler.json` holds: schedules by `{group}/{name}`. */
-export interface SchedulesFile {
-  schedules: Record<string, Schedule>;
-}
-
 export interface SchedulesOptions {
-  file: JsonFile<SchedulesFile>;
+  stored: StoredSchedules;
   groups: readonly string[];
   /** Delivers to the target; resolves when it was handled or given up, and does not reject. */
   fire: (schedule: Schedule) => Promise<unknown>;
@@ -62,7 +57,7 @@ export class Schedules {
 
   constructor(options: SchedulesOptions) {
     this.options = options;
-    this.stored = new Map(Object.entries(options.file.value.schedules));
+    this.stored = options.stored.all();
     this.timers = openScheduleTimers((key) => {
       this.fire(key).catch((error: unknown) => options.onError?.(error));
     });
@@ -126,8 +121,7 @@ export class Schedules {
     const first = firstTime(expression, Math.max(now, (schedule.startDate ?? 0) * 1000));
     const planned = this.plan(schedule, first, { time: now, dueAt: now });
     const key = this.keyOf(schedule.group, schedule.name);
-    this.stored.set(key, planned);
-    await this.save();
+    await this.store(key, planned);
     this.arm(key, planned);
   }
 
@@ -171,9 +165,8 @@ export class Schedules {
     });
     if (planned.nextTime === undefined) await this.complete(key, planned);
     else {
-      this.stored.set(key, planned);
       this.arm(key, planned);
-      await this.save();
+      await this.store(key, planned);
     }
     await this.options.fire(schedule);
   }
@@ -192,19 +185,18 @@ export class Schedules {
 
   private async complete(key: string, schedule: Schedule): Promise<void> {
     if (schedule.deleteAfterCompletion) return this.remove(key);
-    this.stored.set(key, { ...schedule, nextTime: undefined, dueAt: undefined });
-    await this.save();
+    await this.store(key, { ...schedule, nextTime: undefined, dueAt: undefined });
   }
 
   private async remove(key: string): Promise<void> {
     this.timers.clear(key);
     this.stored.delete(key);
-    await this.save();
+    await this.options.stored.delete(key);
   }
 
-  private save(): Promise<void> {
-    this.options.file.value.schedules = Object.fromEntries(this.stored);
-    return this.options.file.save();
+  private store(key: string, schedule: Schedule): Promise<void> {
+    this.stored.set(key, schedule);
+    return this.options.stored.put(key, schedule);
   }
 }
 

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Authorize } from "../http/access.ts";
 import { arn } from "../http/account.ts";
 import { AwsError, callerOf, requireAccess } from "../http/aws-error.ts";
@@ -11,27 +10,14 @@ import {
   startHttpEndpoint,
 } from "../http/http-endpoint.ts";
 import { type JsonRecord, parseRecord } from "../http/json.ts";
-import { openJsonFile } from "../json-file.ts";
-import { functionNameOf } from "../lambda/host.ts";
 import { checkScheduleName, describeSchedule, readScheduleInput } from "./schedule-input.ts";
-import { type Schedule, Schedules, type SchedulesFile } from "./schedule-store.ts";
+import type { Schedule, Schedules } from "./schedule-store.ts";
 
 export interface SchedulerOptions {
-  /** Folder that holds `scheduler.json`. */
-  dir: string;
-  /** Groups there are beside `default`. */
-  groups: readonly string[];
-  /** Delivers to a function; resolves when it was handled or given up, and does not reject. */
-  invoke: (functionName: string, event: unknown) => Promise<unknown>;
-  /** How many times faster than the clock schedules come due; 1 by default, which is on the second. */
-  acceleration?: number;
+  schedules: Schedules;
   port?: number;
   authorize?: Authorize;
   onError?: (error: unknown) => void;
-}
-
-export interface Scheduler extends Endpoint {
-  schedules: Schedules;
 }
 
 interface Call {
@@ -45,30 +31,16 @@ interface Call {
 
 /**
  * EventBridge Scheduler for Lambda targets: CreateSchedule, GetSchedule, UpdateSchedule, DeleteSchedule and
- * ListSchedules. Nothing fires before `schedules.start()`.
+ * ListSchedules.
  * https://docs.aws.amazon.com/scheduler/latest/APIReference/
  */
-export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {
-  const file = await openJsonFile<SchedulesFile>(join(options.dir, "scheduler.json"), { schedules: {} });
-  const schedules = new Schedules({
-    file,
-    groups: ["default", ...options.groups],
-    fire: ({ target }) => options.invoke(functionNameOf(target.Arn), JSON.parse(target.Input ?? "{}")),
-    acceleration: options.acceleration ?? 1,
-    onError: options.onError,
-  });
-  const endpoint = await startHttpEndpoint({
-    handle: (request) => handle(request, schedules, options.authorize),
+export function startScheduler({ schedules, port, authorize, onError }: SchedulerOptions): Promise<Endpoint> {
+  return startHttpEndpoint({
+    handle: (request) => handle(request, schedules, authorize),
     maxBodyBytes: 1024 * 1024,
-    port: options.port,
-    onError: options.onError,
+    port,
+    onError,
   });
-  const close = async () => {
-    schedules.stop();
-    await endpoint.close();
-    await file.settled();
-  };
-  return { ...endpoint, schedules, close };
 }
 
 async function handle(

@@ -20,9 +20,18 @@ export interface ParametersFile {
   parameters: Record<string, StoredParameter>;
 }
 
+/** The operations that the parameters are used by. */
+export type ParameterOperation =
+  | "PutParameter"
+  | "GetParameter"
+  | "GetParameters"
+  | "GetParametersByPath"
+  | "DeleteParameter"
+  | "DeleteParameters";
+
 export interface Parameters {
   /** By the name of the operation; each takes and returns its JSON form and throws AwsError. */
-  operations: Record<string, (input: JsonRecord) => JsonRecord | Promise<JsonRecord>>;
+  operations: Record<ParameterOperation, (input: JsonRecord) => JsonRecord | Promise<JsonRecord>>;
 }
 
 /** Characters of a value in the standard tier. */

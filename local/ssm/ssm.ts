@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Authorize } from "../http/access.ts";
 import { arn } from "../http/account.ts";
 import { AwsError, callerOf, requireAccess } from "../http/aws-error.ts";
@@ -9,12 +8,10 @@ import {
   startHttpEndpoint,
 } from "../http/http-endpoint.ts";
 import { type JsonRecord, parseRecord } from "../http/json.ts";
-import { openJsonFile } from "../json-file.ts";
-import { openParameters, type Parameters, type ParametersFile } from "./parameter-store.ts";
+import type { ParameterOperation, Parameters } from "./parameter-store.ts";
 
 export interface SsmOptions {
-  /** Folder that holds `ssm.json`, readable by the owner alone. */
-  dir: string;
+  parameters: Parameters;
   port?: number;
   authorize?: Authorize;
   onError?: (error: unknown) => void;
@@ -24,14 +21,12 @@ export interface SsmOptions {
  * The parameters of Systems Manager Parameter Store, in its AWS JSON 1.1 protocol: PutParameter, GetParameter,
  * GetParameters, GetParametersByPath, DeleteParameter, DeleteParameters.
  */
-export async function startSsm(options: SsmOptions): Promise<Endpoint> {
-  const file = await openJsonFile<ParametersFile>(join(options.dir, "ssm.json"), { parameters: {} });
-  const parameters = openParameters(file);
+export function startSsm({ parameters, port, authorize, onError }: SsmOptions): Promise<Endpoint> {
   return startHttpEndpoint({
-    handle: (request) => handle(request, parameters, options.authorize),
+    handle: (request) => handle(request, parameters, authorize),
     maxBodyBytes: 1024 * 1024,
-    port: options.port,
-    onError: options.onError,
+    port,
+    onError,
   });
 }
 
@@ -54,7 +49,8 @@ async function perform(
   authorize: Authorize | undefined,
 ): Promise<JsonRecord> {
   const [api, operation = ""] = String(request.headers["x-amz-target"] ?? "").split(".");
-  const run = api === "AmazonSSM" ? parameters.operations[operation] : undefined;
+  const run =
+    api === "AmazonSSM" && isOperation(parameters, operation) ? parameters.operations[operation] : undefined;
   if (run === undefined)
     throw new AwsError(400, "UnknownOperationException", `unknown operation ${operation}`);
   const accessKeyId = callerOf(request);
@@ -76,4 +72,8 @@ function namesOf(input: JsonRecord): string[] {
 
 function respond(status: number, value: JsonRecord): HttpResponse {
   return { status, headers: { "content-type": "application/x-amz-json-1.1" }, body: JSON.stringify(value) };
+}
+
+function isOperation({ operations }: Parameters, name: string): name is ParameterOperation {
+  return Object.hasOwn(operations, name);
 }

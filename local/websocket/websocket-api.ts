@@ -31,6 +31,12 @@ export interface WebSocketApiOptions {
   onError?: (error: unknown) => void;
 }
 
+/** A running WebSocket API. */
+export interface WebSocketEndpoint extends Endpoint {
+  /** The open connections by their id. */
+  connections: ReadonlyMap<string, Connection>;
+}
+
 type Outcome = { status: number } | "failed" | "timed out";
 
 /**
@@ -39,7 +45,7 @@ type Outcome = { status: number } | "failed" | "timed out";
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-websocket-api.html
  * @throws PortInUseError
  */
-export async function startWebSocketApi(options: WebSocketApiOptions): Promise<Endpoint> {
+export async function startWebSocketApi(options: WebSocketApiOptions): Promise<WebSocketEndpoint> {
   const connections = new Map<string, Connection>();
   const server = createServer(
     httpListener({
@@ -60,6 +66,7 @@ export async function startWebSocketApi(options: WebSocketApiOptions): Promise<E
   return {
     url: `ws://127.0.0.1:${port}`,
     port,
+    connections,
     async close() {
       await api.close();
       await closeServer(server);

@@ -12,6 +12,7 @@ import {
   S3ServiceException,
 } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
+import { decodeMetadata, encodeMetadata } from "../world/object-metadata.ts";
 import {
   type Bucket,
   type ListedObject,
@@ -20,7 +21,6 @@ import {
   type PutOptions,
   type StoredObject,
 } from "../world/world.ts";
-import { decodeMetadata, encodeMetadata } from "./metadata.ts";
 
 /** Size of every part of a multipart upload but the last, in bytes. S3 takes at least 5 MiB and at most 10,000 parts. */
 const partBytes = 8 * 1024 * 1024;

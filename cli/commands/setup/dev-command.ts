@@ -19,13 +19,17 @@ export const dev: Action = async (context, { options }) => {
   const port = wholeNumber("--port", options.port, 1, 65_535);
   const webhookUrl = publicUrl(text(options.webhookUrl));
   const choice = chosenModel(context.terminal.env);
-  // As it was: the local cloud points this process's own at itself.
   const environment = withoutKey(context.terminal.env, choice?.apiKey);
   const signal = untilSignal();
   let running: Dev | undefined;
   try {
     const published = options.serve === true;
-    running = await startLocal(context.dataFolder, { port, webhookUrl, published });
+    running = await startLocal(context.dataFolder, {
+      port,
+      webhookUrl,
+      published,
+      fsync: options.fsync === true,
+    });
     if (published) await serveOnly(context, running, choice, signal.received);
     else await serveAndChat(context, running, choice, environment, signal.received);
   } finally {
@@ -55,13 +59,11 @@ async function serveOnly(context: Context, running: Dev, choice: Choice, ended: 
   const gateway = await openGateway(running.url, running.token);
   const model = await configureModel(gateway, running, choice);
   await gateway.close();
-  const { ws, webhook, dynamodb, s3, scheduler, table, bucket } = running.cloud;
+  const { ws, webhook, published, table, bucket } = running.cloud;
   const ready = {
     ws,
     webhook,
-    dynamodb,
-    s3,
-    scheduler,
+    ...published,
     table,
     bucket,
     token: running.token,

@@ -1,4 +1,4 @@
-import { type Metadata, type MetadataName, metadataNames } from "../world/world.ts";
+import { type Metadata, type MetadataName, metadataNames } from "./world.ts";
 
 /**
  * S3 returns the names of user metadata in lower case and takes only ASCII values. The gateway's own names are in

@@ -1,0 +1,43 @@
+import * as names from "./environment.ts";
+import type { Authorize } from "./http/access.ts";
+import { startFunctionUrl } from "./http/function-url.ts";
+import type { Endpoint } from "./http/http-endpoint.ts";
+import type { Machine } from "./machine.ts";
+import { startWebSocketApi, type WebSocketEndpoint } from "./websocket/websocket-api.ts";
+import type { WebSocketLimits } from "./websocket/websocket-limits.ts";
+
+export interface DoorOptions {
+  /** Port of the WebSocket API; without one the port that it had last, or a free one. */
+  port?: number;
+  limits?: Partial<WebSocketLimits>;
+  /** Asked before each use of @connections. */
+  authorize?: Authorize;
+}
+
+/** The two ways by which peers and platforms come in: the WebSocket API and the webhook function's URL. */
+export interface Doors {
+  ws: WebSocketEndpoint;
+  webhook: Endpoint;
+}
+
+/** Opens both doors. @throws PortInUseError for `port` */
+export async function openDoors(machine: Machine, options: DoorOptions): Promise<Doors> {
+  const { host, onError } = machine;
+  const { port, limits, authorize } = options;
+  const begin = (port: number) =>
+    startWebSocketApi({
+      invoke: (event) => host.invoke("socket", event),
+      stage: names.webSocketStage,
+      apiId: names.webSocketApiId,
+      port,
+      limits,
+      authorize,
+      onError,
+    });
+  return {
+    ws: await machine.open("ws", port === undefined || port === 0 ? begin : () => begin(port)),
+    webhook: await machine.open("webhook", (port) =>
+      startFunctionUrl({ invoke: (event) => host.invoke("webhook", event), port, onError }),
+    ),
+  };
+}

@@ -1,0 +1,203 @@
+import { constants } from "node:fs";
+import { access, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { openLogs } from "./dev/dev-logs.ts";
+import * as names from "./environment.ts";
+import type { Endpoint } from "./http/http-endpoint.ts";
+import { type JsonFile, openJsonFile } from "./json-file.ts";
+import {
+  type AsyncInvocationOptions,
+  type AsyncInvocations,
+  openAsyncInvocations,
+} from "./lambda/async-invocations.ts";
+import { type DeferredHost, openDeferredHost } from "./lambda/deferred-host.ts";
+import { type FunctionLog, functionArn, functionNameOf } from "./lambda/host.ts";
+import { startLifecycle } from "./objects/lifecycle.ts";
+import { openStore, type Store } from "./objects/object-files.ts";
+import { sweepUploads } from "./objects/uploads.ts";
+import { type CloudFile, onRememberedPort } from "./remembered-ports.ts";
+import { Schedules } from "./scheduler/schedule-store.ts";
+import { openStoredSchedules } from "./scheduler/stored-schedules.ts";
+import { openParameters, type Parameters, type ParametersFile } from "./ssm/parameter-store.ts";
+import type { ItemStore } from "./world/table/item-store.ts";
+import { openLocalStore } from "./world/table/local-table.ts";
+import { StoreError, StoreLockedError } from "./world/table/store-errors.ts";
+
+export interface MachineOptions {
+  /** Folder of everything that lasts; one process uses it at a time. */
+  dir: string;
+  /** Waits for the disk at every write, so that what was acknowledged survives a loss of power too. */
+  fsync?: boolean;
+  /** How many times faster than the clock schedules come due. */
+  acceleration?: number;
+  /** Retries, duplicates and delays of asynchronous invocations. */
+  invocations?: Pick<AsyncInvocationOptions, "retryDelaysMs" | "duplicate" | "delayMs">;
+  /** Receives what the functions print, and the faults of the machine itself as `cloud`; by default `{dir}/logs`. */
+  log?: FunctionLog;
+}
+
+/** Why a data folder cannot be used, in one line for the user. */
+export class CloudStartError extends Error {}
+
+type Closer = () => Promise<void>;
+
+/**
+ * What a cloud on this machine keeps in its data folder, and what it invokes its functions with. The emulators of AWS and
+ * the local world are two doors of these stores.
+ */
+export interface Machine {
+  dir: string;
+  log: FunctionLog;
+  onError(error: unknown): void;
+  items: ItemStore;
+  objects: Store;
+  parameters: Parameters;
+  schedules: Schedules;
+  /** Runs the functions once it is set. */
+  host: DeferredHost;
+  invocations: AsyncInvocations;
+  /** Starts an endpoint on the port it had last, and closes it with the machine. */
+  open<T extends Endpoint>(name: string, begin: (port: number) => Promise<T>): Promise<T>;
+  /** Remembers the ports of the endpoints for the next start. */
+  savePorts(): Promise<void>;
+  onClose(close: Closer): void;
+  /** Ends everything, in the reverse order of its start; invocations that run have two seconds. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds that running invocations have at the end. */
+const graceMs = 2000;
+
+/**
+ * Opens a data folder.
+ * @throws CloudStartError when the folder is in use or cannot be written
+ */
+export async function openMachine(options: MachineOptions): Promise<Machine> {
+  const { dir } = options;
+  const file = await openFolder(dir);
+  const closers: Closer[] = [];
+  const close = () => closeAll(closers);
+  try {
+    const log = options.log ?? openLogs(join(dir, "logs"));
+    const onError = (error: unknown) => log("cloud", describe(error));
+    const stores = await openStores(options, file, closers, onError);
+    const host = openDeferredHost();
+    const invocations = openAsyncInvocations({
+      ...options.invocations,
+      host,
+      onFailure: (name, _event, error, last) =>
+        onError(new Error(`${name} failed${last ? " and is given up" : ""}: ${describe(error)}`)),
+    });
+    const schedules = await openSchedules(options, invocations, closers, onError);
+    closers.push(async () => {
+      schedules.stop();
+      invocations.close();
+      await host.settle(graceMs);
+      await host.close();
+    });
+    return {
+      ...stores,
+      dir,
+      log,
+      onError,
+      schedules,
+      host,
+      invocations,
+      async open(name, begin) {
+        const endpoint = await onRememberedPort(file, name, begin);
+        closers.push(() => endpoint.close());
+        return endpoint;
+      },
+      savePorts: () => file.save(),
+      onClose: (closer) => closers.push(closer),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw startError(error, dir, file.value.pid);
+  }
+}
+
+/** The error for the user where a store cannot be opened; any other error as it is. */
+function startError(error: unknown, dir: string, pid: number | undefined): unknown {
+  if (error instanceof StoreLockedError) {
+    const holder = pid === undefined ? "another process" : `the process ${pid}`;
+    return new CloudStartError(`${dir} is in use by ${holder}`);
+  }
+  return error instanceof StoreError ? new CloudStartError(error.message, { cause: error }) : error;
+}
+
+/** The table is opened first, because its store is the lock on the folder. */
+async function openStores(
+  { dir, fsync }: MachineOptions,
+  file: JsonFile<CloudFile>,
+  closers: Closer[],
+  onError: (error: unknown) => void,
+): Promise<Pick<Machine, "items" | "objects" | "parameters">> {
+  const items = await openLocalStore({ dir, fsync, onError });
+  closers.push(() => items.close());
+  file.value.pid = process.pid;
+  await file.save();
+  const objects = await openStore(join(dir, "s3"), [names.bucketName], { fsync });
+  await sweepUploads(join(dir, "s3"));
+  closers.push(startLifecycle(objects, names.expirations));
+  const secrets = await openJsonFile<ParametersFile>(join(dir, "ssm.json"), { parameters: {} });
+  closers.push(() => secrets.settled());
+  return { items, objects, parameters: openParameters(secrets) };
+}
+
+async function openSchedules(
+  { dir, fsync, acceleration = 1 }: MachineOptions,
+  invocations: AsyncInvocations,
+  closers: Closer[],
+  onError: (error: unknown) => void,
+): Promise<Schedules> {
+  const stored = await openStoredSchedules(dir, { fsync, onError });
+  closers.push(() => stored.close());
+  const schedules = new Schedules({
+    stored,
+    groups: ["default", names.scheduleGroup],
+    fire: ({ target }) => invocations.invoke(functionNameOf(target.Arn), JSON.parse(target.Input ?? "{}")),
+    acceleration,
+    onError,
+  });
+  await createSweep(schedules);
+  return schedules;
+}
+
+/** The stack's recurring schedule; the same request again changes nothing. */
+async function createSweep(schedules: Schedules): Promise<void> {
+  await schedules.create(names.scheduleGroup, "sweep", {
+    expression: "rate(1 minute)",
+    target: {
+      Arn: functionArn("timer"),
+      RoleArn: names.scheduleRoleArn,
+      Input: JSON.stringify({ kind: "sweep" }),
+    },
+    enabled: true,
+    deleteAfterCompletion: false,
+    clientToken: "sweep",
+  });
+}
+
+/** @throws CloudStartError when the folder cannot be made */
+async function openFolder(dir: string): Promise<JsonFile<CloudFile>> {
+  try {
+    const made = await mkdir(dir, { recursive: true, mode: 0o700 });
+    await access(dir, constants.W_OK);
+    // The folder holds tokens and keys, and may lie in a project: git must not take it in.
+    if (made !== undefined) await writeFile(join(dir, ".gitignore"), "*\n");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new CloudStartError(`cannot write to the folder ${dir} (${code})`);
+  }
+  return openJsonFile<CloudFile>(join(dir, "cloud.json"), { ports: {} });
+}
+
+async function closeAll(closers: Closer[]): Promise<void> {
+  for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close();
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

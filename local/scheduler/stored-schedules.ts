@@ -1,0 +1,64 @@
+import { readFile, rename } from "node:fs/promises";
+import { join } from "node:path";
+import type { Item, Key } from "../../shared/world/world.ts";
+import { parseRecord } from "../http/json.ts";
+import { type DurableStoreOptions, openDurableStore } from "../world/table/durable-store.ts";
+import type { ItemStore } from "../world/table/item-store.ts";
+import type { Schedule } from "./schedule-store.ts";
+
+/** Schedules on disk by `{group}/{name}`. */
+export interface StoredSchedules {
+  all(): Map<string, Schedule>;
+  /** Resolves when the change is on disk. */
+  put(key: string, schedule: Schedule): Promise<void>;
+  /** Resolves when the change is on disk. */
+  delete(key: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+const pk = "schedules";
+
+/**
+ * Opens the schedules of a data folder, in the store that holds the table too: a folder `schedules` with a log and
+ * snapshots. A file `scheduler.json` of the former layout is taken over.
+ */
+export async function openStoredSchedules(
+  dir: string,
+  options: Pick<DurableStoreOptions, "fsync" | "onError">,
+): Promise<StoredSchedules> {
+  const store = await openDurableStore({ ...options, dir: join(dir, "schedules") });
+  await takeOver(store, join(dir, "scheduler.json"));
+  return {
+    all: () => new Map([...store.range({ pk })].map((item) => [String(item.sk), toSchedule(item)])),
+    async put(key, schedule) {
+      await store.write({ pk, sk: key }, () => toItem(key, schedule));
+    },
+    async delete(key) {
+      await store.write({ pk, sk: key }, () => undefined);
+    },
+    close: () => store.close(),
+  };
+}
+
+function toItem(key: string, schedule: Schedule): Item & Key {
+  return { pk, sk: key, schedule: schedule as unknown as Item };
+}
+
+function toSchedule(item: Item): Schedule {
+  return item.schedule as unknown as Schedule;
+}
+
+/** The file is renamed once its schedules are stored, so that a crash in between takes it over again. */
+async function takeOver(store: ItemStore, path: string): Promise<void> {
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (text === undefined) return;
+  const file = parseRecord(text) as { schedules?: Record<string, Schedule> } | undefined;
+  if (file === undefined) throw new Error(`${path} is damaged: it is not a JSON object`);
+  for (const [key, schedule] of Object.entries(file.schedules ?? {})) {
+    await store.write({ pk, sk: key }, () => toItem(key, schedule));
+  }
+  await rename(path, `${path}.former`);
+}

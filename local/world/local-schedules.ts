@@ -1,0 +1,25 @@
+import type { Schedules } from "../../shared/world/world.ts";
+import { scheduleGroup, scheduleRoleArn } from "../environment.ts";
+import { AwsError } from "../http/aws-error.ts";
+import { functionArn } from "../lambda/host.ts";
+import type { Schedules as ScheduleStore } from "../scheduler/schedule-store.ts";
+
+/** One-shot schedules in the store that the local EventBridge Scheduler serves. */
+export function openLocalSchedules(store: ScheduleStore): Schedules {
+  return {
+    async once(name, at, event) {
+      try {
+        await store.create(scheduleGroup, name, {
+          // Rounded up to the second: a deadline is a floor.
+          expression: `at(${new Date(Math.ceil(at / 1000) * 1000).toISOString().slice(0, 19)})`,
+          timezone: "UTC",
+          target: { Arn: functionArn("timer"), RoleArn: scheduleRoleArn, Input: JSON.stringify(event) },
+          enabled: true,
+          deleteAfterCompletion: true,
+        });
+      } catch (error) {
+        if (!(error instanceof AwsError && error.code === "ConflictException")) throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import { randomBytes } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
+import type { Presigner } from "../../shared/world/world.ts";
+import { bucketName } from "../environment.ts";
+import { closeServer, listen } from "../http/http-endpoint.ts";
+import { commitObject, openObject, type Store } from "../objects/object-files.ts";
+import { stage } from "../objects/staging.ts";
+
+/** What a URL allows: one method on one object, until a time. */
+interface Permit {
+  method: "GET" | "PUT";
+  key: string;
+  /** Epoch milliseconds. */
+  expiresAt: number;
+  /** PUT: the exact size of the body. */
+  bytes?: number;
+}
+
+export interface ObjectUrls {
+  presigner: Presigner;
+  close(): Promise<void>;
+}
+
+/**
+ * URLs of single objects, served on 127.0.0.1. The secret in the path takes the place of a signature. The server starts
+ * with the first URL, because most processes never need one; URLs end with the process.
+ */
+export function openObjectUrls(store: Store, onError: (error: unknown) => void): ObjectUrls {
+  const permits = new Map<string, Permit>();
+  let started: Promise<{ server: Server; port: number }> | undefined;
+  const start = async () => {
+    const server = createServer((request, response) => {
+      serve(store, permits, request, response).catch((error: unknown) => {
+        onError(error);
+        if (response.headersSent) response.destroy();
+        else response.writeHead(500).end();
+      });
+    });
+    return { server, port: await listen(server, 0) };
+  };
+  const permit = async (granted: Permit): Promise<string> => {
+    started ??= start();
+    const { port } = await started;
+    dropExpired(permits);
+    const secret = randomBytes(24).toString("base64url");
+    permits.set(secret, granted);
+    return `http://127.0.0.1:${port}/${secret}`;
+  };
+  const until = (seconds: number) => Date.now() + seconds * 1000;
+  return {
+    presigner: {
+      get: (key, seconds) => permit({ method: "GET", key, expiresAt: until(seconds) }),
+      put: (key, seconds, bytes) => permit({ method: "PUT", key, expiresAt: until(seconds), bytes }),
+    },
+    async close() {
+      if (started) await closeServer((await started).server);
+    },
+  };
+}
+
+/** Permits are kept in the order of their making, which is nearly that of their end. */
+function dropExpired(permits: Map<string, Permit>): void {
+  const now = Date.now();
+  for (const [secret, { expiresAt }] of permits) {
+    if (expiresAt > now) return;
+    permits.delete(secret);
+  }
+}
+
+async function serve(
+  store: Store,
+  permits: ReadonlyMap<string, Permit>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const permit = permits.get((request.url ?? "").slice(1).split("?")[0] ?? "");
+  if (!permit || permit.method !== request.method || permit.expiresAt <= Date.now()) {
+    return refuse(request, response, 403, "The URL is unknown, has expired, or is for another method.");
+  }
+  if (permit.method === "GET") await download(store, permit.key, response);
+  else await upload(store, permit, request, response);
+}
+
+async function download(store: Store, key: string, response: ServerResponse): Promise<void> {
+  const found = await openObject(store, bucketName, key);
+  if (!found) {
+    response.writeHead(404).end();
+    return;
+  }
+  const { size, etag, headers } = found.record;
+  response.writeHead(200, { "content-type": headers["content-type"], "content-length": size, etag });
+  await pipeline(found.body.createReadStream(), response);
+}
+
+async function upload(
+  store: Store,
+  { key, bytes }: Permit,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (Number(request.headers["content-length"]) !== bytes) {
+    return refuse(request, response, 403, `The body must have ${bytes} bytes, as the URL was made for.`);
+  }
+  const staged = await stage(store, request, ["md5"]);
+  const etag = `"${staged.digests.get("md5")?.toString("hex")}"`;
+  const contentType = request.headers["content-type"] ?? "binary/octet-stream";
+  const object = { etag, metadata: {}, headers: { "content-type": contentType } };
+  await commitObject(store, { bucket: bucketName, key, condition: {} }, staged, object);
+  response.writeHead(200, { etag }).end();
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse, status: number, reason: string): void {
+  // The rest of a body is read and dropped: closing early would keep the client from reading why.
+  request.resume();
+  response.writeHead(status, { "content-type": "text/plain" }).end(`${reason}\n`);
+}
