@@ -9,7 +9,7 @@ import type { TimerEvent } from "../../shared/world/world.ts";
 import { isReading } from "../support/models/model-window.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer, Reply } from "../support/models/scripted-model.ts";
-import { type State, startState } from "../support/state.ts";
+import { type Allow, type State, startState } from "../support/state.ts";
 import { type Bench, openBench } from "./bench.ts";
 import { assistant, result, user } from "./compaction/transcripts.ts";
 
@@ -59,8 +59,9 @@ export class ResetBench {
   declare model: ModelServer;
   private sessions = 0;
 
-  async start(): Promise<void> {
-    this.state = await startState((action) => this.allow(action));
+  /** @param open starts the state that the resets work on */
+  async start(open: (allow: Allow) => Promise<State> = startState): Promise<void> {
+    this.state = await open((action) => this.allow(action));
     this.model = await startOpenAiServer((request) => this.reply(request));
   }
 

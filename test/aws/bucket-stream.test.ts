@@ -1,17 +1,17 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Bucket, PreconditionFailed } from "../../shared/world/world.ts";
+import { type EmulatedState, startEmulatedState } from "../support/emulated-state.ts";
 import { randomBytesFrom } from "../support/random.ts";
-import { type State, startState } from "../support/state.ts";
 
 const megabyte = 1024 * 1024;
-let state: State;
+let state: EmulatedState;
 let bucket: Bucket;
 let actions: string[] = [];
 let refused: string | undefined;
 
 beforeAll(async () => {
-  state = await startState((action) => {
+  state = await startEmulatedState((action) => {
     actions.push(action);
     return action !== refused;
   });

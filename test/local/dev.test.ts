@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect, it, vi } from "vitest";
-import type { Dev, DevOptions } from "../../local/dev/dev.ts";
+import { afterEach, expect, it } from "vitest";
+import { type Dev, type DevOptions, startDev } from "../../local/dev/dev.ts";
+import type { PublishedUrls } from "../../local/emulators.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "gsv-dev-"));
 let running: Dev | undefined;
@@ -11,18 +12,15 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Starts it as a process of its own would, which loads the functions once. */
 async function start(options: Omit<DevOptions, "dir">): Promise<void> {
-  vi.resetModules();
-  const { startDev } = await import("../../local/dev/dev.ts");
   running = await startDev({ dir, ...options });
 }
 
-/** What each service says to a program that signs with this key. */
-async function answers(accessKeyId: string): Promise<Record<string, boolean>> {
-  const ask = async (service: string, path: string, target?: string, body?: object) => {
-    const credential = `${accessKeyId}/20300101/us-east-1/${service}/aws4_request`;
-    const { ok } = await fetch(`${process.env[`AWS_ENDPOINT_URL_${service.toUpperCase()}`]}${path}`, {
+/** What each service says to a program that signs with any key. */
+async function answers(published: PublishedUrls): Promise<Record<string, boolean>> {
+  const ask = async (service: keyof PublishedUrls, path: string, target?: string, body?: object) => {
+    const credential = `LOCAL/20300101/us-east-1/${service}/aws4_request`;
+    const { ok } = await fetch(`${published[service]}${path}`, {
       headers: {
         authorization: `AWS4-HMAC-SHA256 Credential=${credential}, Signature=0`,
         ...(target ? { "x-amz-target": target } : {}),
@@ -36,18 +34,28 @@ async function answers(accessKeyId: string): Promise<Record<string, boolean>> {
     await ask("dynamodb", "/", "DynamoDB_20120810.Scan", { TableName: table }),
     await ask("s3", `/${bucket}?list-type=2`),
     await ask("scheduler", "/schedules"),
-    await ask("ssm", "/", "AmazonSSM.GetParametersByPath", { Path: "/" }),
   ]);
 }
 
 it("opens nothing to other programs", async () => {
   await start({});
-  expect(await answers("LOCAL")).toEqual({ dynamodb: false, s3: false, scheduler: false, ssm: false });
-  const own = await answers(String(process.env.AWS_ACCESS_KEY_ID));
-  expect(own).toMatchObject({ dynamodb: true, s3: true, scheduler: true });
+  expect(running?.cloud.published).toBeUndefined();
 });
 
-it("opens what is published, and no secrets", async () => {
+it("opens what is published", async () => {
   await start({ published: true });
-  expect(await answers("LOCAL")).toEqual({ dynamodb: true, s3: true, scheduler: true, ssm: false });
+  expect(await answers(running!.cloud.published!)).toEqual({ dynamodb: true, s3: true, scheduler: true });
+});
+
+it("opens the connections to nobody", async () => {
+  await start({ published: true });
+  const { protocol, host } = new URL(running!.url.replace("ws:", "http:"));
+  const authorization =
+    "AWS4-HMAC-SHA256 Credential=LOCAL/20300101/us-east-1/execute-api/aws4_request, Signature=0";
+  const posted = await fetch(`${protocol}//${host}/ws/@connections/x`, {
+    method: "POST",
+    headers: { authorization },
+    body: "{}",
+  });
+  expect(posted.status).toBe(403);
 });

@@ -15,8 +15,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AccessRequest } from "../../local/http/access.ts";
 import type { Endpoint } from "../../local/http/http-endpoint.ts";
-import { startSsm } from "../../local/ssm/ssm.ts";
-import { clientConfig } from "./support.ts";
+import { clientConfig, startSsmAt } from "./support.ts";
 
 let dir: string;
 let ssm: Endpoint;
@@ -28,7 +27,7 @@ const start = async () => {
     asked.push(request);
     return allowed;
   };
-  ssm = await startSsm({ dir, authorize });
+  ssm = await startSsmAt(dir, { authorize });
   client = new SSMClient(clientConfig(ssm.url));
 };
 

@@ -7,9 +7,9 @@ import type { Message } from "../../shared/protocol/messages.ts";
 import { archivePart, archiveSession, findArchives, readArchive } from "../../shared/session/archive.ts";
 import { newSession, type SessionState } from "../../shared/session/state.ts";
 import { clearMessages, newestMessages, writeMessages } from "../../shared/session/transcript.ts";
+import { type EmulatedState, startEmulatedState } from "../support/emulated-state.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
 import { randomBytesFrom } from "../support/random.ts";
-import { type State, startState } from "../support/state.ts";
 
 const sessionKey = "agent:main:main";
 /** The seed's example lines. */
@@ -25,9 +25,9 @@ const example: Message[] = [
     timestamp: 1708300002000,
   },
 ];
-let state: State;
+let state: EmulatedState;
 beforeAll(async () => {
-  state = await startState();
+  state = await startEmulatedState();
 });
 afterAll(() => state.close());
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { decodeMetadata, encodeMetadata } from "../../shared/aws/metadata.ts";
+import { decodeMetadata, encodeMetadata } from "../../shared/world/object-metadata.ts";
 import {
   type Bucket,
   type ListedObject,

@@ -1,59 +1,81 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startDynamoDB } from "../../local/dynamodb/dynamodb.ts";
-import { startS3 } from "../../local/s3/s3-server.ts";
-import { startSsm } from "../../local/ssm/ssm.ts";
-import { openDynamoDBTable } from "../../shared/aws/dynamodb-table.ts";
-import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
-import { openSsmSecrets } from "../../shared/aws/ssm-secrets.ts";
+import { bucketName } from "../../local/environment.ts";
+import { openJsonFile } from "../../local/json-file.ts";
+import { openStore } from "../../local/objects/object-files.ts";
+import { openParameters, type ParametersFile } from "../../local/ssm/parameter-store.ts";
+import { openLocalBucket } from "../../local/world/local-bucket.ts";
+import { openLocalSecrets } from "../../local/world/local-secrets.ts";
+import { createMemoryStore } from "../../local/world/table/item-store.ts";
+import { tableOver } from "../../local/world/table/local-table.ts";
 import type { Bucket, Secrets, Table } from "../../shared/world/world.ts";
 
+/** The state of the local world. */
 export interface State {
   table: Table;
   bucket: Bucket;
-  /** Where this machine's DynamoDB and S3 are, as environment variables. */
-  env: Record<string, string>;
   /** The secrets under a parameter prefix. */
   openSecrets(prefix: string): Secrets;
   close(): Promise<void>;
 }
 
+/** Decides on a call by the IAM action that it needs on AWS, such as `dynamodb:GetItem`. */
+export type Allow = (action: string) => boolean;
+
 /**
- * The table, the bucket and the parameter store of this machine, with the SDK of this process pointed at them.
- * @param allow asked before each call to DynamoDB and S3, by its IAM action; what it refuses fails with AccessDenied
+ * The table (in memory), the bucket and the secrets of the local world, in a folder of its own.
+ * @param allow asked before each call to the table and the bucket; what it refuses fails with AccessDenied
  */
-export async function startState(allow: (action: string) => boolean = () => true): Promise<State> {
+export async function startState(allow?: Allow): Promise<State> {
   const dir = await mkdtemp(join(tmpdir(), "gsv-state-"));
-  const authorize = ({ action }: { action: string }) => allow(action);
-  const dynamodb = await startDynamoDB({ dir: join(dir, "dynamodb"), table: "gsv-test", authorize });
-  const s3 = await startS3({
-    dir: join(dir, "s3"),
-    buckets: ["gsv-test"],
-    authorize: (call) => (authorize(call) ? undefined : "the test refuses it"),
-  });
-  const ssm = await startSsm({ dir });
-  const env = {
-    AWS_REGION: "us-east-1",
-    AWS_ACCESS_KEY_ID: "LOCALTEST",
-    AWS_SECRET_ACCESS_KEY: "local",
-    AWS_ENDPOINT_URL_DYNAMODB: dynamodb.url,
-    AWS_ENDPOINT_URL_S3: s3.url,
-    AWS_ENDPOINT_URL_SSM: ssm.url,
-  };
-  Object.assign(process.env, env);
+  const table = tableOver(createMemoryStore());
+  const bucket = openLocalBucket(await openStore(join(dir, "s3"), [bucketName]));
+  const file = await openJsonFile<ParametersFile>(join(dir, "ssm.json"), { parameters: {} });
+  const parameters = openParameters(file);
   return {
-    table: openDynamoDBTable("gsv-test"),
-    bucket: openS3Bucket("gsv-test"),
-    env,
-    openSecrets: (prefix) => openSsmSecrets(prefix),
+    table: allow ? guarded(table, tableActions, allow) : table,
+    bucket: allow ? guarded(bucket, bucketActions, allow) : bucket,
+    openSecrets: (prefix) => openLocalSecrets(parameters, prefix),
     async close() {
-      await dynamodb.close();
-      await s3.close();
-      await ssm.close();
+      await file.settled();
       await rm(dir, { recursive: true, force: true });
     },
   };
+}
+
+const tableActions: Record<keyof Table, string> = {
+  get: "dynamodb:GetItem",
+  put: "dynamodb:PutItem",
+  update: "dynamodb:UpdateItem",
+  delete: "dynamodb:DeleteItem",
+  query: "dynamodb:Query",
+  queryIndex: "dynamodb:Query",
+};
+
+const bucketActions: Record<keyof Bucket, string> = {
+  get: "s3:GetObject",
+  getIfChanged: "s3:GetObject",
+  head: "s3:GetObject",
+  getStream: "s3:GetObject",
+  put: "s3:PutObject",
+  putStream: "s3:PutObject",
+  delete: "s3:DeleteObject",
+  list: "s3:ListBucket",
+};
+
+/** The same calls, of which those that are not allowed fail. */
+function guarded<T extends object>(of: T, actions: Record<keyof T, string>, allow: Allow): T {
+  return new Proxy(of, {
+    get(target, method: string & keyof T) {
+      const call = target[method] as (...args: unknown[]) => unknown;
+      return async (...args: unknown[]) => {
+        const action = actions[method];
+        if (allow(action)) return call.apply(target, args);
+        throw Object.assign(new Error(`${action} is refused`), { name: "AccessDenied" });
+      };
+    },
+  });
 }
 
 /** A table that counts its reads and runs `before` ahead of each write, to let others come first. */

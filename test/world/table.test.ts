@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openLocalStore, tableOver } from "../../local/world/table/local-table.ts";
-import { startState } from "../support/state.ts";
+import { startEmulatedState } from "../support/emulated-state.ts";
 import { describeTable } from "./table-contract.ts";
 
 async function openLocal(fsync: boolean) {
@@ -15,7 +15,7 @@ async function openLocal(fsync: boolean) {
   return { table: tableOver(store), close };
 }
 
-describeTable("the table over DynamoDB", startState, [
+describeTable("the table over DynamoDB", startEmulatedState, [
   "have lists and maps in each other up to 32 levels deep",
   "orders characters beyond U+FFFF after those before them",
 ]);

@@ -3,8 +3,8 @@ import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { GetObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
-import { type S3Options, type S3Server, startS3 } from "../../../local/s3/s3-server.ts";
-import { clientConfig } from "../support.ts";
+import type { S3Options, S3Server } from "../../../local/s3/s3-server.ts";
+import { clientConfig, startS3At } from "../support.ts";
 
 export const Bucket = "gsv-storage";
 
@@ -20,7 +20,7 @@ export class S3Fixture {
     const authorize =
       this.authorize &&
       ((call: Parameters<NonNullable<S3Options["authorize"]>>[0]) => this.authorize?.(call));
-    this.server = await startS3({ dir: this.dir, buckets: [Bucket, "other-bucket"], authorize });
+    this.server = await startS3At({ dir: this.dir, buckets: [Bucket, "other-bucket"], authorize });
     this.client = new S3Client({ ...clientConfig(this.server.url), maxAttempts: 1 });
   }
 

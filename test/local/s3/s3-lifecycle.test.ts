@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { expirations } from "../../../local/environment.ts";
-import { startS3 } from "../../../local/s3/s3-server.ts";
 import { synthesizeTemplate } from "../../infra/synthesis.ts";
+import { startS3At } from "../support.ts";
 import { rawRequest, signed } from "./s3-fixture.ts";
 
 let dir: string;
@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
 const open = () =>
-  startS3({ dir, buckets: ["gsv-storage"], expirations: [{ prefix: "payloads/", days: 1 }] });
+  startS3At({ dir, buckets: ["gsv-storage"], expirations: [{ prefix: "payloads/", days: 1 }] });
 
 /** Makes an object look as if it had been written that many hours ago. */
 async function age(key: string, hours: number): Promise<void> {

@@ -10,8 +10,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { PortInUseError } from "../../../local/http/http-endpoint.ts";
 import { commitObject, openObject, openStore, removeObject } from "../../../local/objects/object-files.ts";
 import { stage } from "../../../local/objects/staging.ts";
-import { startS3 } from "../../../local/s3/s3-server.ts";
 import { until } from "../../support/until.ts";
+import { startS3At } from "../support.ts";
 import { Bucket, failure, rawRequest, S3Fixture, signed } from "./s3-fixture.ts";
 
 const program = fileURLToPath(new URL("../fixtures/s3-process.ts", import.meta.url));
@@ -86,7 +86,7 @@ describe("on disk", () => {
     const churn = Array.from({ length: 16 }, async (_, i) => {
       const target = { bucket: Bucket, key: `a/${i % 3}/${i}.txt`, condition: {} };
       for (let round = 0; round < 60; round += 1) {
-        const staged = await stage(store.root, Readable.from([Buffer.from(`${round}`)]), []);
+        const staged = await stage(store, Readable.from([Buffer.from(`${round}`)]), []);
         await commitObject(store, target, staged, { etag: '"0"', headers: {}, metadata: {} });
         const found = await openObject(store, Bucket, target.key);
         expect(await found?.body.readFile("utf8")).toBe(`${round}`);
@@ -130,11 +130,11 @@ describe("a restart", () => {
 
   it("on a port that is taken, or with a name no bucket can have, is refused", async () => {
     const dir = join(s3.dir, "another");
-    await expect(startS3({ dir, buckets: [Bucket], port: s3.server.port })).rejects.toBeInstanceOf(
+    await expect(startS3At({ dir, buckets: [Bucket], port: s3.server.port })).rejects.toBeInstanceOf(
       PortInUseError,
     );
     for (const bucket of ["..", "a/b", ".staging", "UPPER", ""]) {
-      await expect(startS3({ dir, buckets: [bucket] })).rejects.toThrow("not a bucket name");
+      await expect(startS3At({ dir, buckets: [bucket] })).rejects.toThrow("not a bucket name");
     }
   });
 });

@@ -1,0 +1,53 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startDynamoDB } from "../../local/dynamodb/dynamodb.ts";
+import { openDynamoDBTable } from "../../shared/aws/dynamodb-table.ts";
+import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
+import { openSsmSecrets } from "../../shared/aws/ssm-secrets.ts";
+import { startS3At, startSsmAt } from "../local/support.ts";
+import type { Allow, State } from "./state.ts";
+
+/** The state of the world on AWS, over the emulators. */
+export interface EmulatedState extends State {
+  /** Where the emulators of DynamoDB and S3 are, as environment variables. */
+  env: Record<string, string>;
+}
+
+/**
+ * The table, the bucket and the secrets as the AWS SDK reaches them, over the emulators of this machine. The SDK of this
+ * process is pointed at them.
+ * @param allow asked before each call to DynamoDB and S3, by its IAM action; what it refuses fails with AccessDenied
+ */
+export async function startEmulatedState(allow: Allow = () => true): Promise<EmulatedState> {
+  const dir = await mkdtemp(join(tmpdir(), "gsv-state-"));
+  const authorize = ({ action }: { action: string }) => allow(action);
+  const dynamodb = await startDynamoDB({ dir: join(dir, "dynamodb"), table: "gsv-test", authorize });
+  const s3 = await startS3At({
+    dir: join(dir, "s3"),
+    buckets: ["gsv-test"],
+    authorize: (call) => (authorize(call) ? undefined : "the test refuses it"),
+  });
+  const ssm = await startSsmAt(dir);
+  const env = {
+    AWS_REGION: "us-east-1",
+    AWS_ACCESS_KEY_ID: "LOCALTEST",
+    AWS_SECRET_ACCESS_KEY: "local",
+    AWS_ENDPOINT_URL_DYNAMODB: dynamodb.url,
+    AWS_ENDPOINT_URL_S3: s3.url,
+    AWS_ENDPOINT_URL_SSM: ssm.url,
+  };
+  Object.assign(process.env, env);
+  return {
+    table: openDynamoDBTable("gsv-test"),
+    bucket: openS3Bucket("gsv-test"),
+    env,
+    openSecrets: (prefix) => openSsmSecrets(prefix),
+    async close() {
+      await dynamodb.close();
+      await s3.close();
+      await ssm.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
