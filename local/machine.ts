@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { openLogs } from "./dev/dev-logs.ts";
 import * as names from "./environment.ts";
 import type { Endpoint } from "./http/http-endpoint.ts";
+import type { ItemStore } from "./items/item-store.ts";
+import { StoreError, StoreLockedError } from "./items/store-errors.ts";
 import { type JsonFile, openJsonFile } from "./json-file.ts";
 import {
   type AsyncInvocationOptions,
@@ -19,9 +21,7 @@ import { type CloudFile, onRememberedPort } from "./remembered-ports.ts";
 import { Schedules } from "./scheduler/schedule-store.ts";
 import { openStoredSchedules } from "./scheduler/stored-schedules.ts";
 import { openParameters, type Parameters, type ParametersFile } from "./ssm/parameter-store.ts";
-import type { ItemStore } from "./world/table/item-store.ts";
-import { openLocalStore } from "./world/table/local-table.ts";
-import { StoreError, StoreLockedError } from "./world/table/store-errors.ts";
+import { openLocalStore } from "./world/local-table.ts";
 
 export interface MachineOptions {
   /** Folder of everything that lasts; one process uses it at a time. */

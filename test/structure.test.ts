@@ -26,7 +26,7 @@ const crossings = (from: string, allowed: (target: string) => boolean) =>
     .filter(([, target]) => !within(target, from) && !allowed(target))
     .map(([file, target]) => `${file} imports ${target}`);
 
-/** Rooms under `shared` and `local/world`, and the rooms of `shared` that each may import. */
+/** Rooms under `shared`, and the rooms of `shared` that each may import. */
 const allowedRooms: Record<string, readonly string[]> = {
   "shared/build": [],
   "shared/protocol": [],
@@ -42,7 +42,6 @@ const allowedRooms: Record<string, readonly string[]> = {
   "shared/channels": [
     ...["configuration", "http", "media", "peers", "protocol", "runtime", "session", "workspace", "world"],
   ],
-  "local/world": ["protocol", "runtime", "world"],
 };
 
 // The lists below hold what breaks a rule today. They may only shrink: an entry that is no longer needed fails too.
@@ -54,9 +53,6 @@ const knownCrossings = [
   "shared/media/media-content.ts imports shared/session/inbox-entry.ts",
   "shared/media/media-store.ts imports shared/session/inbox-entry.ts",
 ];
-
-/** Files besides the functions' handlers that import `shared/aws`. */
-const knownAwsUsers = ["local/dev/dev.ts"];
 
 /** Folders with more than 15 files, and how many they may have. */
 const knownCrowds: Record<string, number> = {
@@ -93,13 +89,21 @@ describe("imports point one way", () => {
     expect(crossings("shared", () => false)).toEqual([]);
   });
 
-  it("the rooms of shared, and the local world, import only the rooms below them", () => {
+  it("the rooms of shared import only the rooms below them", () => {
     const found = Object.entries(allowedRooms).flatMap(([room, allowed]) =>
       crossings(room, (target) => allowed.some((other) => within(target, `shared/${other}`))),
     );
     sameList(found, knownCrossings);
     const rooms = new Set(files.flatMap((file) => file.match(/^shared\/[^/]+/)?.[0] ?? []));
     expect([...rooms].filter((room) => !(room in allowedRooms))).toEqual([]);
+  });
+
+  it("the local world implements the same types as shared/aws, and knows nothing of it", () => {
+    const allowed = (target: string) =>
+      within(target, "local") || ["protocol", "world"].some((room) => within(target, `shared/${room}`));
+    const composition = /^local\/world\/functions\.ts imports functions\/\w+\/\w+-handler\.ts$/;
+    const found = crossings("local/world", allowed).filter((crossing) => !composition.test(crossing));
+    expect(found).toEqual([]);
   });
 
   it("what is deployed imports neither cli, local nor test", () => {
@@ -132,10 +136,7 @@ describe("imports point one way", () => {
         !within(file, "test") &&
         importsOf(file).some((target) => within(target, "shared/aws")),
     );
-    sameList(
-      users.filter((file) => !allowed.test(file)),
-      knownAwsUsers,
-    );
+    expect(users.filter((file) => !allowed.test(file))).toEqual([]);
   });
 
   it("the command line's parts build on one another: app and gateway, then chat and node, then commands", () => {

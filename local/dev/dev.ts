@@ -1,6 +1,6 @@
 import { createToken, listTokens, revokeToken } from "../../shared/peers/tokens.ts";
 import { scopes } from "../../shared/protocol/methods.ts";
-import { type LocalGateway, startLocalGateway } from "../local-gateway.ts";
+import { type LocalGateway, startLocalGateway } from "../in-process-gateway.ts";
 import { startOfflineModel } from "../offline-model/offline-model-server.ts";
 import { compatibleProvider } from "./dev-model.ts";
 import {

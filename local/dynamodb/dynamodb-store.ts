@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { accountId, region } from "../http/account.ts";
-import { StoreLockedError } from "../world/table/store-errors.ts";
+import { StoreLockedError } from "../items/store-errors.ts";
 
 /** An answer of DynamoDB's JSON protocol. */
 export interface DynamoDBAnswer {

@@ -1,6 +1,6 @@
 import { AwsError } from "../http/aws-error.ts";
 import { isRecord, type JsonRecord, stringField } from "../http/json.ts";
-import type { Schedule, ScheduleInput } from "./schedule-store.ts";
+import type { Schedule, ScheduleInput } from "./schedule.ts";
 
 /**
  * Checks the body of CreateSchedule and UpdateSchedule. Targets other than a Lambda function, and flexible time

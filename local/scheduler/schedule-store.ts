@@ -1,5 +1,5 @@
 import { AwsError } from "../http/aws-error.ts";
-import type { JsonRecord } from "../http/json.ts";
+import type { Schedule, ScheduleInput } from "./schedule.ts";
 import {
   firstTime,
   parseScheduleExpression,
@@ -8,32 +8,6 @@ import {
 } from "./schedule-expression.ts";
 import { openScheduleTimers, type ScheduleTimers } from "./schedule-timers.ts";
 import type { StoredSchedules } from "./stored-schedules.ts";
-
-/** What CreateSchedule and UpdateSchedule set, checked. */
-export interface ScheduleInput {
-  expression: string;
-  timezone?: string;
-  target: { Arn: string; RoleArn: string; Input?: string } & JsonRecord;
-  enabled: boolean;
-  deleteAfterCompletion: boolean;
-  description?: string;
-  /** Epoch seconds. */
-  startDate?: number;
-  endDate?: number;
-  clientToken?: string;
-}
-
-export interface Schedule extends ScheduleInput {
-  name: string;
-  group: string;
-  /** Epoch seconds. */
-  createdAt: number;
-  modifiedAt: number;
-  /** The time of the expression that comes next; absent when it has none left. Epoch milliseconds. */
-  nextTime?: number;
-  /** When that time is due on this machine's clock, which acceleration brings closer. Epoch milliseconds. */
-  dueAt?: number;
-}
 
 export interface SchedulesOptions {
   stored: StoredSchedules;

@@ -10,8 +10,9 @@ import {
   startHttpEndpoint,
 } from "../http/http-endpoint.ts";
 import { type JsonRecord, parseRecord } from "../http/json.ts";
+import type { Schedule } from "./schedule.ts";
 import { checkScheduleName, describeSchedule, readScheduleInput } from "./schedule-input.ts";
-import type { Schedule, Schedules } from "./schedule-store.ts";
+import type { Schedules } from "./schedule-store.ts";
 
 export interface SchedulerOptions {
   schedules: Schedules;

@@ -2,9 +2,9 @@ import { readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { Item, Key } from "../../shared/world/world.ts";
 import { parseRecord } from "../http/json.ts";
-import { type DurableStoreOptions, openDurableStore } from "../world/table/durable-store.ts";
-import type { ItemStore } from "../world/table/item-store.ts";
-import type { Schedule } from "./schedule-store.ts";
+import { type DurableStoreOptions, openDurableStore } from "../items/disk/durable-store.ts";
+import type { ItemStore } from "../items/item-store.ts";
+import type { Schedule } from "./schedule.ts";
 
 /** Schedules on disk by `{group}/{name}`. */
 export interface StoredSchedules {

@@ -6,8 +6,8 @@ import { openLocalBucket } from "./local-bucket.ts";
 import { openLocalSchedules } from "./local-schedules.ts";
 import { openLocalSecrets } from "./local-secrets.ts";
 import { openLocalSockets } from "./local-sockets.ts";
+import { tableOver } from "./local-table.ts";
 import { openObjectUrls } from "./object-urls.ts";
-import { tableOver } from "./table/local-table.ts";
 
 export interface LocalWorldOptions {
   /** The open connections by their id. */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { createMemoryTable } from "../../local/world/table/local-table.ts";
+import { createMemoryTable } from "../../local/world/local-table.ts";
 import { createActivity, readActivity } from "../../shared/channels/activity.ts";
 import {
   type BridgeOptions,

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createMemoryTable } from "../../local/world/table/local-table.ts";
+import { createMemoryTable } from "../../local/world/local-table.ts";
 import { configurationSchema } from "../../shared/configuration/schema.ts";
 import { secret } from "../../shared/configuration/secret.ts";
 import { createSecretPaths } from "../../shared/configuration/secret-paths.ts";

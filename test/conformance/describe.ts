@@ -1,4 +1,4 @@
-import type { TableCall } from "../../local/world/table/table-call.ts";
+import type { TableCall } from "../../local/items/table-call.ts";
 import type { Step } from "../../shared/world/expression.ts";
 import type { Request } from "./model/process.ts";
 import type { Member } from "./model/world.ts";

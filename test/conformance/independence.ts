@@ -1,4 +1,4 @@
-import type { TableCall } from "../../local/world/table/table-call.ts";
+import type { TableCall } from "../../local/items/table-call.ts";
 import { isLeased, metaKey } from "../../shared/session/state.ts";
 import type { Request } from "./model/process.ts";
 import { isAgent } from "./model/programs.ts";

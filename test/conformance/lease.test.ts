@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TableCall } from "../../local/world/table/table-call.ts";
+import type { TableCall } from "../../local/items/table-call.ts";
 import { explore } from "./explore.ts";
 import { agent, sender } from "./model/programs.ts";
 import { mutations } from "./mutations.ts";

@@ -1,4 +1,4 @@
-import type { TableCall } from "../../local/world/table/table-call.ts";
+import type { TableCall } from "../../local/items/table-call.ts";
 import type { Condition } from "../../shared/world/expression.ts";
 
 /** A part of a condition, by what it says of which place. */

@@ -1,4 +1,4 @@
-import type { TableCall } from "../../local/world/table/table-call.ts";
+import type { TableCall } from "../../local/items/table-call.ts";
 import type { Program } from "./model/process.ts";
 import type { Mishaps } from "./model/world.ts";
 

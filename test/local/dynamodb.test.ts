@@ -18,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startDynamoDB } from "../../local/dynamodb/dynamodb.ts";
 import type { AccessRequest } from "../../local/http/access.ts";
 import type { Endpoint } from "../../local/http/http-endpoint.ts";
-import { StoreLockedError } from "../../local/world/table/store-errors.ts";
+import { StoreLockedError } from "../../local/items/store-errors.ts";
 import { until } from "../support/until.ts";
 import { clientConfig } from "./support.ts";
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { createMemoryTable } from "../../local/world/table/local-table.ts";
+import { createMemoryTable } from "../../local/world/local-table.ts";
 import { maxMediaBytes } from "../../shared/media/media-store.ts";
 import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
 import { openConnection } from "../../shared/peers/registry.ts";

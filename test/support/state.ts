@@ -2,13 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bucketName } from "../../local/environment.ts";
+import { createMemoryStore } from "../../local/items/item-store.ts";
 import { openJsonFile } from "../../local/json-file.ts";
 import { openStore } from "../../local/objects/object-files.ts";
 import { openParameters, type ParametersFile } from "../../local/ssm/parameter-store.ts";
 import { openLocalBucket } from "../../local/world/local-bucket.ts";
 import { openLocalSecrets } from "../../local/world/local-secrets.ts";
-import { createMemoryStore } from "../../local/world/table/item-store.ts";
-import { tableOver } from "../../local/world/table/local-table.ts";
+import { tableOver } from "../../local/world/local-table.ts";
 import type { Bucket, Secrets, Table } from "../../shared/world/world.ts";
 
 /** The state of the local world. */

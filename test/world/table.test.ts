@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openLocalStore, tableOver } from "../../local/world/table/local-table.ts";
+import { openLocalStore, tableOver } from "../../local/world/local-table.ts";
 import { startEmulatedState } from "../support/emulated-state.ts";
 import { describeTable } from "./table-contract.ts";
 

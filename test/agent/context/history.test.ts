@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { createHistory, type History } from "../../../functions/agent/context/history.ts";
-import { createMemoryTable } from "../../../local/world/table/local-table.ts";
+import { createMemoryTable } from "../../../local/world/local-table.ts";
 import { newSession } from "../../../shared/session/state.ts";
 import { writeMessages } from "../../../shared/session/transcript.ts";
 import type { Table } from "../../../shared/world/world.ts";

@@ -1,4 +1,4 @@
-import type { TableCall } from "../../../local/world/table/table-call.ts";
+import type { TableCall } from "../../../local/items/table-call.ts";
 import { changeFaults } from "../invariants.ts";
 import type { Scenario } from "../scenario.ts";
 import type { Asked } from "./automaton.ts";

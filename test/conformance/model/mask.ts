@@ -1,4 +1,4 @@
-import type { TableCall } from "../../../local/world/table/table-call.ts";
+import type { TableCall } from "../../../local/items/table-call.ts";
 import type { Step } from "../../../shared/world/expression.ts";
 import type { Item, ItemValue } from "../../../shared/world/world.ts";
 import type { Request } from "./process.ts";

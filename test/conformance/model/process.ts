@@ -1,5 +1,5 @@
-import { ValidationException } from "../../../local/world/table/item-validation.ts";
-import type { TableCall } from "../../../local/world/table/table-call.ts";
+import { ValidationException } from "../../../local/items/item-validation.ts";
+import type { TableCall } from "../../../local/items/table-call.ts";
 import { ConditionFailed, type Item, type Table, type TimerEvent } from "../../../shared/world/world.ts";
 
 /** What a process asks of its surroundings, and waits for. */

@@ -1,6 +1,6 @@
-import { checkedChange, createMemoryStore, type ItemReader } from "../../../local/world/table/item-store.ts";
-import { ValidationException } from "../../../local/world/table/item-validation.ts";
-import type { StoredItem } from "../../../local/world/table/keyed-items.ts";
+import { checkedChange, createMemoryStore, type ItemReader } from "../../../local/items/item-store.ts";
+import { ValidationException } from "../../../local/items/item-validation.ts";
+import type { StoredItem } from "../../../local/items/keyed-items.ts";
 import {
   changedItem,
   isWrite,
@@ -11,7 +11,7 @@ import {
   rowsOf,
   type TableCall,
   type WriteCall,
-} from "../../../local/world/table/table-call.ts";
+} from "../../../local/items/table-call.ts";
 import { metaKey, type SessionState, toState } from "../../../shared/session/state.ts";
 import { ConditionFailed, type Item, type Key } from "../../../shared/world/world.ts";
 import { canonicalJson, Interner } from "../intern.ts";

@@ -1,10 +1,10 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { KeyedItems } from "./keyed-items.ts";
+import type { KeyedItems } from "../keyed-items.ts";
+import { DamagedStoreError } from "../store-errors.ts";
 import type { LogRecord } from "./log-record.ts";
 import { readRecords } from "./record-file.ts";
 import { readSnapshot, unfinished } from "./snapshot-file.ts";
-import { DamagedStoreError } from "./store-errors.ts";
 
 /**
  * The files of a table: `log-N` and `snapshot-N`, N from 1. A snapshot has at least the changes of all logs with lower

@@ -1,4 +1,4 @@
-import type { Item, ItemValue } from "../../../shared/world/world.ts";
+import type { Item, ItemValue } from "../../shared/world/world.ts";
 
 export type ItemMap = { [name: string]: ItemValue | undefined };
 

@@ -1,4 +1,4 @@
-import type { Item, ItemValue, Key } from "../../../shared/world/world.ts";
+import type { Item, ItemValue, Key } from "../../shared/world/world.ts";
 import { isMap } from "./item-values.ts";
 import { tableIndexes } from "./keyed-items.ts";
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import type { Item, ItemValue } from "../../../shared/world/world.ts";
 import { parseRecord } from "../../http/json.ts";
-import type { StoredItem } from "./keyed-items.ts";
+import type { StoredItem } from "../keyed-items.ts";
 
 /** A value in DynamoDB's JSON, of the types that the former table can hold. */
 interface AttributeValue {

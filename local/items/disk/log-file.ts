@@ -1,6 +1,6 @@
 import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { promisify } from "node:util";
-import { storeError } from "./store-errors.ts";
+import { storeError } from "../store-errors.ts";
 
 const syncData = promisify(fdatasync);
 

@@ -1,5 +1,5 @@
-import type { Step } from "../../../shared/world/expression.ts";
-import type { Item, ItemValue } from "../../../shared/world/world.ts";
+import type { Step } from "../../shared/world/expression.ts";
+import type { Item, ItemValue } from "../../shared/world/world.ts";
 import { child, partsOf, valueAt } from "./condition-evaluation.ts";
 import { ValidationException } from "./item-validation.ts";
 import { isMap } from "./item-values.ts";

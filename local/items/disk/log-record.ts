@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { Key } from "../../../shared/world/world.ts";
-import type { StoredItem } from "./keyed-items.ts";
+import type { StoredItem } from "../keyed-items.ts";
 
 /**
  * A record of a log or snapshot: an item that was put, the key of one that was deleted, or the end of a snapshot. In the

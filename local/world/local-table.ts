@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Item, Key, Table } from "../../../shared/world/world.ts";
-import { type DurableStoreOptions, openDurableStore } from "./durable-store.ts";
-import { formerItems, retireFormerTable } from "./former-table.ts";
-import { createMemoryStore, type ItemStore } from "./item-store.ts";
-import { copyOf } from "./item-values.ts";
-import type { StoredItem } from "./keyed-items.ts";
-import { storeError } from "./store-errors.ts";
-import { changedItem, itemAt, itemsOf, keyOf, rowsOf, type WriteCall } from "./table-call.ts";
+import type { Item, Key, Table } from "../../shared/world/world.ts";
+import { type DurableStoreOptions, openDurableStore } from "../items/disk/durable-store.ts";
+import { formerItems, retireFormerTable } from "../items/disk/former-table.ts";
+import { createMemoryStore, type ItemStore } from "../items/item-store.ts";
+import { copyOf } from "../items/item-values.ts";
+import type { StoredItem } from "../items/keyed-items.ts";
+import { storeError } from "../items/store-errors.ts";
+import { changedItem, itemAt, itemsOf, keyOf, rowsOf, type WriteCall } from "../items/table-call.ts";
 
 /** The table over a store of this process, with DynamoDB's semantics. Calls take effect in the order in which they are made. */
 export function tableOver(store: ItemStore): Table {

@@ -1,4 +1,4 @@
-import type { Item, Key } from "../../../shared/world/world.ts";
+import type { Item, Key } from "../../shared/world/world.ts";
 import { SortedList } from "./sorted-list.ts";
 import { compareText } from "./text-order.ts";
 

@@ -1,10 +1,10 @@
 import { closeSync, fsyncSync, openSync } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { KeyedItems, StoredItem } from "./keyed-items.ts";
+import type { KeyedItems, StoredItem } from "../keyed-items.ts";
+import { DamagedStoreError, storeError } from "../store-errors.ts";
 import { encodePut, endRecord, type LogRecord } from "./log-record.ts";
 import { readRecords } from "./record-file.ts";
-import { DamagedStoreError, storeError } from "./store-errors.ts";
 
 /** Characters that are encoded at a time: about a millisecond of work between two turns of the event loop. */
 const sliceLength = 256 * 1024;

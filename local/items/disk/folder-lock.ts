@@ -4,7 +4,7 @@ import { connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { StoreFolderError, StoreLockedError } from "./store-errors.ts";
+import { StoreFolderError, StoreLockedError } from "../store-errors.ts";
 
 const attempts = 5;
 /** Of a socket's path, on the strictest of the systems that have such sockets. */

@@ -1,5 +1,5 @@
-import type { ItemStore } from "./item-store.ts";
-import type { StoredItem } from "./keyed-items.ts";
+import type { ItemStore } from "../item-store.ts";
+import type { StoredItem } from "../keyed-items.ts";
 
 /**
  * Deletes the items whose time to live, `expiresAt`, has passed. An item that got a later time in between stays.

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from "node:fs";
+import { DamagedStoreError } from "../store-errors.ts";
 import { decodeRecord, type LogRecord } from "./log-record.ts";
-import { DamagedStoreError } from "./store-errors.ts";
 
 const chunkBytes = 1024 * 1024;
 const newline = 10;

@@ -1,4 +1,4 @@
-import type { Key } from "../../../shared/world/world.ts";
+import type { Key } from "../../shared/world/world.ts";
 import { checkItem, checkKey } from "./item-validation.ts";
 import { type IndexRange, KeyedItems, type Range, type StoredItem } from "./keyed-items.ts";
 

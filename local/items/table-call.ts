@@ -1,5 +1,5 @@
-import type { Condition, Step } from "../../../shared/world/expression.ts";
-import { ConditionFailed, type IndexQuery, type Key, type Query } from "../../../shared/world/world.ts";
+import type { Condition, Step } from "../../shared/world/expression.ts";
+import { ConditionFailed, type IndexQuery, type Key, type Query } from "../../shared/world/world.ts";
 import { holds } from "./condition-evaluation.ts";
 import type { ItemReader } from "./item-store.ts";
 import { checkKey, ValidationException } from "./item-validation.ts";

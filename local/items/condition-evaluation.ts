@@ -1,5 +1,5 @@
-import type { Condition, Path } from "../../../shared/world/expression.ts";
-import type { Item, ItemValue } from "../../../shared/world/world.ts";
+import type { Condition, Path } from "../../shared/world/expression.ts";
+import type { Item, ItemValue } from "../../shared/world/world.ts";
 import { isMap } from "./item-values.ts";
 import { compareText } from "./text-order.ts";
 
