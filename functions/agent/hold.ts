@@ -27,7 +27,7 @@ export interface Hold {
   readonly lease: Lease;
   /** As of the last write or renewal. */
   readonly state: SessionState;
-  /** Aborts when the run in progress is to be stopped, or when the lease is lost. */
+  /** Aborts when the run in progress is to be stopped, when the lease is lost, and when a write has failed. */
   readonly interrupted: AbortSignal;
   /** Writes the state. @throws LeaseLost */
   commit(steps: readonly Step[]): Promise<SessionState>;
@@ -92,9 +92,23 @@ export function startHold(
     if (!held) clearInterval(timer);
     return !held;
   };
+  const interruptingOnFailure = async <T>(write: Promise<T>): Promise<T> => {
+    try {
+      return await write;
+    } catch (error) {
+      controller.abort();
+      throw error;
+    }
+  };
   const write = (steps: readonly Step[]) => inTurn(async () => see(await commit(table, lease, steps)));
   const writeEntry = (entry: InboxEntry, steps: readonly Step[]) =>
     inTurn(async () => see(await commitEntry(table, lease, entry, [...steps, ...forgetOldIds(state)])));
+  const append: Hold["append"] = async (messages, steps, entry) => {
+    const { sessionId, head } = state;
+    await writeMessages(agent, lease, sessionId, head + 1, messages);
+    const all = [assign("head", head + messages.length), ...steps];
+    agent.history.extend(await (entry ? writeEntry(entry, all) : write(all)), messages);
+  };
   return {
     sessionKey: lease.sessionKey,
     lease,
@@ -104,14 +118,9 @@ export function startHold(
     get interrupted() {
       return controller.signal;
     },
-    commit: write,
-    commitEntry: writeEntry,
-    async append(messages, steps, entry) {
-      const { sessionId, head } = state;
-      await writeMessages(agent, lease, sessionId, head + 1, messages);
-      const all = [assign("head", head + messages.length), ...steps];
-      agent.history.extend(await (entry ? writeEntry(entry, all) : write(all)), messages);
-    },
+    commit: (steps) => interruptingOnFailure(write(steps)),
+    commitEntry: (entry, steps) => interruptingOnFailure(writeEntry(entry, steps)),
+    append: (messages, steps, entry) => interruptingOnFailure(append(messages, steps, entry)),
     releaseIdle: (steps) => letGo(() => releaseIdle(table, lease, steps)),
     releaseWaiting: (deadline) => letGo(() => releaseWaiting(table, lease, deadline)),
     async releaseUnfinished() {

@@ -116,27 +116,20 @@ export async function modelStep(
     else await beginCompaction(agent, hold, prepared.cut, shrinkSteps(run, "compacted"));
     return context;
   }
-  const lost = new AbortController();
-  const committed = commit().catch((error: unknown) => {
-    lost.abort();
-    throw error;
-  });
+  // A commit that fails interrupts the call.
+  const committed = commit();
   const deltas = streamDeltas(agent.broadcast, hold.sessionKey, run, peers.clients);
-  const called = whileTyping(agent, run.origin, () =>
-    callModel(agent, hold, prepared, lost.signal, deltas.add),
-  );
+  const called = whileTyping(agent, run.origin, () => callModel(agent, hold, prepared, deltas.add));
   const [, outcome] = await Promise.all([committed, called]);
   const listeners = Promise.all([agent.broadcast.clients(), deltas.end()]).then(([clients]) => clients);
   listeners.catch(() => {});
   return takeOutcome(agent, hold, prepared, outcome, { ...context, listeners });
 }
 
-/** @param lost aborts when the session was lost while the call was being committed */
 function callModel(
   agent: Agent,
   hold: Hold,
   { turn, request }: Prepared,
-  lost: AbortSignal,
   onText: (text: string) => void,
 ): Promise<ModelOutcome> {
   const { sessionId, settings } = hold.state;
@@ -148,7 +141,7 @@ function callModel(
     messages: repairTranscript(request.messages),
     tools: turn.tools,
     sessionId,
-    signal: AbortSignal.any([hold.interrupted, lost]),
+    signal: hold.interrupted,
     timeoutMs: turn.configuration.timeouts.llmMs,
     onText,
   });

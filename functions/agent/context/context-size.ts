@@ -15,8 +15,19 @@ const mostTokens = 20;
 /** Estimates err to the safe side by this factor. */
 const safety = 1.2;
 
+/** Sizes that were counted before. Messages never change. */
+const knownSizes = new WeakMap<Message, number>();
+
 /** The size of a message in characters, as far as a model sees it. */
 export function messageCharacters(message: Message): number {
+  const known = knownSizes.get(message);
+  if (known !== undefined) return known;
+  const characters = countCharacters(message);
+  knownSizes.set(message, characters);
+  return characters;
+}
+
+function countCharacters(message: Message): number {
   if (typeof message.content === "string") return messageOverhead + message.content.length;
   let characters = messageOverhead;
   for (const block of message.content) {

@@ -3,7 +3,7 @@ import { nodeTools } from "../../../shared/peers/node-tools.ts";
 import type { PeerRecord } from "../../../shared/peers/registry.ts";
 import type { Message, ToolDefinition } from "../../../shared/protocol/messages.ts";
 import type { ThinkingLevel } from "../../../shared/protocol/schemas.ts";
-import { effectiveModel, effectiveThinking } from "../../../shared/session/commands/model-choice.ts";
+import { effectiveChoice } from "../../../shared/session/commands/model-choice.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
 import { agentIdOf, sessionKind } from "../../../shared/session/key/session-key.ts";
 import type { Run } from "../../../shared/session/run.ts";
@@ -17,7 +17,7 @@ import { nativeTools } from "../tools/native-tools.ts";
 import { type Fit, fitRequest } from "./context-fit.ts";
 import { promptCharacters, type Request } from "./context-size.ts";
 import { evaluateSkills } from "./eligibility.ts";
-import { assemblePrompt } from "./prompt.ts";
+import { assemblePrompt, type PromptContent } from "./prompt.ts";
 import { shownMessages } from "./shorten.ts";
 
 /** What a model call sees besides the messages. */
@@ -77,33 +77,34 @@ export async function loadContext(
     connected,
     agent.prompts.load({ agentId, ...audience, now, timezone }),
   ]);
-  const model = effectiveModel(configuration, sessionKey, state.settings, run.overrides);
   const offered = nodeTools(nodes);
   const native = Object.values(nativeTools).map((tool) => tool.definition);
   const tools = [...native, ...[...offered.values()].map((tool) => tool.definition)];
   const ofAgent = configuration.agents.list.find((one) => one.id === agentId);
-  const { text } = assemblePrompt({
+  const content: PromptContent = {
+    agentId,
+    audience,
     basePrompt: state.settings.systemPrompt ?? ofAgent?.systemPrompt ?? configuration.systemPrompt,
     tools,
     files,
     skills: eligibleSkills(skills, configuration, nodes),
-    runtime: {
-      agentId,
-      sessionKey,
-      sessionKind: kind,
-      model: `${model.provider}/${model.id}`,
-      timezone,
-      ...(run.origin.kind === "channel" ? { channel: run.origin.channel } : {}),
-      hosts: nodes.map((node) => ({
-        nodeId: node.id,
-        ...(node.runtime?.hostOs ? { os: node.runtime.hostOs } : {}),
-        tools: (node.tools ?? []).map((tool) => tool.name),
-      })),
-      now: run.startedAt,
-    },
+  };
+  const { model, thinkingLevel } = effectiveChoice(configuration, sessionKey, state.settings, run.overrides);
+  const { text } = assemblePrompt(content, {
+    agentId,
+    sessionKey,
+    sessionKind: kind,
+    model: `${model.provider}/${model.id}`,
+    timezone,
+    ...(run.origin.kind === "channel" ? { channel: run.origin.channel } : {}),
+    hosts: nodes.map((node) => ({
+      nodeId: node.id,
+      ...(node.runtime?.hostOs ? { os: node.runtime.hostOs } : {}),
+      tools: (node.tools ?? []).map((tool) => tool.name),
+    })),
+    now: run.startedAt,
   });
   const lastChannel = run.origin.kind === "channel" ? run.origin : state.lastChannel;
-  const thinkingLevel = effectiveThinking(state.settings, run.overrides);
   return {
     ...{ configuration, model, systemPrompt: text, tools, nodeTools: offered, nodes, audience, agentId },
     ...(thinkingLevel ? { thinkingLevel } : {}),

@@ -2,12 +2,7 @@ import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
 import { type Budget, createBudget } from "../../../shared/workspace/budget.ts";
 import { localTime } from "../../../shared/workspace/clock.ts";
 import type { WorkspaceFiles } from "../../../shared/workspace/load.ts";
-import {
-  type Audience,
-  audienceOf,
-  seesDailyMemory,
-  seesLongTermMemory,
-} from "../../../shared/workspace/privacy.ts";
+import { type Audience, seesDailyMemory, seesLongTermMemory } from "../../../shared/workspace/privacy.ts";
 import type { ListedSkill } from "../../../shared/workspace/skills.ts";
 import { safety, toolCallStyle, workspaceFilesText, workspaceText } from "./prompt-texts.ts";
 import { skillsSection } from "./skills-section.ts";
@@ -23,7 +18,7 @@ export interface PromptHost {
 export interface PromptRuntime {
   agentId: string;
   sessionKey: string;
-  /** `main`, `named`, `dm`, `group`, `channel`, `thread`, …: it decides what private memory is shown. */
+  /** `main`, `named`, `dm`, `group`, `channel`, `thread`, … */
   sessionKind: string;
   /** `provider/id`. */
   model: string;
@@ -39,7 +34,11 @@ export interface PromptRuntime {
   now: number;
 }
 
-export interface PromptInput {
+/** What the prompt says whatever the run is. */
+export interface PromptContent {
+  agentId: string;
+  /** The private memory that this conversation may see. */
+  audience: Audience;
   /** The agent's own instructions, from configuration or the session's settings. */
   basePrompt: string;
   /** Native tools (`gsv__…`) and those of nodes (`{nodeId}__…`). */
@@ -47,7 +46,6 @@ export interface PromptInput {
   files: WorkspaceFiles;
   /** Eligible skills, in the order they are to be listed. */
   skills: ListedSkill[];
-  runtime: PromptRuntime;
 }
 
 /** `text` is `stable` and `volatile`, one after the other. */
@@ -66,29 +64,31 @@ const separator = "\n\n---\n\n";
  * the first run. Empty sections are left out. Workspace files take at most 12,000 characters each and 60,000 in all.
  * Memory that this kind of session must not see is left out even if `files` holds it.
  */
-export function assemblePrompt(input: PromptInput): AssembledPrompt {
-  const { files, runtime } = input;
-  const audience = audienceOf(runtime.sessionKind);
+export function assemblePrompt(content: PromptContent, runtime: PromptRuntime): AssembledPrompt {
+  const stable = `${contentText(content)}${separator}${runtimeFacts(runtime)}`;
+  const volatile = runtimeState(runtime);
+  return { text: stable + volatile, stable, volatile };
+}
+
+/** All sections ahead of the Runtime section. */
+function contentText({ agentId, audience, basePrompt, tools, files, skills }: PromptContent): string {
   const budget = createBudget();
   const firstRun = (files.bootstrap ?? "").trim() !== "";
   const fileSections = (
     firstRun ? firstRunSections(files, budget) : sections(files, budget, audience)
   ).filter((section) => section !== "");
-  const stable = [
-    input.basePrompt.trim(),
-    toolingSection(input.tools),
+  return [
+    basePrompt.trim(),
+    toolingSection(tools),
     toolCallStyle,
     safety,
-    workspaceText(runtime.agentId, audience),
+    workspaceText(agentId, audience),
     fileSections.length > 0 ? workspaceFilesText : "",
     ...fileSections,
-    firstRun ? "" : skillsSection(input.skills, budget),
-    runtimeFacts(runtime),
+    firstRun ? "" : skillsSection(skills, budget),
   ]
     .filter((section) => section !== "")
     .join(separator);
-  const volatile = runtimeState(runtime);
-  return { text: stable + volatile, stable, volatile };
 }
 
 function sections(files: WorkspaceFiles, budget: Budget, audience: Audience): string[] {

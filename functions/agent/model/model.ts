@@ -7,12 +7,14 @@ import type { ThinkingLevel } from "../../../shared/protocol/schemas.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import type { Secrets } from "../../../shared/world/world.ts";
 import { alternateTurns } from "./alternate-turns.ts";
+import { type Deadline, withDeadline } from "./deadline.ts";
 import type { MediaCache } from "./media-cache.ts";
 import { providerWords } from "./provider-words.ts";
 import {
   bedrockProvider,
   compatibleProvider,
   type LoadedProvider,
+  loadCallTools,
   loadCompatible,
   loadProvider,
 } from "./providers.ts";
@@ -54,24 +56,36 @@ export function createCallModel(keys: KeySources, media: MediaCache): CallModel 
   return async (call) => {
     const resolved = await resolveModel(keys, call.model);
     if ("error" in resolved) return { status: "failed", error: resolved.error, overflow: false };
-    const timeout = AbortSignal.timeout(call.timeoutMs);
-    // For a model without eyes pi-ai puts a note in place of each image.
-    if (!resolved.model.input.includes("image")) return ask(resolved, call, timeout);
-    let hasStreamed = false;
-    const onText = (text: string) => {
-      hasStreamed = true;
-      call.onText(text);
-    };
-    const messages = await showImages(call.messages, media);
-    const outcome = await ask(resolved, { ...call, messages, onText }, timeout);
-    if (hasStreamed || timeout.aborted || !mayBlameImages(outcome)) return outcome;
-    const blind = withoutImages(call.messages);
-    if (!blind) return outcome;
-    const { sessionId, model } = call;
-    log("images.refused", { sessionId, provider: model.provider, model: model.id });
-    const second = await ask(resolved, { ...call, messages: blind }, timeout);
-    return second.status === "failed" && !second.overflow ? outcome : second;
+    return withDeadline(call.signal, call.timeoutMs, (deadline) =>
+      // For a model without eyes pi-ai puts a note in place of each image.
+      resolved.model.input.includes("image")
+        ? askWithImages(resolved, call, media, deadline)
+        : ask(resolved, call, deadline),
+    );
   };
+}
+
+/** Asks a model that takes images; once more without them where the provider may have refused the call for its images. */
+async function askWithImages(
+  resolved: Resolved,
+  call: ModelCall,
+  media: MediaCache,
+  deadline: Deadline,
+): Promise<ModelOutcome> {
+  let hasStreamed = false;
+  const onText = (text: string) => {
+    hasStreamed = true;
+    call.onText(text);
+  };
+  const messages = await showImages(call.messages, media);
+  const outcome = await ask(resolved, { ...call, messages, onText }, deadline);
+  if (hasStreamed || deadline.passed || !mayBlameImages(outcome)) return outcome;
+  const blind = withoutImages(call.messages);
+  if (!blind) return outcome;
+  const { sessionId, model } = call;
+  log("images.refused", { sessionId, provider: model.provider, model: model.id });
+  const second = await ask(resolved, { ...call, messages: blind }, deadline);
+  return second.status === "failed" && !second.overflow ? outcome : second;
 }
 
 /**
@@ -87,10 +101,9 @@ function mayBlameImages(outcome: ModelOutcome): boolean {
 async function ask(
   { model, provider, apiKey }: Resolved,
   call: ModelCall,
-  timeout: AbortSignal,
+  deadline: Deadline,
 ): Promise<ModelOutcome> {
-  const { normalizeContext } = await import("@earendil-works/pi-ai/utils/transcript");
-  const { isContextOverflow } = await import("@earendil-works/pi-ai/utils/overflow");
+  const { normalizeContext, isContextOverflow } = await loadCallTools();
   const context = normalizeContext({
     systemPrompt: call.systemPrompt,
     messages: [...call.messages] as PiMessage[],
@@ -99,7 +112,7 @@ async function ask(
   try {
     const stream = provider.streamSimple(withRoomForAnswer(model), context, {
       apiKey,
-      signal: AbortSignal.any([call.signal, timeout]),
+      signal: deadline.signal,
       maxRetries,
       sessionId: call.sessionId,
       ...(call.model.provider === bedrockProvider ? { onPayload: alternateTurns } : {}),
@@ -109,7 +122,7 @@ async function ask(
     for await (const event of stream) if (event.type === "text_delta") call.onText(event.delta);
     const message = await stream.result();
     if (call.signal.aborted) return { status: "aborted" };
-    if (timeout.aborted) return failed(`the model did not answer within ${call.timeoutMs / 1000} s`);
+    if (deadline.passed) return failed(`the model did not answer within ${call.timeoutMs / 1000} s`);
     if (message.stopReason === "error" || message.stopReason === "aborted") {
       return {
         ...failed(providerWords(withRemedy(message.errorMessage ?? "unknown error"))),

@@ -43,15 +43,40 @@ const loaders: Record<string, () => Promise<LoadedProvider>> = {
   zai: async () => loaded((await import("@earendil-works/pi-ai/providers/zai")).zaiProvider()),
 };
 
-/** Undefined for a provider that is not known: it can still be called through `model.baseUrl`. */
+const loadedProviders = new Map<string, () => Promise<LoadedProvider>>();
+
+/** Loads a provider at its first use. Undefined for one that is not known: it can still be called through `model.baseUrl`. */
 export async function loadProvider(id: string): Promise<LoadedProvider | undefined> {
-  return Object.hasOwn(loaders, id) ? loaders[id]?.() : undefined;
+  const loader = Object.hasOwn(loaders, id) ? loaders[id] : undefined;
+  if (!loader) return undefined;
+  const known = loadedProviders.get(id) ?? loadOnce(loader);
+  loadedProviders.set(id, known);
+  return known();
 }
 
 /** The wire format that any OpenAI-compatible server speaks. */
-export async function loadCompatible(): Promise<LoadedProvider> {
-  const api = (await import("@earendil-works/pi-ai/api/openai-completions.lazy")).openAICompletionsApi();
-  return { models: [], streamSimple: api.streamSimple };
+export const loadCompatible = loadOnce(async (): Promise<LoadedProvider> => {
+  const { streamSimple } = await import("@earendil-works/pi-ai/api/openai-completions");
+  return { models: [], streamSimple: streamSimple as ProviderStreams["streamSimple"] };
+});
+
+/** What every call needs of pi-ai, whatever its provider. */
+export const loadCallTools = loadOnce(async () => {
+  const { normalizeContext } = await import("@earendil-works/pi-ai/utils/transcript");
+  const { isContextOverflow } = await import("@earendil-works/pi-ai/utils/overflow");
+  return { normalizeContext, isContextOverflow };
+});
+
+/** Keeps what was loaded: an `import()` costs something even when its module is there already. A failure is not kept. */
+function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () => {
+    loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
 }
 
 /** pi-ai imports Bedrock by a name that a bundler cannot follow, so it is handed over. */

@@ -35,3 +35,15 @@ export function effectiveThinking(
 ): ThinkingLevel | undefined {
   return overrides.thinkingLevel ?? settings.thinkingLevel;
 }
+
+/** The model that answers a message, and how much it thinks: see `effectiveModel` and `effectiveThinking`. */
+export function effectiveChoice(
+  configuration: Configuration,
+  sessionKey: string,
+  settings: SessionSettings,
+  overrides?: Overrides,
+): { model: ModelConfiguration; thinkingLevel?: ThinkingLevel } {
+  const thinkingLevel = effectiveThinking(settings, overrides);
+  const model = effectiveModel(configuration, sessionKey, settings, overrides);
+  return { model, ...(thinkingLevel ? { thinkingLevel } : {}) };
+}

@@ -1,7 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { assemblePrompt, type PromptInput } from "../../../functions/agent/context/prompt.ts";
+import {
+  assemblePrompt,
+  type PromptContent,
+  type PromptRuntime,
+} from "../../../functions/agent/context/prompt.ts";
 import { maxFileCharacters, maxTotalCharacters } from "../../../shared/workspace/budget.ts";
 import type { WorkspaceFiles } from "../../../shared/workspace/load.ts";
+import { audienceOf } from "../../../shared/workspace/privacy.ts";
+
+type PromptInput = Omit<PromptContent, "agentId" | "audience"> & { runtime: PromptRuntime };
+
+/** The prompt of a conversation of this kind, with what such a conversation may see. */
+const prompt = ({ runtime, ...content }: PromptInput) => {
+  const { agentId, sessionKind } = runtime;
+  return assemblePrompt({ ...content, agentId, audience: audienceOf(sessionKind) }, runtime);
+};
 
 const tool = (name: string, description = "") => ({ name, description, inputSchema: { type: "object" } });
 const skill = (name: string, always = false) => ({
@@ -40,7 +53,7 @@ const full: PromptInput = {
   runtime,
 };
 const bare: PromptInput = { ...full, tools: [], files: {}, skills: [] };
-const sectionsOf = (input: PromptInput) => assemblePrompt(input).text.split("\n\n---\n\n");
+const sectionsOf = (input: PromptInput) => prompt(input).text.split("\n\n---\n\n");
 const headingsOf = (input: PromptInput) => sectionsOf(input).map((section) => section.split("\n", 1)[0]);
 const sectionOf = (input: PromptInput, heading: string) =>
   sectionsOf(input).find((section) => section.startsWith(`${heading}\n`));
@@ -104,7 +117,7 @@ describe("the system prompt", () => {
       "## Heartbeats",
       "## Runtime",
     ]);
-    const { text } = assemblePrompt(input);
+    const { text } = prompt(input);
     for (const absent of ["AGENTS", "MEMORY", "YESTERDAY", "TODAY", "TOOLS"])
       expect(text).not.toContain(`${absent}-TEXT`);
     expect(text).not.toContain("<available_skills>");
@@ -116,8 +129,7 @@ describe("the system prompt", () => {
 });
 
 describe("private memory in the prompt", () => {
-  const textFor = (sessionKind: string) =>
-    assemblePrompt({ ...full, runtime: { ...runtime, sessionKind } }).text;
+  const textFor = (sessionKind: string) => prompt({ ...full, runtime: { ...runtime, sessionKind } }).text;
 
   it("is not shown where several people read along, even if it was loaded", () => {
     for (const kind of ["group", "channel", "thread", "unheard-of"]) {
@@ -156,7 +168,7 @@ describe("the prompt's caps", () => {
     const emoji = "🐙".repeat(maxFileCharacters);
     for (const odd of ["", "a"]) {
       const input = { ...full, files: { soul: odd + emoji, today: emoji + odd } };
-      expect(assemblePrompt(input).text.isWellFormed()).toBe(true);
+      expect(prompt(input).text.isWellFormed()).toBe(true);
       expect(body(input, "## Your Soul")).toContain("[truncated]");
     }
   });
@@ -176,7 +188,7 @@ describe("the prompt's caps", () => {
       },
       skills: [skill("tea")],
     };
-    const { text } = assemblePrompt(input);
+    const { text } = prompt(input);
     const shown = sectionsOf(input)
       .filter((section) => /^## (Your|About|Operating|Long|Recent|Tool Notes)/.test(section))
       .map((section) => section.match(/x{5,}|short/)?.[0].length ?? 0);
@@ -258,9 +270,9 @@ describe("tools, skills and runtime in the prompt", () => {
   });
 
   it("changes only at its very end when the clock and the machines change", () => {
-    const before = assemblePrompt(full);
+    const before = prompt(full);
     const hosts = [...runtime.hosts, { nodeId: "server", tools: [] }];
-    const after = assemblePrompt({ ...full, runtime: { ...runtime, hosts, now: runtime.now + 60_000 } });
+    const after = prompt({ ...full, runtime: { ...runtime, hosts, now: runtime.now + 60_000 } });
     expect(after.stable).toBe(before.stable);
     expect(after.volatile).not.toBe(before.volatile);
     expect(after.volatile).toContain("server: no tools");
@@ -269,6 +281,6 @@ describe("tools, skills and runtime in the prompt", () => {
   });
 
   it("is the same text for the same input", () => {
-    expect(assemblePrompt(full)).toEqual(assemblePrompt(structuredClone(full)));
+    expect(prompt(full)).toEqual(prompt(structuredClone(full)));
   });
 });
