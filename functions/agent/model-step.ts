@@ -12,7 +12,7 @@ import { beginCompaction } from "./compaction/compaction.ts";
 import { type ConnectedPeers, readPeers, takePrefetched } from "./context/connected-peers.ts";
 import { repairTranscript } from "./context/history.ts";
 import { type Prepared, prepareRequest } from "./context/model-request.ts";
-import type { Hold } from "./hold.ts";
+import { type Hold, runOf } from "./hold.ts";
 import type { ModelOutcome } from "./model/model.ts";
 import { takeOutcome } from "./model-outcome.ts";
 import { failRun, giveUp } from "./reply/delivery.ts";
@@ -113,7 +113,7 @@ export async function modelStep(
   if (prepared.status !== "fits") {
     await commit();
     if (prepared.status === "too long") await failRun(agent, hold, prepared.error);
-    else await beginCompaction(agent, hold, prepared.cut, shrinkSteps(run, "compacted"));
+    else await beginCompaction(agent, hold, prepared.cut, shrinkSteps(runOf(hold), "compacted"));
     return context;
   }
   // A commit that fails interrupts the call.

@@ -74,7 +74,8 @@ describe("a voice note", () => {
       status: "failed",
       reason: "no answer within 0.05 s",
     });
-    expect(slow.calls).toHaveLength(1);
+    // On a busy machine the time has passed before the first request arrives.
+    expect(slow.calls.length, "no second try").toBeLessThanOrEqual(1);
     open();
     await slow.close();
   });
