@@ -62,7 +62,6 @@ const knownCrowds: Record<string, number> = {
 
 /** File names that stand in more than one room. */
 const knownNamesakes = [
-  "access.ts",
   "account.ts",
   "environment.ts",
   "files.ts",

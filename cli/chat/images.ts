@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
-import { imageTypeOf, type ShownImageType, shownImageTypes } from "../../shared/media/image-type.ts";
+import { imageTypeOf, type ShownImageType, shownImageTypes } from "../../shared/media/image-format.ts";
 import { maxMediaBytes } from "../../shared/media/media-store.ts";
 import { usage } from "../app/failure.ts";
 import type { Gateway } from "../gateway/gateway-client.ts";

@@ -3,7 +3,7 @@ import type { ImageBlock, StoredMedia, TextBlock, UserMessage } from "../protoco
 import type { CallAddress } from "../session/call-address.ts";
 import type { RemoteMedia } from "../session/inbox-entry.ts";
 import type { Bucket } from "../world/world.ts";
-import { shownImageTypes } from "./image-type.ts";
+import { shownImageTypes } from "./image-format.ts";
 import { decodeMedia, type MediaTarget, storeMedia } from "./media-store.ts";
 import { essenceOf } from "./media-types.ts";
 

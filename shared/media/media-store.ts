@@ -3,8 +3,7 @@ import { code, PeerError } from "../protocol/errors.ts";
 import type { MediaAttachment, StoredMedia } from "../protocol/messages.ts";
 import type { InboxEntry } from "../session/inbox-entry.ts";
 import type { Bucket } from "../world/world.ts";
-import { isShownSize } from "./image-size.ts";
-import { imageTypeOf, shownImageTypes } from "./image-type.ts";
+import { imageTypeOf, isShownSize, shownImageTypes } from "./image-format.ts";
 import { checkMimeType, essenceOf, extensionOf } from "./media-types.ts";
 
 /** The largest media object, in bytes: 25 MB. */

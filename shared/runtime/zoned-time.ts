@@ -1,6 +1,20 @@
-/** The calendar day (`YYYY-MM-DD`) that a clock in a timezone shows at an instant, in epoch milliseconds. */
-export function dayAt(epochMs: number, timezone: string): string {
-  return new Date(wallTimeAt(epochMs, timezone)).toISOString().slice(0, 10);
+/** A moment as a clock on the wall of a timezone shows it. */
+export interface LocalTime {
+  /** `YYYY-MM-DD`. */
+  date: string;
+  /** `HH:MM`, 00 to 23 hours. */
+  time: string;
+  /** In English: `Monday`. */
+  weekday: string;
+}
+
+const weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"] as const;
+
+/** `now` in epoch milliseconds, `timezone` an IANA name; one that is unknown is read as UTC, so that a run goes on. */
+export function localTime(now: number, timezone: string): LocalTime {
+  const shown = new Date(wallTimeAt(now, timezone));
+  const text = shown.toISOString();
+  return { date: text.slice(0, 10), time: text.slice(11, 16), weekday: weekdays[shown.getUTCDay()] ?? "" };
 }
 
 /** The calendar day `count` days after one, or before it. */
@@ -38,7 +52,7 @@ function changeBetween(before: number, after: number, holds: (instant: number) =
 }
 
 /** What a clock in a timezone shows, as if it were UTC: epoch milliseconds, to the second. */
-export function wallTimeAt(epochMs: number, timezone: string): number {
+function wallTimeAt(epochMs: number, timezone: string): number {
   const parts: Record<string, number> = {};
   for (const { type, value } of formatIn(timezone).formatToParts(epochMs)) parts[type] = Number(value);
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;

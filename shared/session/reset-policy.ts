@@ -1,5 +1,5 @@
 import type { ResetPolicy } from "../protocol/schemas.ts";
-import { addDays, dayAt, hourOfDay } from "../runtime/zoned-time.ts";
+import { addDays, hourOfDay, localTime } from "../runtime/zoned-time.ts";
 import { messageCount, type SessionState } from "./state.ts";
 
 /** Hour of the daily reset where a policy names none. */
@@ -16,14 +16,14 @@ type Conversation = Pick<SessionState, "first" | "head" | "updatedAt">;
  * hour, because clocks are set forward over it, the moment of the change; on a day that has it twice, the first one.
  */
 export function dailyBoundary(now: number, atHour: number, timezone: string): number {
-  const today = dayAt(now, timezone);
+  const today = localTime(now, timezone).date;
   const boundary = hourOfDay(today, atHour, timezone);
   return boundary <= now ? boundary : hourOfDay(addDays(today, -1), atHour, timezone);
 }
 
 /** The first `atHour:00:00.000` in the timezone after `now`, as `dailyBoundary` counts them. */
 export function nextBoundary(now: number, atHour: number, timezone: string): number {
-  const today = dayAt(now, timezone);
+  const today = localTime(now, timezone).date;
   const boundary = hourOfDay(today, atHour, timezone);
   return boundary > now ? boundary : hourOfDay(addDays(today, 1), atHour, timezone);
 }

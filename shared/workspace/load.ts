@@ -1,9 +1,8 @@
-import { addDays } from "../runtime/zoned-time.ts";
+import { addDays, localTime } from "../runtime/zoned-time.ts";
 import type { Bucket } from "../world/world.ts";
 import { createCachedReader } from "./cached-reader.ts";
-import { dailyMemoryPath, localTime } from "./clock.ts";
 import { asksForHeartbeat } from "./heartbeat.ts";
-import { promptFiles, workspacePrefix } from "./paths.ts";
+import { dailyMemoryPath, promptFiles, workspacePrefix } from "./paths.ts";
 import { type Audience, seesDailyMemory, seesLongTermMemory } from "./privacy.ts";
 
 /** The text of each prompt file; absent where there is no such file, or this audience must not see it. */

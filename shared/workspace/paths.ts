@@ -65,6 +65,11 @@ export const promptFiles = {
   bootstrap: "BOOTSTRAP.md",
 } as const;
 
+/** The path of the daily memory file of a date, `memory/{YYYY-MM-DD}.md` (docs/storage-layout.md). */
+export function dailyMemoryPath(date: string): string {
+  return `memory/${date}.md`;
+}
+
 /** Paths under `skills/` also name the skills that all agents share. */
 export function isSkillPath(path: string): boolean {
   return path === "skills" || path.startsWith("skills/");

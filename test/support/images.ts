@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { ShownImageType } from "../../shared/media/image-type.ts";
+import type { ShownImageType } from "../../shared/media/image-format.ts";
 
 /** What each kind of image begins with, up to its width and height. */
 const headers: Record<ShownImageType, (width: number, height: number) => (string | number[])[]> = {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import * as v from "valibot";
-import { imageTypeOf } from "../../../shared/media/image-type.ts";
+import { imageTypeOf } from "../../../shared/media/image-format.ts";
 import { resolvePath } from "../files/file-paths.ts";
 import { explainFaults, inspectFile, isBinary, lineBatches } from "../files/files.ts";
 import { jsonBytes } from "../text-ends.ts";

@@ -1,10 +1,11 @@
 import { PeerError } from "../../../shared/protocol/errors.ts";
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import { log } from "../../../shared/runtime/log.ts";
+import { localTime } from "../../../shared/runtime/zoned-time.ts";
 import { effectiveModel } from "../../../shared/session/commands/model-choice.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
-import { dailyMemoryPath, localTime } from "../../../shared/workspace/clock.ts";
+import { dailyMemoryPath } from "../../../shared/workspace/paths.ts";
 import type { Agent } from "../agent.ts";
 import { tokenRate } from "../context/context-size.ts";
 import { describeModel } from "../model/model.ts";

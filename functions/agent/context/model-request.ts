@@ -1,5 +1,5 @@
 import type { Configuration, ModelConfiguration } from "../../../shared/configuration/schema.ts";
-import { nodeTools } from "../../../shared/peers/node-tools.ts";
+import { nodeTools } from "../../../shared/peers/nodes.ts";
 import type { PeerRecord } from "../../../shared/peers/registry.ts";
 import type { Message, ToolDefinition } from "../../../shared/protocol/messages.ts";
 import type { ThinkingLevel } from "../../../shared/protocol/schemas.ts";

@@ -1,6 +1,7 @@
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
+import { localTime } from "../../../shared/runtime/zoned-time.ts";
 import { type Budget, createBudget } from "../../../shared/workspace/budget.ts";
-import { localTime } from "../../../shared/workspace/clock.ts";
+
 import type { WorkspaceFiles } from "../../../shared/workspace/load.ts";
 import { type Audience, seesDailyMemory, seesLongTermMemory } from "../../../shared/workspace/privacy.ts";
 import type { ListedSkill } from "../../../shared/workspace/skills.ts";
@@ -60,7 +61,7 @@ export interface AssembledPrompt {
 const separator = "\n\n---\n\n";
 
 /**
- * The system prompt, in the order of the protocol's section "System prompt"; with BOOTSTRAP.md in the shorter order of
+ * The system prompt, in the order of docs/protocol.md, "System prompt"; with BOOTSTRAP.md in the shorter order of
  * the first run. Empty sections are left out. Workspace files take at most 12,000 characters each and 60,000 in all.
  * Memory that this kind of session must not see is left out even if `files` holds it.
  */

@@ -1,6 +1,6 @@
 import { basename } from "node:path/posix";
 import type { OutboundFile } from "../../../shared/channels/channel.ts";
-import { imageTypeOf } from "../../../shared/media/image-type.ts";
+import { imageTypeOf } from "../../../shared/media/image-format.ts";
 import { mediaPrefix } from "../../../shared/media/media-store.ts";
 import { essenceOf, extensionOf } from "../../../shared/media/media-types.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { ChannelOrigin } from "../../../shared/channels/channel.ts";
 import type { NodeCall } from "../../../shared/peers/node-call.ts";
-import type { NodeTool } from "../../../shared/peers/node-tools.ts";
+import type { NodeTool } from "../../../shared/peers/nodes.ts";
 import type { PeerRecord } from "../../../shared/peers/registry.ts";
 import { PeerError } from "../../../shared/protocol/errors.ts";
 import { inputSchemaOf } from "../../../shared/protocol/input-schema.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chooseNode } from "../../../shared/peers/node-choice.ts";
+import { chooseNode } from "../../../shared/peers/nodes.ts";
 import { listPeers } from "../../../shared/peers/registry.ts";
 import type { Results } from "../../../shared/protocol/results.ts";
 import { putDeferred } from "../deferred.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type NodeTool, nodeTools } from "../../../shared/peers/node-tools.ts";
+import { type NodeTool, nodeTools } from "../../../shared/peers/nodes.ts";
 import { listPeers } from "../../../shared/peers/registry.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { CallOutcome } from "../../../shared/session/calls.ts";

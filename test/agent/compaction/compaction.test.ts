@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { textOf } from "../../../shared/protocol/messages.ts";
+import { localTime } from "../../../shared/runtime/zoned-time.ts";
 import { findArchives, partKey } from "../../../shared/session/archive.ts";
 import { requestStop } from "../../../shared/session/stop.ts";
 import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
-import { dailyMemoryPath, localTime } from "../../../shared/workspace/clock.ts";
+import { dailyMemoryPath } from "../../../shared/workspace/paths.ts";
 import { isReading } from "../../support/models/model-window.ts";
 import { until } from "../../support/until.ts";
 import {

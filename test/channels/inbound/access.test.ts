@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkAccess } from "../../../shared/channels/inbound/access.ts";
+import { checkAccess } from "../../../shared/channels/inbound/admission.ts";
 import type { ChannelConfiguration } from "../../../shared/configuration/schema.ts";
 
 const dm = (id: string, name?: string) => ({ peer: { kind: "dm", id }, sender: { id, name } });

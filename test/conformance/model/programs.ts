@@ -10,7 +10,7 @@ import { tableOver } from "../../../local/world/local-table.ts";
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../../shared/configuration/schema.ts";
 import type { ConfigurationStore } from "../../../shared/configuration/store.ts";
-import { nodeToolName } from "../../../shared/peers/node-tools.ts";
+import { nodeToolName } from "../../../shared/peers/nodes.ts";
 import type { EventFrame } from "../../../shared/protocol/frames.ts";
 import {
   type AssistantMessage,

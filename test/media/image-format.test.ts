@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isShownSize } from "../../shared/media/image-size.ts";
-import { imageTypeOf, shownImageTypes } from "../../shared/media/image-type.ts";
+import { imageTypeOf, isShownSize, shownImageTypes } from "../../shared/media/image-format.ts";
 import { imageBytes } from "../support/images.ts";
 
 const hex = (number: number, bytes: number) => number.toString(16).padStart(2 * bytes, "0");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { addDays } from "../../shared/runtime/zoned-time.ts";
-import { dailyMemoryPath, localTime } from "../../shared/workspace/clock.ts";
+import { addDays, localTime } from "../../shared/runtime/zoned-time.ts";
+import { dailyMemoryPath } from "../../shared/workspace/paths.ts";
 
 describe("the clock of a timezone", () => {
   it("shows date, time and weekday there", () => {
