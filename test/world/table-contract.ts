@@ -168,10 +168,15 @@ export function describeTable(
         expect(item).toEqual({ ...key, n: 2, list: ["a", { b: 1 }, ["c"]] });
       });
 
+      holds("adds decimals exactly", async () => {
+        const key = await putFresh({ n: 0.1 });
+        expect((await table.update(key, [add("n", 0.2)])).n).toBe(0.3);
+      });
+
       holds("sets what is absent and leaves what is there", async () => {
-        const key = await putFresh({ there: 1 });
-        const item = await table.update(key, [setIfAbsent("there", 2), setIfAbsent("missing", 3)]);
-        expect(item).toEqual({ ...key, there: 1, missing: 3 });
+        const key = await putFresh({ there: 1, nothing: null });
+        const steps = [setIfAbsent("there", 2), setIfAbsent("missing", 3), setIfAbsent("nothing", 4)];
+        expect(await table.update(key, steps)).toEqual({ ...key, there: 1, missing: 3, nothing: null });
       });
 
       holds("reaches into maps and lists by names with any character in them", async () => {
@@ -208,9 +213,11 @@ export function describeTable(
       });
 
       holds("is refused where the value has the wrong type", async () => {
-        const key = await putFresh({ text: "x" });
-        await isRefused(table.update(key, [add("text", 1)]));
-        await isRefused(table.update(key, [append("text", 1)]));
+        const key = await putFresh({ text: "x", nothing: null });
+        for (const name of ["text", "nothing"]) {
+          await isRefused(table.update(key, [add(name, 1)]));
+          await isRefused(table.update(key, [append(name, 1)]));
+        }
       });
 
       holds("is refused where two steps touch the same place", async () => {
