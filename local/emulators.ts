@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { startDynamoDB } from "./dynamodb/dynamodb.ts";
 import * as names from "./environment.ts";
 import type { Authorize } from "./http/access.ts";
@@ -23,9 +22,9 @@ export interface ServiceUrls extends PublishedUrls {
 
 /** Serves the table, the bucket and the schedules of a machine by the protocols of AWS. */
 export async function publishStores(machine: Machine, authorize?: Authorize): Promise<PublishedUrls> {
-  const { dir, objects, schedules, onError } = machine;
+  const { items, objects, schedules, onError } = machine;
   const dynamodb = await machine.open("dynamodb", (port) =>
-    startDynamoDB({ dir: join(dir, "dynalite"), table: names.tableName, port, authorize, onError }),
+    startDynamoDB({ store: items, table: names.tableName, port, authorize, onError }),
   );
   const s3 = await machine.open("s3", (port) =>
     startS3({ store: objects, port, authorize: authorizeS3(authorize) }),

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { mkdir } from "node:fs/promises";
 import type { Authorize } from "../http/access.ts";
-import { accountId, region } from "../http/account.ts";
+import { accountId, arn, region } from "../http/account.ts";
 import { AwsError, callerOf, requireAccess } from "../http/aws-error.ts";
 import {
   type Endpoint,
@@ -9,20 +8,21 @@ import {
   type HttpResponse,
   startHttpEndpoint,
 } from "../http/http-endpoint.ts";
+import { parseRecord } from "../http/json.ts";
+import type { ItemStore } from "../items/item-store.ts";
+import { ValidationException } from "../items/item-validation.ts";
 import { dynamoDBResources } from "./dynamodb-access.ts";
-import { startExpiry } from "./dynamodb-expiry.ts";
-import { ensureTable } from "./dynamodb-schema.ts";
-import { type DynamoDBStore, openDynamoDBStore } from "./dynamodb-store.ts";
+import { errorBody, invalid, unreadable } from "./dynamodb-error.ts";
+import { operations } from "./operations/operations.ts";
+import type { ServedTable } from "./served-table.ts";
 
 export interface DynamoDBOptions {
-  /** Folder of the items, made when absent. */
-  dir: string;
-  /** Created when absent, with the application's keys and indexes. */
+  /** The items. The caller opens and closes it. */
+  store: ItemStore;
+  /** The table's name. */
   table: string;
   port?: number;
   authorize?: Authorize;
-  /** Pause between two passes over the table for expired items, in milliseconds; one minute by default. */
-  expiryMs?: number;
   /** Told of faults in the store, which the caller sees as InternalServerError. */
   onError?: (error: unknown) => void;
 }
@@ -30,58 +30,60 @@ export interface DynamoDBOptions {
 const maxRequestBytes = 16 * 1024 * 1024;
 
 /**
- * DynamoDB on disk, spoken to in its AWS JSON 1.0 protocol. What the store lacks (transactions, PartiQL, streams)
- * is UnknownOperationException.
- * @throws StoreLockedError, PortInUseError
+ * Serves a store in DynamoDB's AWS JSON 1.0 protocol, as the application's one table. Binary values, sets and the
+ * parameters from before expressions are refused with a ValidationException; other operations (transactions, PartiQL,
+ * streams) with an UnknownOperationException.
+ * @throws PortInUseError
  */
 export async function startDynamoDB(options: DynamoDBOptions): Promise<Endpoint> {
-  await mkdir(options.dir, { recursive: true });
-  const store = await openDynamoDBStore(options.dir, (reason) => options.onError?.(new Error(reason)));
+  return await startHttpEndpoint({
+    handle: (request) => handle(request, options),
+    maxBodyBytes: maxRequestBytes,
+    port: options.port,
+    onError: options.onError,
+  });
+}
+
+async function handle(request: HttpRequest, options: DynamoDBOptions): Promise<HttpResponse> {
   try {
-    await ensureTable(store, options.table);
-    const endpoint = await startHttpEndpoint({
-      handle: (request) => handle(request, store, options.authorize),
-      maxBodyBytes: maxRequestBytes,
-      port: options.port,
-      onError: options.onError,
-    });
-    const stopExpiry = startExpiry(store, options.table, options.expiryMs ?? 60_000);
-    const close = async () => {
-      stopExpiry();
-      await endpoint.close();
-      await store.close();
-    };
-    return { ...endpoint, close };
+    const answer = await perform(request, options);
+    return respond(200, JSON.stringify(answer));
   } catch (error) {
-    await store.close();
-    throw error;
+    const { status, body } = failure(error, options.onError);
+    return respond(status, body);
   }
 }
 
-async function handle(
-  request: HttpRequest,
-  store: DynamoDBStore,
-  authorize: Authorize | undefined,
-): Promise<HttpResponse> {
-  const [version, operation = ""] = String(request.headers["x-amz-target"] ?? "").split(".");
-  if (request.method !== "POST" || version !== "DynamoDB_20120810") {
-    return respond(400, JSON.stringify({ __type: "com.amazon.coral.service#UnknownOperationException" }));
-  }
+/** @throws AwsError, ValidationException */
+async function perform(request: HttpRequest, options: DynamoDBOptions): Promise<object> {
+  const [version, name = ""] = String(request.headers["x-amz-target"] ?? "").split(".");
+  if (request.method !== "POST" || version !== "DynamoDB_20120810") throw unknownOperation();
   const body = request.body.toString();
-  try {
-    const accessKeyId = callerOf(request);
-    if (authorize !== undefined) {
-      for (const resource of dynamoDBResources(`arn:aws:dynamodb:${region}:${accountId}`, body)) {
-        requireAccess(authorize, { accessKeyId, action: `dynamodb:${operation}`, resource }, 400);
-      }
+  const accessKeyId = callerOf(request);
+  if (options.authorize !== undefined) {
+    for (const resource of dynamoDBResources(`arn:aws:dynamodb:${region}:${accountId}`, body)) {
+      requireAccess(options.authorize, { accessKeyId, action: `dynamodb:${name}`, resource }, 400);
     }
-  } catch (error) {
-    if (!(error instanceof AwsError)) throw error;
-    const { code, message } = error;
-    return respond(400, JSON.stringify({ __type: `com.amazon.coral.service#${code}`, message }));
   }
-  const answer = await store.call(operation, body);
-  return respond(answer.status, answer.body);
+  const operation = Object.hasOwn(operations, name) ? operations[name] : undefined;
+  if (operation === undefined) throw unknownOperation();
+  const input = parseRecord(body);
+  if (input === undefined) throw unreadable("The request is not a JSON object");
+  const { store, table } = options;
+  const served: ServedTable = { name: table, arn: arn("dynamodb", `table/${table}`), store };
+  return await operation(served, input);
+}
+
+function unknownOperation(): AwsError {
+  return new AwsError(400, "UnknownOperationException", "The local cloud does not have this operation");
+}
+
+function failure(error: unknown, onError: DynamoDBOptions["onError"]): { status: number; body: string } {
+  // DynamoDB answers 400 where other services answer 403.
+  if (error instanceof AwsError) return { status: 400, body: errorBody(error) };
+  if (error instanceof ValidationException) return { status: 400, body: errorBody(invalid(error.message)) };
+  onError?.(error);
+  return { status: 500, body: errorBody(new AwsError(500, "InternalServerError", "internal error")) };
 }
 
 function respond(status: number, body: string): HttpResponse {

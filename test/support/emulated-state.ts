@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startDynamoDB } from "../../local/dynamodb/dynamodb.ts";
+import { createMemoryStore } from "../../local/items/item-store.ts";
 import { openDynamoDBTable } from "../../shared/aws/dynamodb-table.ts";
 import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
 import { openSsmSecrets } from "../../shared/aws/ssm-secrets.ts";
@@ -22,7 +23,7 @@ export interface EmulatedState extends State {
 export async function startEmulatedState(allow: Allow = () => true): Promise<EmulatedState> {
   const dir = await mkdtemp(join(tmpdir(), "gsv-state-"));
   const authorize = ({ action }: { action: string }) => allow(action);
-  const dynamodb = await startDynamoDB({ dir: join(dir, "dynamodb"), table: "gsv-test", authorize });
+  const dynamodb = await startDynamoDB({ store: createMemoryStore(), table: "gsv-test", authorize });
   const s3 = await startS3At({
     dir: join(dir, "s3"),
     buckets: ["gsv-test"],

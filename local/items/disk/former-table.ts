@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { rename } from "node:fs/promises";
+import { createRequire } from "node:module";
 import type { Item, ItemValue } from "../../../shared/world/world.ts";
-import { parseRecord } from "../../http/json.ts";
 import type { StoredItem } from "../keyed-items.ts";
+import { StoreLockedError } from "../store-errors.ts";
 
 /** A value in DynamoDB's JSON, of the types that the former table can hold. */
 interface AttributeValue {
@@ -14,42 +15,41 @@ interface AttributeValue {
   M?: Record<string, AttributeValue>;
 }
 
-interface Page {
-  Items?: Record<string, AttributeValue>[];
-  LastEvaluatedKey?: object;
-  TableNames?: string[];
+/** A LevelDB, as far as it is read here. */
+interface Level {
+  open(): Promise<void>;
+  values(range: { gte: string; lt: string }): AsyncIterable<Record<string, AttributeValue>>;
+  close(): Promise<void>;
 }
 
-const pageItems = 500;
-
 /**
- * The items of a table of the former layout, which was a LevelDB.
+ * The items of a table of the former layout, which was dynalite's: a LevelDB with DynamoDB's JSON as values.
  * @param dir folder of the LevelDB
  * @throws StoreLockedError while another process has it open
  */
 export async function* formerItems(dir: string): AsyncGenerator<StoredItem> {
-  const { openDynamoDBStore } = await import("../../dynamodb/dynamodb-store.ts");
-  let crash = "";
-  const store = await openDynamoDBStore(dir, (reason) => {
-    crash = reason;
-  });
-  const call = async (operation: string, input: object): Promise<Page> => {
-    const { status, body } = await store.call(operation, JSON.stringify(input));
-    if (status !== 200) throw new Error(`cannot read the former table in ${dir}: ${crash || body}`);
-    return parseRecord(body) ?? {};
-  };
+  const level = await openLevel(dir);
   try {
-    for (const TableName of (await call("ListTables", {})).TableNames ?? []) {
-      let ExclusiveStartKey: object | undefined;
-      do {
-        const page: Page = await call("Scan", { TableName, Limit: pageItems, ExclusiveStartKey });
-        for (const item of page.Items ?? []) yield decodeMap(item) as StoredItem;
-        ExclusiveStartKey = page.LastEvaluatedKey;
-      } while (ExclusiveStartKey);
-    }
+    // A table's items have keys of the form `item-{table}~{key}`.
+    for await (const item of level.values({ gte: "item-", lt: "item." })) yield decodeMap(item) as StoredItem;
   } finally {
-    await store.close();
+    await level.close();
   }
+}
+
+async function openLevel(dir: string): Promise<Level> {
+  const require = createRequire(import.meta.url);
+  const { Level } = createRequire(require.resolve("dynalite/db"))("level") as {
+    Level: new (dir: string, options: { valueEncoding: "json" }) => Level;
+  };
+  const level = new Level(dir, { valueEncoding: "json" });
+  try {
+    await level.open();
+  } catch (error) {
+    const { cause } = error as { cause?: { code?: string } };
+    throw cause?.code === "LEVEL_LOCKED" ? new StoreLockedError(`${dir} is in use`) : error;
+  }
+  return level;
 }
 
 /** Renames a former table's folder, when there is one, to show that it is not used any more. It is kept. */

@@ -8,6 +8,7 @@ import type { Invocation } from "../../../../cli/app/options.ts";
 import { deployStage, type Run } from "../../../../cli/commands/setup/deploy-command.ts";
 import { startDynamoDB } from "../../../../local/dynamodb/dynamodb.ts";
 import type { Endpoint } from "../../../../local/http/http-endpoint.ts";
+import { createMemoryStore } from "../../../../local/items/item-store.ts";
 import { openDynamoDBTable } from "../../../../shared/aws/dynamodb-table.ts";
 import { createTokenVerifier, listTokens } from "../../../../shared/peers/tokens.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
@@ -18,7 +19,7 @@ let gateway: FakeGateway;
 const saved = { ...process.env };
 
 beforeAll(async () => {
-  dynamodb = await startDynamoDB({ dir: newFolder(), table: "gsv-test-table" });
+  dynamodb = await startDynamoDB({ store: createMemoryStore(), table: "gsv-test-table" });
 });
 afterAll(() => dynamodb.close());
 beforeEach(async () => {
