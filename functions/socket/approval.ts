@@ -22,9 +22,9 @@ export interface Approved {
 export type Approving = Inbound & { configuration: ConfigurationStore };
 
 /**
- * Lets a sender in: adds them to the channel's `allowFrom`, then takes the messages of theirs that wait. Each step may be
- * repeated, by whoever comes after a crash or at the same moment: a message is taken once, by its event id, and its
- * request goes last.
+ * Lets a sender in: adds them to the channel's `allowFrom`, then takes the messages of theirs that wait. Each
+ * step may be repeated, by whoever comes after a crash or at the same moment: a message is taken once, by its
+ * event id, and its request goes last.
  * @throws PeerError 404 for somebody who neither asks nor is let in, 409 where the channel is closed
  */
 export async function approveSender(approving: Approving, applicant: Applicant): Promise<Approved> {
@@ -48,7 +48,10 @@ export async function approveSender(approving: Approving, applicant: Applicant):
   return { senderId, ...(first?.senderName === undefined ? {} : { senderName: first.senderName }) };
 }
 
-/** Forgets a sender's requests; if they write again, they ask again. @throws PeerError 404 when there is none */
+/**
+ * Forgets a sender's requests; if they write again, they ask again.
+ * @throws PeerError 404 when there is none
+ */
 export async function rejectSender(
   { table, now }: Pick<Inbound, "table" | "now">,
   applicant: Applicant,

@@ -9,8 +9,8 @@ import type { RemoteMedia } from "../../shared/session/inbox-entry.ts";
 type Inbound = Params<"channel.inbound">;
 
 /**
- * What a bridge brings, in the terms of every channel. In a direct message the peer is who wrote it, unless a sender is
- * named.
+ * What a bridge brings, in the terms of every channel. In a direct message the peer is who wrote it, unless a
+ * sender is named.
  * @param now epoch ms: when it came
  * @throws PeerError 400 for a message without a sender, or with nothing in it
  */

@@ -23,7 +23,8 @@ const executionCapabilities: Capability[] = [
 ];
 
 /**
- * `connect`: makes the socket the connection of a client, node or channel, in place of an older one of the same id.
+ * `connect`: makes the socket the connection of a client, node or channel, in place of an older one of the
+ * same id.
  * @throws PeerError 401, 102, 103 or 403, in this order; 409 for what is somebody else's
  */
 export async function connectPeer(

@@ -52,7 +52,9 @@ export async function dropDeferred(gateway: Gateway, nodeId: string, callId: str
   await gateway.table.delete(keyOf(nodeId, callId));
 }
 
-/** Sends a node's answer to the connection that waits for it; the answer to a `tool.request` to every client. */
+/**
+ * Sends a node's answer to the connection that waits for it; the answer to a `tool.request` to every client.
+ */
 export async function answerDeferred(
   gateway: Gateway,
   waiting: Deferred,
@@ -80,8 +82,8 @@ function answerFrame({ kind, requestId }: Deferred, { result, error }: CallOutco
 }
 
 /**
- * Connections of a node have ended: everybody who waits for an answer over them is told, with 503. Who cannot be told
- * now waits until the node connects again.
+ * Connections of a node have ended: everybody who waits for an answer over them is told, with 503. Who cannot
+ * be told now waits until the node connects again.
  */
 export async function failDeferred(
   gateway: Gateway,

@@ -32,7 +32,9 @@ export type Caller = ConnectionRecord & { mode: Mode; peerId: string; tokenId: s
 /** A handler returns this when the request is answered later, by a node or by the agent. */
 export const deferred = Symbol("deferred");
 
-/** One method: the peers that may call it, and its handler, which translates between the wire and `shared`. */
+/**
+ * One method: the peers that may call it, and its handler, which translates between the wire and `shared`.
+ */
 export interface MethodEntry<M extends Method> {
   modes: readonly Mode[];
   /** A scope that the token needs besides the mode's own. */

@@ -8,8 +8,8 @@ import type { Gateway } from "./gateway.ts";
 export const authTimeoutMs = 30_000;
 
 /**
- * `$connect`. A token in the Authorization header is checked here, so that a wrong one never gets a socket. Without one
- * the socket has half a minute to show it in `connect`.
+ * `$connect`. A token in the Authorization header is checked here, so that a wrong one never gets a socket.
+ * Without one the socket has half a minute to show it in `connect`.
  * @param openedAt epoch ms, by API Gateway's clock
  * @returns the HTTP status of the upgrade: 200 or 401
  */

@@ -12,7 +12,8 @@ import { closeSocket } from "./lifecycle.ts";
 
 /**
  * Sends a call to a node.
- * @throws PeerError 503 when it is gone, 413 when the call is too large; the waiting request is taken back then
+ * @throws PeerError 503 when it is gone, 413 when the call is too large; the waiting request is taken back
+ * then
  */
 export async function askNode(
   gateway: Gateway,
@@ -29,8 +30,9 @@ export async function askNode(
 }
 
 /**
- * Takes a node's answer to a call: of a session's run, or of a request that waits. What comes late, or twice, changes
- * nothing. @throws PeerError 404 for a call that this node was not asked
+ * Takes a node's answer to a call: of a session's run, or of a request that waits. What comes late, or twice,
+ * changes nothing.
+ * @throws PeerError 404 for a call that this node was not asked
  */
 export async function acceptResult(
   gateway: Gateway,

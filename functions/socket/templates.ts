@@ -97,9 +97,10 @@ const templates: Record<string, string> = {
 };
 
 /**
- * Gives an agent the files it starts with, and returns the names of those that were written. A file that is there is left
- * as it is. BOOTSTRAP.md, the first run's ceremony, is written only into a workspace that has none of the others, and
- * before them: an agent that has been through it, and deleted it, is not sent through it again.
+ * Gives an agent the files it starts with, and returns the names of those that were written. A file that is
+ * there is left as it is. BOOTSTRAP.md, the first run's ceremony, is written only into a workspace that has
+ * none of the others, and before them: an agent that has been through it, and deleted it, is not sent through
+ * it again.
  * @throws PeerError 400 for an agent id that is not normalized.
  */
 export async function writeTemplates(bucket: Bucket, agentId: string): Promise<string[]> {

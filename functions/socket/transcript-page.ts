@@ -30,8 +30,8 @@ type Source = (fromLine: number) => AsyncIterable<string>;
 
 /**
  * Reads a page of a conversation.
- * @throws PeerError 404 when there is no such conversation, 400 for a `next` that this did not make, 409 when the
- *   conversation was compacted since the first page: reading then starts over
+ * @throws PeerError 404 when there is no such conversation, 400 for a `next` that this did not make, 409 when
+ * the conversation was compacted since the first page: reading then starts over
  */
 export async function readTranscriptPage(
   store: { table: Table; bucket: Bucket },

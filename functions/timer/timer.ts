@@ -34,9 +34,10 @@ export async function expireTools(
 }
 
 /**
- * The time at which a session may be due for a reset by its policy. If it is, the agent is asked to do it, and looks once
- * more when its turn has come: a message that came first resets the session itself, or shows that it is in use. If it is
- * not, the next time is looked ahead to. A schedule that another one has replaced does nothing.
+ * The time at which a session may be due for a reset by its policy. If it is, the agent is asked to do it,
+ * and looks once more when its turn has come: a message that came first resets the session itself, or shows
+ * that it is in use. If it is not, the next time is looked ahead to. A schedule that another one has replaced
+ * does nothing.
  */
 export async function resetIfDue(
   timer: Timer,
@@ -61,7 +62,9 @@ export async function resetIfDue(
   });
 }
 
-/** Half a minute after a socket was opened without a token: it is closed unless it has connected meanwhile. */
+/**
+ * Half a minute after a socket was opened without a token: it is closed unless it has connected meanwhile.
+ */
 export async function closeUnauthenticated(
   { table, sockets, now }: Timer,
   connectionId: string,
@@ -74,9 +77,10 @@ export async function closeUnauthenticated(
 }
 
 /**
- * Wakes the agent for sessions that were left with something to do, which only a crash can leave behind: overdue by the
- * index, and, as the session itself says, with nobody at work on it. One that cannot be looked after does not keep the
- * others waiting. @throws the last failure, when all have been looked at
+ * Wakes the agent for sessions that were left with something to do, which only a crash can leave behind:
+ * overdue by the index, and, as the session itself says, with nobody at work on it. One that cannot be looked
+ * after does not keep the others waiting.
+ * @throws the last failure, when all have been looked at
  */
 export async function sweep(timer: Timer): Promise<void> {
   const { table, now } = timer;
@@ -97,8 +101,9 @@ export async function sweep(timer: Timer): Promise<void> {
 }
 
 /**
- * A run whose tools are overdue, because its schedule was lost, is treated as timed out; a session with nothing to do is
- * not listed any more. @returns true when the agent was woken
+ * A run whose tools are overdue, because its schedule was lost, is treated as timed out; a session with
+ * nothing to do is not listed any more.
+ * @returns true when the agent was woken
  */
 async function lookAfter({ table, wake, now }: Timer, sessionKey: string): Promise<boolean> {
   let state = await readSession(table, sessionKey);

@@ -22,9 +22,9 @@ export interface WebhookAnswer {
 }
 
 /**
- * Answers one call of a platform: what is too large, unknown or not configured is refused before it is read, what is
- * not verified before anything is stored. Messages are taken in their order, and only then the call is answered, so
- * that the platform repeats what was not taken.
+ * Answers one call of a platform: what is too large, unknown or not configured is refused before it is read,
+ * what is not verified before anything is stored. Messages are taken in their order, and only then the call
+ * is answered, so that the platform repeats what was not taken.
  * @throws when it is to be repeated
  */
 export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEvent): Promise<WebhookAnswer> {
@@ -58,8 +58,8 @@ export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEv
 }
 
 /**
- * A stopped account is answered as ever: a platform that is refused says it again for hours, or gives up the webhook.
- * What was said meanwhile is gone.
+ * A stopped account is answered as ever: a platform that is refused says it again for hours, or gives up the
+ * webhook. What was said meanwhile is gone.
  */
 function dropMessages(
   address: ChannelAddress,

@@ -13,7 +13,9 @@ import type { Condition } from "../world/expression.ts";
 import { ConditionFailed, type IndexQuery, type Item, type Query, type Table } from "../world/world.ts";
 import { compileCondition, compileUpdate, Placeholders } from "./expression-compiler.ts";
 
-/** The table over DynamoDB; region, credentials and endpoint come from the environment, as the SDK reads them. */
+/**
+ * The table over DynamoDB; region, credentials and endpoint come from the environment, as the SDK reads them.
+ */
 export function openDynamoDBTable(tableName: string): Table {
   const client = new DynamoDBClient({ maxAttempts: 5 });
   const encode = (item: Item) =>
@@ -112,7 +114,10 @@ function indexQuery(TableName: string, query: IndexQuery, encode: Encode): Query
   };
 }
 
-/** DynamoDB ends a page at 1 MB, full or not: goes on until there is no further page, or `limit` items are read. */
+/**
+ * DynamoDB ends a page at 1 MB, full or not: goes on until there is no further page, or `limit` items are
+ * read.
+ */
 async function readPages(
   client: DynamoDBClient,
   request: QueryRequest,

@@ -2,7 +2,8 @@
 type Asynchronous<T> = { [Name in keyof T]: (...args: never[]) => Promise<unknown> };
 
 /**
- * Makes something when its first method is called: a cold start does not load the clients that most calls do without.
+ * Makes something when its first method is called: a cold start does not load the clients that most calls do
+ * without.
  * @param names all methods; the type checker does not let one be forgotten
  * @param make usually loads a module of ours, because only what that names of a client gets into its bundle
  */

@@ -6,8 +6,8 @@ import { openDynamoDBTable } from "./dynamodb-table.ts";
 import { lazily } from "./lazily.ts";
 
 /**
- * The world on AWS. Only the clients of DynamoDB and of @connections are loaded at cold start, because every invocation
- * needs them; each other client is loaded when it is first used.
+ * The world on AWS. Only the clients of DynamoDB and of @connections are loaded at cold start, because every
+ * invocation needs them; each other client is loaded when it is first used.
  * @throws Error that names every environment variable that is missing
  */
 export function openAws(environment: Environment = readEnvironment()): World {

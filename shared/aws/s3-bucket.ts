@@ -22,7 +22,10 @@ import {
   type StoredObject,
 } from "../world/world.ts";
 
-/** Size of every part of a multipart upload but the last, in bytes. S3 takes at least 5 MiB and at most 10,000 parts. */
+/**
+ * Size of every part of a multipart upload but the last, in bytes. S3 takes at least 5 MiB and at most 10,000
+ * parts.
+ */
 const partBytes = 8 * 1024 * 1024;
 
 /** Region, credentials and endpoint come from the environment, as the SDK reads them. */
@@ -75,9 +78,9 @@ function headOf(output: GetObjectCommandOutput | HeadObjectCommandOutput): Objec
 }
 
 /**
- * Writes a body of any length with at most two parts of it in memory. A body of one part or less is a plain PutObject.
- * A longer one is a multipart upload, which is aborted when it fails. Returns the ETag. What a crash leaves of an upload
- * is removed by the bucket's lifecycle rule.
+ * Writes a body of any length with at most two parts of it in memory. A body of one part or less is a plain
+ * PutObject. A longer one is a multipart upload, which is aborted when it fails. Returns the ETag. What a
+ * crash leaves of an upload is removed by the bucket's lifecycle rule.
  */
 async function uploadStream(
   client: S3Client,

@@ -8,8 +8,8 @@ import {
 import type { Secrets } from "../world/world.ts";
 
 /**
- * Secrets as SSM SecureString parameters: `apiKeys.anthropic` is `{prefix}/secrets/apiKeys/anthropic`. Region,
- * credentials and endpoint come from the environment, as the SDK reads them.
+ * Secrets as SSM SecureString parameters: `apiKeys.anthropic` is `{prefix}/secrets/apiKeys/anthropic`.
+ * Region, credentials and endpoint come from the environment, as the SDK reads them.
  * @param prefix parameter path without a trailing slash, e.g. `/gsv/dev`
  */
 export function openSsmSecrets(prefix: string): Secrets {

@@ -4,7 +4,8 @@ import type { Secrets } from "../world/world.ts";
 import type { AccountField, Channel, ChannelAccount, ChannelAddress } from "./channel.ts";
 
 /**
- * The fields that a channel asks for. A name is one of the configuration's schema, which also says which are secrets.
+ * The fields that a channel asks for. A name is one of the configuration's schema, which also says which are
+ * secrets.
  */
 export function accountFields(
   fields: readonly (Omit<AccountField, "secret"> & { name: keyof AccountSettings })[],
@@ -24,9 +25,10 @@ export interface AccountSource {
 export type AccountLookup = { ok: true; account: ChannelAccount } | { ok: false; reason: string };
 
 /**
- * The account of a channel with its settings and secrets. Not ok, with the reason, when it is not configured, is
- * stopped, or lacks a secret or a setting that the channel requires: then nothing is to be read or sent. What is not
- * there, or stopped, is looked at once more in the newest configuration: it may have been added or started just now.
+ * The account of a channel with its settings and secrets. Not ok, with the reason, when it is not configured,
+ * is stopped, or lacks a secret or a setting that the channel requires: then nothing is to be read or sent.
+ * What is not there, or stopped, is looked at once more in the newest configuration: it may have been added
+ * or started just now.
  * @param how `stopped`: also an account that is stopped, which shows by its setting `enabled`
  */
 export async function findAccount(
@@ -58,7 +60,10 @@ export function accountSettings(
   return ownValue(ownValue(channels, channel)?.accounts ?? {}, accountId);
 }
 
-/** Whether an account is the gateway's own: with something in it that its platform needs. Any other is a bridge's. */
+/**
+ * Whether an account is the gateway's own: with something in it that its platform needs. Any other is a
+ * bridge's.
+ */
 export function isOwnAccount(channel: Channel | undefined, settings: AccountSettings | undefined): boolean {
   return channel?.fields.some(({ name }) => settings?.[name as keyof AccountSettings] !== undefined) ?? false;
 }

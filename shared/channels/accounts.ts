@@ -28,10 +28,12 @@ export interface AccountTools {
 const commonSettings = ["agentId", "apiBaseUrl"];
 
 /**
- * Starts an account: with what is configured of it, and what `given` adds or replaces. The platform is asked whether it
- * takes the credentials before anything is stored, and told the webhook's address after. May be repeated.
+ * Starts an account: with what is configured of it, and what `given` adds or replaces. The platform is asked
+ * whether it takes the credentials before anything is stored, and told the webhook's address after. May be
+ * repeated.
  * @param given settings and secrets by their configuration names
- * @throws PeerError 404 for a channel that there is none of, 400 for what is missing, unknown, or refused by the platform
+ * @throws PeerError 404 for a channel that there is none of, 400 for what is missing, unknown, or refused by
+ * the platform
  */
 export async function startAccount(
   accounts: AccountTools,
@@ -74,7 +76,10 @@ export async function startBridge(accounts: AccountTools, address: ChannelAddres
   return true;
 }
 
-/** Stops an account: what comes in is dropped, and nothing is sent. @throws PeerError 404 when there is none */
+/**
+ * Stops an account: what comes in is dropped, and nothing is sent.
+ * @throws PeerError 404 when there is none
+ */
 export async function stopAccount(accounts: AccountTools, address: ChannelAddress): Promise<void> {
   await findSettings(accounts, address);
   await accounts.configuration.change(pathOf(address), (settings) => ({
@@ -85,7 +90,8 @@ export async function stopAccount(accounts: AccountTools, address: ChannelAddres
 }
 
 /**
- * Removes an account: its settings, its secrets, and who waits to be let in there. The platform is told where it can be.
+ * Removes an account: its settings, its secrets, and who waits to be let in there. The platform is told where
+ * it can be.
  * @throws PeerError 404 when there is none
  */
 export async function removeAccount(accounts: AccountTools, address: ChannelAddress): Promise<void> {

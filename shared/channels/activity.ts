@@ -4,7 +4,9 @@ import type { Table } from "../world/world.ts";
 import { ownValue } from "./account.ts";
 import type { ChannelAddress, ChannelSender } from "./channel.ts";
 
-/** How often the time of the last message is written for an account, in milliseconds: it is only information. */
+/**
+ * How often the time of the last message is written for an account, in milliseconds: it is only information.
+ */
 const stepMs = 60_000;
 
 /** How long what happened is remembered, in seconds. */
@@ -20,7 +22,9 @@ export interface AccountActivity {
   lastErrorAt?: number;
 }
 
-/** Keeps what happened last on each account. Best effort: nothing is ever thrown, and nothing depends on it. */
+/**
+ * Keeps what happened last on each account. Best effort: nothing is ever thrown, and nothing depends on it.
+ */
 export interface Activity {
   message(address: ChannelAddress): Promise<void>;
   failure(address: ChannelAddress, reason: string): Promise<void>;

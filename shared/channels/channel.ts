@@ -12,7 +12,10 @@ export interface WebhookRequest {
   body: Uint8Array;
 }
 
-/** One account on a platform: its settings from the configuration, and its secrets by their configuration names. */
+/**
+ * One account on a platform: its settings from the configuration, and its secrets by their configuration
+ * names.
+ */
 export interface ChannelAccount {
   accountId: string;
   settings: Record<string, unknown>;
@@ -56,12 +59,17 @@ export interface InboundMessage {
   replyToText?: string;
   /** In rooms: whether the agent was addressed, by a mention or a reply. */
   wasMentioned: boolean;
-  /** What an answer needs besides the peer, for the channel alone to read. It may hold a secret, and is never logged. */
+  /**
+   * What an answer needs besides the peer, for the channel alone to read. It may hold a secret, and is never
+   * logged.
+   */
   context?: Record<string, string>;
 }
 
 export type Received =
-  /** 405 for the method, 401 or 403 for the signature, 400 for a body that was verified and cannot be read. */
+  /**
+   * 405 for the method, 401 or 403 for the signature, 400 for a body that was verified and cannot be read.
+   */
   | { status: "refused"; httpStatus: number; reason: string }
   /** To be answered at once with this body; nothing for the agent. `contentType` is JSON unless given. */
   | { status: "answered"; httpStatus: number; body: string; contentType?: string }
@@ -158,7 +166,10 @@ export type AccountCheck =
       ok: true;
       /** Who the agent is there, for people to read. */
       identity: string;
-      /** What the platform knows of the webhook, where it tells: its address, empty for none, and its last fault. */
+      /**
+       * What the platform knows of the webhook, where it tells: its address, empty for none, and its last
+       * fault.
+       */
       webhook?: { url: string; lastError?: string; lastErrorAt?: number };
     }
   | { ok: false; reason: string };
@@ -182,13 +193,13 @@ export interface Channel extends AccountSetup {
   /** A text as the platform takes it, which is what `maxText` counts; as it is unless given. */
   encode?(text: string): string;
   /**
-   * Verifies over the raw bytes, then parses. Does not throw for bad input; throws when the platform has to be asked
-   * and cannot be, so that the event comes again.
+   * Verifies over the raw bytes, then parses. Does not throw for bad input; throws when the platform has to
+   * be asked and cannot be, so that the event comes again.
    */
   receive(request: WebhookRequest, account: ChannelAccount): Promise<Received>;
   /**
-   * Sends one message, encoded, of at most `maxText` characters. Ends within `sendTimeoutMs` and does not throw, whatever the
-   * platform does. No reason ever holds a secret.
+   * Sends one message, encoded, of at most `maxText` characters. Ends within `sendTimeoutMs` and does not
+   * throw, whatever the platform does. No reason ever holds a secret.
    */
   send(account: ChannelAccount, message: OutboundMessage): Promise<SendOutcome>;
   /**
@@ -201,8 +212,9 @@ export interface Channel extends AccountSetup {
   /** Shows that an answer is being written. Best effort. */
   typing(account: ChannelAccount, destination: Destination): Promise<void>;
   /**
-   * Finds the bytes that an attachment's `source` stands for, by asking the platform where it has to be asked. Does not
-   * throw. Without it, and for a source that it does not know, the bytes are at the source's `url`.
+   * Finds the bytes that an attachment's `source` stands for, by asking the platform where it has to be
+   * asked. Does not throw. Without it, and for a source that it does not know, the bytes are at the source's
+   * `url`.
    */
   locate?(account: ChannelAccount, source: Readonly<Record<string, string>>): Promise<MediaLocation>;
 }
@@ -221,9 +233,9 @@ export type ChannelOrigin = Extract<Origin, { kind: "channel" }>;
 /** Delivers to channels, whichever they are. */
 export interface ChannelSender {
   /**
-   * Sends a text to where a message came from, in as many parts as the platform needs, and then a file. `id` names the
-   * delivery, so that a repeat after a crash does not send again what was sent. Returns the failure, if it could not be
-   * delivered.
+   * Sends a text to where a message came from, in as many parts as the platform needs, and then a file. `id`
+   * names the delivery, so that a repeat after a crash does not send again what was sent. Returns the
+   * failure, if it could not be delivered.
    */
   deliver(
     origin: ChannelOrigin,
@@ -233,6 +245,9 @@ export interface ChannelSender {
   ): Promise<{ ok: true } | { ok: false; reason: string }>;
   /** Shows that an answer is being written, where the origin is a channel. Best effort. */
   typing(origin: Origin): Promise<void>;
-  /** Says that no answer will come, where the origin's channel shows one to be awaited until something takes its place. */
+  /**
+   * Says that no answer will come, where the origin's channel shows one to be awaited until something takes
+   * its place.
+   */
   conclude(origin: Origin, id: string, text: string): Promise<void>;
 }

@@ -5,7 +5,8 @@ import type { RemoteMedia } from "../session/inbox-entry.ts";
 const maxDetail = 100;
 
 /**
- * What the model is told of content that is no text: `[photo]`, `[document: plan.pdf]`. Never looks like two notes.
+ * What the model is told of content that is no text: `[photo]`, `[document: plan.pdf]`. Never looks like two
+ * notes.
  * @param longest the most that is shown of the detail, in UTF-16 units
  */
 export function contentNote(label: string, detail?: string, longest = maxDetail): string {
@@ -23,7 +24,9 @@ export interface Content {
   attachments: RemoteMedia[];
 }
 
-/** Undefined for nothing at all. `lines` are what was written and notes, a line each; empty ones are left out. */
+/**
+ * Undefined for nothing at all. `lines` are what was written and notes, a line each; empty ones are left out.
+ */
 export function contentOf(
   lines: readonly (string | undefined)[],
   attachments: readonly RemoteMedia[] = [],

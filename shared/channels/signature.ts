@@ -1,6 +1,9 @@
 import { createHash, createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto";
 
-/** Compares in a time that tells nothing about the secret, not even its length. Nothing is the same as no secret. */
+/**
+ * Compares in a time that tells nothing about the secret, not even its length. Nothing is the same as no
+ * secret.
+ */
 export function isSameSecret(given: string | undefined, secret: string | undefined): boolean {
   if (!given || !secret) return false;
   const digest = (text: string) => createHash("sha256").update(text).digest();
@@ -15,8 +18,8 @@ export function hmacSha256(secret: string, ...parts: (string | Uint8Array)[]): s
 }
 
 /**
- * Whether a signature is that of a message (Ed25519, RFC 8032). False for a key or a signature that is none, and for
- * hexadecimal in upper case: a signature has one spelling.
+ * Whether a signature is that of a message (Ed25519, RFC 8032). False for a key or a signature that is none,
+ * and for hexadecimal in upper case: a signature has one spelling.
  * @param publicKey 32 bytes in hexadecimal
  * @param signature 64 bytes in lower-case hexadecimal
  */

@@ -1,6 +1,9 @@
 import type { Configuration } from "./schema.ts";
 
-/** What holds where nothing is set. The model runs by the function's role on Amazon Bedrock, so it needs no key. */
+/**
+ * What holds where nothing is set. The model runs by the function's role on Amazon Bedrock, so it needs no
+ * key.
+ */
 export const defaults: Configuration = {
   model: { provider: "amazon-bedrock", id: "global.anthropic.claude-sonnet-4-6" },
   apiKeys: {},

@@ -13,8 +13,8 @@ const segment = /([^.[\]"]+)|\[("(?:[^"\\]|\\.)+")\]/y;
 const furtherSegment = /\.([^.[\]"]+)|\[("(?:[^"\\]|\\.)+")\]/y;
 
 /**
- * Reads a configuration path: names separated by dots; a name that holds dots, quotes or brackets is quoted as in
- * JSON, `skills.entries["my.skill"].enabled`.
+ * Reads a configuration path: names separated by dots; a name that holds dots, quotes or brackets is quoted
+ * as in JSON, `skills.entries["my.skill"].enabled`.
  * @throws PeerError 400 when it is not one, is deeper than 16 names, or names a prototype.
  */
 export function parsePath(text: string): string[] {

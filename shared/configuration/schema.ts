@@ -60,7 +60,9 @@ const channel = v.strictObject({
   dmPolicy: v.optional(v.picklist(["open", "allowlist", "pairing"])),
   /** Sender ids; `*` lets everybody in. */
   allowFrom: v.optional(names),
-  /** In rooms: false to have everything that is said there answered. Absent: only what is said to the agent. */
+  /**
+   * In rooms: false to have everything that is said there answered. Absent: only what is said to the agent.
+   */
   requireMention: flag,
   accounts: v.optional(v.record(plainName, account)),
 });
@@ -116,7 +118,9 @@ const requirements = v.strictObject({
 });
 const skill = v.strictObject({ enabled: flag, always: flag, requires: v.optional(requirements) });
 
-/** The whole configuration. Strict: a key that is not declared here is refused, so a typing error is not lost. */
+/**
+ * The whole configuration. Strict: a key that is not declared here is refused, so a typing error is not lost.
+ */
 export const configurationSchema = v.strictObject({
   model,
   apiKeys: v.record(plainName, secret()),
@@ -159,15 +163,18 @@ export const configurationSchema = v.strictObject({
 /** The configuration's secrets. */
 export const configurationSecrets = createSecretPaths(configurationSchema);
 
-/** The gateway's configuration as it holds: defaults with overrides, secrets as `***`. Durations in milliseconds. */
+/**
+ * The gateway's configuration as it holds: defaults with overrides, secrets as `***`. Durations in
+ * milliseconds.
+ */
 export type Configuration = v.InferOutput<typeof configurationSchema>;
 export type ModelConfiguration = Configuration["model"];
 export type ChannelConfiguration = Configuration["channels"][string];
 export type AccountSettings = NonNullable<ChannelConfiguration["accounts"]>[string];
 
 /**
- * The first fault of a configuration: its path and what is wrong there; undefined when the configuration is valid.
- * The reason never repeats the value, which may be a secret in the wrong place.
+ * The first fault of a configuration: its path and what is wrong there; undefined when the configuration is
+ * valid. The reason never repeats the value, which may be a secret in the wrong place.
  */
 export function findFault(
   configuration: unknown,

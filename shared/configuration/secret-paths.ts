@@ -8,12 +8,15 @@ export interface SecretPaths {
   includes(path: readonly string[]): boolean;
   /** A configuration, or overrides, in which every secret that is set is the marker. */
   mask<T>(configuration: T): T;
-  /** The paths of all secrets that are set in overrides, in the text form that names them in the parameter store. */
+  /**
+   * The paths of all secrets that are set in overrides, in the text form that names them in the parameter
+   * store.
+   */
   list(overrides: JsonObject): string[];
   /**
-   * Prepares a value for storing at a path: collects its new secrets into `found` by their paths, and resolves markers.
-   * A marker keeps a secret that is set in `overrides` and means nothing where none is, so that an answer of
-   * `config.get` can be written back as it is.
+   * Prepares a value for storing at a path: collects its new secrets into `found` by their paths, and
+   * resolves markers. A marker keeps a secret that is set in `overrides` and means nothing where none is, so
+   * that an answer of `config.get` can be written back as it is.
    * @returns the value with new secrets still in the clear, undefined when nothing of it is left to store
    */
   split(value: unknown, path: readonly string[], overrides: JsonObject, found: Map<string, string>): unknown;
@@ -26,8 +29,10 @@ type SecretTree =
   | undefined;
 
 /**
- * Finds the secrets of a schema by walking it once: objects, records, optional values, unions and intersections.
- * @throws Error when the schema declares a secret inside of a list, a map or a recursive part: no path names it there
+ * Finds the secrets of a schema by walking it once: objects, records, optional values, unions and
+ * intersections.
+ * @throws Error when the schema declares a secret inside of a list, a map or a recursive part: no path names
+ * it there
  */
 export function createSecretPaths(schema: v.GenericSchema): SecretPaths {
   const root = treeOf(schema);

@@ -4,9 +4,9 @@ import * as v from "valibot";
 export const secretMarker = "***";
 
 /**
- * Declares a setting that is a secret. This is the only declaration that a secret needs: masking, storing and deleting
- * it, and asking for it without showing it, follow from the schema. The parameter store takes 4 KB a parameter, and names
- * of letters, digits, _ and -: records on the way to a secret must keep to these.
+ * Declares a setting that is a secret. This is the only declaration that a secret needs: masking, storing and
+ * deleting it, and asking for it without showing it, follow from the schema. The parameter store takes 4 KB a
+ * parameter, and names of letters, digits, _ and -: records on the way to a secret must keep to these.
  */
 export function secret() {
   return v.pipe(

@@ -20,7 +20,9 @@ import { createSecretPaths, type SecretPaths } from "./secret-paths.ts";
 
 const itemKey = { pk: "CONFIG", sk: "GLOBAL" };
 
-/** How long a warm function keeps the configuration, in milliseconds: the longest that a change goes unseen. */
+/**
+ * How long a warm function keeps the configuration, in milliseconds: the longest that a change goes unseen.
+ */
 const maxAgeMs = 5000;
 
 /** Writers that meet start over; this many times in a row means that something else is wrong. */
@@ -29,25 +31,31 @@ const maxAttempts = 10;
 /** A table item holds 400 KB; the rest is room for the item's other attributes. */
 const maxOverridesBytes = 350_000;
 
-/** The gateway's configuration: defaults with the overrides of one table item, secrets in the parameter store. */
+/**
+ * The gateway's configuration: defaults with the overrides of one table item, secrets in the parameter store.
+ */
 export interface ConfigurationStore {
   /**
-   * The whole configuration, at most 5 s old; with `fresh` as it is now, with `anyAge` as it was last seen. A secret that
-   * is set shows as `***`. Not to be changed.
+   * The whole configuration, at most 5 s old; with `fresh` as it is now, with `anyAge` as it was last seen. A
+   * secret that is set shows as `***`. Not to be changed.
    */
   load(options?: { fresh?: boolean; anyAge?: boolean }): Promise<Configuration>;
-  /** What `config.get` answers: the whole, or the value at a path (null where nothing is set), secrets masked. */
+  /**
+   * What `config.get` answers: the whole, or the value at a path (null where nothing is set), secrets masked.
+   */
   get(path?: string): Promise<{ config: Configuration } | { path: string; value: unknown }>;
   /**
-   * What `config.set` does. The value replaces the override at the path; null or undefined removes it, so that the
-   * default holds again. Secrets go to the parameter store, also those inside of an object; `***` keeps what is set.
-   * @throws PeerError 400 naming the path and the reason, when the configuration would not be valid; nothing is
-   * written then. 413 when the overrides are too large; 409 when other writers were faster every time.
+   * What `config.set` does. The value replaces the override at the path; null or undefined removes it, so
+   * that the default holds again. Secrets go to the parameter store, also those inside of an object; `***`
+   * keeps what is set.
+   * @throws PeerError 400 naming the path and the reason, when the configuration would not be valid; nothing
+   * is written then. 413 when the overrides are too large; 409 when other writers were faster every time.
    */
   set(path: string, value: unknown): Promise<{ ok: true; path: string }>;
   /**
-   * Replaces the override at a path by what `next` makes of it (undefined where there is none), however many change it
-   * at the same time: `next` may be called again. The same value writes nothing. @throws PeerError as `set`
+   * Replaces the override at a path by what `next` makes of it (undefined where there is none), however many
+   * change it at the same time: `next` may be called again. The same value writes nothing.
+   * @throws PeerError as `set`
    */
   change(path: string, next: (override: unknown) => unknown): Promise<void>;
 }
@@ -149,7 +157,8 @@ interface Change {
 }
 
 /**
- * The overrides and the secrets that setting a path would write; undefined when it changes nothing. Writes nothing.
+ * The overrides and the secrets that setting a path would write; undefined when it changes nothing. Writes
+ * nothing.
  * @throws PeerError 400 when the configuration would not be valid
  */
 function planChange(
@@ -175,8 +184,8 @@ function planChange(
 
 /**
  * Secrets first, then the item: a crash between leaves a parameter without a marker, or a marker without a
- * parameter, which reads as a secret that is not set. Whoever loses the race for the item repeats its secrets too, so
- * that the last writer of the item is also the last writer of the secrets.
+ * parameter, which reads as a secret that is not set. Whoever loses the race for the item repeats its secrets
+ * too, so that the last writer of the item is also the last writer of the secrets.
  * @returns false when the overrides changed since they were read
  */
 async function apply(table: Table, secrets: Secrets, version: number, change: Change): Promise<boolean> {

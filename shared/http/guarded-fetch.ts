@@ -15,8 +15,9 @@ export interface FetchRequest {
   /** They may hold credentials, and go to the origin of `url` alone. */
   headers?: Readonly<Record<string, string>>;
   /**
-   * Origins that the operator has configured, as `new URL(…).origin` writes them. They may have private addresses and
-   * speak http, but are reached from `url` itself, or from each other, alone: nothing else can redirect to them.
+   * Origins that the operator has configured, as `new URL(…).origin` writes them. They may have private
+   * addresses and speak http, but are reached from `url` itself, or from each other, alone: nothing else can
+   * redirect to them.
    */
   trustedOrigins?: readonly string[];
   /** The largest body, in bytes. */
@@ -50,9 +51,10 @@ class Refused extends Error {
 }
 
 /**
- * The one way in which bytes are fetched from addresses that come from outside: https only, from public addresses, so
- * that nobody makes us look into a network that they cannot reach themselves. The address is checked as the connection
- * is made to it, so what a name resolves to cannot change in between; every redirect is checked like a first request.
+ * The one way in which bytes are fetched from addresses that come from outside: https only, from public
+ * addresses, so that nobody makes us look into a network that they cannot reach themselves. The address is
+ * checked as the connection is made to it, so what a name resolves to cannot change in between; every
+ * redirect is checked like a first request.
  */
 export function createGuardedFetch({ resolve = lookup }: { resolve?: Resolve } = {}): GuardedFetch {
   const publicOnly = publicLookup(resolve);
@@ -100,7 +102,10 @@ async function follow(
   throw new Refused("too many redirects");
 }
 
-/** Where a redirect leads. @throws Refused where that may not be fetched, as far as its address alone tells */
+/**
+ * Where a redirect leads.
+ * @throws Refused where that may not be fetched, as far as its address alone tells
+ */
 export function nextHop(from: Hop, location: string, trustedOrigins: readonly string[]): Hop {
   const url = parse(location, from.url);
   const isTrusted = from.isTrusted && trustedOrigins.includes(url.origin);

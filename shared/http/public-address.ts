@@ -13,7 +13,10 @@ const special4 = [
 /** Within 2000::/3: protocol assignments with Teredo, documentation, 6to4. */
 const special6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
 
-/** The one part of IPv6 from which public addresses are given out; mapped, translated and local ones lie outside. */
+/**
+ * The one part of IPv6 from which public addresses are given out; mapped, translated and local ones lie
+ * outside.
+ */
 const unicast6 = ["2000::/3"];
 
 const refused4 = blockList("ipv4", special4);
@@ -21,9 +24,9 @@ const refused6 = blockList("ipv6", special6);
 const allowed6 = blockList("ipv6", unicast6);
 
 /**
- * Whether an IP address is one of the public Internet. False for loopback, private, link-local (with the metadata
- * services of clouds), shared, multicast, unspecified and reserved addresses, for IPv6 forms that hold an IPv4 address,
- * for addresses with a zone, and for what is no address.
+ * Whether an IP address is one of the public Internet. False for loopback, private, link-local (with the
+ * metadata services of clouds), shared, multicast, unspecified and reserved addresses, for IPv6 forms that
+ * hold an IPv4 address, for addresses with a zone, and for what is no address.
  */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {

@@ -3,7 +3,9 @@ export const shownImageTypes = ["image/jpeg", "image/png", "image/gif", "image/w
 
 export type ShownImageType = (typeof shownImageTypes)[number];
 
-/** The MIME type of an image a model can be shown, told by its first 12 bytes; undefined for anything else. */
+/**
+ * The MIME type of an image a model can be shown, told by its first 12 bytes; undefined for anything else.
+ */
 export function imageTypeOf(bytes: Uint8Array): ShownImageType | undefined {
   const ascii = (start: number, end: number) => String.fromCharCode(...bytes.subarray(start, end));
   if (ascii(0, 8) === "\x89PNG\r\n\x1a\n") return "image/png";
@@ -16,7 +18,10 @@ export function imageTypeOf(bytes: Uint8Array): ShownImageType | undefined {
 /** The longest side of an image that every provider takes, in pixels. */
 const maxShownSide = 8000;
 
-/** Whether an image is of a size that every provider takes. Where its bytes do not say, the provider is left to judge. */
+/**
+ * Whether an image is of a size that every provider takes. Where its bytes do not say, the provider is left
+ * to judge.
+ */
 export function isShownSize(bytes: Uint8Array, type: ShownImageType): boolean {
   return sidesOf[type](bytes).every((side) => side <= maxShownSide);
 }
@@ -46,7 +51,9 @@ function webpSides(bytes: Uint8Array): [number, number] {
   }
 }
 
-/** Goes from marker to marker up to the frame header (SOF0 to SOF15), as long as no compressed data has begun. */
+/**
+ * Goes from marker to marker up to the frame header (SOF0 to SOF15), as long as no compressed data has begun.
+ */
 function jpegSides(bytes: Uint8Array): [number, number] {
   for (let at = 2; at < bytes.length; ) {
     const marker = bytes[at + 1] ?? 0;

@@ -38,9 +38,9 @@ export function lostMediaNote({ filename, mimeType, ...media }: RemoteMedia, why
 }
 
 /**
- * Stores the images of a tool's result (`{content: [text|image…]}`) and puts references in place of their base64. An
- * image that cannot be stored becomes a note; a reference that the result brings along is not believed. Any other result
- * is given back as it is. Safe to repeat.
+ * Stores the images of a tool's result (`{content: [text|image…]}`) and puts references in place of their
+ * base64. An image that cannot be stored becomes a note; a reference that the result brings along is not
+ * believed. Any other result is given back as it is. Safe to repeat.
  */
 export async function storeResultImages(
   bucket: Pick<Bucket, "put">,

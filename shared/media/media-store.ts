@@ -10,8 +10,8 @@ import { checkMimeType, essenceOf, extensionOf } from "./media-types.ts";
 export const maxMediaBytes = 25 * 1024 * 1024;
 
 /**
- * Bytes that a file's name takes in metadata at most, percent-encoded. S3 takes 2 KB of metadata in all, of which a
- * session key may need 600.
+ * Bytes that a file's name takes in metadata at most, percent-encoded. S3 takes 2 KB of metadata in all, of
+ * which a session key may need 600.
  */
 const maxEncodedName = 1200;
 
@@ -24,9 +24,9 @@ export interface IncomingMedia extends Omit<MediaAttachment, "data" | "r2Key" | 
 }
 
 /**
- * Where media goes. `id` names what brings it (a message's id, a call's id and the place in it): storing the same bytes
- * under the same id again, after a crash or for a request that was repeated, is the same object. Without an id every
- * storing makes a new one.
+ * Where media goes. `id` names what brings it (a message's id, a call's id and the place in it): storing the
+ * same bytes under the same id again, after a crash or for a request that was repeated, is the same object.
+ * Without an id every storing makes a new one.
  */
 export interface MediaTarget {
   /** Canonical. */
@@ -36,16 +36,20 @@ export interface MediaTarget {
   now: number;
 }
 
-/** The prefix of all of a session's media. It ends in a slash, so that no other session's key begins with it. */
+/**
+ * The prefix of all of a session's media. It ends in a slash, so that no other session's key begins with it.
+ */
 export function mediaPrefix(sessionKey: string): string {
   if (!/^agent:[a-z0-9+\-_@.:]+$/.test(sessionKey)) throw new Error("not a canonical session key");
   return `media/${sessionKey}/`;
 }
 
 /**
- * Stores media at `media/{sessionKey}/{uuid}.{ext}` with its MIME type and metadata (docs/storage-layout.md). The result's
- * mimeType of an image is that of its bytes, not the sender's; an image that no model takes is application/octet-stream.
- * @throws PeerError 400 for a MIME type that is none, or does not fit the kind, and for no bytes; 413 above 25 MB
+ * Stores media at `media/{sessionKey}/{uuid}.{ext}` with its MIME type and metadata (docs/storage-layout.md).
+ * The result's mimeType of an image is that of its bytes, not the sender's; an image that no model takes is
+ * application/octet-stream.
+ * @throws PeerError 400 for a MIME type that is none, or does not fit the kind, and for no bytes; 413 above
+ * 25 MB
  */
 export async function storeMedia(
   bucket: Pick<Bucket, "put">,
@@ -86,15 +90,18 @@ export function decodeMedia(data: string): Uint8Array {
   return bytes;
 }
 
-/** The keys of media that messages in the inbox bring: a reset leaves them, because their turn is still to come. */
+/**
+ * The keys of media that messages in the inbox bring: a reset leaves them, because their turn is still to
+ * come.
+ */
 export function mediaOf(waiting: readonly InboxEntry[]): Set<string> {
   const attached = waiting.flatMap((entry) => (entry.kind === "message" ? (entry.media ?? []) : []));
   return new Set(attached.map((media) => media.r2Key));
 }
 
 /**
- * A model is only shown what is an image of a size that it takes: a provider that is sent another thing under this name
- * refuses the whole turn.
+ * A model is only shown what is an image of a size that it takes: a provider that is sent another thing under
+ * this name refuses the whole turn.
  */
 function trueImageType(named: string, body: Uint8Array): string {
   const found = imageTypeOf(body);

@@ -28,7 +28,10 @@ const extensions = new Map([
 /** Longest MIME type with its parameters, in characters. */
 const maxLength = 255;
 
-/** `type/subtype` in the characters of RFC 6838, then parameters, which must be printable ASCII: it becomes a header. */
+/**
+ * `type/subtype` in the characters of RFC 6838, then parameters, which must be printable ASCII: it becomes a
+ * header.
+ */
 const pattern = /^([a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*)\s*(;[\x20-\x7e]*)?$/i;
 
 /** The extension under which media of a type is stored; `bin` for types outside the table. */

@@ -9,8 +9,9 @@ export interface Broadcast {
   /** The connections of all clients, as of now. */
   clients(): Promise<string[]>;
   /**
-   * Posts an event to these connections, all at once. One that has ended is forgotten, and one that cannot be reached
-   * is logged: a lost event is never a reason for a turn to fail. `fallback` is sent where the payload is too large.
+   * Posts an event to these connections, all at once. One that has ended is forgotten, and one that cannot be
+   * reached is logged: a lost event is never a reason for a turn to fail. `fallback` is sent where the
+   * payload is too large.
    */
   send<E extends EventName>(
     connectionIds: readonly string[],

@@ -18,8 +18,8 @@ const uploads = {
 } as const;
 
 /**
- * Payloads that are too large for a frame, on their way through the bucket. What is not used is removed by the bucket's
- * lifecycle a day later. See docs/protocol-extensions.md, "Large payloads".
+ * Payloads that are too large for a frame, on their way through the bucket. What is not used is removed by
+ * the bucket's lifecycle a day later. See docs/protocol-extensions.md, "Large payloads".
  */
 export interface Payloads {
   /** Keeps a file for somebody to fetch, for a day. @returns its key */
@@ -32,8 +32,8 @@ export interface Payloads {
   reserve(connectionId: string, bytes: number, kind: UploadKind): Promise<Upload>;
   /**
    * The params that a connection has uploaded. They are removed with it: a ref works once.
-   * @throws PeerError 400 for a ref that `reserve` did not make, or what is not JSON; 404 for one that was not uploaded
-   *   on this connection, or was used; 413 above `maxPayloadBytes`
+   * @throws PeerError 400 for a ref that `reserve` did not make, or what is not JSON; 404 for one that was
+   * not uploaded on this connection, or was used; 413 above `maxPayloadBytes`
    */
   take(connectionId: string, ref: string): Promise<unknown>;
   /** As `take`, for the bytes of an attachment. */
@@ -99,8 +99,8 @@ function checkSize(bytes: number, kind: UploadKind): void {
 }
 
 /**
- * Sockets that send a frame which is too large by reference to a peer that has announced it. A frame that fits costs
- * nothing more; one frame for several peers is stored once.
+ * Sockets that send a frame which is too large by reference to a peer that has announced it. A frame that
+ * fits costs nothing more; one frame for several peers is stored once.
  */
 export function sendByReference(
   sockets: Sockets,

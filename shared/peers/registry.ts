@@ -80,8 +80,9 @@ export async function countFailure(table: Table, connectionId: string): Promise<
 
 /**
  * Makes a socket the connection of a peer. Returns the connection that it replaces, if the peer had another.
- * False when the socket is connected already, or has ended meanwhile. "superseded" when the peer has a connection that
- * was opened after this one: a peer that lost its socket while `connect` was under way has come back on another.
+ * False when the socket is connected already, or has ended meanwhile. "superseded" when the peer has a
+ * connection that was opened after this one: a peer that lost its socket while `connect` was under way has
+ * come back on another.
  */
 export async function bindPeer(
   table: Table,
@@ -117,8 +118,8 @@ export async function bindPeer(
 }
 
 /**
- * Forgets a socket that has ended. Returns the peer that it was, which may have connected anew meanwhile; undefined when
- * the socket was no peer, or is forgotten already.
+ * Forgets a socket that has ended. Returns the peer that it was, which may have connected anew meanwhile;
+ * undefined when the socket was no peer, or is forgotten already.
  */
 export async function dropConnection(
   table: Table,
@@ -129,8 +130,8 @@ export async function dropConnection(
 }
 
 /**
- * Forgets the peer of a socket that turned out to be gone. The socket's own record stays for its `$disconnect`, which
- * still has to answer those who wait for the peer.
+ * Forgets the peer of a socket that turned out to be gone. The socket's own record stays for its
+ * `$disconnect`, which still has to answer those who wait for the peer.
  */
 export async function forgetPeer(table: Table, connectionId: string): Promise<void> {
   const item = await table.get(connectionKey(connectionId));

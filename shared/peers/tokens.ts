@@ -59,7 +59,10 @@ export async function revokeToken(table: Table, id: string): Promise<boolean> {
 export interface TokenVerifier {
   /** The holder of a token; undefined when it is malformed, unknown, revoked, or its secret is wrong. */
   verify(token: string): Promise<TokenHolder | undefined>;
-  /** Whether a token that was verified before still exists, as of the last half minute: revoking it closes its sockets. */
+  /**
+   * Whether a token that was verified before still exists, as of the last half minute: revoking it closes its
+   * sockets.
+   */
   isValid(id: string): Promise<boolean>;
 }
 
@@ -67,8 +70,8 @@ export interface TokenVerifier {
 const connectedMaxAgeMs = 30_000;
 
 /**
- * A verifier for one warm function. It keeps a record for `maxAgeMs`, the longest that a revoked token still connects.
- * What does not have a token's form costs no read.
+ * A verifier for one warm function. It keeps a record for `maxAgeMs`, the longest that a revoked token still
+ * connects. What does not have a token's form costs no read.
  */
 export function createTokenVerifier(
   table: Table,
@@ -111,7 +114,9 @@ export function createTokenVerifier(
   };
 }
 
-/** @returns false when the token is gone; any other failure is left aside, for the time is only information */
+/**
+ * @returns false when the token is gone; any other failure is left aside, for the time is only information
+ */
 async function noteUse(table: Table, id: string, at: number): Promise<boolean> {
   try {
     await table.update({ pk: partition, sk: id }, [set("lastUsedAt", at)], exists("hash"));

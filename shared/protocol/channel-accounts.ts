@@ -1,4 +1,6 @@
-/** Shapes of channel accounts and of people who write there, as results of `channel.*` and `pair.*` hold them. */
+/**
+ * Shapes of channel accounts and of people who write there, as results of `channel.*` and `pair.*` hold them.
+ */
 
 /** The kinds of conversation on a messaging platform. */
 export const peerKinds = ["dm", "group", "channel", "thread"] as const;
@@ -49,7 +51,10 @@ export interface AccountStatus {
   };
 }
 
-/** Whether a platform knows the webhook now. `todo`: what has to be done by hand, as the platform has no API for it. */
+/**
+ * Whether a platform knows the webhook now. `todo`: what has to be done by hand, as the platform has no API
+ * for it.
+ */
 export type Registration =
   | { status: "registered" }
   | { status: "manual"; todo: string }

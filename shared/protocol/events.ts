@@ -27,7 +27,10 @@ export interface ChatDelta extends OfRun {
   attempt: number;
 }
 
-/** A complete reply: `partial` has text and tool calls, `calls` (an extension) tool calls alone, `final` the answer. */
+/**
+ * A complete reply: `partial` has text and tool calls, `calls` (an extension) tool calls alone, `final` the
+ * answer.
+ */
 export interface ChatReply extends OfRun {
   state: "partial" | "calls" | "final";
   message: AssistantMessage;

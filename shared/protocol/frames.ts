@@ -10,8 +10,9 @@ export const protocolVersion = 1;
 export const maxFrameBytes = 128 * 1024;
 
 /**
- * A peer announces with this capability that it reads frames by reference. Whether a gateway takes params by reference
- * is told by its methods: it then has `payload.upload`. See docs/protocol-extensions.md, "Large payloads".
+ * A peer announces with this capability that it reads frames by reference. Whether a gateway takes params by
+ * reference is told by its methods: it then has `payload.upload`. See docs/protocol-extensions.md, "Large
+ * payloads".
  */
 export const payloadCapability = "payload-s3";
 
@@ -55,8 +56,8 @@ export type Frame = RequestFrame | ResponseFrame | EventFrame;
 
 /**
  * Reads one WebSocket text message. Returns undefined for what the protocol ignores: text that is not a JSON
- * object, or whose `type` is unknown. A known type with wrong fields comes back as `{ malformed }`, with the id
- * where there is one, so that the sender can be told.
+ * object, or whose `type` is unknown. A known type with wrong fields comes back as `{ malformed }`, with the
+ * id where there is one, so that the sender can be told.
  */
 export function parseFrame(text: string): Frame | { malformed: string; id: string } | undefined {
   let value: unknown;
@@ -86,7 +87,10 @@ export function parseFrame(text: string): Frame | { malformed: string; id: strin
   }
 }
 
-/** A successful response to request `id` of the method `M`, which has to be named: `okFrame<"chat.send">(id, …)`. */
+/**
+ * A successful response to request `id` of the method `M`, which has to be named: `okFrame<"chat.send">(id,
+ * …)`.
+ */
 export function okFrame<M extends Method = never>(id: string, payload: Results[NoInfer<M>]): ResponseFrame {
   return { type: "res", id, ok: true, payload };
 }

@@ -3,8 +3,8 @@ import type { Method, ParamsInput } from "./methods.ts";
 import type { Receipt, Results } from "./results.ts";
 
 /**
- * What GSV's own gateway asks of nodes besides the methods and events of this one. A node of ours answers it; this
- * gateway refuses these methods with 404.
+ * What GSV's own gateway asks of nodes besides the methods and events of this one. A node of ours answers it;
+ * this gateway refuses these methods with 404.
  */
 interface GsvMethods {
   "node.probe.result": {

@@ -11,8 +11,8 @@ export interface InputSchema extends Record<string, unknown> {
 }
 
 /**
- * The JSON Schema of a tool's arguments, made from the valibot schemas that check them. An argument is required unless
- * it is optional there; `v.description` describes it to the model.
+ * The JSON Schema of a tool's arguments, made from the valibot schemas that check them. An argument is
+ * required unless it is optional there; `v.description` describes it to the model.
  * @throws Error for a schema that JSON Schema cannot express
  */
 export function inputSchemaOf(entries: v.ObjectEntries): InputSchema {

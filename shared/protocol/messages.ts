@@ -16,8 +16,8 @@ export interface ThinkingBlock {
 }
 
 /**
- * An image: `data` is base64. In storage there is no `data`: `r2Key` names the object that holds the bytes, `size` says
- * how many they are.
+ * An image: `data` is base64. In storage there is no `data`: `r2Key` names the object that holds the bytes,
+ * `size` says how many they are.
  */
 export interface ImageBlock {
   type: "image";
@@ -27,7 +27,10 @@ export interface ImageBlock {
   size?: number;
 }
 
-/** What a message brings besides its text; docs/protocol.md, "Media attachment". `size` in bytes, `duration` in seconds. */
+/**
+ * What a message brings besides its text; docs/protocol.md, "Media attachment". `size` in bytes, `duration`
+ * in seconds.
+ */
 export interface MediaAttachment {
   type: "image" | "audio" | "video" | "document";
   mimeType: string;

@@ -13,8 +13,8 @@ import {
 } from "./schemas.ts";
 
 /**
- * An attachment as a client sends it: its bytes as base64 in `data`, or uploaded before (`payload.upload` of kind media)
- * and named by `dataRef`.
+ * An attachment as a client sends it: its bytes as base64 in `data`, or uploaded before (`payload.upload` of
+ * kind media) and named by `dataRef`.
  */
 const attachment = v.pipe(
   v.object({

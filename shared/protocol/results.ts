@@ -20,7 +20,9 @@ export interface FoundDirectives {
   status?: true;
 }
 
-/** A run was started, or waits behind another (`queued`). `response` is what the directive `/status` shows. */
+/**
+ * A run was started, or waits behind another (`queued`). `response` is what the directive `/status` shows.
+ */
 export interface StartedRun {
   status: "started";
   runId: string;
@@ -115,9 +117,9 @@ export interface CompactResult {
 }
 
 /**
- * A page of everything that was said in a conversation, once: its parts in order, then its archive, or its live
- * messages. The summary that a compaction put ahead of the following messages is left out where the part that it
- * stands for is there.
+ * A page of everything that was said in a conversation, once: its parts in order, then its archive, or its
+ * live messages. The summary that a compaction put ahead of the following messages is left out where the part
+ * that it stands for is there.
  */
 export interface TranscriptPage {
   sessionId: string;
@@ -149,7 +151,10 @@ export interface TokenEntry {
 
 /** A place for a payload that is too large for a frame. */
 export interface Upload {
-  /** The value of the request's `paramsRef`, or of its attachment's `dataRef`. Valid on the same connection only. */
+  /**
+   * The value of the request's `paramsRef`, or of its attachment's `dataRef`. Valid on the same connection
+   * only.
+   */
   ref: string;
   /** Takes one PUT of exactly the bytes that were announced. */
   url: string;

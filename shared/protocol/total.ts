@@ -1,6 +1,6 @@
 /**
- * `Table`, which must have an entry for every one of `Names` and for nothing else: a table that forgets a name, or has
- * one too many, does not compile.
+ * `Table`, which must have an entry for every one of `Names` and for nothing else: a table that forgets a
+ * name, or has one too many, does not compile.
  */
 export type TotalOver<
   Names extends PropertyKey,

@@ -1,6 +1,6 @@
 /**
- * The environment of every function, read once at cold start. The stack sets these variables; local mode sets the
- * same ones.
+ * The environment of every function, read once at cold start. The stack sets these variables; local mode sets
+ * the same ones.
  */
 export interface Environment {
   tableName: string;
@@ -16,7 +16,10 @@ export interface Environment {
   ssmPrefix: string;
   /** The WebSocket API's callback URL, `https://{api}.execute-api.{region}.amazonaws.com/{stage}`. */
   webSocketApiEndpoint: string;
-  /** The webhook function's URL, which ends in a slash. Of the socket function alone, as that URL has to exist first. */
+  /**
+   * The webhook function's URL, which ends in a slash. Of the socket function alone, as that URL has to exist
+   * first.
+   */
   webhookUrl?: string;
 }
 

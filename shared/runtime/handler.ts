@@ -5,11 +5,16 @@ import { type LogFields, log, logError } from "./log.ts";
 interface Options<Event, Result> {
   /** Fields of the log lines that open and close an invocation. */
   fields(event: Event): LogFields;
-  /** What to answer when the handler throws; without it Lambda gets the error, and repeats asynchronous events. */
+  /**
+   * What to answer when the handler throws; without it Lambda gets the error, and repeats asynchronous
+   * events.
+   */
   onError?(error: unknown, event: Event): Result;
 }
 
-/** Wraps a function's handler: one log line in, one out with its duration, errors logged in full and mapped. */
+/**
+ * Wraps a function's handler: one log line in, one out with its duration, errors logged in full and mapped.
+ */
 export function wrapHandler<Event, Result>(
   name: string,
   handle: (event: Event, context: Context) => Promise<Result>,

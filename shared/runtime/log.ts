@@ -16,7 +16,8 @@ const standardOutput: LogOutput = (line) => {
 let output = standardOutput;
 
 /**
- * Sends the log lines of this process elsewhere, for a process that uses its standard output for something else.
+ * Sends the log lines of this process elsewhere, for a process that uses its standard output for something
+ * else.
  * @returns the way back to standard output; it does nothing once the lines go elsewhere again
  */
 export function setLogOutput(next: LogOutput): () => void {

@@ -10,7 +10,10 @@ export interface LocalTime {
 
 const weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"] as const;
 
-/** `now` in epoch milliseconds, `timezone` an IANA name; one that is unknown is read as UTC, so that a run goes on. */
+/**
+ * `now` in epoch milliseconds, `timezone` an IANA name; one that is unknown is read as UTC, so that a run
+ * goes on.
+ */
 export function localTime(now: number, timezone: string): LocalTime {
   const shown = new Date(wallTimeAt(now, timezone));
   const text = shown.toISOString();
@@ -23,8 +26,9 @@ export function addDays(day: string, count: number): string {
 }
 
 /**
- * The instant, in epoch milliseconds, at which a clock in a timezone first shows an hour of a day. Where clocks are set
- * back over the hour, it is the first of the two; where they are set forward over it, the moment of the change.
+ * The instant, in epoch milliseconds, at which a clock in a timezone first shows an hour of a day. Where
+ * clocks are set back over the hour, it is the first of the two; where they are set forward over it, the
+ * moment of the change.
  * @param hour 0 to 23
  */
 export function hourOfDay(day: string, hour: number, timezone: string): number {
@@ -40,7 +44,10 @@ export function hourOfDay(day: string, hour: number, timezone: string): number {
 
 const dayMs = 86_400_000;
 
-/** The first instant after `before`, and up to `after`, for which `holds` is true: it is false at the one, true at the other. */
+/**
+ * The first instant after `before`, and up to `after`, for which `holds` is true: it is false at the one,
+ * true at the other.
+ */
 function changeBetween(before: number, after: number, holds: (instant: number) => boolean): number {
   let [low, high] = [before, after];
   while (high - low > 1) {

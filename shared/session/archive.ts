@@ -7,9 +7,9 @@ import { messageCount, type SessionState } from "./state.ts";
 import { streamMessages } from "./transcript.ts";
 
 /**
- * Archives of conversations (docs/storage-layout.md, "Session Archives"): JSON lines, one message a line, gzip-compressed. Each is
- * written once and never changed. The content type is that of a gzip file, without a content encoding: what is stored
- * is what every client downloads, and `gzip -dc` reads it.
+ * Archives of conversations (docs/storage-layout.md, "Session Archives"): JSON lines, one message a line,
+ * compressed with gzip. An archive is written once and never changed. It has the content type of a gzip file
+ * and no content encoding, so that clients download the compressed file, which `gzip -dc` reads.
  */
 const contentType = "application/gzip";
 
@@ -26,7 +26,7 @@ export function partKey(agentId: string, sessionId: string, at: number): string 
   return `${sessionsPrefix(agentId)}${sessionId}-part${at}.jsonl.gz`;
 }
 
-/** When the compaction was that a part's key names; epoch ms. NaN for any other key. */
+/** The time of the compaction in a part's key, epoch ms. NaN for any other key. */
 export function partTime(key: string): number {
   return Number(/-part(\d+)\.jsonl\.gz$/.exec(key)?.[1]);
 }
@@ -36,7 +36,8 @@ function sessionsPrefix(agentId: string): string {
 }
 
 /**
- * Archives the live messages of a session that is being reset. Safe to repeat: an archive that is there stays as it is.
+ * Archives the live messages of a session that is being reset. Safe to repeat: an existing archive is not
+ * changed.
  * @param at the archive's `archivedAt`, epoch ms; the same for each repeat
  * @returns its key
  */
@@ -63,8 +64,9 @@ export async function archiveSession(
 }
 
 /**
- * Archives messages that a compaction takes out of a session. Safe to repeat: an archive that is there stays as it is.
- * @param at when the session was compacted, which names the part; epoch ms, the same for each repeat
+ * Archives messages that a compaction removes from a session. Safe to repeat: an existing archive is not
+ * changed.
+ * @param at time of the compaction, which is part of the key; epoch ms, the same for each repeat
  * @returns its key
  */
 export async function archivePart(
@@ -88,8 +90,8 @@ export async function archivePart(
 }
 
 /**
- * Compresses and uploads while messages are read. Only if there is no such archive yet: whoever writes it again, after a
- * crash or because its session was taken over, has the same messages or, if they are being cleared, fewer.
+ * Compresses and uploads while messages are read. Never overwrites an archive: a repeat, after a crash or a
+ * takeover of the session, has the same messages, or fewer when they are already being deleted.
  */
 async function writeArchive(
   bucket: Bucket,
@@ -97,9 +99,9 @@ async function writeArchive(
   metadata: Metadata,
   messages: AsyncIterable<Message> | Iterable<Message>,
 ): Promise<void> {
-  // No file name and no time stand in the header, so that the same messages are the same bytes.
+  // The gzip header has no file name and no time, so that the same messages give the same bytes.
   const gzip = createGzip();
-  // A failure of the messages ends the stream with their error, which the upload then throws.
+  // An error while reading messages ends the gzip stream with that error, which the upload then throws.
   pipeline(Readable.from(toLines(messages)), gzip, () => {});
   try {
     await bucket.putStream(key, gzip, { contentType, metadata, ifAbsent: true });
@@ -121,18 +123,21 @@ async function* toLines(messages: AsyncIterable<Message> | Iterable<Message>): A
   if (piece !== "") yield piece;
 }
 
-/** The messages of an archive, in order, downloaded while they are read. @throws when there is none, or it is damaged */
+/**
+ * The messages of an archive, in order, downloaded while they are read.
+ * @throws when there is none, or it is damaged
+ */
 export async function* readArchive(bucket: Bucket, key: string): AsyncGenerator<Message> {
   for await (const line of readArchiveLines(bucket, key)) yield JSON.parse(line) as Message;
 }
 
-/** As `readArchive`, as the lines of JSON that stand in the archive. */
+/** As `readArchive`, but yields the lines of JSON without parsing them. */
 export async function* readArchiveLines(bucket: Bucket, key: string): AsyncGenerator<string> {
   const object = await bucket.getStream(key);
   if (!object) throw new Error(`there is no archive ${key}`);
   const text = createGunzip();
   pipeline(Readable.from(object.body), text, () => {});
-  // Cut at line feeds alone: JSON may hold the other characters that end lines in some readers.
+  // Split at line feeds only: JSON may contain other characters that some readers treat as line ends.
   let begun: Buffer[] = [];
   for await (const chunk of text as AsyncIterable<Buffer>) {
     let start = 0;
@@ -147,13 +152,13 @@ export async function* readArchiveLines(bucket: Bucket, key: string): AsyncGener
   if (last !== "") yield last;
 }
 
-/** The archives of one conversation: its parts in order, and the whole once its session was reset. */
+/** Archive keys of one conversation: its parts in order, and the final archive once the session was reset. */
 export interface Archives {
   parts: string[];
   final?: string;
 }
 
-/** @param sessionId any text; one that cannot be a session's id has no archives */
+/** @param sessionId any text; a text that is not a valid session id has no archives */
 export async function findArchives(bucket: Bucket, agentId: string, sessionId: string): Promise<Archives> {
   if (!/^[\w-]{1,64}$/.test(sessionId)) return { parts: [] };
   const final = archiveKey(agentId, sessionId);

@@ -1,22 +1,27 @@
 import { randomUUID } from "node:crypto";
 import type { Bucket, Item, Table } from "../world/world.ts";
 
-/** Where a session is kept: its items, and the bodies that are too large for an item. */
+/** The stores of a session: the table for its items, the bucket for bodies that are too large for an item. */
 export interface SessionStore {
   table: Table;
   bucket: Pick<Bucket, "get" | "put" | "delete">;
 }
 
-/** A body above this lies in the bucket and leaves a reference: an item holds at most 400 KB. Bytes of UTF-8. */
+/**
+ * Largest body stored in an item, in bytes of UTF-8 (an item has at most 400 KB). Larger bodies go to the
+ * bucket.
+ */
 const maxInlineBytes = 300_000;
 
-/** Large bodies that are read at the same time. */
+/** Maximum number of large bodies read in parallel. */
 const readsAtOnce = 8;
 
-/** How an item holds a body: as it is, or as the key of the object that it lies in. */
+/** The body fields of an item: the body itself, or the key of the object that holds it. */
 type StoredBody = { body: string } | { bodyKey: string; bodyBytes: number };
 
-/** Stores a JSON text. Up to `maxInlineBytes` that is no call: the body is what the item will hold. */
+/**
+ * Returns the item fields for a JSON text. Writes to the bucket only when the text is above `maxInlineBytes`.
+ */
 export async function storeBody(
   bucket: SessionStore["bucket"],
   body: string,
@@ -29,7 +34,10 @@ export async function storeBody(
   return { bodyKey, bodyBytes };
 }
 
-/** The JSON texts that items hold, in their order; undefined for one that lay in the bucket and is not there any more. */
+/**
+ * The JSON texts of items, in the same order. Undefined for a text whose object has been deleted from the
+ * bucket.
+ */
 export async function readBodies(
   bucket: SessionStore["bucket"],
   items: readonly Item[],
@@ -50,20 +58,22 @@ function isInBucket(item: Item): boolean {
   return typeof item.bodyKey === "string";
 }
 
-/** Bytes of the body that an item holds. */
+/** The size of an item's body in bytes, wherever it is stored. */
 export function bodySize(item: Item): number {
   return isInBucket(item) ? Number(item.bodyBytes) : Buffer.byteLength(String(item.body));
 }
 
 /**
- * Removes the object of an item that has been deleted; nothing for an item that held its body itself. `deleted` is the
- * item as it was.
+ * Deletes the object that held the body of a deleted item, if there is one.
+ * @param deleted the item before it was deleted
  */
 export async function deleteBody(bucket: SessionStore["bucket"], deleted: Item | undefined): Promise<void> {
   if (deleted && isInBucket(deleted)) await bucket.delete(String(deleted.bodyKey));
 }
 
-/** A key for the body of a tool result. What lies under `payloads/` goes by itself, a day later. */
+/**
+ * A new object key for a tool result's body. A lifecycle rule deletes objects under `payloads/` after a day.
+ */
 export function resultBodyKey(): string {
   return `payloads/results/${randomUUID()}.json`;
 }

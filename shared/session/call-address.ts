@@ -1,8 +1,8 @@
 import * as v from "valibot";
 
 /**
- * A session's tool call, as it is named towards a node. The step belongs to it: some servers count their calls from 0 in
- * every reply, and once a compaction has taken the first of them away, a later one has its id.
+ * The address of a session's tool call. It includes the step, because a call id is not unique in a run: some
+ * providers number the calls of every reply from 0.
  */
 export interface CallAddress {
   sessionKey: string;
@@ -15,14 +15,14 @@ const addressPrefix = "s.";
 const addressSchema = v.strictTuple([v.string(), v.string(), v.number(), v.string()]);
 
 /**
- * The call id that a node is given. It carries the session's address, so that a result finds its session without a
- * lookup; the session then checks that this very node was asked.
+ * The call id that is sent to a node. It contains the call's address, so that a result finds its session
+ * without a lookup. The session then checks that the call was sent to this node.
  */
 export function encodeCallAddress({ sessionKey, runId, step, callId }: CallAddress): string {
   return addressPrefix + Buffer.from(JSON.stringify([sessionKey, runId, step, callId])).toString("base64url");
 }
 
-/** Undefined for anything that `encodeCallAddress` did not make. */
+/** Undefined for an id that `encodeCallAddress` did not create. */
 export function decodeCallAddress(wireId: string): CallAddress | undefined {
   if (!wireId.startsWith(addressPrefix)) return undefined;
   try {

@@ -6,31 +6,34 @@ import type { CallAddress } from "./call-address.ts";
 import type { Run } from "./run.ts";
 import { duePartition, metaKey, resultKey, type SessionState, toState } from "./state.ts";
 
-/** What a tool gave back: a result or an error text. */
+/** The outcome of a tool call: a result or an error text. */
 export interface CallOutcome {
   result?: unknown;
   error?: string;
 }
 
-/** Tool results are read again only while their run lives; TTL removes them a week later. Seconds. */
+/** TTL of stored tool results, in seconds. They are read only while their run is in progress. */
 const resultTtlSeconds = 7 * 24 * 3600;
 
 /**
- * A result up to this size is stored in the session's item, by the very write that takes its call out of `pending`: the
- * agent then has it as soon as it has the lease. Bytes of JSON, for one and for all of a step.
+ * Size limits, in bytes of JSON, of results stored in the session's item: for one result and for all results
+ * of a step. The write that removes the call from `pending` also stores the result. The agent reads it
+ * together with the lease.
  */
 const inlineBytes = { one: 2_000, all: 8_000 };
 
 export type Recorded =
-  /** The call is answered. `state` tells whether the agent is to be woken. */
+  /** The result was stored. The caller passes `state` to `needsAgent` to decide whether to wake the agent. */
   | { status: "recorded"; state: SessionState }
-  /** The run is over, or the call is answered or timed out already: nothing changed. */
+  /** The run has ended, or the call was already answered or timed out. Nothing changed. */
   | { status: "dropped"; state: SessionState }
+  /** The session does not exist, or the call was sent to another node. */
   | { status: "unknown" };
 
 /**
- * Stores a node's answer to a call and takes the call out of `pending`: in one conditional write when it is small, else
- * the answer first, its images as media. Safe to repeat. The first answer to a call is the one that counts.
+ * Stores a node's result of a call and removes the call from `pending`. A small result takes one conditional
+ * write. For a large one the result is stored first, with its images as media. Safe to repeat; only the first
+ * result of a call counts.
  */
 export async function recordResult(
   store: SessionStore,
@@ -43,7 +46,10 @@ export async function recordResult(
   return state ? { status: "recorded", state } : recordBeside(store, address, nodeId, outcome, now);
 }
 
-/** Undefined when the answer is too large or holds images, no such call is pending, or others have taken the room. */
+/**
+ * Undefined when the result is too large or holds images, when the call is not pending, or when the step's
+ * other results have used up `inlineBytes.all`.
+ */
 async function recordInline(
   table: Table,
   { sessionKey, runId, step, callId }: CallAddress,
@@ -109,7 +115,10 @@ function keyOf({ sessionKey, runId, step, callId }: CallAddress) {
   return resultKey(sessionKey, runId, step, callId);
 }
 
-/** Stores an outcome unless the call has one; above 300 KB in the bucket. True when this one was stored. */
+/**
+ * Stores an outcome unless the call already has one; above 300 KB its body goes to the bucket.
+ * @returns true when this outcome was stored
+ */
 export async function putOutcome(
   { table, bucket }: SessionStore,
   address: CallAddress,
@@ -129,8 +138,9 @@ export async function putOutcome(
 }
 
 /**
- * Notes that a call which must not run twice is about to run. False when it was noted before: then a crash came between
- * and its outcome is unknown, or it is stored.
+ * Records that a call which must not run twice is about to run.
+ * @returns false when the intent was already recorded: an earlier attempt stored the outcome, or crashed
+ * before it did
  */
 export async function putIntent(table: Table, address: CallAddress, now: number): Promise<boolean> {
   const expiresAt = Math.floor(now / 1000) + resultTtlSeconds;
@@ -144,7 +154,7 @@ export async function putIntent(table: Table, address: CallAddress, now: number)
   }
 }
 
-/** Stores the outcome of a call whose intent was noted. */
+/** Stores the outcome of a call whose intent was recorded, and removes the intent. */
 export async function settleIntent(
   { table, bucket }: SessionStore,
   address: CallAddress,
@@ -156,10 +166,13 @@ export async function settleIntent(
   await table.update(key, [...steps, remove("intent")]);
 }
 
-/** What became of the calls of a run's step so far, by call id. "interrupted": noted as begun, and no outcome is stored. */
+/**
+ * Outcomes of a step's calls so far, by call id. "interrupted": the intent is recorded, but no outcome is
+ * stored.
+ */
 export type Outcomes = ReadonlyMap<string, CallOutcome | "interrupted">;
 
-/** What became of these calls of a run's step. Nothing is read when the run itself holds it all. */
+/** The outcomes of these calls of a run's step. Reads nothing when the run itself holds all of them. */
 export async function readOutcomes(
   { table, bucket }: SessionStore,
   sessionKey: string,
@@ -190,9 +203,10 @@ function toOutcome(item: Item, body: string | undefined): CallOutcome | "interru
 }
 
 /**
- * Marks the calls of a step that are still pending at its deadline as timed out; calls that were sent out anew have a
- * deadline of their own. Returns the state, in which the caller sees whether
- * the agent is to be woken; undefined when the run has moved on and there is nothing to do.
+ * Marks the calls of a step that are still pending at its deadline as timed out. Calls that were sent again
+ * have a later deadline and stay pending.
+ * @returns the state, with which the caller decides whether to wake the agent; undefined when the run is in
+ * another step or phase, or has another deadline
  */
 export async function expireCalls(
   table: Table,

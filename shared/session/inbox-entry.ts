@@ -2,22 +2,24 @@ import type { Peer } from "../protocol/channel-accounts.ts";
 import type { MediaAttachment, StoredMedia } from "../protocol/messages.ts";
 import type { ModelRef, ThinkingLevel } from "../protocol/schemas.ts";
 
-/** What came with a message and lies with its platform, until the agent fetches it. `mimeType` where it is known. */
+/**
+ * An attachment that is still stored at its platform, until the agent fetches it. `mimeType` only when known.
+ */
 export interface RemoteMedia {
   type: MediaAttachment["type"];
   mimeType?: string;
   filename?: string;
-  /** Bytes, as the platform says. */
+  /** Bytes, as reported by the platform. */
   size?: number;
   /** Seconds. */
   duration?: number;
-  /** Audio that was spoken as a message. */
+  /** A voice message. */
   voice?: boolean;
-  /** Where it lies: `url` for everybody, anything else for its channel to read. */
+  /** Where to fetch it: `url`, or fields that only its channel understands. */
   source: Record<string, string>;
 }
 
-/** Where an entry came from, and so where its answer goes besides the connected clients. */
+/** The source of an entry. The answer goes there and to all connected clients. */
 export type Origin =
   | {
       kind: "client";
@@ -31,17 +33,19 @@ export type Origin =
       accountId: string;
       peer: Peer;
       replyToId?: string;
-      /** What the channel needs, besides, to answer. It may hold a secret, and is never logged nor shown. */
+      /** Further fields that the channel needs to answer. They may be secret: never log or show them. */
       context?: Record<string, string>;
     };
 
-/** What a message's directives change, for that message alone. */
+/** Settings from a message's directives, which apply to that message only. */
 export interface Overrides {
   model?: ModelRef;
   thinkingLevel?: ThinkingLevel;
 }
 
-/** One thing for the agent to do. Its id makes a repeat the same entry; for a message it is the run's id too. */
+/**
+ * An item of a session's inbox. A retry has the same id and is dropped; a message's id is also its run's id.
+ */
 export type InboxEntry = { id: string; at: number; origin: Origin } & (
   | {
       kind: "message";
@@ -50,8 +54,8 @@ export type InboxEntry = { id: string; at: number; origin: Origin } & (
       attachments?: RemoteMedia[];
       overrides?: Overrides;
     }
-  /** `via`: how the request came, and so in which shape it is answered. */
+  /** `via`: the source of the request, which decides the shape of the answer. */
   | { kind: "reset"; via: "command" | "method" | "policy" }
-  /** `keep`: messages that stay as they are. */
+  /** `keep`: number of newest messages that are not compacted. */
   | { kind: "compact"; keep: number; via: "command" | "method" }
 );

@@ -17,37 +17,37 @@ import type { InboxEntry } from "./inbox-entry.ts";
 import { duePartition, metaKey, newSession, type SessionState, sessionPartition, toState } from "./state.ts";
 
 /**
- * Bound of an inbox in bytes, checked before an entry is added. With one more entry of the largest size the item stays
- * below DynamoDB's 400 KB.
+ * Limit of an inbox in bytes, checked before an entry is appended. With one more entry of `maxEntryBytes` the
+ * item stays below DynamoDB's 400 KB.
  */
 export const maxInboxBytes = 200_000;
 
 /** The largest entry, in bytes of JSON: about 100,000 characters of text. */
 export const maxEntryBytes = 100_000;
 
-/** The least an entry counts for, so that the bound limits their number too (about a hundred). */
+/** Minimum bytes counted for an entry, so that the limit also bounds the number of entries (about 100). */
 const leastEntryBytes = 2_000;
 
-/** Accepted ids that are remembered, so that a repeat of one is dropped. */
+/** Number of accepted ids that are kept to recognize retries. */
 const rememberedIds = 50;
 
-/** Most ids that one write forgets: an expression of DynamoDB has a limit of 4 KB. */
+/** Maximum ids removed by one write: a DynamoDB expression has at most 4 KB. */
 const forgottenAtOnce = 100;
 
 export interface Appended {
-  /** False when the entry was accepted before: nothing was written. */
+  /** False when the entry was already accepted earlier; nothing was written. */
   accepted: boolean;
   state: SessionState;
 }
 
-/** What an entry counts for against the inbox's bound. */
+/** The bytes of an entry that count against `maxInboxBytes`. */
 export function entryBytes(entry: InboxEntry): number {
   return Math.max(leastEntryBytes, Buffer.byteLength(JSON.stringify(entry)));
 }
 
 /**
- * Puts an entry into a session's inbox, creating the session when it is new. One conditional write: an id that was
- * accepted before is not accepted again, so every caller may retry.
+ * Appends an entry to a session's inbox; creates the session when it does not exist. One conditional write:
+ * an id that was already accepted is not accepted again, so every caller may retry.
  * @throws PeerError 429, retryable, when the inbox is full; 413 for an entry above `maxEntryBytes`
  */
 export async function appendEntry(
@@ -97,7 +97,7 @@ export async function appendEntry(
   });
 }
 
-/** What takes ids that were accepted long ago, and do not wait any more, out of a session's memory. */
+/** Update steps that remove the oldest accepted ids. Ids of entries still in the inbox are kept. */
 export function forgetOldIds({ recent, inbox }: Pick<SessionState, "recent" | "inbox">): Step[] {
   const ids = Object.entries(recent).sort(([, a], [, b]) => b - a);
   const waiting = new Set(inbox.map((entry) => entry.id));
@@ -105,7 +105,7 @@ export function forgetOldIds({ recent, inbox }: Pick<SessionState, "recent" | "i
   return old.slice(-forgottenAtOnce).map(([id]) => remove(["recent", id]));
 }
 
-/** Undefined when another intake created the session at the same moment. */
+/** Undefined when another writer created the session at the same time. */
 async function createWith(
   table: Table,
   key: Key,

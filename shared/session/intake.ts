@@ -10,31 +10,33 @@ import type { InboxEntry, Origin, RemoteMedia } from "./inbox-entry.ts";
 import { readSession } from "./sessions.ts";
 import { isLeased, needsAgent, type SessionState } from "./state.ts";
 
-/** What every way into a session needs: the socket, the webhooks and the timer share it. */
+/** The dependencies of accepting a message. The socket, webhook and timer functions share them. */
 export type Intake = CommandContext;
 
-/** A message from outside. `id` is the caller's, so that a repeat is the same message; it becomes the run's id. */
+/**
+ * An incoming message. The caller chooses `id`, so that a retry is the same message; it becomes the run's id.
+ */
 export interface Incoming {
   id: string;
-  /** What the sender wrote: commands and directives are read from it. */
+  /** The sender's text, in which commands and directives are recognized. */
   text: string;
-  /** A line that the model sees ahead of the text. */
+  /** A line that the model sees before the text. */
   envelope?: string;
-  /** What came with the message, stored already (`storeMedia`). A command does nothing with it. */
+  /** Attachments that are already stored (`storeMedia`). Commands ignore them. */
   media?: readonly StoredMedia[];
-  /** What came with it and is still to be fetched, by the agent. */
+  /** Attachments that the agent still has to fetch. */
   attachments?: readonly RemoteMedia[];
   origin: Origin;
 }
 
-/** The answer to the sender. `deferred`: the agent answers the request itself when it is done. */
+/** The reply to the sender. `deferred`: the agent answers the request when the command is done. */
 export type IntakeReply = ChatSendResult | { status: "deferred" };
 
 /**
- * Takes a message into a session: a slash command is carried out, directives are read, the rest goes into the inbox and
- * the agent is woken. The one implementation for every client and channel.
+ * Accepts a message for a session. A slash command is executed; directives are removed from the text; the
+ * message is appended to the inbox and the agent is woken. Every client and channel uses this function.
  * @param sessionKey canonical
- * @throws PeerError 429 when the inbox is full
+ * @throws PeerError 429, retryable, when the inbox is full; 413 for a message above `maxEntryBytes`
  */
 export async function takeMessage(
   intake: Intake,
@@ -82,7 +84,10 @@ export async function takeMessage(
   };
 }
 
-/** Appends an entry and starts the agent where nobody else will notice it. */
+/**
+ * Appends an entry to the inbox and wakes the agent unless a running agent will read it.
+ * @returns `queued`: other work comes before this entry
+ */
 export async function submitEntry(
   intake: Intake,
   sessionKey: string,
@@ -104,7 +109,7 @@ function entryBase(intake: Intake, incoming: Incoming) {
   return { id: incoming.id, at: intake.now(), origin: incoming.origin };
 }
 
-/** Most messages hold no slash, and cost no read. */
+/** Undefined when the text has no directives. A text without a slash, the usual case, costs no read. */
 async function directivesOf(
   intake: Intake,
   sessionKey: string,

@@ -17,7 +17,7 @@ import { entryBytes } from "./inbox.ts";
 import type { InboxEntry } from "./inbox-entry.ts";
 import { duePartition, metaKey, type SessionState, toState } from "./state.ts";
 
-/** Another agent has taken the session over: whatever the thrower was doing is not its business any more. */
+/** Another agent has taken over the session. The caller must stop working on it. */
 export class LeaseLost extends Error {
   constructor(sessionKey: string) {
     super(`the lease of session ${sessionKey} was taken over`);
@@ -25,7 +25,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/** The right to write one session, as of one epoch. */
+/** The right to write one session. The epoch is its fencing token. */
 export interface Lease {
   sessionKey: string;
   epoch: number;
@@ -34,12 +34,14 @@ export interface Lease {
 /** Length of a lease in milliseconds. The holder renews it well before it ends. */
 export const leaseMs = 30_000;
 
-/** How long after a tool deadline the sweep looks: the Scheduler itself may be a minute late. */
+/**
+ * Time in ms after a tool deadline before the sweep takes the session: the Scheduler may be a minute late.
+ */
 const sweepGraceMs = 90_000;
 
 /**
- * Takes the session when nobody holds it or the holder's lease has run out; undefined otherwise.
- * @param owner unique to this attempt, so that it is recognised when its own write is repeated
+ * Acquires the lease of a session when it is free or expired; undefined otherwise.
+ * @param owner unique id of this attempt, by which a repeated write recognizes its own lease
  */
 export async function acquire(
   table: Table,
@@ -58,7 +60,7 @@ export async function acquire(
   } catch (error) {
     if (!(error instanceof ConditionFailed)) throw error;
   }
-  // The SDK repeats a write whose answer was lost, and the repeat meets the lease that the first one took.
+  // The SDK repeats a write whose response was lost. The condition then fails because of our own lease.
   const item = await table.get(metaKey(sessionKey));
   if (item?.owner !== owner) return undefined;
   const state = toState(item);
@@ -66,7 +68,8 @@ export async function acquire(
 }
 
 /**
- * Extends the lease and returns the state as it is now, which shows a stop. Never revives a lease that was let go.
+ * Extends the lease and returns the current state, which may contain a stop request. Never revives a released
+ * lease.
  * @throws LeaseLost
  */
 export async function renew(table: Table, lease: Lease, now: number): Promise<SessionState> {
@@ -75,8 +78,9 @@ export async function renew(table: Table, lease: Lease, now: number): Promise<Se
 }
 
 /**
- * Writes the session's state on behalf of the holder. The steps must be safe to repeat, because the SDK repeats a write
- * whose answer was lost. @throws LeaseLost
+ * Writes the session's state as the lease holder. The steps must be idempotent, because the SDK repeats a
+ * write whose response was lost.
+ * @throws LeaseLost
  */
 export async function commit(table: Table, lease: Lease, steps: readonly Step[]): Promise<SessionState> {
   return commitIf(table, lease, steps, equal("epoch", lease.epoch));
@@ -97,8 +101,9 @@ async function commitIf(
 }
 
 /**
- * Commits `steps` and takes `entry`, the oldest, out of the inbox. The condition names the entry, so that a repeated
- * write cannot take out the next one. @throws LeaseLost
+ * Commits `steps` and removes `entry`, the oldest, from the inbox. The condition names the entry, so that a
+ * repeated write cannot remove the next entry.
+ * @throws LeaseLost
  */
 export async function commitEntry(
   table: Table,
@@ -122,8 +127,9 @@ export async function commitEntry(
 }
 
 /**
- * Lets go of a session with nothing to do, writing `steps` with it. When an entry has come in meanwhile nothing is
- * written, and the holder goes on with the state that is returned. @throws LeaseLost
+ * Releases the lease of an idle session and writes `steps`. When the inbox has a new entry, nothing is
+ * written and the new state is returned: the holder keeps the lease and continues.
+ * @throws LeaseLost
  */
 export async function releaseIdle(
   table: Table,
@@ -135,8 +141,10 @@ export async function releaseIdle(
 }
 
 /**
- * Lets go of a session whose run waits for tools until `deadline`. When the last result, the deadline or a stop has come
- * meanwhile nothing is written, and the holder goes on with the state that is returned. @throws LeaseLost
+ * Releases the lease of a session whose run waits for tools until `deadline`, epoch ms. When no call is
+ * pending any more, or a stop was requested, nothing is written and the new state is returned: the holder
+ * continues.
+ * @throws LeaseLost
  */
 export async function releaseWaiting(
   table: Table,
@@ -152,15 +160,18 @@ export async function releaseWaiting(
   return releaseIf(table, lease, free, all(above(["run", "pendingCount"], 0), absent("stop")));
 }
 
-/** Lets go of a session with work left, for another invocation to take at once. @throws LeaseLost */
+/**
+ * Releases the lease of a session with work left, so that another invocation can continue.
+ * @throws LeaseLost
+ */
 export async function releaseUnfinished(table: Table, lease: Lease, now: number): Promise<void> {
   const free = [remove("owner"), remove("leaseUntil"), set("duePk", duePartition), set("dueAt", now)];
   await commit(table, lease, free);
 }
 
 /**
- * Takes a session off the list of those with something to do, if there is nothing and nobody is at work on it: an agent
- * that failed on its way out lets go without knowing. False when there is something.
+ * Removes an idle session from the `due` index. Needed after an agent that failed during its release.
+ * @returns false, without a write, when the session has a run, an inbox entry or a live lease
  */
 export async function unlistIdle(table: Table, sessionKey: string, now: number): Promise<boolean> {
   const idle = all(absent("run"), absent(["inbox", 0]), any(absent("leaseUntil"), below("leaseUntil", now)));
@@ -184,6 +195,7 @@ async function releaseIf(
   }
   const item = await table.get(key);
   if (item?.epoch !== lease.epoch) throw new LeaseLost(lease.sessionKey);
-  // Without an owner it was let go by this very write, whose answer was lost: what came since has woken another agent.
+  // No owner: this write had released the lease, but its response was lost. Newer entries have woken another
+  // agent.
   return item.owner === undefined ? undefined : toState(item);
 }

@@ -2,18 +2,19 @@ import type { ResetPolicy } from "../protocol/schemas.ts";
 import { addDays, hourOfDay, localTime } from "../runtime/zoned-time.ts";
 import { messageCount, type SessionState } from "./state.ts";
 
-/** Hour of the daily reset where a policy names none. */
+/** Hour of the daily reset when the policy has none, 0 to 23. */
 export const defaultAtHour = 4;
 
-/** Minutes after which an idle session is reset where a policy names none. */
+/** Minutes of inactivity before an idle reset, when the policy has none. */
 export const defaultIdleMinutes = 60;
 
-/** What the policy reads of a session. */
+/** The fields of a session that decide about its reset. */
 type Conversation = Pick<SessionState, "first" | "head" | "updatedAt">;
 
 /**
- * The most recent `atHour:00:00.000` in the timezone, at or before `now`; epoch milliseconds. On a day that has no such
- * hour, because clocks are set forward over it, the moment of the change; on a day that has it twice, the first one.
+ * The most recent `atHour:00:00.000` in the timezone, at or before `now`; epoch milliseconds. On a day
+ * without that hour, because clocks are set forward, the moment of the change. On a day with that hour twice,
+ * the first one.
  */
 export function dailyBoundary(now: number, atHour: number, timezone: string): number {
   const today = localTime(now, timezone).date;
@@ -21,7 +22,10 @@ export function dailyBoundary(now: number, atHour: number, timezone: string): nu
   return boundary <= now ? boundary : hourOfDay(addDays(today, -1), atHour, timezone);
 }
 
-/** The first `atHour:00:00.000` in the timezone after `now`, as `dailyBoundary` counts them. */
+/**
+ * The first `atHour:00:00.000` in the timezone after `now`; epoch milliseconds. See `dailyBoundary` for clock
+ * changes.
+ */
 export function nextBoundary(now: number, atHour: number, timezone: string): number {
   const today = localTime(now, timezone).date;
   const boundary = hourOfDay(today, atHour, timezone);
@@ -29,9 +33,9 @@ export function nextBoundary(now: number, atHour: number, timezone: string): num
 }
 
 /**
- * Whether a session is to be reset before what happens at `now`. `daily`: its last activity was before the boundary.
- * `idle`: it was longer ago than the policy allows. A session without messages is never due: nothing was said since its
- * last reset.
+ * Whether a session has to be reset before a message at `now` is handled. `daily`: the last activity was
+ * before the boundary. `idle`: the last activity is longer ago than the policy allows. A session without
+ * messages is never due.
  */
 export function isResetDue(state: Conversation, policy: ResetPolicy, now: number, timezone: string): boolean {
   if (messageCount(state) === 0) return false;
@@ -46,8 +50,8 @@ export function isResetDue(state: Conversation, policy: ResetPolicy, now: number
 }
 
 /**
- * When a session will be due, if nothing happens in it until then: a time after `now`, in epoch milliseconds. Undefined
- * when it will not be: by its policy, or because there is nothing to reset.
+ * When a session becomes due if there is no activity until then: a time after `now`, in epoch milliseconds.
+ * Undefined when the policy is `manual` or the session has no messages.
  */
 export function nextResetTime(
   state: Conversation,

@@ -7,13 +7,13 @@ import { ConditionFailed, type Schedules, type Table } from "../world/world.ts";
 import { nextResetTime } from "./reset-policy.ts";
 import { metaKey, type SessionState } from "./state.ts";
 
-/** What looking ahead to resets needs. */
+/** The dependencies of scheduling resets. */
 export interface ResetPlanning {
   schedules: Schedules;
   configuration: Pick<ConfigurationStore, "load">;
 }
 
-/** The policy that holds for a session, and the timezone in which it counts: its own policy, else the configuration's. */
+/** A session's reset policy (its own, else the configured default) and the user's timezone. */
 export async function resetRules(
   configuration: Pick<ConfigurationStore, "load">,
   state: Pick<SessionState, "resetPolicy">,
@@ -23,9 +23,9 @@ export async function resetRules(
 }
 
 /**
- * Creates the schedule that looks whether the session is to be reset at the time it will be due. Nothing when it will
- * not be due, or when a schedule fires by then: that one looks, and goes on from there. The name tells the session and
- * the time, so that a repeat is the same schedule.
+ * Creates a schedule that checks for a reset at the time the session becomes due. Creates none when the
+ * session will not become due, or when an earlier schedule exists: that one checks and schedules the next.
+ * The schedule's name is made of the session and the time, so that a retry does not create a second one.
  * @returns the time for `resetScheduledFor`, when a schedule was created
  */
 export async function scheduleReset(
@@ -44,8 +44,8 @@ export async function scheduleReset(
 }
 
 /**
- * As `scheduleReset`, as the steps that note the time in the session's item. A schedule that cannot be made is logged: it
- * only makes the reset late.
+ * Calls `scheduleReset` and returns the update steps that store the time in the session's item. A failure is
+ * only logged, because it merely delays the reset.
  */
 export async function resetScheduleSteps(
   planning: ResetPlanning,
@@ -62,8 +62,8 @@ export async function resetScheduleSteps(
 }
 
 /**
- * As `scheduleReset`, and notes the time, for those who do not hold the session. `instead`: the schedule that has fired,
- * if it is one that looks further.
+ * Calls `scheduleReset` and stores the time in the session's item; for callers without the lease.
+ * @param instead the time of the schedule that has fired and is replaced, if any
  */
 export async function planReset(
   planning: ResetPlanning & { table: Table },

@@ -1,24 +1,24 @@
 import { type Step, set } from "../world/expression.ts";
 import type { InboxEntry, Origin, Overrides } from "./inbox-entry.ts";
 
-/** A call that a node has been asked to do and has not answered. */
+/** A tool call that was sent to a node and has no result yet. */
 export interface PendingCall {
   nodeId: string;
   tool: string;
 }
 
 /**
- * The whole program counter of a turn. `model`: the provider is to be called. `tools`: calls are out, or their results
- * are to be collected. `reply`: the answer, or why there is none, is committed and is to be delivered.
- * Build one with the functions below only.
+ * The durable state of a run. Phases: `model`: the next action is a model call. `tools`: tool calls are
+ * pending, or their results have to be collected. `reply`: the answer or the failure is committed and has to
+ * be delivered. Create and change runs only with the functions below.
  */
 export interface Run {
-  /** The id of the message that began it. */
+  /** The id of the message that started the run. */
   runId: string;
   phase: "model" | "tools" | "reply";
-  /** Model calls of this run that are complete. */
+  /** Number of completed model calls. */
   step: number;
-  /** Times this step was started; more than 1 only after a crash, 0 while it is still to be. */
+  /** How often this step was started: 0 before the first start, more than 1 only after a crash. */
   attempt: number;
   /** Epoch ms. */
   startedAt: number;
@@ -26,22 +26,25 @@ export interface Run {
   overrides?: Overrides;
   pending: Record<string, PendingCall>;
   pendingCount: number;
-  /** Small results of this step's calls, as JSON, by call id; larger ones are items of their own. */
+  /** Small results of this step's calls, as JSON, by call id. Larger results are separate items. */
   results?: Record<string, string>;
   resultBytes?: number;
   /** When pending calls count as timed out; epoch ms. */
   deadline?: number;
-  /** Calls that were pending at the deadline. A result that comes later is not used. */
+  /** Ids of calls that were pending at the deadline. A later result is ignored. */
   timedOut?: string[];
-  /** Why the run has failed: delivered instead of an answer, in phase `reply`. */
+  /** The error text of a failed run, delivered in phase `reply` instead of an answer. */
   failure?: string;
-  /** How the model call of this step was made smaller: by a compaction, or because the provider refused it as too long. */
+  /**
+   * Why this step's model call was made smaller: a compaction ran, or the provider refused the call as too
+   * long.
+   */
   shrunk?: "compacted" | "refused";
 }
 
 /**
- * The run that a message begins, before its first model call.
- * @param attempt 0 when the model is called in a later step of the session, 1 when it is called at once
+ * The new run of a message, before its first model call.
+ * @param attempt 1 when the caller calls the model next; 0 when a later iteration does
  */
 export function newRun(entry: Extract<InboxEntry, { kind: "message" }>, attempt: 0 | 1, now: number): Run {
   const { id, origin, overrides } = entry;
@@ -58,14 +61,14 @@ export function newRun(entry: Extract<InboxEntry, { kind: "message" }>, attempt:
   };
 }
 
-/** The run with its current step started once more. */
+/** The run after its current step was started again. */
 export function triedAgain(run: Run): Run {
   return { ...run, attempt: run.attempt + 1 };
 }
 
 /**
  * The run after the model has called tools.
- * @param pending the calls that nodes are to answer, by call id
+ * @param pending the calls sent to nodes, by call id
  * @param deadline epoch ms
  */
 export function waitingFor(run: Run, pending: Record<string, PendingCall>, deadline: number): Run {
@@ -81,7 +84,7 @@ export function waitingFor(run: Run, pending: Record<string, PendingCall>, deadl
   };
 }
 
-/** The run after the results of its calls were collected: the model is called with them. */
+/** The run after the results of its calls were collected; the next model call gets them. */
 export function nextStep({ runId, startedAt, origin, overrides, step }: Run): Run {
   return {
     runId,
@@ -96,22 +99,25 @@ export function nextStep({ runId, startedAt, origin, overrides, step }: Run): Ru
   };
 }
 
-/** The run after the model has answered: the answer is to be delivered. */
+/** The run after the model's final answer, which has to be delivered. */
 export function answered(run: Run): Run {
   return { ...run, phase: "reply", attempt: 1 };
 }
 
-/** The run after it has failed: `failure` is to be delivered. */
+/** The run after a failure, which has to be delivered. */
 export function failed(run: Run, failure: string): Run {
   return { ...run, phase: "reply", attempt: 1, failure };
 }
 
-/** Steps by which this step's model call is made again, smaller; the call that was too large does not count as a crash. */
+/**
+ * Update steps to retry this step's model call with a smaller context. The call that was too large is not
+ * counted.
+ */
 export function shrinkSteps({ attempt }: Run, shrunk: NonNullable<Run["shrunk"]>): Step[] {
   return [set(["run", "attempt"], attempt - 1), set(["run", "shrunk"], shrunk)];
 }
 
-/** Names a step of a run. */
+/** The name of a run's current step: `{runId}/{step}`. */
 export function stepName({ runId, step }: Run): string {
   return `${runId}/${step}`;
 }

@@ -5,20 +5,23 @@ import { absent, exists, remove, type Step, set } from "../world/expression.ts";
 import { ConditionFailed, type Item, type Table } from "../world/world.ts";
 import { metaKey, newSession, type SessionState, sessionPartition, toState } from "./state.ts";
 
-/** Undefined when nothing was ever said in this session. */
+/** Reads a session's state. Undefined when the session does not exist yet. */
 export async function readSession(table: Table, sessionKey: string): Promise<SessionState | undefined> {
   const item = await table.get(metaKey(sessionKey));
   return item && toState(item);
 }
 
-/** A session's own settings and label, as `session.patch` takes them. Null removes; absent leaves as it is. */
+/** The fields that `session.patch` changes. Null removes a value; an absent field keeps its value. */
 export interface SessionPatch {
   settings?: SessionSettingsPatch;
   label?: string | null;
   resetPolicy?: ResetPolicy | null;
 }
 
-/** Changes settings without the lease: the agent never writes these attributes. Creates the session when new. */
+/**
+ * Changes settings, label or reset policy. No lease is needed, because the agent never writes these
+ * attributes. Creates the session when it does not exist.
+ */
 export async function patchSession(
   table: Table,
   sessionKey: string,
@@ -58,7 +61,9 @@ async function createSession(table: Table, sessionKey: string, now: number): Pro
   }
 }
 
-/** Sessions by last activity, newest first; a session that has just begun may be missing for a moment. */
+/**
+ * Sessions by last activity, newest first. The index is eventually consistent: a new session may be missing.
+ */
 export async function listSessions(table: Table, offset: number, limit: number): Promise<SessionEntry[]> {
   const wanted = { index: "list", pk: sessionPartition, limit: offset + limit, descending: true } as const;
   const items = await table.queryIndex(wanted);

@@ -5,46 +5,49 @@ import type { Item, ItemValue, Key } from "../world/world.ts";
 import type { InboxEntry, Origin } from "./inbox-entry.ts";
 import type { Run } from "./run.ts";
 
-/** A compaction that has begun, and is finished before anything else is done in the session. */
+/** A compaction in progress. It is finished before any other work in the session. */
 export interface Compaction {
-  /** When it began, epoch ms: the suffix of its archive, and what makes a repeat after a crash the same. */
+  /**
+   * Start time, epoch ms. It is part of the archive's key, so that a repeat after a crash writes the same
+   * archive.
+   */
   at: number;
-  /** The last message that is archived; those behind it stay. */
+  /** The last message that is archived; later messages stay. */
   upTo: number;
-  /** Most characters of the message that stands for what is archived. */
+  /** Maximum characters of the summary message. */
   mostCharacters: number;
-  /** Times it was taken up. */
+  /** How often it was started. */
   attempt: number;
-  /** It is done, and the request that asked for it is to be answered with this. */
+  /** Present when it is done: the answer to the request. */
   result?: CompactResult;
 }
 
 /**
- * A reset that has begun, committed before anything is done, so that whoever takes it up after a crash does the same.
- * Each step that is done leaves its mark.
+ * A reset in progress. It is committed first, so that a repeat after a crash does the same. Each completed
+ * step sets a field.
  */
 export interface Resetting {
   newSessionId: string;
-  /** When it began; epoch ms. */
+  /** Start time; epoch ms. */
   at: number;
-  /** The entry that asked for it; absent when a message found the session due. */
+  /** The inbox entry that requested it; absent when a message arrived in a session that was due. */
   entryId?: string;
-  /** Times it was taken up. */
+  /** How often it was started. */
   attempt: number;
-  /** Messages that were live when it began. */
+  /** Number of live messages at the start. */
   messages: number;
-  /** The archive is written, at this key. */
+  /** Present when the archive is written: its key. */
   archivedTo?: string;
-  /** What was extracted for the daily memory file; empty when there was nothing, or no way to find out. */
+  /** Memories extracted for the daily memory file; empty when there were none or the extraction failed. */
   memories?: string;
-  /** Media objects that there were to delete. */
+  /** Number of media objects that were deleted. */
   mediaDeleted?: number;
-  /** The session has its new id, and the request is to be answered with this. */
+  /** Present when the session has its new id: the answer to the request. */
   result?: ResetResult;
 }
 
 /**
- * A session: lock, mailbox and state in one item, so that one conditional write settles each question.
+ * A session: lease, inbox and state in one item, so that each change is one conditional write.
  * Times are epoch ms.
  */
 export interface SessionState {
@@ -54,47 +57,47 @@ export interface SessionState {
   createdAt: number;
   /** Last activity of the conversation. */
   updatedAt: number;
-  /** The fencing token: each acquire adds one, and only the newest may commit. */
+  /** The fencing token: each `acquire` adds one, and only the newest holder may commit. */
   epoch: number;
   owner?: string;
   leaseUntil?: number;
   inbox: InboxEntry[];
-  /** What the inbox counts for against its bound. */
+  /** Sum of `entryBytes` of the inbox, limited by `maxInboxBytes`. */
   inboxBytes: number;
-  /** Ids of entries accepted lately, with the time: a repeat of one of these is dropped. */
+  /** Ids of recently accepted entries with their time. A retry of one of them is dropped. */
   recent: Record<string, number>;
-  /** First and last live message; readers read `first … head`. */
+  /** Sequence numbers of the first and last live message, both inclusive. */
   first: number;
   head: number;
   run?: Run;
-  /** The entry whose attachments were last fetched, and how often that was begun. */
+  /** The entry whose attachments were last fetched, and the number of attempts. */
   receiving?: { entryId: string; tries: number };
-  /** Id of the run that is to be stopped. */
+  /** Id of the run that a stop was requested for. */
   stop?: string;
   tokens: TokenCount;
-  /** Input tokens of the last model call, as reported: the size of the context. */
+  /** Input tokens of the last model call, as reported by the provider: the size of the context. */
   contextTokens?: number;
-  /** Tokens that a character of the context came to at that call. */
+  /** Tokens for each character of the context, measured at that call. */
   tokensPerCharacter?: number;
   compacting?: Compaction;
-  /** When the last compaction began: the next one begins later, so that its archive has a name of its own. */
+  /** Start time of the last compaction. The next one starts later, so that its archive has another key. */
   compactedAt?: number;
-  /** Messages from here to before `first` are archived, and still to be deleted. */
+  /** Messages from here up to `first - 1` are archived but not yet deleted. */
   clearFrom?: number;
   settings: SessionSettings;
-  /** Where the conversation was last held on a channel; it outlives resets. */
+  /** The channel of the last message that came from one; kept across resets. */
   lastChannel?: Extract<Origin, { kind: "channel" }>;
   label?: string;
   resetPolicy?: ResetPolicy;
   lastResetAt?: number;
   resetting?: Resetting;
-  /** When the schedule that looks whether a reset is due fires; one at a time counts. */
+  /** Time of the schedule that checks for a reset. Other schedules of the session are ignored. */
   resetScheduledFor?: number;
-  /** Oldest first; the newest of them, see `maxPreviousIds`. */
+  /** Oldest first; at most `maxPreviousIds`, the newest ones. */
   previousSessionIds: string[];
 }
 
-/** Ids of earlier conversations that a session remembers; the bucket keeps the archives of all. */
+/** Maximum number of earlier session ids in a session's item. The bucket keeps the archives of all. */
 export const maxPreviousIds = 500;
 
 export function metaKey(sessionKey: string): Key {
@@ -109,17 +112,17 @@ export function resultKey(sessionKey: string, runId: string, step: number, callI
   return { pk: `S#${sessionKey}`, sk: `R#${runId}#${step}#${callId}` };
 }
 
-/** Partition of the `due` index: sessions with something to do or to wait for. */
+/** Partition of the `due` index: sessions that have work or wait for tools. */
 export const duePartition = "DUE";
 /** Partition of the `list` index that holds every session, by last activity. */
 export const sessionPartition = "SESSION";
 
-/** Reads the META item. The item is only ever written by this folder, so its shape is trusted. */
+/** Reads the META item without validation: only code in this folder writes it. */
 export function toState(item: Item): SessionState {
   return item as unknown as SessionState;
 }
 
-/** The update step that gives an attribute of a session a new value. */
+/** The update step that sets an attribute of a session. */
 export function assign<Name extends keyof SessionState & string>(
   name: Name,
   value: NonNullable<SessionState[Name]>,
@@ -127,7 +130,7 @@ export function assign<Name extends keyof SessionState & string>(
   return set(name, value as unknown as ItemValue);
 }
 
-/** A new session, as it is first written. */
+/** The state of a new session. */
 export function newSession(sessionKey: string, sessionId: string, now: number): SessionState {
   return {
     sessionKey,
@@ -146,19 +149,19 @@ export function newSession(sessionKey: string, sessionId: string, now: number): 
   };
 }
 
-/** Messages that are live: written, committed and not archived. */
+/** Number of live messages: committed and not archived. */
 export function messageCount(state: Pick<SessionState, "first" | "head">): number {
   return state.head - state.first + 1;
 }
 
-/** True while some agent holds the session and has not let its lease run out. */
+/** True while an agent holds a lease that has not expired. */
 export function isLeased(state: SessionState, now: number): boolean {
   return state.leaseUntil !== undefined && state.leaseUntil >= now;
 }
 
 /**
- * Whether an intake has to start the agent: something is to be done and nobody is there to notice. While a run waits
- * for tools, the last tool result does the waking; a live holder meets the change when it releases.
+ * Whether the agent has to be woken: there is work, and no agent holds the lease. While a run waits for
+ * tools, the last tool result wakes the agent. A lease holder sees new entries when it releases.
  */
 export function needsAgent(state: SessionState, now: number): boolean {
   if (isLeased(state, now)) return false;

@@ -3,9 +3,10 @@ import { ConditionFailed, type Table } from "../world/world.ts";
 import { duePartition, metaKey, type SessionState, toState } from "./state.ts";
 
 /**
- * Asks for the run in progress to be stopped, or the one that is about to begin: its message is accepted, and no run is
- * committed yet. Undefined when there is neither. The holder sees the request when it commits or renews its lease;
- * without a holder the caller wakes the agent.
+ * Requests a stop of the current run, or of the next run when its message is first in the inbox and no run is
+ * committed. The lease holder sees the request when it commits or renews. Without a holder the caller must
+ * wake the agent.
+ * @returns undefined when there is nothing to stop
  */
 export async function requestStop(
   table: Table,
@@ -27,14 +28,16 @@ export async function requestStop(
   }
 }
 
-/** What a stop is for, and the condition under which it still is. */
+/**
+ * The run to stop, and the condition that it is still the same run. Undefined when there is nothing to stop.
+ */
 function stoppable({ run, inbox: [entry] }: SessionState) {
   if (run?.phase === "reply") return undefined;
   if (run) {
     return {
       runId: run.runId,
       pendingCount: run.pendingCount,
-      // A run whose answer is committed has nothing to stop: it may be on its way.
+      // A run whose answer is committed cannot be stopped: the answer may be in delivery.
       unchanged: all(equal(["run", "runId"], run.runId), differs(["run", "phase"], "reply")),
     };
   }

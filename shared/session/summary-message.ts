@@ -1,9 +1,9 @@
 import { type Message, textOf, type UserMessage } from "../protocol/messages.ts";
 
-/** Bounds of a summary, in characters: the longest fits into an item of the table, a shorter one says nothing. */
+/** Limits of a summary, in characters: `most` fits into a table item; a summary below `least` is useless. */
 export const summarySize = { most: 40_000, least: 100 };
 
-/** Stands in a summary before the request that is being worked on. */
+/** The line in a summary before the request that is being worked on. */
 export const requestHeader = "The request that is being worked on, in the user's words:";
 
 const pattern = /^\[Summary of the earlier conversation: (\d+) messages, archived\]\n\n/;
@@ -14,11 +14,11 @@ export interface EarlierConversation {
   count: number;
   /** The summary. */
   text: string;
-  /** The request that is being worked on, where the messages that stayed do not show it. */
+  /** The request that is being worked on; present only when the remaining messages do not contain it. */
   request?: string;
 }
 
-/** The beginning of a summary of `count` messages. */
+/** The first line of a summary of `count` messages. */
 export function summaryHeader(count: number): string {
   return `[Summary of the earlier conversation: ${count} messages, archived]\n\n`;
 }

@@ -8,9 +8,10 @@ import { type Lease, LeaseLost } from "./lease.ts";
 import { messageKey, type SessionState } from "./state.ts";
 
 /**
- * Writes messages at `seq`, `seq + 1`, … They count only once a commit has moved `head` over them; until then the next
- * owner overwrites them. A message above 300 KB goes to the bucket, and its item refers to it.
- * @throws LeaseLost when a newer owner has written there
+ * Writes messages at `seq`, `seq + 1`, … They become part of the conversation when a commit moves `head` past
+ * them. Until then the next owner may overwrite them. The body of a message above 300 KB is stored in the
+ * bucket.
+ * @throws LeaseLost when a newer owner has already written one of these messages
  */
 export async function writeMessages(
   { table, bucket }: SessionStore,
@@ -35,7 +36,9 @@ export async function writeMessages(
   }
 }
 
-/** The epoch is part of it, so that an owner who lost the session cannot change what the next one has committed. */
+/**
+ * The key contains the epoch, so that an owner that lost its lease cannot overwrite bodies of the next owner.
+ */
 function messageBodyKey({ sessionKey, epoch }: Lease, sessionId: string, seq: number): string {
   const name = `${String(seq).padStart(10, "0")}-${epoch}`;
   return `${messageBodiesPrefix(sessionKey, sessionId)}${name}.json`;
@@ -47,8 +50,8 @@ function messageBodiesPrefix(sessionKey: string, sessionId: string): string {
 
 /**
  * The live messages `from … to` (both inclusive) in order; by default all of them.
- * @param maxBytes most that they may be together, as JSON
- * @throws PeerError 413 when they are more
+ * @param maxBytes limit of their total size, in bytes of JSON
+ * @throws PeerError 413 when they are larger than `maxBytes`
  */
 export async function readMessages(
   { table, bucket }: SessionStore,
@@ -75,10 +78,10 @@ export async function readMessages(
   });
 }
 
-/** Messages that `streamMessages` has in memory at a time. */
+/** Messages that `streamMessages` keeps in memory at a time. */
 const streamedAtOnce = 16;
 
-/** All live messages in order, read while they are used. */
+/** All live messages in order, read in batches while the caller consumes them. */
 export async function* streamMessages(
   store: SessionStore,
   state: Pick<SessionState, "sessionKey" | "sessionId" | "first" | "head">,
@@ -88,7 +91,7 @@ export async function* streamMessages(
   }
 }
 
-/** The newest live messages in order: as many as hold `maxBytes` of JSON together, and some more. */
+/** The newest live messages in order. Reads whole batches until they have at least `maxBytes` of JSON. */
 export async function newestMessages(
   store: SessionStore,
   state: Pick<SessionState, "sessionKey" | "sessionId" | "first" | "head">,
@@ -104,7 +107,10 @@ export async function newestMessages(
   return messages;
 }
 
-/** Deletes messages `from … to` (both inclusive), some at a time. Deleting what is gone already is not an error. */
+/**
+ * Deletes messages `from … to` (both inclusive), 20 in parallel. Messages that are already deleted are
+ * ignored.
+ */
 export async function deleteMessages(
   { table, bucket }: SessionStore,
   sessionKey: string,
@@ -125,8 +131,8 @@ export async function deleteMessages(
 }
 
 /**
- * Deletes everything that was ever written of a conversation, committed or not: its items, then its large bodies. Not to
- * be called while the conversation is live. Safe to repeat.
+ * Deletes all messages of a conversation, committed or not: first the items, then the large bodies. Do not
+ * call it while the conversation is live. Safe to repeat.
  */
 export async function clearMessages(
   { table, bucket }: SessionStore & { bucket: Pick<Bucket, "list"> },

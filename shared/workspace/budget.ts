@@ -5,11 +5,13 @@ export const maxTotalCharacters = 60_000;
 
 export const truncationMarker = "[truncated]";
 
-/** Hands out the prompt's room for workspace files, first come first served. The marker itself is not counted. */
+/**
+ * Hands out the prompt's room for workspace files, first come first served. The marker itself is not counted.
+ */
 export interface Budget {
   /**
-   * The text, trimmed, or as much of it as there is room for: its start with the marker after it, or with `keep: "end"`
-   * its end with the marker before it. A surrogate pair is never cut in two.
+   * The text, trimmed, or as much of it as there is room for: its start with the marker after it, or with
+   * `keep: "end"` its end with the marker before it. A surrogate pair is never cut in two.
    */
   take(text: string, keep?: "start" | "end"): string;
   /** Room for one more file, in characters. */

@@ -9,11 +9,19 @@ export interface CachedReaderOptions {
   maxCharacters?: number;
 }
 
-/** Reads objects as text and caches them, so that a warm function downloads only objects that have changed. */
+/**
+ * Reads objects as text and caches them, so that a warm function downloads only objects that have changed.
+ */
 export interface CachedReader {
-  /** Asks whether the object has changed since it was read. `now` in epoch milliseconds. Undefined: no such object. */
+  /**
+   * Asks whether the object has changed since it was read. `now` in epoch milliseconds. Undefined: no such
+   * object.
+   */
   read(key: string, now: number): Promise<string | undefined>;
-  /** As `read`, for an object whose ETag is known from a listing. Sends no request when that version is cached. */
+  /**
+   * As `read`, for an object whose ETag is known from a listing. Sends no request when that version is
+   * cached.
+   */
   readListed(key: string, etag: string): Promise<string | undefined>;
 }
 

@@ -33,11 +33,11 @@ export interface TextEdit {
 }
 
 /**
- * The files of an agent, under `agents/{agentId}/` (docs/storage-layout.md). Paths under `skills/` read the agent's copy first,
- * then the one all agents share; writes always make or change the agent's copy.
+ * The files of an agent, under `agents/{agentId}/` (docs/storage-layout.md). Paths under `skills/` read the
+ * agent's copy first, then the one all agents share; writes always make or change the agent's copy.
  *
- * Every method throws PeerError: 400 for a bad path, agent id, edit or a file that is not text; 404 for a file that is
- * not there; 409 (retryable) when others keep changing the file; 413 above `maxFileBytes`.
+ * Every method throws PeerError: 400 for a bad path, agent id, edit or a file that is not text; 404 for a
+ * file that is not there; 409 (retryable) when others keep changing the file; 413 above `maxFileBytes`.
  */
 export interface Workspace {
   /** One level of a folder; `""` or `/` is the workspace itself. A folder that is not there is empty. */
@@ -56,13 +56,13 @@ export interface Workspace {
     edit: TextEdit,
   ): Promise<{ path: string; size: number; replacements: number }>;
   /**
-   * Adds text at the end, on a line of its own, and makes the file if need be. Appends at the same moment all land;
-   * only the very same text twice at the same moment counts once.
+   * Adds text at the end, on a line of its own, and makes the file if need be. Appends at the same moment all
+   * land; only the very same text twice at the same moment counts once.
    */
   append(agentId: string, path: string, text: string): Promise<{ path: string; size: number }>;
   /**
-   * Adds a section at the end, after a blank line, unless the file holds this very section already. Sections that come
-   * at the same moment all land, and one that comes twice lands once.
+   * Adds a section at the end, after a blank line, unless the file holds this very section already. Sections
+   * that come at the same moment all land, and one that comes twice lands once.
    */
   appendSection(agentId: string, path: string, section: string): Promise<{ path: string; size: number }>;
   delete(agentId: string, path: string): Promise<{ path: string; deleted: true }>;
@@ -147,8 +147,9 @@ async function readFile(bucket: Bucket, prefix: string, path: string): Promise<F
 }
 
 /**
- * Reads, changes and writes a file only if it still is what was read, and starts over when it is not. A write that was
- * refused although the file is what it wanted has landed: its answer was lost on the way, or another made the same.
+ * Reads, changes and writes a file only if it still is what was read, and starts over when it is not. A write
+ * that was refused although the file is what it wanted has landed: its answer was lost on the way, or another
+ * made the same.
  */
 async function changeFile(
   bucket: Bucket,

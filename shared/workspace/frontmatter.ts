@@ -6,7 +6,9 @@ import { parseYaml } from "./yaml.ts";
 const maxFrontmatter = 16_000;
 const maxDescription = 200;
 
-/** Where metadata may stand, in order of preference: ours, then those of the programs whose skills we read. */
+/**
+ * Where metadata may stand, in order of preference: ours, then those of the programs whose skills we read.
+ */
 const namespaces = ["gsv", "openclaw", "clawdbot"] as const;
 
 /** A `SKILL.md`, read. */
@@ -23,7 +25,10 @@ export interface SkillDocument {
   fault?: string;
 }
 
-/** Reads a `SKILL.md`: YAML frontmatter between two lines `---`, then Markdown (docs/protocol.md, "Skills"). Never throws. */
+/**
+ * Reads a `SKILL.md`: YAML frontmatter between two lines `---`, then Markdown (docs/protocol.md, "Skills").
+ * Never throws.
+ */
 export function parseSkill(source: string): SkillDocument {
   const { frontmatter, body } = splitFrontmatter(source);
   let fields: Record<string, unknown> = {};

@@ -41,9 +41,9 @@ export interface LoaderOptions {
 }
 
 /**
- * Loads the prompt files of a workspace (docs/storage-layout.md, "Loading Order"), all at the same moment. The loader remembers
- * what it read, so keep one as long as the process lives: it then downloads only what has changed. Files that the
- * session's audience must not see are never requested.
+ * Loads the prompt files of a workspace (docs/storage-layout.md, "Loading Order"), all at the same moment.
+ * The loader remembers what it read, so keep one as long as the process lives: it then downloads only what
+ * has changed. Files that the session's audience must not see are never requested.
  */
 export function createWorkspaceLoader(bucket: Bucket, options: LoaderOptions = {}): WorkspaceLoader {
   const reader = createCachedReader(bucket, options);

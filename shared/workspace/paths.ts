@@ -7,7 +7,10 @@ const maxSegmentBytes = 200;
 
 const agentIdPattern = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
-/** The key prefix of an agent's workspace, `agents/{agentId}/`. @throws PeerError 400 unless the id is normalized. */
+/**
+ * The key prefix of an agent's workspace, `agents/{agentId}/`.
+ * @throws PeerError 400 unless the id is normalized.
+ */
 export function workspacePrefix(agentId: string): string {
   if (agentIdPattern.test(agentId)) return `agents/${agentId}/`;
   throw new PeerError(
@@ -17,7 +20,8 @@ export function workspacePrefix(agentId: string): string {
 }
 
 /**
- * Checks the path of a file, relative to its workspace, and returns it as it is: what names one file has one spelling.
+ * Checks the path of a file, relative to its workspace, and returns it as it is: what names one file has one
+ * spelling.
  * @throws PeerError 400 whose message starts with `path:` and says what is wrong.
  */
 export function filePath(path: string): string {
@@ -37,8 +41,8 @@ export function filePath(path: string): string {
 }
 
 /**
- * Checks the path of a folder: as a file's, and `""` or `/` for the workspace itself, and one trailing `/` allowed.
- * Returns it without the trailing `/`; `""` is the workspace itself.
+ * Checks the path of a folder: as a file's, and `""` or `/` for the workspace itself, and one trailing `/`
+ * allowed. Returns it without the trailing `/`; `""` is the workspace itself.
  * @throws PeerError 400
  */
 export function folderPath(path: string): string {

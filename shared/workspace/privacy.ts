@@ -9,10 +9,15 @@ export interface Audience {
   shared: boolean;
 }
 
-/** Sessions with one person: the main one, a direct message, and one that the owner's client has given a name. */
+/**
+ * Sessions with one person: the main one, a direct message, and one that the owner's client has given a name.
+ */
 const privateKinds = ["main", "dm", "named"];
 
-/** The audience of a session of a kind (`sessionKind` of the session's key); a kind not known here counts as shared. */
+/**
+ * The audience of a session of a kind (`sessionKind` of the session's key); a kind not known here counts as
+ * shared.
+ */
 export function audienceOf(sessionKind: string): Audience {
   return { mainSession: sessionKind === "main", shared: !privateKinds.includes(sessionKind) };
 }
@@ -44,8 +49,8 @@ export function checkReadable(audience: Audience, path: string): void {
 const promptNames = Object.values(promptFiles).map((name) => name.toLowerCase());
 
 /**
- * What a tool may change: what it may read, but from a shared conversation nothing that enters other prompts. Whoever
- * may write there could else leave instructions for the owner's own conversations.
+ * What a tool may change: what it may read, but from a shared conversation nothing that enters other prompts.
+ * Whoever may write there could else leave instructions for the owner's own conversations.
  * @throws PeerError 403
  */
 export function checkWritable(audience: Audience, path: string): void {

@@ -26,15 +26,17 @@ export interface Skill extends ListedSkill {
 
 export interface SkillLister {
   /**
-   * The agent's own skills, then those all agents share whose folder's name is not among them; each by name of folder.
+   * The agent's own skills, then those all agents share whose folder's name is not among them; each by name
+   * of folder.
    * @throws PeerError 400 for an agent id that is not normalized.
    */
   list(agentId: string): Promise<Skill[]>;
 }
 
 /**
- * Lists skills (docs/storage-layout.md, "Skills"). One listing a prefix tells which `SKILL.md` there are and their ETags; only
- * those that are new or changed are downloaded. Keep one lister as long as the process lives.
+ * Lists skills (docs/storage-layout.md, "Skills"). One listing a prefix tells which `SKILL.md` there are and
+ * their ETags; only those that are new or changed are downloaded. Keep one lister as long as the process
+ * lives.
  */
 export function createSkillLister(bucket: Bucket): SkillLister {
   const reader = createCachedReader(bucket);

@@ -4,8 +4,8 @@ import { parseDocument } from "yaml";
 const plainWithColon = /^([\w-]+):[ \t]+([^\s"'|>{[&*!#%@`].*:[ \t].*)$/gm;
 
 /**
- * Reads YAML, and so JSON, with trailing commas. People write `description: Use when: asked`: what is no YAML is read once
- * more with such lines as text.
+ * Reads YAML, and so JSON, with trailing commas. People write `description: Use when: asked`: what is no YAML
+ * is read once more with such lines as text.
  * @throws SyntaxError that says what is wrong and where
  */
 export function parseYaml(text: string): unknown {

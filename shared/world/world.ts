@@ -5,9 +5,9 @@ import type { Item, Key } from "./item.ts";
 export type { Item, ItemValue, Key } from "./item.ts";
 
 /**
- * Everything outside the functions: state, objects, connections, timers, secrets, and the agent itself. The functions
- * know these types alone. `shared/aws` implements them with the AWS SDK; `local/world` with function calls. The contract
- * suites in `test/world` hold for both.
+ * Everything outside the functions: state, objects, connections, timers, secrets, and the agent itself. The
+ * functions know these types alone. `shared/aws` implements them with the AWS SDK; `local/world` with
+ * function calls. The contract suites in `test/world` hold for both.
  */
 export interface World {
   table: Table;
@@ -17,7 +17,10 @@ export interface World {
   schedules: Schedules;
   secrets: Secrets;
   wake: WakeAgent;
-  /** The webhook function's URL, which ends in a slash. Known to the socket function alone: that URL has to exist first. */
+  /**
+   * The webhook function's URL, which ends in a slash. Known to the socket function alone: that URL has to
+   * exist first.
+   */
   webhookUrl?: string;
   /** Epoch milliseconds. */
   now(): number;
@@ -47,13 +50,15 @@ export interface IndexQuery {
 }
 
 /**
- * The one table: single-item reads and conditional writes, strongly consistent. No transactions, no scans. Every write
- * throws ConditionFailed when its condition does not hold. An item has at most 400 KB.
+ * The one table: single-item reads and conditional writes, strongly consistent. No transactions, no scans.
+ * Every write throws ConditionFailed when its condition does not hold. An item has at most 400 KB.
  */
 export interface Table {
   get(key: Key): Promise<Item | undefined>;
   put(item: Item & Key, condition?: Condition): Promise<void>;
-  /** Creates the item when it is absent, unless the condition forbids it. Returns the whole item as written. */
+  /**
+   * Creates the item when it is absent, unless the condition forbids it. Returns the whole item as written.
+   */
   update(key: Key, steps: readonly Step[], condition?: Condition): Promise<Item>;
   /** Returns the item as it was, undefined when there was none. */
   delete(key: Key, condition?: Condition): Promise<Item | undefined>;
@@ -146,8 +151,8 @@ export interface Bucket {
   /** Returns the new ETag. @throws PreconditionFailed */
   put(key: string, body: Uint8Array | string, options?: PutOptions): Promise<string>;
   /**
-   * As `put`, for a body of any size, of which a few megabytes are in memory at a time. The object appears when it is
-   * whole; when the body or the upload fails, nothing is left of it.
+   * As `put`, for a body of any size, of which a few megabytes are in memory at a time. The object appears
+   * when it is whole; when the body or the upload fails, nothing is left of it.
    */
   putStream(key: string, body: AsyncIterable<Uint8Array>, options?: PutOptions): Promise<string>;
   /** Deleting what is not there is not an error. */
@@ -165,8 +170,8 @@ export class PreconditionFailed extends Error {
 }
 
 /**
- * URLs by which somebody without credentials reads or writes one object for a while, with this function's rights. They
- * end earlier when the credentials of the function do.
+ * URLs by which somebody without credentials reads or writes one object for a while, with this function's
+ * rights. They end earlier when the credentials of the function do.
  */
 export interface Presigner {
   /** @param seconds how long the URL works, at most a week */
@@ -178,8 +183,8 @@ export interface Presigner {
 /** Sends to and closes WebSocket connections. */
 export interface Sockets {
   /**
-   * Posts a frame. "gone" when the connection has ended: that is not an error of the sender. "too large" when the
-   * frame is above 128 KB, in which case nothing was sent.
+   * Posts a frame. "gone" when the connection has ended: that is not an error of the sender. "too large" when
+   * the frame is above 128 KB, in which case nothing was sent.
    */
   post(connectionId: string, frame: Frame): Promise<"sent" | "gone" | "too large">;
   /** Ends a connection; one that has ended already is fine. */

@@ -40,7 +40,9 @@ function addressOf({ channel = "", accountId = "" }: Caller): ChannelAddress {
   return { channel, accountId };
 }
 
-/** In the words of the protocol: what a command answers goes by `channel.outbound`, now or when it is done. */
+/**
+ * In the words of the protocol: what a command answers goes by `channel.outbound`, now or when it is done.
+ */
 function replyOf(outcome: InboundOutcome): InboundResult {
   switch (outcome.status) {
     case "deferred":

@@ -6,7 +6,10 @@ import type { ChannelAddress } from "../channel.ts";
 /** How long a message waits for its bridge, in seconds. */
 const keptSeconds = 2 * 86_400;
 
-/** A message that was claimed this long ago and still waits may be sent once more: whoever claimed it may have died. */
+/**
+ * A message that was claimed this long ago and still waits may be sent once more: whoever claimed it may have
+ * died.
+ */
 const claimMs = 30_000;
 
 /** Most messages that wait for one bridge. */
@@ -65,7 +68,10 @@ export function isDue(
   return postedTo !== connectionId || postedAt < now - claimMs;
 }
 
-/** Claims a message that is due for being sent on a connection. False when somebody else has claimed it, or it is gone. */
+/**
+ * Claims a message that is due for being sent on a connection. False when somebody else has claimed it, or it
+ * is gone.
+ */
 export async function claimMessage(
   table: Table,
   address: ChannelAddress,

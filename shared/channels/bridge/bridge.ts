@@ -21,13 +21,19 @@ import {
   unclaimMessage,
 } from "./bridge-outbox.ts";
 
-/** What a bridge announces in `connect` when it says of each message that it has taken it (`channel.delivered`). */
+/**
+ * What a bridge announces in `connect` when it says of each message that it has taken it
+ * (`channel.delivered`).
+ */
 export const receiptCapability = "channel-receipts";
 
 /** How long a bridge is known after it last attached, in seconds. */
 const knownSeconds = 90 * 86_400;
 
-/** Longest text of one message where the platform is none that is known here: with all its escapes it fits a frame. */
+/**
+ * Longest text of one message where the platform is none that is known here: with all its escapes it fits a
+ * frame.
+ */
 const maxText = 16_000;
 
 /** An account that a bridge has attached for. Times in epoch ms. */
@@ -38,7 +44,10 @@ export interface BridgeRecord extends ChannelAddress {
   connectedAt?: number;
 }
 
-/** The bridges of accounts that are not the gateway's own: programs that attach over the socket, in mode `channel`. */
+/**
+ * The bridges of accounts that are not the gateway's own: programs that attach over the socket, in mode
+ * `channel`.
+ */
 export interface Bridges {
   /** The channel by which an account's bridge is spoken to; undefined where none has attached for months. */
   find(address: ChannelAddress): Promise<OutboundChannel | undefined>;
@@ -70,8 +79,9 @@ export function bridgeId({ channel, accountId }: ChannelAddress): string {
 }
 
 /**
- * Speaks to bridges. A message is kept before it is sent, and goes once the bridge has said that it took it; where a
- * bridge does not say so, once it was sent. What was sent on a connection that then ended is sent again on the next.
+ * Speaks to bridges. A message is kept before it is sent, and goes once the bridge has said that it took it;
+ * where a bridge does not say so, once it was sent. What was sent on a connection that then ended is sent
+ * again on the next.
  */
 export function openBridges(options: BridgeOptions): Bridges {
   const { table, activity, limits, now } = options;
@@ -151,7 +161,10 @@ async function send(
   return { status: "sent", messageId: id };
 }
 
-/** Sends an attached bridge what waits and was not sent on this connection, or has waited for its receipt for long. */
+/**
+ * Sends an attached bridge what waits and was not sent on this connection, or has waited for its receipt for
+ * long.
+ */
 async function sendWaiting(options: BridgeOptions, address: ChannelAddress): Promise<void> {
   const { table, sockets, now } = options;
   const peer = await findPeer(options, address);

@@ -10,7 +10,10 @@ const fields = accountFields([
   { name: "botToken", about: "token (Bot → Reset Token)" },
 ]);
 
-/** The commands (https://docs.discord.com/developers/interactions/application-commands): in servers, and to the bot. */
+/**
+ * The commands (https://docs.discord.com/developers/interactions/application-commands): in servers, and to
+ * the bot.
+ */
 const commands = [
   {
     name: "gsv",
@@ -32,7 +35,10 @@ const application = v.object({
   interactions_endpoint_url: v.nullish(v.string()),
 });
 
-/** How an account of Discord is set up: the commands, and the address that interactions go to, are the REST API's. */
+/**
+ * How an account of Discord is set up: the commands, and the address that interactions go to, are the REST
+ * API's.
+ */
 export const discordAccount: AccountSetup = { fields, check, register };
 
 async function check(account: ChannelAccount): Promise<AccountCheck> {

@@ -31,7 +31,9 @@ const resolved = v.object({
   attachments: v.optional(v.record(v.string(), attachment)),
 });
 
-/** A command somebody gave: a slash command with its options, or one on a message, which is then the target. */
+/**
+ * A command somebody gave: a slash command with its options, or one on a message, which is then the target.
+ */
 const command = v.object({
   type: v.number(),
   target_id: text,
@@ -41,7 +43,10 @@ const command = v.object({
   ),
 });
 
-/** An interaction (https://docs.discord.com/developers/interactions/receiving-and-responding), as far as it is read. */
+/**
+ * An interaction (https://docs.discord.com/developers/interactions/receiving-and-responding), as far as it is
+ * read.
+ */
 const interaction = v.object({
   id: v.pipe(v.string(), v.regex(/^\d{1,20}$/)),
   application_id: text,
@@ -110,7 +115,9 @@ function senderOf({ member, user: direct }: Interaction): Sender | undefined {
   };
 }
 
-/** Interaction contexts. Where an interaction names none, a conversation outside of a server is the bot's own. */
+/**
+ * Interaction contexts. Where an interaction names none, a conversation outside of a server is the bot's own.
+ */
 const botDm = 1;
 
 /** Types of channels (https://docs.discord.com/developers/resources/channel#channel-object-channel-types). */

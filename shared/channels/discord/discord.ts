@@ -26,8 +26,8 @@ const maxText = 2000;
 const tokenLifeMs = 14.5 * 60_000;
 
 /**
- * For how long an interaction may not be known to Discord yet, because our answer to its call is on its way. Discord
- * gives that call up after 3 s, so that a second wait leads past this, to the channel.
+ * For how long an interaction may not be known to Discord yet, because our answer to its call is on its way.
+ * Discord gives that call up after 3 s, so that a second wait leads past this, to the channel.
  */
 const settlingMs = 6000;
 
@@ -42,13 +42,18 @@ const deferredChannelMessage = 5;
 /** Only the one who gave the command sees the message. */
 const ephemeral = 64;
 
-/** To show an embed, Discord fetches the address: what the agent was tricked into writing there would leave by it. */
+/**
+ * To show an embed, Discord fetches the address: what the agent was tricked into writing there would leave by
+ * it.
+ */
 const suppressEmbeds = 4;
 
 /** Nobody is notified by what an answer quotes. */
 const allowed_mentions = { parse: [] };
 
-/** What an interaction is answered: at once, that an answer is being written, which is put in its place later. */
+/**
+ * What an interaction is answered: at once, that an answer is being written, which is put in its place later.
+ */
 const shown: ShownAnswer = {
   pending: JSON.stringify({ type: deferredChannelMessage }),
   refused: onlyForSender("Not available."),
@@ -56,9 +61,9 @@ const shown: ShownAnswer = {
 };
 
 /**
- * Discord, by an application's interactions (https://docs.discord.com/developers/interactions/overview): `/gsv` and
- * commands on messages. An answer takes the place of the deferred one, and its further parts follow it; what comes too
- * late for that is a message of the bot's in the channel.
+ * Discord, by an application's interactions (https://docs.discord.com/developers/interactions/overview):
+ * `/gsv` and commands on messages. An answer takes the place of the deferred one, and its further parts
+ * follow it; what comes too late for that is a message of the bot's in the channel.
  */
 export function createDiscord({ now = Date.now }: { now?: () => number } = {}): Channel {
   return {
@@ -85,7 +90,10 @@ export function createDiscord({ now = Date.now }: { now?: () => number } = {}): 
   };
 }
 
-/** Whether Discord signed a request (https://docs.discord.com/developers/interactions/overview#setting-up-an-endpoint). */
+/**
+ * Whether Discord signed a request
+ * (https://docs.discord.com/developers/interactions/overview#setting-up-an-endpoint).
+ */
 export function isDiscordSigned(
   { headers, body }: Pick<WebhookRequest, "headers" | "body">,
   publicKey: unknown,
@@ -172,8 +180,9 @@ async function sendTo(
 }
 
 /**
- * The beginning of an answer is put in the place of the deferred one; whatever else is said follows. Where something
- * stands in that place already, it is either this text, from before a crash, or another answer, which stays.
+ * The beginning of an answer is put in the place of the deferred one; whatever else is said follows. Where
+ * something stands in that place already, it is either this text, from before a crash, or another answer,
+ * which stays.
  */
 async function sendByInteraction(
   account: ChannelAccount,

@@ -19,7 +19,9 @@ export type Refusal =
 export type Admission =
   | { status: "admitted"; configuration: Configuration }
   | { status: "blocked"; reason: Refusal }
-  /** It waits as a request to be let in; `isHeld` says whether the message waits with it, or only its sender. */
+  /**
+   * It waits as a request to be let in; `isHeld` says whether the message waits with it, or only its sender.
+   */
   | { status: "requested"; isHeld: boolean }
   /** Its sender asked before, by another message. This one is dropped. */
   | { status: "waiting" };
@@ -31,8 +33,8 @@ export interface Admitting {
 }
 
 /**
- * Decides whether a message is for the agent; where pairing is on, a sender who is not known yet becomes a request.
- * Nothing else is stored, and nobody is told here. A repeat of the event is decided the same.
+ * Decides whether a message is for the agent; where pairing is on, a sender who is not known yet becomes a
+ * request. Nothing else is stored, and nobody is told here. A repeat of the event is decided the same.
  */
 export async function admit(
   admitting: Admitting,
@@ -72,10 +74,10 @@ function findReason(
 }
 
 /**
- * Who may write (docs/channels.md, "Who may write"): by `dmPolicy` and `allowFrom`, by ids alone. A channel without a
- * policy is closed. In rooms the same holds for whoever writes, or else anybody could bring the agent into a room and
- * talk to it there; a room's own id in `allowFrom` lets in everybody who is in it. Only a direct message can lead to
- * pairing.
+ * Who may write (docs/channels.md, "Who may write"): by `dmPolicy` and `allowFrom`, by ids alone. A channel
+ * without a policy is closed. In rooms the same holds for whoever writes, or else anybody could bring the
+ * agent into a room and talk to it there; a room's own id in `allowFrom` lets in everybody who is in it. Only
+ * a direct message can lead to pairing.
  */
 export function checkAccess(
   configuration: ChannelConfiguration | undefined,

@@ -9,9 +9,9 @@ const maxName = 64;
 const maxReply = 1000;
 
 /**
- * The line that the model sees ahead of a message:
- * `[telegram · 2026-03-04 17:05]`, and who wrote it where others may write too: `[telegram · 2026-03-04 17:05 · Ann]`.
- * What the message answers, where the platform tells, is a line of its own: `[in reply to: shall we?]`.
+ * The line that the model sees ahead of a message: `[telegram · 2026-03-04 17:05]`, and who wrote it where
+ * others may write too: `[telegram · 2026-03-04 17:05 · Ann]`. What the message answers, where the platform
+ * tells, is a line of its own: `[in reply to: shall we?]`.
  * @param timezone the user's, an IANA name
  */
 export function envelope(

@@ -12,8 +12,8 @@ const maxAttachmentBytes = 4000;
 const reserve = 1000;
 
 /**
- * What a message says and brings, as an inbox entry can hold it: what is too long is cut and says so. A platform would
- * repeat a message that is refused, for days, and nobody would be told.
+ * What a message says and brings, as an inbox entry can hold it: what is too long is cut and says so. A
+ * platform would repeat a message that is refused, for days, and nobody would be told.
  * @param others what else the entry is to hold
  */
 export function fitMessage(

@@ -2,7 +2,10 @@ import { absent, any, below, set, setIfAbsent } from "../../world/expression.ts"
 import { type Key, succeeds, type Table } from "../../world/world.ts";
 import type { ChannelAddress } from "../channel.ts";
 
-/** How long a receipt is kept, in seconds: WhatsApp repeats what was not taken for a week, the others for a day at most. */
+/**
+ * How long a receipt is kept, in seconds: WhatsApp repeats what was not taken for a week, the others for a
+ * day at most.
+ */
 const keptSeconds = 8 * 86_400;
 
 /** An event as its platform names it. */
@@ -15,8 +18,8 @@ export interface Receipt {
 }
 
 /**
- * Notes that an event has come in, and tells what is known of it from before. An event that somebody began with and did
- * not end, or is dealing with just now, is taken up again: what follows has to bear that.
+ * Notes that an event has come in, and tells what is known of it from before. An event that somebody began
+ * with and did not end, or is dealing with just now, is taken up again: what follows has to bear that.
  * @param now epoch ms
  */
 export async function openReceipt(table: Table, event: EventId, now: number): Promise<Receipt> {
@@ -33,8 +36,9 @@ export async function openReceipt(table: Table, event: EventId, now: number): Pr
 }
 
 /**
- * Notes what a command answers once it is carried out, so that a repeat sends that instead of carrying it out again: by
- * then it would mean another run. @returns the answer that was noted first
+ * Notes what a command answers once it is carried out, so that a repeat sends that instead of carrying it out
+ * again: by then it would mean another run.
+ * @returns the answer that was noted first
  */
 export async function noteAnswer(table: Table, event: EventId, answer: string): Promise<string> {
   return String((await table.update(receiptKey(event), [setIfAbsent("answer", answer)])).answer);

@@ -23,7 +23,10 @@ export interface Inbound extends Intake {
   bucket?: Pick<Bucket, "put">;
 }
 
-/** A message that went to its session. `answer`: the answer to its sender, where sending it was left to the caller. */
+/**
+ * A message that went to its session. `answer`: the answer to its sender, where sending it was left to the
+ * caller.
+ */
 type TakenMessage = {
   [Status in IntakeReply["status"]]: { status: Status; sessionKey: string; answer?: string };
 }[IntakeReply["status"]];
@@ -39,10 +42,11 @@ export type InboundOutcome =
   | { status: "pending_pairing"; senderId: string; answer?: string };
 
 /**
- * Takes a message of a channel to its session, once, however often and at whatever moment it is repeated. What a
- * command answers is sent back at once; everything else the agent answers.
+ * Takes a message of a channel to its session, once, however often and at whatever moment it is repeated.
+ * What a command answers is sent back at once; everything else the agent answers.
  * @param message from a request that was verified
- * @param isShown the sender is shown what the platform's call is answered: the answer to a command is left for that
+ * @param isShown the sender is shown what the platform's call is answered: the answer to a command is left
+ * for that
  * @throws when it is to be delivered again: an intake that failed half way is then made whole
  */
 export async function takeInbound(
@@ -98,7 +102,10 @@ async function carryOut(
   return { status, answer: await noteAnswer(inbound.table, event, answer) };
 }
 
-/** Stores what came whole, so that a repeat is the same objects. @throws PeerError for what cannot be stored */
+/**
+ * Stores what came whole, so that a repeat is the same objects.
+ * @throws PeerError for what cannot be stored
+ */
 async function storeEnclosed(
   { bucket, now }: Inbound,
   sessionKey: string,

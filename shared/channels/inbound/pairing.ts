@@ -4,15 +4,17 @@ import { ConditionFailed, type Item, type Table } from "../../world/world.ts";
 import type { ChannelAddress, InboundMessage } from "../channel.ts";
 
 /**
- * How long a request waits, in milliseconds. No longer than an event's receipt is kept: an approval that is repeated
- * after a crash has to find that its message was taken.
+ * How long a request waits, in milliseconds. No longer than an event's receipt is kept: an approval that is
+ * repeated after a crash has to find that its message was taken.
  */
 export const requestLifeMs = 2 * 86_400_000;
 
 /** Most requests that wait on one account; whoever asks when there are so many is not heard. */
 export const maxRequests = 25;
 
-/** The largest message that is held, in bytes of JSON. All that wait on an account lie in one item of 400 KB. */
+/**
+ * The largest message that is held, in bytes of JSON. All that wait on an account lie in one item of 400 KB.
+ */
 const maxHeldBytes = 12_000;
 
 /** Writers that meet start over; this many times in a row means that something else is wrong. */
@@ -48,7 +50,9 @@ interface Stored {
   version: number;
 }
 
-/** Notes that the sender of a message asks to be let in, with that message; one request a sender and account. */
+/**
+ * Notes that the sender of a message asks to be let in, with that message; one request a sender and account.
+ */
 export async function openRequest(
   table: Table,
   address: ChannelAddress,

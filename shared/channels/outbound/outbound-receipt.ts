@@ -21,9 +21,9 @@ export type PartState =
   | { state: "failed"; reason: string };
 
 /**
- * Claims a part for sending until `until` (epoch ms), or tells what has become of it. Of all that claim one part at
- * the same time, one gets it. A claim that has run out passes on: whoever held it may have sent the part and not
- * lived to write that down, which nobody can know.
+ * Claims a part for sending until `until` (epoch ms), or tells what has become of it. Of all that claim one
+ * part at the same time, one gets it. A claim that has run out passes on: whoever held it may have sent the
+ * part and not lived to write that down, which nobody can know.
  */
 export async function claimPart(table: Table, id: PartId, until: number, now: number): Promise<PartState> {
   const key = receiptKey(id);

@@ -43,7 +43,10 @@ export interface SenderOptions {
   channels?: Channels;
   /** Speaks to accounts that are not the gateway's own. */
   bridges?: Pick<Bridges, "find">;
-  /** The longest wait between two tries, in milliseconds: a platform that asks for more is given up. 15 s unless given. */
+  /**
+   * The longest wait between two tries, in milliseconds: a platform that asks for more is given up. 15 s
+   * unless given.
+   */
   maxWaitMs?: number;
   /** Waits that many milliseconds. */
   wait?: (ms: number) => Promise<unknown>;
@@ -53,9 +56,9 @@ type Tools = Required<Omit<SenderOptions, "bridges">> & Pick<SenderOptions, "bri
 type Delivered = { ok: true } | { ok: false; reason: string };
 
 /**
- * Delivers to channels with a receipt for every part, so that a repeat sends only what was not sent. One case cannot be
- * known: a crash, or a lost connection, between the platform's taking a part and our hearing of it. Such a part is
- * sent again (`channel.resend`, `channel.retry` in the log), rather than lost.
+ * Delivers to channels with a receipt for every part, so that a repeat sends only what was not sent. One case
+ * cannot be known: a crash, or a lost connection, between the platform's taking a part and our hearing of it.
+ * Such a part is sent again (`channel.resend`, `channel.retry` in the log), rather than lost.
  */
 export function createChannelSender(options: SenderOptions): ChannelSender {
   const tools: Tools = { channels: allChannels, maxWaitMs, wait: sleep, ...options };

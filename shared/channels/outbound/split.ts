@@ -5,9 +5,9 @@ const borders = [/\n[^\S\n]*\n/g, /\n/g, /\s/g];
 const cutSpace = /^(?:[^\S\n]*\n)+|^[^\S\n]+/;
 
 /**
- * Splits a text into parts of at most `limit` UTF-16 units (2 or more): at the last paragraph border that fits, else
- * at the last line border, else between words, else anywhere but inside a surrogate pair. Only white space at the
- * borders and at the end is dropped; a text of nothing else has no parts.
+ * Splits a text into parts of at most `limit` UTF-16 units (2 or more): at the last paragraph border that
+ * fits, else at the last line border, else between words, else anywhere but inside a surrogate pair. Only
+ * white space at the borders and at the end is dropped; a text of nothing else has no parts.
  */
 export function splitText(text: string, limit: number): string[] {
   const parts: string[] = [];

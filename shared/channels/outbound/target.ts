@@ -15,7 +15,10 @@ export interface Target {
   account: ChannelAccount;
 }
 
-/** The target of an address; not ok, with the reason, where nothing is configured or attached that could be used. */
+/**
+ * The target of an address; not ok, with the reason, where nothing is configured or attached that could be
+ * used.
+ */
 export async function findTarget(
   { channels, configuration, secrets, bridges }: Accounts,
   address: ChannelAddress,

@@ -41,7 +41,8 @@ export function slackOrigin(account: ChannelAccount): string {
 }
 
 /**
- * Calls a method of the Web API (https://docs.slack.dev/apis/web-api) and classifies what it answers. Does not throw.
+ * Calls a method of the Web API (https://docs.slack.dev/apis/web-api) and classifies what it answers. Does
+ * not throw.
  * @param params as JSON; as a query where the method takes no other form
  */
 export async function callSlack(

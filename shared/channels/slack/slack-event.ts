@@ -41,7 +41,9 @@ const file = v.object({
 /** What somebody wrote (https://docs.slack.dev/reference/events/message), as far as it is read. */
 const message = v.object({
   type: v.picklist(["message", "app_mention"]),
-  /** Every other subtype tells of something: an edit, a deletion, somebody who joined, another bot's message. */
+  /**
+   * Every other subtype tells of something: an edit, a deletion, somebody who joined, another bot's message.
+   */
   subtype: v.optional(v.picklist(["file_share", "thread_broadcast", "me_message"])),
   channel: v.string(),
   channel_type: v.optional(v.string()),
@@ -81,8 +83,8 @@ export function parseSlackCall(body: Uint8Array): SlackCall | undefined {
 }
 
 /**
- * The message that an event brings. Undefined for what is nothing to the agent: what bots say, the agent itself
- * included, edits, and events that are no messages.
+ * The message that an event brings. Undefined for what is nothing to the agent: what bots say, the agent
+ * itself included, edits, and events that are no messages.
  */
 export function readSlackMessage({
   event_id,
@@ -117,7 +119,10 @@ function peerOf({ channel, thread_ts }: Message, isDirect: boolean): Peer {
   return { kind: "channel", id: channel };
 }
 
-/** A message in a channel that names the bot comes as a mention too, by an event of its own, and is taken from there. */
+/**
+ * A message in a channel that names the bot comes as a mention too, by an event of its own, and is taken from
+ * there.
+ */
 function comesAsMention({ type, text = "" }: Message, botUser: string | undefined): boolean {
   return type === "message" && botUser !== undefined && text.includes(`<@${botUser}`);
 }

@@ -50,7 +50,8 @@ export function createSlack({ now = Date.now }: { now?: () => number } = {}): Ch
 }
 
 /**
- * Whether Slack signed a request lately (https://docs.slack.dev/authentication/verifying-requests-from-slack).
+ * Whether Slack signed a request lately
+ * (https://docs.slack.dev/authentication/verifying-requests-from-slack).
  * @param now epoch ms
  */
 export function isSlackSigned(
@@ -74,7 +75,9 @@ async function send(account: ChannelAccount, { peer, text, context }: OutboundMe
   return { status: "sent", ...(posted.success ? { messageId: posted.output.ts } : {}) };
 }
 
-/** A file of Slack's own is given to whoever bears the token; the address of another must not get to see it. */
+/**
+ * A file of Slack's own is given to whoever bears the token; the address of another must not get to see it.
+ */
 async function locate(
   account: ChannelAccount,
   { url, fileId = "" }: Readonly<Record<string, string>>,

@@ -19,7 +19,8 @@ const answerSchema = v.object({
 
 /**
  * Calls a method of the Bot API as the account's bot. Does not throw: what keeps the call from an answer is a
- * retryable failure. `signal` ends several calls together. The token, which is a part of the address, stays out of every reason.
+ * retryable failure. `signal` ends several calls together. The token, which is a part of the address, stays
+ * out of every reason.
  * @param params with a File among them, they are sent as form data
  */
 export async function callBotApi(

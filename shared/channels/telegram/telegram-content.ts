@@ -4,7 +4,10 @@ import { type Content, contentNote, contentOf, remoteMedia } from "../content-no
 
 const anything = v.optional(v.unknown());
 
-/** What PhotoSize, Voice, Audio, Video, VideoNote, Animation and Document have in common, as far as it is read. */
+/**
+ * What PhotoSize, Voice, Audio, Video, VideoNote, Animation and Document have in common, as far as it is
+ * read.
+ */
 const file = v.object({
   file_id: v.string(),
   file_name: v.optional(v.string()),
@@ -14,7 +17,9 @@ const file = v.object({
 });
 type File = v.InferOutput<typeof file>;
 
-/** What a Message may hold besides text (https://core.telegram.org/bots/api#message), as far as it is read. */
+/**
+ * What a Message may hold besides text (https://core.telegram.org/bots/api#message), as far as it is read.
+ */
 export const telegramContent = {
   /** In several sizes, the largest last. */
   photo: v.optional(v.array(file)),

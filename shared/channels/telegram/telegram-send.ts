@@ -11,7 +11,10 @@ import {
 } from "../channel.ts";
 import { callBotApi } from "./telegram-api.ts";
 
-/** How files are sent that Telegram shows or plays; everything else, and what it does not take so, is a document. */
+/**
+ * How files are sent that Telegram shows or plays; everything else, and what it does not take so, is a
+ * document.
+ */
 const methods: Record<string, [method: string, field: string]> = {
   "image/jpeg": ["sendPhoto", "photo"],
   "image/png": ["sendPhoto", "photo"],
@@ -22,7 +25,10 @@ const methods: Record<string, [method: string, field: string]> = {
   "video/mp4": ["sendVideo", "video"],
 };
 
-/** To show a preview, Telegram fetches the address: what the agent was tricked into writing there would leave by it. */
+/**
+ * To show a preview, Telegram fetches the address: what the agent was tricked into writing there would leave
+ * by it.
+ */
 const link_preview_options = { is_disabled: true };
 
 /** Sends a text (https://core.telegram.org/bots/api#sendmessage). */

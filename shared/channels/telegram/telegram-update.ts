@@ -86,8 +86,8 @@ export function readMove({ message: found }: TelegramUpdate): { from: string; to
 }
 
 /**
- * The message that an update brings. Undefined for what is nothing to the agent: edits, what other bots say, service
- * messages, and kinds of updates that are no messages.
+ * The message that an update brings. Undefined for what is nothing to the agent: edits, what other bots say,
+ * service messages, and kinds of updates that are no messages.
  */
 export async function readMessage(
   { update_id, message: direct, channel_post }: TelegramUpdate,
@@ -115,7 +115,9 @@ export async function readMessage(
   };
 }
 
-/** Who speaks for a chat (an anonymous administrator, a channel) is that chat: `from` is a placeholder then. */
+/**
+ * Who speaks for a chat (an anonymous administrator, a channel) is that chat: `from` is a placeholder then.
+ */
 function senderOf({ from, sender_chat, chat: room }: Message): Sender | undefined {
   const speaker = sender_chat ?? (from ? undefined : room);
   if (speaker) return person(speaker, speaker.title);
@@ -149,7 +151,10 @@ function repliedTo({ reply_to_message: replied }: Message): Message["reply_to_me
   return replied?.forum_topic_created === undefined ? replied : undefined;
 }
 
-/** A direct message with a bot may have topics: they belong to it, only the answer is put where the question stands. */
+/**
+ * A direct message with a bot may have topics: they belong to it, only the answer is put where the question
+ * stands.
+ */
 function topicOf({
   chat: room,
   message_thread_id,

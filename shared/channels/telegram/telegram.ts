@@ -43,7 +43,10 @@ export function createTelegram(): Channel {
   };
 }
 
-/** Files are fetched by a path that is good for an hour (https://core.telegram.org/bots/api#getfile), up to 20 MB. */
+/**
+ * Files are fetched by a path that is good for an hour (https://core.telegram.org/bots/api#getfile), up to 20
+ * MB.
+ */
 async function locate(
   account: ChannelAccount,
   { fileId }: Readonly<Record<string, string>>,
@@ -53,7 +56,8 @@ async function locate(
   const found = v.safeParse(v.object({ file_path: v.string() }), answer.result);
   if (!found.success) return failedSend(false, "Telegram names no file");
   const { file_path } = found.output;
-  // https://core.telegram.org/bots/api#using-a-local-bot-api-server: then it is a path on that server's own disk.
+  // https://core.telegram.org/bots/api#using-a-local-bot-api-server: then it is a path on that server's own
+  // disk.
   if (file_path.startsWith("/"))
     return failedSend(false, "the Bot API server runs with --local and keeps the file to itself");
   const path = file_path.split("/").map(encodeURIComponent).join("/");

@@ -16,7 +16,9 @@ const version = "v25.0";
 /** The user has not written for a day: then only templates are delivered. */
 export const windowClosed = 131047;
 
-/** How long to wait after too many messages to one person, in milliseconds: one in six seconds is let through. */
+/**
+ * How long to wait after too many messages to one person, in milliseconds: one in six seconds is let through.
+ */
 const pairRateWaitMs = 6000;
 
 /** Codes of failures that may pass: rate limits, and troubles of the platform's own. */
@@ -64,7 +66,8 @@ export function graphHeaders({ secrets }: ChannelAccount): Record<string, string
 
 /**
  * Calls the Graph API at a path behind its version, and classifies what it answers
- * (https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes). Does not throw.
+ * (https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes). Does not
+ * throw.
  */
 export async function callGraph(
   account: ChannelAccount,

@@ -15,8 +15,8 @@ const choice = v.optional(v.object({ title: text }));
 
 /**
  * What a message may hold
- * (https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages), as far as it
- * is read. Which of these it holds, its `type` says.
+ * (https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages), as
+ * far as it is read. Which of these it holds, its `type` says.
  */
 export const whatsappContent = {
   text: v.optional(v.object({ body: v.string() })),

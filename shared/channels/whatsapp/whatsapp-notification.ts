@@ -7,8 +7,10 @@ import { whatsappContent, whatsappContentOf } from "./whatsapp-content.ts";
 const text = v.optional(v.string());
 
 /**
- * A message of somebody (https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages).
- * `from` is a phone number, and is missing where somebody has a username instead; `from_user_id` names them then.
+ * A message of somebody
+ * (https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages).
+ * `from` is a phone number, and is missing where somebody has a username instead; `from_user_id` names them
+ * then.
  */
 const message = v.object({
   id: v.pipe(v.string(), v.minLength(1)),
@@ -69,8 +71,9 @@ export interface WhatsappNotification {
 }
 
 /**
- * Reads what a notification brings for one of the business's phone numbers; the webhook of an app is called for all of
- * them. What cannot be read costs only itself, not the batch. Undefined for bytes that are no notification.
+ * Reads what a notification brings for one of the business's phone numbers; the webhook of an app is called
+ * for all of them. What cannot be read costs only itself, not the batch. Undefined for bytes that are no
+ * notification.
  */
 export function readNotification(body: Uint8Array, phoneNumberId: unknown): WhatsappNotification | undefined {
   const parsed = v.safeParse(notification, parseJson(body));

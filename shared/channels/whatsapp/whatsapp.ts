@@ -21,7 +21,10 @@ import { callGraph, callMessages, describeFailure, graphHeaders, phoneNumberOf }
 import { uploadFile } from "./whatsapp-file.ts";
 import { type MessageStatus, readNotification } from "./whatsapp-notification.ts";
 
-/** WhatsApp, by a business's webhook and the Cloud API (https://developers.facebook.com/documentation/business-messaging/whatsapp). */
+/**
+ * WhatsApp, by a business's webhook and the Cloud API
+ * (https://developers.facebook.com/documentation/business-messaging/whatsapp).
+ */
 export function createWhatsapp(): Channel {
   return {
     name: "whatsapp",
@@ -49,7 +52,10 @@ export function createWhatsapp(): Channel {
   };
 }
 
-/** How Meta checks a webhook (https://developers.facebook.com/docs/graph-api/webhooks/getting-started#verification-requests). */
+/**
+ * How Meta checks a webhook
+ * (https://developers.facebook.com/docs/graph-api/webhooks/getting-started#verification-requests).
+ */
 function answerChallenge({ query }: WebhookRequest, { secrets }: ChannelAccount): Received {
   const challenge = query["hub.challenge"];
   const isAsked = query["hub.mode"] === "subscribe" && challenge !== undefined && challenge !== "";
@@ -58,7 +64,10 @@ function answerChallenge({ query }: WebhookRequest, { secrets }: ChannelAccount)
   return { status: "answered", httpStatus: 200, body: challenge, contentType: "text/plain" };
 }
 
-/** Whether Meta signed a request (https://developers.facebook.com/docs/graph-api/webhooks/getting-started#event-notifications). */
+/**
+ * Whether Meta signed a request
+ * (https://developers.facebook.com/docs/graph-api/webhooks/getting-started#event-notifications).
+ */
 export function isMetaSigned(
   { headers, body }: Pick<WebhookRequest, "headers" | "body">,
   appSecret: string | undefined,
@@ -67,7 +76,10 @@ export function isMetaSigned(
   return isSameSecret(headers["x-hub-signature-256"], `sha256=${hmacSha256(appSecret, body)}`);
 }
 
-/** A message that was taken may still fail: WhatsApp tells so here, and nowhere else. @returns why it failed */
+/**
+ * A message that was taken may still fail: WhatsApp tells so here, and nowhere else.
+ * @returns why it failed
+ */
 function takeStatus(
   { accountId }: ChannelAccount,
   { messageId, status, error }: MessageStatus,

@@ -9,7 +9,7 @@ import { parseModelSelector, parseThinkingLevel } from "./directives.ts";
 import { effectiveModel, effectiveThinking } from "./model-choice.ts";
 import type { Command } from "./parse-command.ts";
 
-/** What carrying out a command needs. */
+/** The dependencies of commands. */
 export interface CommandContext {
   table: Table;
   wake: WakeAgent;
@@ -17,12 +17,12 @@ export interface CommandContext {
   now: () => number;
 }
 
-/** What a command answers at once; or the entry by which the agent does it, in its turn. */
+/** The immediate reply to a command, or the inbox entry with which the agent executes it. */
 export type CommandReply =
   | { response?: string; error?: string }
   | { entry: { kind: "reset" } | { kind: "compact"; keep: number } };
 
-/** Messages that a compaction keeps where nothing else is said. */
+/** Messages that a compaction keeps when no count is given. */
 export const defaultKeepMessages = 20;
 
 const help = `Commands:
@@ -35,7 +35,7 @@ const help = `Commands:
 /help – this list
 For one message alone, anywhere in it: /think:LEVEL /model:SELECTOR /status`;
 
-/** Carries out a command, or says what entry carries it out. Commands never reach the model. */
+/** Executes a command, or returns the inbox entry that executes it. Commands never reach the model. */
 export async function runCommand(
   context: CommandContext,
   sessionKey: string,
@@ -73,7 +73,7 @@ async function stop(context: CommandContext, sessionKey: string): Promise<Comman
   return { response: `Stopped run ${runId}${tools}.` };
 }
 
-/** The session at a glance; also what the `/status` directive shows. */
+/** A short description of the session, for the `/status` command and directive. */
 export async function statusText(context: CommandContext, sessionKey: string): Promise<string> {
   const [state, configuration] = await Promise.all([
     readSession(context.table, sessionKey),

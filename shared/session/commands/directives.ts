@@ -1,22 +1,22 @@
 import { type ModelRef, type ThinkingLevel, thinkingLevels } from "../../protocol/schemas.ts";
 import type { Overrides } from "../inbox-entry.ts";
 
-/** What stood in a message for that message alone, and the text without it. */
+/** The directives of a message, and its text without them. */
 export interface Directives {
   overrides: Overrides;
-  /** `/status` was asked for. */
+  /** The message has a `/status` directive. */
   status: boolean;
-  /** The rest of the message, as it was. */
+  /** The rest of the message, otherwise unchanged. */
   text: string;
 }
 
-/** A word that may be a directive, with the blanks behind it (not line breaks), standing between white space. */
+/** A possible directive between white space, with the blanks after it but no line break. */
 const word = /(?<=^|\s)\/(think|t|model|m|status)(?::(\S+))?(?=\s|$)[^\S\n]*/gi;
 
 /**
- * Finds `/think:L`, `/t:L`, `/model:sel`, `/m:sel` and `/status` anywhere in a message. A word with an invalid level or
- * selector is no directive and stays in the text.
- * @param current the session's model: a bare model id keeps its provider
+ * Finds `/think:L`, `/t:L`, `/model:sel`, `/m:sel` and `/status` anywhere in a message. A word with an
+ * invalid level or selector is not a directive and stays in the text.
+ * @param current the session's model, whose provider applies to a model id without provider
  */
 export function parseDirectives(message: string, current: ModelRef): Directives {
   const overrides: Overrides = {};
@@ -46,14 +46,14 @@ export function parseDirectives(message: string, current: ModelRef): Directives 
   return { overrides, status, text: found ? text.trimEnd() : message };
 }
 
-/** A level by name or as a number from 0 (off) to 5 (xhigh); undefined when it is neither. */
+/** A level by name or as a number from 0 (off) to 5 (xhigh); undefined for any other text. */
 export function parseThinkingLevel(text: string): ThinkingLevel | undefined {
   const wanted = text.trim().toLowerCase();
   if (/^[0-5]$/.test(wanted)) return thinkingLevels[Number(wanted)];
   return thinkingLevels.find((level) => level === wanted);
 }
 
-/** `provider/id`, or an id alone, which keeps the current provider. Undefined when it is neither. */
+/** Parses `provider/id`, or an id of the current provider. Undefined for any other text. */
 export function parseModelSelector(text: string, current: ModelRef): ModelRef | undefined {
   const selector = text.trim();
   if (!/^[^\s/]+(\/\S+)?$/.test(selector)) return undefined;

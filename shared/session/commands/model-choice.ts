@@ -4,8 +4,9 @@ import type { Overrides } from "../inbox-entry.ts";
 import { agentIdOf } from "../key/session-key.ts";
 
 /**
- * The model that answers: the message's directive, else the session's setting, else the agent's, else the gateway's.
- * The address and limits that the configuration gives hold only for the very model they were given with.
+ * The model of a run: from the message's directive, else the session's setting, else the agent's, else the
+ * gateway's. Configured limits apply only to the model they are configured for; a base URL applies to all
+ * models of its provider.
  */
 export function effectiveModel(
   configuration: Configuration,
@@ -28,7 +29,7 @@ export function effectiveModel(
   };
 }
 
-/** Absent means the provider's default, which is no extended thinking. */
+/** The thinking level of a run. Undefined: the provider's default, which is no extended thinking. */
 export function effectiveThinking(
   settings: SessionSettings,
   overrides: Overrides = {},
@@ -36,7 +37,7 @@ export function effectiveThinking(
   return overrides.thinkingLevel ?? settings.thinkingLevel;
 }
 
-/** The model that answers a message, and how much it thinks: see `effectiveModel` and `effectiveThinking`. */
+/** The model and thinking level of a run: see `effectiveModel` and `effectiveThinking`. */
 export function effectiveChoice(
   configuration: Configuration,
   sessionKey: string,

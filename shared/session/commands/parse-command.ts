@@ -1,4 +1,4 @@
-/** A slash command, by the name it is known by, with what stood behind it. */
+/** A slash command: its canonical name and the text after it. */
 export interface Command {
   name: CommandName;
   argument: string;
@@ -20,7 +20,7 @@ const names: Record<string, CommandName> = {
   "?": "help",
 };
 
-/** Undefined for a message that does not start with a known command: that is ordinary text. */
+/** Undefined for a message that does not start with a known command; it is then ordinary text. */
 export function parseCommand(message: string): Command | undefined {
   const match = /^\/([a-z]+|\?)(?:\s+([\s\S]*))?$/i.exec(message.trim());
   const name = match?.[1]?.toLowerCase();

@@ -1,20 +1,23 @@
-/** Canonical names of people, each with the ids they have on channels; the first match wins. */
+/** Canonical names of people, each with a list of their ids on channels. The first matching name wins. */
 export type IdentityLinks = Readonly<Record<string, readonly string[]>>;
 
-/** `{channel}:{id}`; a plain id starts with a digit or `+`, or holds no colon. */
+/** `{channel}:{id}`. An entry without a channel starts with a digit or `+`, or has no colon. */
 const prefixedEntry = /^([a-z][^:]*):(.+)$/is;
 
-/** Digits with the usual marks between. A leading minus, as in the ids of Telegram groups, makes it no number. */
+/**
+ * Digits and the usual separators. An id with a leading minus, such as a Telegram group's, is not a phone
+ * number.
+ */
 const phoneNumber = /^\+?[(\s]*\d[\d\s().-]*$/;
 
-/** Fewest digits that are taken for a phone number with its country. */
+/** Least number of digits of a phone number with its country code. */
 const minPhoneDigits = 10;
 
 /**
- * The form in which ids of people are compared: in `allowFrom`, in identity links and in bindings. WhatsApp's
- * suffixes (`@s.whatsapp.net`, `@c.us`, a device such as `:0`) are dropped; of what then looks like a phone number,
- * only the digits stay, with `+` before ten or more (E.164). Any other id is compared in lower case, as it is:
- * the digits within a name or a room's id are no number.
+ * Normalizes a person's id for comparison in `allowFrom`, identity links and bindings. WhatsApp's suffixes
+ * (`@s.whatsapp.net`, `@c.us`, a device such as `:0`) are removed. If the rest looks like a phone number,
+ * only its digits are kept, with `+` in front when there are ten or more (E.164). Any other id is only
+ * lower-cased.
  */
 export function normalizeSenderId(id: string): string {
   const bare = id
@@ -27,15 +30,15 @@ export function normalizeSenderId(id: string): string {
   return digits.length >= minPhoneDigits ? `+${digits}` : digits;
 }
 
-/** Whether two ids are the same person's or group's on one channel. Empty ids are nobody's. */
+/** Whether two ids on one channel belong to the same person or group. Empty ids never match. */
 export function isSameSender(left: string, right: string): boolean {
   const normalized = normalizeSenderId(left);
   return normalized !== "" && normalized === normalizeSenderId(right);
 }
 
 /**
- * The canonical name that the links give a peer. A plain entry matches on every channel, one with a channel's name
- * before it (`telegram:123456789`) only there.
+ * The canonical name of a peer; undefined when no entry matches. A plain entry matches on every channel, an
+ * entry with a channel's name in front (`telegram:123456789`) only on that channel.
  * @param channel the channel's name in lower case
  */
 export function resolveIdentityLink(

@@ -21,13 +21,16 @@ export interface RoutingConfiguration {
   >;
 }
 
-/** Sends to an agent what matches every field that is given; a match without fields takes everything. */
+/**
+ * Assigns messages to an agent. A message must match every given field; a match without fields matches every
+ * message.
+ */
 export interface Binding {
   agentId: string;
   match: { channel?: string; accountId?: string; peer?: { kind?: string; id?: string } };
 }
 
-/** A message from outside: where it came in, the conversation, and who wrote it. */
+/** An inbound message, as far as routing needs it: channel, account, conversation and sender. */
 export interface Inbound {
   channel: string;
   accountId?: string;
@@ -35,20 +38,23 @@ export interface Inbound {
   sender?: { id: string };
 }
 
-/** The agent that keys without an agent belong to: the one marked default, else the first listed, else `main`. */
+/**
+ * The agent of keys without an agent id: the agent marked default, else the first in the list, else `main`.
+ */
 export function defaultAgentId(list: RoutingConfiguration["agents"]["list"]): string {
   return normalizeAgentId((list.find((agent) => agent.default) ?? list[0])?.id);
 }
 
-/** The rules for session keys that a configuration holds. */
+/** The rules for session keys, taken from the configuration. */
 export function keyRules({ session, agents }: RoutingConfiguration): KeyRules {
   return { mainKey: session.mainKey, dmScope: session.dmScope, defaultAgentId: defaultAgentId(agents.list) };
 }
 
 /**
- * The agent and the session that an inbound message belongs to. The first binding that matches names the agent, else
- * the account, else it is the default agent. In a direct message both the conversation's id and the sender's are
- * looked up in the identity links, for on some channels (Slack, Discord) the first names a room, not a person.
+ * The agent and the session of an inbound message. The agent comes from the first matching binding, else from
+ * the account, else it is the default agent. For a direct message both the conversation's id and the sender's
+ * id are looked up in the identity links, because on some channels (Slack, Discord) the conversation's id
+ * names a room, not a person.
  */
 export function routeInbound(
   inbound: Inbound,

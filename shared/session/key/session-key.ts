@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { type IdentityLinks, resolveIdentityLink } from "./identity.ts";
 
 /**
- * Session keys name a conversation: `agent:{agentId}:…`, all lower case, only `a-z 0-9 + - _ @ .` between colons.
- * They are table keys and one segment of storage keys, so a whole key is at most 200 bytes: ids that are too long
- * are cut and end in a hash of the whole id.
+ * Session keys name a conversation: `agent:{agentId}:…`, all lower case, only `a-z 0-9 + - _ @ .` between
+ * colons. A key is used as a table key and as one segment of an object key, so it has at most 200 bytes. An
+ * id that is too long is cut and ends in a hash of the whole id.
  */
 const maxKeyBytes = 200;
 
@@ -17,21 +17,29 @@ const maxWordLength = 32;
 /** Longest main key and name of a session. */
 const maxNameLength = 64;
 
-/** Hexadecimal digits of the hash that stands for the rest of an id: 96 bits, so that none is found to match. */
+/**
+ * Hexadecimal digits of the hash that ends a cut id: 96 bits, so that nobody can construct a colliding id.
+ */
 const hashLength = 24;
 
-/** How direct messages are mapped to sessions, from one session for all to the most separate. */
+/**
+ * How direct messages are mapped to sessions: from one session for everybody to one for each account and
+ * peer.
+ */
 export type DmScope = "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
 
-/** What decides how a key is written; fields of the configuration. */
+/** The configuration fields that session keys depend on. */
 export interface KeyRules {
   mainKey: string;
   dmScope: DmScope;
-  /** The agent of keys that name none. Default `main`. */
+  /** The agent of keys without an agent id. Default `main`. */
   defaultAgentId?: string;
 }
 
-/** Where a conversation takes place. `kind` `dm` is a direct message; every other kind is shared with others. */
+/**
+ * The parts of a conversation's key. `kind` `dm` is a direct message; every other kind is a shared
+ * conversation.
+ */
 export interface KeyParts {
   agentId: string;
   channel?: string;
@@ -40,8 +48,9 @@ export interface KeyParts {
 }
 
 /**
- * The session key of a conversation. Parts are normalized; what is missing becomes its default. A direct message
- * follows `dmScope`, and its peer is replaced by the name that `identityLinks` give it; shared conversations do neither.
+ * The session key of a conversation. Parts are normalized; a missing part becomes its default. For a direct
+ * message the key depends on `dmScope`, and the peer's id is replaced by its canonical name in
+ * `identityLinks`. Shared conversations ignore both.
  */
 export function buildAgentSessionKey(
   parts: KeyParts & { mainKey?: string; dmScope?: DmScope; identityLinks?: IdentityLinks },
@@ -69,10 +78,11 @@ export function mainSessionKey(agentId: string, mainKey?: string): string {
 }
 
 /**
- * Takes a key of four parts or more apart, as it stands: nothing is normalized. What follows the `dm` marker, or the
- * kind of a shared conversation, is the peer's id, colons included. The marker stands after the agent, the channel or
- * the account; a last part `dm` after a channel and a kind is a peer's id.
- * @returns null for keys that do not start with `agent:` and for those of fewer parts (main and named sessions)
+ * Splits a key of four or more parts, without normalizing them. Everything after the `dm` marker, or after
+ * the kind of a shared conversation, is the peer's id, colons included. The `dm` marker follows the agent,
+ * the channel or the account. A last part `dm` after a channel and a kind is a peer's id.
+ * @returns null for keys that do not start with `agent:` and for keys of fewer parts (main and named
+ * sessions)
  */
 export function parseSessionKey(key: string): KeyParts | null {
   const [prefix, agentId, ...rest] = key.split(":");
@@ -88,11 +98,11 @@ export function parseSessionKey(key: string): KeyParts | null {
 }
 
 /**
- * The one key under which a session is stored, for whatever a peer calls it. Takes any text, and its own results as
- * they are. Structured keys are parsed and rebuilt by the rules that hold now. `main` and the main key, alone or after
- * an agent, are the agent's main session; any other single name is a session of that name,
- * `agent:{defaultAgentId}:{name}`, which is not a main session. Identity links are not applied: they belong to routing,
- * and the name that they give may itself be linked.
+ * The canonical key, under which a session is stored. Accepts any text; a canonical key is returned
+ * unchanged. Structured keys are parsed and rebuilt by the current rules. `main` and the main key, alone or
+ * after an agent, are the agent's main session. Any other single name is a named session,
+ * `agent:{defaultAgentId}:{name}`. Identity links are not applied here but in routing: a canonical name may
+ * itself be an entry of another link.
  */
 export function canonicalizeSessionKey(key: string, rules: KeyRules): string {
   const text = key.trim().toLowerCase();
@@ -104,16 +114,19 @@ export function canonicalizeSessionKey(key: string, rules: KeyRules): string {
   return namedSessionKey(rules.defaultAgentId ?? "", text, rules.mainKey);
 }
 
-/** What a session is: `main`, `named` (a name of the user's choice), or its peer's kind: `dm`, `group`, `thread`, … */
+/**
+ * The kind of a session: `main`, `named` (a name chosen by the user), or its peer's kind: `dm`, `group`,
+ * `thread`, …
+ */
 export function sessionKind(key: string, rules: KeyRules): string {
   const canonical = canonicalizeSessionKey(key, rules);
   const parsed = parseSessionKey(canonical);
-  // A peer's kind is outside text: it must not pass for one of the two that are decided here.
+  // A peer's kind comes from outside: it must not be taken for `main` or `named`.
   if (parsed) return ["main", "named"].includes(parsed.peer.kind) ? "other" : parsed.peer.kind;
   return canonical === mainSessionKey(agentIdOf(canonical), rules.mainKey) ? "main" : "named";
 }
 
-/** Whether a key, once canonical, is its agent's main session: the only kind that sees private memory. */
+/** Whether a key names its agent's main session, the only session that sees private memory. */
 export function isMainSessionKey(key: string, rules: KeyRules): boolean {
   return sessionKind(key, rules) === "main";
 }
@@ -123,17 +136,19 @@ export function agentIdOf(canonicalKey: string): string {
   return normalizeAgentId(canonicalKey.split(":")[1]);
 }
 
-/** `[a-z0-9][a-z0-9_-]*`, at most 64 characters; `main` for what cannot be made one. */
+/** `[a-z0-9][a-z0-9_-]*`, at most 64 characters; `main` when no valid character is left. */
 export function normalizeAgentId(id: string | undefined): string {
   return normalizeId(id) ?? "main";
 }
 
-/** As an agent's id; `default` for what cannot be made one. A colliding `dm` becomes `dm_`. */
+/**
+ * Like `normalizeAgentId`, but `default` when no valid character is left. `dm`, the marker, becomes `dm_`.
+ */
 export function normalizeAccountId(id: string | undefined): string {
   return withoutMarker(normalizeId(id) ?? "default");
 }
 
-/** Lower case, `_` for invalid characters; `unknown` when empty. A colliding `dm` becomes `dm_`. */
+/** Lower case, `_` for invalid characters; `unknown` when empty. `dm`, the marker, becomes `dm_`. */
 export function normalizeChannel(channel: string | undefined): string {
   return withoutMarker(shorten(normalizeToken(channel) || "unknown", maxWordLength));
 }
@@ -143,7 +158,7 @@ export function normalizePeerKind(kind: string | undefined): string {
   return shorten(normalizeToken(kind) || "dm", maxWordLength);
 }
 
-/** Lower case, `_` for invalid characters; `unknown` when empty. Not yet cut to what the rest of a key leaves. */
+/** Lower case, `_` for invalid characters; `unknown` when empty. Not shortened: `joinKey` does that. */
 export function normalizePeerId(id: string | undefined): string {
   return normalizeToken(id) || "unknown";
 }
@@ -182,12 +197,15 @@ function normalizeId(text: string | undefined): string | undefined {
   return /^[a-z0-9]/.test(id) ? id : undefined;
 }
 
-/** A channel or account of this name would be read as the marker of direct messages. */
+/** Renames a channel or account called `dm`, which would be parsed as the marker of direct messages. */
 function withoutMarker(name: string): string {
   return name === "dm" ? "dm_" : name;
 }
 
-/** Normalized text is ASCII, so its length is its bytes. Different texts stay different when they are cut. */
+/**
+ * Cuts a text and appends a hash, so that different texts stay different. Normalized text is ASCII: length is
+ * bytes.
+ */
 function shorten(text: string, most: number): string {
   if (text.length <= most) return text;
   const hash = createHash("sha256").update(text).digest("hex").slice(0, hashLength);
