@@ -18,7 +18,7 @@ import { isReading } from "../support/models/model-window.ts";
 /**
  * session-routing.md, row by row. "Auto-Reset Policies" are in test/session/reset-policy.test.ts and
  * test/e2e/reset.test.ts, "Reset Behavior" step by step in test/agent/reset.test.ts, "Compaction" in
- * test/agent/compaction.test.ts.
+ * test/agent/compaction/compaction.test.ts.
  */
 const scopes = ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"] as const;
 const dm = (id: string, more: Partial<KeyParts> = {}): KeyParts => ({

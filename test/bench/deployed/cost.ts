@@ -5,7 +5,7 @@ import { prices } from "./prices.ts";
 
 /** A plain turn as it is billed: model time, and streamed text for as long. Seconds. */
 const modelSeconds = 3;
-/** Delta events in that time: functions/agent/deltas.ts sends four a second. */
+/** Delta events in that time: functions/agent/reply/deltas.ts sends four a second. */
 const deltaEvents = modelSeconds * 4;
 
 const gb = (megabytes: number) => megabytes / 1024;
