@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript, so that an old Node can read it far enough to say that it is too old.
+// Plain JavaScript, so that an old Node can parse this file and print the version error.
 const [major, minor] = process.versions.node.split(".").map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`gsv: Node ${process.versions.node} is too old; install Node 20.19 or newer`);

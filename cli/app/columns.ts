@@ -1,6 +1,6 @@
 /**
- * Rows as aligned plain text under a header line, two spaces between columns, no trailing blanks. Line breaks inside
- * a cell become spaces, so that a row stays a line.
+ * Formats a table as plain text: a header line, one line a row, two spaces between columns, no trailing
+ * blanks. A line break inside a cell becomes a space.
  */
 export function columns(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [header, ...rows].map((row) => row.map((cell) => cell.replace(/\s*\n\s*/g, " ")));
@@ -15,14 +15,16 @@ export function columns(header: readonly string[], rows: readonly (readonly stri
     .join("\n");
 }
 
-/** Names and values, one a line, values aligned; a pair without a value is left out. */
+/**
+ * Formats name and value pairs, one pair a line, values aligned. Pairs with an undefined value are left out.
+ */
 export function pairs(entries: readonly (readonly [string, string | undefined])[]): string {
   const shown = entries.filter((entry): entry is readonly [string, string] => entry[1] !== undefined);
   const width = Math.max(0, ...shown.map(([name]) => name.length));
   return shown.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n");
 }
 
-/** A moment (epoch ms) as local date and time to the minute; a dash for none. */
+/** Formats an epoch time in ms as local date and time, to the minute. Returns "-" for undefined. */
 export function moment(time: number | undefined): string {
   if (time === undefined) return "-";
   const date = new Date(time);
@@ -31,13 +33,13 @@ export function moment(time: number | undefined): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
-/** The text, cut to `most` characters with an ellipsis, its line breaks as spaces. */
+/** Joins the text into one line and cuts it to at most `most` characters; a cut ends in an ellipsis. */
 export function shorten(text: string, most: number): string {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
 }
 
-/** A text of somebody else's as a terminal may show it: nothing in it controls the terminal or turns its direction. */
+/** Makes untrusted text safe to print: control and text-direction characters become a space. */
 export function visible(text: string): string {
   return text.replace(/[\p{Cc}\p{Bidi_Control}\s]+/gu, " ").trim();
 }

@@ -4,18 +4,18 @@ import { dirname, join } from "node:path";
 import { parse, stringify, TomlError } from "smol-toml";
 import { Failure } from "./failure.ts";
 
-/** What the config file may say. Tables and keys that are not known are kept when the file is written again. */
+/** The content of the config file. Unknown tables and keys are kept when the file is rewritten. */
 export interface ConfigFile {
   gateway?: { url?: string; token?: string };
   node?: { id?: string; workspace?: string };
   session?: { default_key?: string };
-  /** The stage that is deployed from here, and what else of the CDK's context it was given. */
+  /** The stage that `gsv deploy` deployed last, and the CDK context values it used. */
   deploy?: Record<string, string>;
 }
 
 type Environment = Record<string, string | undefined>;
 
-/** The settings that must be text; `all` of them where their names are not ours. */
+/** Settings that must be strings, by table. `all`: every setting of the table. */
 const fields: Record<keyof ConfigFile, readonly string[] | "all"> = {
   gateway: ["url", "token"],
   node: ["id", "workspace"],
@@ -29,12 +29,18 @@ export function configFolder(env: Environment): string {
   return join(base, "gsv");
 }
 
-/** Reads the file; one that does not exist is empty. Throws a Failure that names file and line, or file and field. */
+/**
+ * Reads the config file. A missing file is an empty config.
+ * @throws Failure that names the file and the line, or the file and the field
+ */
 export async function readConfigFile(file: string): Promise<ConfigFile> {
   return checked(file, await readToml(file));
 }
 
-/** True when others on this machine can read the file, and so the token in it. */
+/**
+ * Whether other users of this machine can read the file and its token. False on Windows or when there is no
+ * file.
+ */
 export async function isExposed(file: string): Promise<boolean> {
   try {
     return process.platform !== "win32" && ((await stat(file)).mode & 0o077) !== 0;
@@ -44,8 +50,8 @@ export async function isExposed(file: string): Promise<boolean> {
 }
 
 /**
- * Merges `change` into the file, which is replaced at once, with mode 600 in a folder of mode 700. An undefined value
- * leaves what is there.
+ * Merges `change` into the config file. Undefined values keep the stored value. The file is replaced
+ * atomically, with mode 600; a new folder gets mode 700.
  */
 export async function updateConfigFile(file: string, change: ConfigFile): Promise<void> {
   const content = await readToml(file);

@@ -6,8 +6,8 @@ import type { Settings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
- * What every command gets: its surroundings, its settings, the gateway, and the one way to print a result. Settings and
- * gateway are loaded when a command asks for them: help needs neither.
+ * The object that every command receives: terminal, flags, settings, gateway connection and result output.
+ * Settings are read, and the gateway is connected, on first use.
  */
 export class Context {
   readonly terminal: Terminal;
@@ -25,7 +25,10 @@ export class Context {
     return this.flags.json === true;
   }
 
-  /** The local gateway's folder that was asked for, or where one would be. */
+  /**
+   * Absolute path of the local gateway's data folder: `--data`, or `.gsv` in the working directory. It may
+   * not exist.
+   */
   get dataFolder(): string {
     return resolve(this.terminal.cwd, this.flags.data ?? ".gsv");
   }
@@ -38,8 +41,8 @@ export class Context {
   }
 
   /**
-   * Where the gateway is. `mayStart`: a local gateway that is not running but has data is started until the command
-   * ends.
+   * Finds the gateway. With `mayStart`, a stopped local gateway that has data is started and runs until the
+   * command ends.
    */
   address(mayStart = false): Promise<Address> {
     this.#address ??= import("../gateway/address.ts").then(async ({ findGateway }) =>
@@ -48,7 +51,7 @@ export class Context {
     return this.#address;
   }
 
-  /** The connection to the gateway; it is closed when the command ends. `mayStart` as in `address`. */
+  /** Connects to the gateway; `close` ends the connection. `mayStart` as in `address`. */
   gateway(mayStart = true): Promise<Gateway> {
     this.#gateway ??= import("../gateway/gateway-client.ts").then(async ({ openGateway }) => {
       const { url, token } = await this.address(mayStart);
@@ -57,13 +60,13 @@ export class Context {
     return this.#gateway;
   }
 
-  /** Prints the command's result: `value` with --json, else the text. */
+  /** Prints the command's result to standard output: `value` as JSON with --json, otherwise `text`. */
   print(value: unknown, text: string): void {
     const line = this.json ? JSON.stringify(value) : text;
     if (line !== "") this.terminal.stdout.write(line.endsWith("\n") ? line : `${line}\n`);
   }
 
-  /** Tells the user something that is not the result. */
+  /** Prints a message that is not part of the result, to standard error. */
   note(text: string): void {
     this.terminal.stderr.write(`${text}\n`);
   }

@@ -1,12 +1,12 @@
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import { RequestError } from "../gateway/request-error.ts";
 
-/** Exit codes of the command: 0 done, 1 failed, 2 called wrongly. */
+/** Exit codes: 0 success, 1 failure, 2 wrong usage. */
 export const exitCode = { done: 0, failed: 1, usage: 2 } as const;
 
 /**
- * A failure the user is told about in one line: what is wrong, and what to do. `kind` is what scripts see as
- * `error.code` with `--json`: a word, or the gateway's error code.
+ * An error that is printed to the user. `message` is one line: what is wrong, and what to do. `kind` is
+ * printed as `error.code` with `--json`: a word, or the gateway's numeric error code.
  */
 export class Failure extends Error {
   readonly kind: string | number;
@@ -20,7 +20,7 @@ export class Failure extends Error {
   }
 }
 
-/** A call of the command that makes no sense; exit code 2. */
+/** A Failure for wrong arguments or options; exit code 2. */
 export function usage(message: string): Failure {
   return new Failure("usage", message, exitCode.usage);
 }
@@ -46,7 +46,9 @@ const systemFaults: Record<string, string> = {
   EADDRINUSE: "the port is in use",
 };
 
-/** What the user is told about any error. Nothing that is thrown reaches the terminal another way. */
+/**
+ * Converts any thrown value to a Failure. Every error that a command throws is printed through this function.
+ */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof RequestError || error instanceof PeerError) {

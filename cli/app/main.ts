@@ -8,8 +8,8 @@ import { processTerminal, type Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
 /**
- * Runs one command line (without node and script) and returns its exit code. The one place where errors are caught
- * and printed.
+ * Runs one command line (`argv` without node and script) and returns its exit code. Errors of commands are
+ * caught and printed only here.
  */
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
   let chosen: (() => Promise<Chosen>) | undefined;
@@ -42,7 +42,7 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
 
 /** Runs the process's own command line and ends the process with its exit code. */
 export async function runProcess(): Promise<void> {
-  // The reader of a pipe may leave early (`gsv session preview | head`): that is no error of ours.
+  // The reader of a pipe may close it early (`gsv session preview | head`). This is not an error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(exitCode.done);
     throw error;
@@ -52,7 +52,7 @@ export async function runProcess(): Promise<void> {
 }
 
 function report(failure: Failure, argv: readonly string[], terminal: Terminal): number {
-  // A failure without words has been shown where it happened.
+  // An empty message: the command has already printed the error.
   if (failure.message === "") return failure.exitCode;
   if (argv.includes("--json")) {
     const error = { code: failure.kind, message: failure.message };
@@ -70,7 +70,7 @@ function usageOf(error: CommanderError, argv: readonly string[]): Failure {
   return usage(`${message}; see \`${path} --help\``);
 }
 
-/** Commander takes the help of a command that does not exist for that of the program. */
+/** Rejects `gsv help <unknown>`. Commander would print the program's help instead of an error. */
 function checkCommand(words: readonly string[]): void {
   const unknown = words[commandPath(words, commands).length];
   if (unknown !== undefined && !unknown.startsWith("-"))

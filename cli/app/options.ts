@@ -1,15 +1,15 @@
 import { usage } from "./failure.ts";
 
-/** A list for an option that may be given several times. */
+/** The value of one option. Repeatable options have an array. */
 export type OptionValue = string | boolean | string[] | undefined;
 
-/** What the user typed for one command: its arguments in order, and its own options. */
+/** The parsed input of one command: its arguments in order, and its own options. */
 export interface Invocation {
   args: string[];
   options: Record<string, OptionValue>;
 }
 
-/** Options that every command takes, before or after its name. */
+/** Options of every command. They may stand before or after the command's name. */
 export interface GlobalOptions {
   json?: boolean;
   url?: string;
@@ -18,7 +18,10 @@ export interface GlobalOptions {
   data?: string;
 }
 
-/** An option's value as a whole number within bounds, or undefined when it was not given. */
+/**
+ * Parses an option as a whole number from `least` to `most`. Returns undefined when the option is absent.
+ * @throws Failure (usage) when the value is not such a number
+ */
 export function wholeNumber(
   name: string,
   value: OptionValue,
@@ -32,12 +35,12 @@ export function wholeNumber(
   return number;
 }
 
-/** An option's value as text, or undefined when it was not given. */
+/** The option's value, or undefined when it is absent or not a string. */
 export function text(value: OptionValue): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** The values of an option that may be given several times. */
+/** The values of a repeatable option; empty when it is absent. */
 export function texts(value: OptionValue): readonly string[] {
   return Array.isArray(value) ? value : [];
 }

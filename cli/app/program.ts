@@ -4,14 +4,14 @@ import type { Invocation } from "./options.ts";
 
 export type Action = (context: Context, invocation: Invocation) => Promise<void>;
 
-/** One command: how it is called, what its help says, and where its action is loaded from when it is used. */
+/** One command: its name and arguments, its help text, and a function that loads its action on use. */
 export interface CommandEntry {
-  /** As commander writes it: `get <sessionKey>`, `call <tool> [args...]`. */
+  /** Name and arguments in commander's syntax: `get <sessionKey>`, `call <tool> [args...]`. */
   name: string;
   summary: string;
-  /** Flags, description, and whether it may be given several times. */
+  /** Flags, description, and `repeatable` when the option may be given several times. */
   options?: readonly (readonly [flags: string, description: string, repeatable?: "repeatable"])[];
-  /** Lines of examples: without `gsv`, but where it stands behind a pipe. */
+  /** Example command lines. The leading `gsv` is omitted, except in lines that pipe into `gsv`. */
   examples: readonly string[];
   load?: () => Promise<Action>;
   commands?: readonly CommandEntry[];
@@ -25,14 +25,15 @@ const globalOptions = [
   ["--config <file>", "config file instead of ~/.config/gsv/config.toml"],
 ] as const;
 
-/** What was chosen on the command line, ready to run. */
+/** The command that the user chose, with its parsed input. */
 export interface Chosen {
   action: Action;
   invocation: Invocation;
 }
 
 /**
- * Builds the command tree. Parsing ends in `choose`, or in a CommanderError for help, version and wrong usage.
+ * Builds the command tree. Parsing calls `choose`, or throws a CommanderError for help, version and wrong
+ * usage.
  */
 export function buildProgram(
   entries: readonly CommandEntry[],
@@ -81,7 +82,7 @@ function commandOf(
   return command;
 }
 
-/** The words of a command line that name a command, as far as there is one: `session set` of `session set x y`. */
+/** The leading words of a command line that name a known command: `session set` of `session set x y`. */
 export function commandPath(argv: readonly string[], entries: readonly CommandEntry[]): string[] {
   const [word, ...rest] = argv.filter((arg) => !arg.startsWith("-"));
   const entry = entries.find(({ name }) => word !== undefined && name.split(" ")[0] === word);

@@ -3,13 +3,13 @@ import { Writable } from "node:stream";
 import { Failure } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Asks one question on standard error, so that standard output stays the command's result. */
+/** Asks a question on standard error; standard output is for the result. An empty answer returns `preset`. */
 export async function ask(terminal: Terminal, question: string, preset = ""): Promise<string> {
   const shown = preset === "" ? question : `${question} [${preset}]`;
   return (await answerTo(terminal, `${shown}: `, terminal.stderr)) || preset;
 }
 
-/** Asks without showing what is typed. */
+/** Asks a question without echoing the typed answer. */
 export async function askHidden(terminal: Terminal, question: string): Promise<string> {
   terminal.stderr.write(`${question} (not shown): `);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -18,7 +18,7 @@ export async function askHidden(terminal: Terminal, question: string): Promise<s
   return answer;
 }
 
-/** Asks for a yes; anything else is a no. */
+/** Asks a yes/no question. Returns true only for "y" or "yes". */
 export async function confirm(terminal: Terminal, question: string): Promise<boolean> {
   return /^y(es)?$/i.test(await answerTo(terminal, `${question} [y/N] `, terminal.stderr));
 }
@@ -38,7 +38,7 @@ async function answerTo(terminal: Terminal, question: string, output: Writable):
   }
 }
 
-/** All of standard input, without the line break at its end. */
+/** Reads standard input to its end as UTF-8, without the final line break. */
 export async function readAll(stdin: AsyncIterable<string | Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of stdin) chunks.push(typeof chunk === "string" ? Buffer.from(chunk) : chunk);

@@ -2,21 +2,21 @@ import { join, resolve } from "node:path";
 import { configFolder, isExposed, readConfigFile } from "./config-file.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A setting and where it came from, in words for the user. */
+/** A setting, and a user-readable name of its source: a flag, an environment variable or a file. */
 export interface Sourced {
   value: string;
   source: string;
 }
 
-/** What the command goes by: flag before environment before config file. */
+/** The effective settings. A flag overrides the environment, which overrides the config file. */
 export interface Settings {
-  /** The config file, whether it exists or not. */
+  /** Absolute path of the config file. It may not exist. */
   file: string;
   url?: Sourced;
   token?: Sourced;
   nodeId?: string;
   workspace?: string;
-  /** The session of commands that name none. */
+  /** The default session of commands that take a session. */
   sessionKey: string;
 }
 
@@ -28,13 +28,15 @@ export interface GlobalFlags {
 
 const defaultSessionKey = "agent:main:main";
 
-/** Reads the config file and lays environment and flags over it. */
+/**
+ * Reads the config file and applies environment and flags over it. Warns when other users can read the token.
+ */
 export async function readSettings(flags: GlobalFlags, terminal: Terminal): Promise<Settings> {
   const { env, cwd, stderr } = terminal;
   const file = flags.config ? resolve(cwd, flags.config) : join(configFolder(env), "config.toml");
   const content = await readConfigFile(file);
   if (content.gateway?.token !== undefined && (await isExposed(file)))
-    stderr.write(`gsv: ${file} holds a token and others can read it; run \`chmod 600 ${file}\`\n`);
+    stderr.write(`gsv: ${file} holds a token and other users can read it; run \`chmod 600 ${file}\`\n`);
   return {
     file,
     url: first([flags.url, "--url"], [env.GSV_URL, "GSV_URL"], [content.gateway?.url, file]),

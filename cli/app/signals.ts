@@ -1,6 +1,6 @@
 /**
- * Waits for Ctrl-C or a request to end. Until it is disposed of, the first signal only resolves `received`; a second
- * one ends the process at once, for whoever does not want to wait for a clean end.
+ * Handles SIGINT, SIGTERM and SIGHUP until `dispose` is called. The first signal resolves `received`; a
+ * second signal exits the process immediately with code 130.
  */
 export function untilSignal(): { received: Promise<NodeJS.Signals>; dispose(): void } {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;

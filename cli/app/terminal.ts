@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 
-/** What a command reads from, writes to and knows of its surroundings: the process's own, or a test's. */
+/** Standard streams, environment and working directory of a command. Tests pass their own. */
 export interface Terminal {
   stdin: Readable & { isTTY?: boolean; setRawMode?(raw: boolean): unknown };
   stdout: Writable & { isTTY?: boolean; columns?: number };
@@ -14,12 +14,12 @@ export function processTerminal(): Terminal {
   return { stdin, stdout, stderr, env, cwd: process.cwd() };
 }
 
-/** True when a person sits at both ends, so that questions can be asked. */
+/** Whether both standard input and output are terminals, so that the user can answer questions. */
 export function isInteractive(terminal: Terminal): boolean {
   return terminal.stdin.isTTY === true && terminal.stdout.isTTY === true;
 }
 
-/** Terminal styles; without a terminal, or with NO_COLOR set, they leave text as it is. */
+/** Terminal styles. They return the text unchanged without a terminal, or when NO_COLOR is set. */
 export interface Style {
   dim(text: string): string;
   bold(text: string): string;

@@ -4,5 +4,5 @@ const manifest: { version: string } = JSON.parse(
   readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
 );
 
-/** This program's version, as package.json has it. */
+/** The version from package.json. */
 export const version = manifest.version;

@@ -10,7 +10,9 @@ import { attachmentsOf, type ImageFile } from "./images.ts";
 import { isBusy, lookUpAnswer } from "./missed-answer.ts";
 import { type RunStep, RunView } from "./run-view.ts";
 
-/** How a message ended. `text` is the answer, or a command's response; `error` is there when `failed`. */
+/**
+ * The outcome of one message. `text` is the answer or the command's response; `error` is set when `failed`.
+ */
 export interface TurnOutcome {
   runId: string;
   status: "answered" | "command" | "failed" | "stopped";
@@ -18,20 +20,23 @@ export interface TurnOutcome {
   error?: string;
 }
 
-/** Times of a conversation, ms. */
+/** Timeouts of a conversation, in ms. */
 export interface ConversationTiming {
-  /** After this long without an event, the gateway is asked whether the run goes on: events are not repeated. */
+  /**
+   * Time without an event after which the gateway is asked whether the run is still active. Events are not
+   * replayed.
+   */
   quietMs: number;
-  /** Wait before a request that the gateway could not answer is tried again. */
+  /** Delay before a failed request is retried. */
   retryMs: number;
 }
 
 const defaultTiming: ConversationTiming = { quietMs: 15_000, retryMs: 1_000 };
 const mostTries = 10;
 const lostAnswer = "the run ended, but its answer did not arrive; `gsv session preview` shows what there is";
-/** A command that changes the session waits for the runs before it. */
+/** Long, because a command that changes the session waits for earlier runs to end. */
 const commandTimeoutMs = 300_000;
-/** What the gateway says of a run that was stopped. */
+/** The gateway's error text for a stopped run. */
 const cancelled = "Run cancelled by user";
 
 interface Turn {
@@ -40,17 +45,18 @@ interface Turn {
   images: readonly ImageFile[];
   view: RunView;
   lastEventAt: number;
-  /** When the gateway was last asked whether the run goes on. */
+  /** Epoch ms of the last check whether the run is still active. */
   checkedAt: number;
-  /** The connection it was asked over. */
+  /** Value of the conversation's `#reconnects` at that check. */
   reconnects: number;
   onStep(step: RunStep): void;
   settle(outcome: Omit<TurnOutcome, "runId">): void;
 }
 
 /**
- * Messages to one session and what comes of them, over a connection that may be lost and found again: a message is
- * sent again under its own run id, which the gateway takes once, and an answer that was missed is looked up.
+ * Sends messages to one session and reports their answers, across reconnects. A message is resent with the
+ * same run id, which the gateway accepts only once. A missed answer is read from the session's stored
+ * messages.
  */
 export class Conversation {
   readonly #gateway: Gateway;
@@ -59,7 +65,7 @@ export class Conversation {
   readonly #turns = new Map<string, Turn>();
   readonly #ownRuns = new Set<string>();
   readonly #unsubscribe: (() => void)[];
-  /** Connections since the start: each may have missed events. */
+  /** Number of reconnects. Events may have been missed at each. */
   #reconnects = 0;
   #sending: Promise<unknown> = Promise.resolve();
   #ended: Omit<TurnOutcome, "runId"> | undefined;
@@ -79,8 +85,9 @@ export class Conversation {
   }
 
   /**
-   * Calls `handler` with the end of each run in this session that another message started: one of another device or
-   * channel, or of before a restart. Needs the canonical session key, which events carry.
+   * Calls `handler` with the final event of each run in this session that this object did not start: a run of
+   * another device or channel, or one from before a restart. Requires the canonical session key, because
+   * events carry it.
    */
   onOtherRun(handler: (event: ChatReply | ChatError) => void): void {
     const undo = this.#gateway.onEvent("chat", (event) => {
@@ -90,12 +97,15 @@ export class Conversation {
     this.#unsubscribe.push(undo);
   }
 
-  /** Messages whose end has not come yet. */
+  /** Number of messages without an outcome yet. */
   get active(): number {
     return this.#turns.size;
   }
 
-  /** Sends a message after those before it and waits for its end. Failures are outcomes; nothing is thrown. */
+  /**
+   * Sends a message after all earlier ones are sent, and waits for its outcome. Never rejects: failures are
+   * outcomes.
+   */
   send(
     message: string,
     onStep: (step: RunStep) => void,
@@ -123,7 +133,7 @@ export class Conversation {
     });
   }
 
-  /** Stops the run that is going on. Returns what the gateway says of it. Throws a RequestError. */
+  /** Stops the current run. Returns the gateway's response text. @throws RequestError */
   async stop(): Promise<string> {
     const answer = await this.#gateway.request("chat.send", {
       sessionKey: this.#sessionKey,
@@ -132,7 +142,7 @@ export class Conversation {
     return answer.status === "command" ? (answer.error ?? this.#stopped(answer.response ?? "")) : "";
   }
 
-  /** Stops listening. Turns that are not over are left to the gateway. */
+  /** Stops listening to events. Open turns resolve as stopped; their runs continue at the gateway. */
   close(): void {
     for (const undo of this.#unsubscribe) undo();
     this.#end(undefined);
@@ -152,7 +162,7 @@ export class Conversation {
     }
   }
 
-  /** Ends the turn of the run that a "/stop" ended: no more is heard of it. */
+  /** Settles the turn that "/stop" has ended: no further event arrives for its run. Returns `said`. */
   #stopped(said: string): string {
     const turns = [...this.#turns.values()].filter((turn) => !isStop(turn.message));
     const stopped = turns.find(({ runId }) => said.includes(runId)) ?? turns[0];
@@ -164,16 +174,16 @@ export class Conversation {
     const { runId, message, images } = turn;
     const isCommand = parseCommand(message) !== undefined;
     const send = async () => {
-      // What was uploaded belongs to the connection, and is used up by a try.
+      // An upload belongs to one connection and can be used by one request only.
       const media = await attachmentsOf(this.#gateway, images);
       const params = { sessionKey: this.#sessionKey, message, media, runId };
       return this.#gateway.request("chat.send", params, isCommand ? commandTimeoutMs : undefined);
     };
-    // A command has no run that would make a repeat the same one.
+    // A command is not retried: it has no run id by which the gateway could detect the duplicate.
     return isCommand ? send() : this.#persist(turn, send);
   }
 
-  /** Tries `work` again while its failure may pass and the turn is not over. Throws what failed last. */
+  /** Retries `work` while its error is retryable and the turn is open. Throws the last error. */
   async #persist<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; ) {
       const reconnects = this.#reconnects;
@@ -183,7 +193,7 @@ export class Conversation {
         const isLost = reconnects !== this.#reconnects;
         const again = error instanceof RequestError && (error.retryable || isLost);
         if (!again || tries >= mostTries || !this.#turns.has(turn.runId)) throw error;
-        // Being offline is not counted: the connection says itself when it gives up.
+        // Tries while offline are not counted: the connection itself reports when it gives up.
         if (this.#gateway.state.status === "connected") tries++;
         await delay(this.#timing.retryMs);
       }
@@ -205,7 +215,7 @@ export class Conversation {
   }
 
   #toolResult(event: Events["tool.result"]): void {
-    // Without a run it answers a `tool.request`, which belongs to no turn.
+    // An event without a runId answers a `tool.request`, which belongs to no turn.
     if (event.runId === undefined) return;
     const turn = this.#turns.get(event.runId);
     if (turn === undefined) return;
@@ -213,7 +223,7 @@ export class Conversation {
     for (const step of turn.view.toolResult(event)) turn.onStep(step);
   }
 
-  /** Looks whether a silent run is over; ends with the turn. */
+  /** Checks periodically whether a silent run has ended. Returns when the turn is settled. */
   async #watch(turn: Turn): Promise<void> {
     const { quietMs, retryMs } = this.#timing;
     let idle = 0;
@@ -226,14 +236,14 @@ export class Conversation {
       turn.reconnects = this.#reconnects;
       turn.checkedAt = Date.now();
       idle = busy ? 0 : idle + 1;
-      // Once may be the moment between the answer and its event.
+      // A single idle check may fall between the end of the run and the arrival of its event.
       if (idle >= 2) return this.#recover(turn);
       const seconds = Math.round((turn.checkedAt - turn.lastEventAt) / 1000);
       if (busy && this.#turns.has(turn.runId)) turn.onStep({ kind: "silence", seconds });
     }
   }
 
-  /** Ends a turn with the answer that is stored, else with `instead`. */
+  /** Settles a turn with its stored answer; with `instead` when there is none. */
   async #recover(turn: Turn, instead?: string): Promise<void> {
     const look = () => lookUpAnswer(this.#gateway, this.#sessionKey, turn.message);
     const answer = await this.#persist(turn, look).catch(failureOf);
@@ -242,7 +252,7 @@ export class Conversation {
     else turn.settle(failed(answer?.message ?? lostAnswer));
   }
 
-  /** Shows an answer that was looked up as if its event had come. */
+  /** Shows an answer from the stored messages as if its event had arrived. */
   #shown({ view, onStep, runId }: Turn, text: string): Omit<TurnOutcome, "runId"> {
     const content = [{ type: "text" as const, text }];
     const message = { role: "assistant" as const, content, timestamp: Date.now() };
@@ -251,7 +261,9 @@ export class Conversation {
     return { status: "answered", text };
   }
 
-  /** Ends every turn, and those to come: with the reason when the gateway ended the connection. */
+  /**
+   * Settles all open and future turns: as failed when the gateway ended the connection, otherwise as stopped.
+   */
   #end(error: RequestError | undefined): void {
     this.#ended = error ? failed(failureOf(error).message) : { status: "stopped", text: "" };
     for (const turn of [...this.#turns.values()]) turn.settle(this.#ended);

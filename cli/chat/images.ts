@@ -5,10 +5,10 @@ import { maxMediaBytes } from "../../shared/media/media-store.ts";
 import { usage } from "../app/failure.ts";
 import type { Gateway } from "../gateway/gateway-client.ts";
 
-/** Images up to this many bytes go into the request, those above are uploaded. */
+/** Images up to this many bytes are sent inside the request; larger ones are uploaded. */
 const mostInline = 32 * 1024;
 
-/** An image that goes with a message. */
+/** An image attached to a message. */
 export interface ImageFile {
   filename: string;
   mimeType: ShownImageType;
@@ -16,8 +16,8 @@ export interface ImageFile {
 }
 
 /**
- * Reads an image file; its bytes tell what it is. Throws a usage Failure for what is no image that a model is shown, and
- * above 25 MB.
+ * Reads an image file. `mimeType` is detected from its bytes. `path` is relative to `folder`, or absolute.
+ * @throws Failure (usage) for an unsupported image format and above 25 MB
  */
 export async function readImage(path: string, folder: string): Promise<ImageFile> {
   const file = resolve(folder, path);
@@ -30,14 +30,17 @@ export async function readImage(path: string, folder: string): Promise<ImageFile
   const mimeType = imageTypeOf(bytes);
   if (mimeType) return { filename: basename(file), mimeType, bytes };
   const types = shownImageTypes.map((type) => type.replace("image/", "").toUpperCase());
-  throw usage(`${path} is no image that a model can be shown: ${types.join(", ")}`);
+  throw usage(`${path} is not an image in a supported format: ${types.join(", ")}`);
 }
 
 function megabytes(bytes: number): string {
   return (Math.ceil((bytes / 1024 / 1024) * 10) / 10).toString();
 }
 
-/** The images as `chat.send` takes them: large ones are uploaded. @throws RequestError */
+/**
+ * Converts images to the `media` param of `chat.send`; uploads large ones. Undefined for none.
+ * @throws RequestError
+ */
 export async function attachmentsOf(gateway: Gateway, images: readonly ImageFile[]) {
   const attachments = images.map(async ({ bytes, ...image }) => {
     const data =

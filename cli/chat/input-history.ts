@@ -4,8 +4,8 @@ import { dirname } from "node:path";
 const most = 1000;
 
 /**
- * What was typed in earlier chats, newest first, at most 1000 lines. The file is cut to that when it has grown to twice
- * as much; it is readable by its owner alone.
+ * Reads the input lines of earlier chats, newest first, at most 1000. A file above 2000 lines is cut to the
+ * newest 1000. A file that cannot be read is an empty history.
  */
 export async function readHistory(file: string): Promise<string[]> {
   let lines: string[];
@@ -18,7 +18,10 @@ export async function readHistory(file: string): Promise<string[]> {
   return lines.slice(-most).reverse();
 }
 
-/** Adds one line. A history that cannot be written is no reason to disturb a chat: that fault is silent. */
+/**
+ * Appends one line to the history file (mode 600). Write errors are ignored: the chat works without a
+ * history.
+ */
 export async function addToHistory(file: string, line: string): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });

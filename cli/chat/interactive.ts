@@ -14,7 +14,7 @@ export interface ChatOptions {
   conversation: Conversation;
   terminal: Terminal;
   historyFile: string;
-  /** Printed first. */
+  /** Printed before the first prompt. */
   greeting: string;
   /** The chat ends when this resolves. */
   leave?: Promise<unknown>;
@@ -25,9 +25,9 @@ const pasteOn = "\u001b[?2004h";
 const pasteOff = "\u001b[?2004l";
 
 /**
- * A chat at a terminal, until the user leaves with Ctrl-D, /quit, or Ctrl-C when nothing runs (or a second one).
- * A pasted text, and lines that end in a backslash, are one message. Throws the RequestError with which the gateway
- * ends the connection for good.
+ * Runs a chat at a terminal until the user leaves: Ctrl-D, /quit, or Ctrl-C twice. Pasted lines, and lines
+ * that end in a backslash, are joined to one message.
+ * @throws RequestError when the gateway ends the connection permanently
  */
 export async function chatInteractively(options: ChatOptions): Promise<void> {
   const { terminal, historyFile } = options;
@@ -62,7 +62,7 @@ class Chat {
   #pasting = false;
   #lost = false;
   #leaving = false;
-  /** Why the gateway ended the connection for good. */
+  /** Why the gateway ended the connection permanently. */
   #refusal: RequestError | undefined;
 
   constructor(options: ChatOptions, lines: Interface) {
@@ -102,7 +102,7 @@ class Chat {
     }
   }
 
-  /** Shows the answer to a message that was not sent from here. */
+  /** Shows the answer to a message that another client or channel sent. */
   otherRun(end: ChatReply | ChatError): void {
     this.#screen.endLine();
     this.#note("the answer to another message in this session");

@@ -6,16 +6,16 @@ import { printable } from "./text-width.ts";
 import { toolLine } from "./tool-line.ts";
 
 export interface TurnSinks {
-  /** Takes the answers' text, and nothing else. */
+  /** Receives only the text of answers. */
   answer: { write(text: string): unknown; isTTY?: boolean };
-  /** Takes tool activity, text said between tool calls, and errors. */
+  /** Receives tool activity, text between tool calls, and errors. */
   activity: { write(text: string): unknown };
-  /** Prints each outcome as a line of JSON instead. */
+  /** Writes each outcome to `answer` as a line of JSON instead of text. */
   json: boolean;
   style: Style;
 }
 
-/** Sends one message, with images, and prints what comes of it; at a terminal the answer streams. */
+/** Sends one message with images and prints its steps and outcome. At a terminal, the answer is streamed. */
 export async function converse(
   conversation: Conversation,
   message: string,
@@ -39,7 +39,7 @@ export async function converse(
       return;
     }
     if (held !== "" && step.kind !== "restart") {
-      // Text that is followed by more was not the answer yet.
+      // A reply followed by another step was not the final answer.
       if (!streaming) activity.write(`${style.dim(held)}\n`);
       held = "";
     }
@@ -68,7 +68,7 @@ export async function converse(
   return outcome;
 }
 
-/** Each line that is not blank is a message, sent when the one before has been answered. Returns the outcomes. */
+/** Sends each non-blank line as a message, one after the other is answered. Returns the outcomes in order. */
 export async function converseByLine(
   conversation: Conversation,
   lines: AsyncIterable<string>,

@@ -1,10 +1,10 @@
 import { type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
 import type { Gateway } from "../gateway/gateway-client.ts";
 
-/** Messages that are looked through for an answer. */
+/** Number of newest messages that are searched for the answer. */
 const mostMessages = 50;
 
-/** Whether a session has anything to do; undefined when the gateway cannot be asked just now. */
+/** Whether a session has a running or queued run. Undefined when the request fails. */
 export async function isBusy(gateway: Gateway, sessionKey: string): Promise<boolean | undefined> {
   try {
     const stats = await gateway.request("session.stats", { sessionKey });
@@ -14,7 +14,7 @@ export async function isBusy(gateway: Gateway, sessionKey: string): Promise<bool
   }
 }
 
-/** The stored answer to a message, undefined when there is none. Throws a RequestError. */
+/** Finds the stored answer to a message. Returns undefined when there is none. @throws RequestError */
 export async function lookUpAnswer(
   gateway: Gateway,
   sessionKey: string,
@@ -25,8 +25,9 @@ export async function lookUpAnswer(
 }
 
 /**
- * The text that ended what was said after the newest user message that is `message`, and before the next one. Directives are taken
- * out of a message before it is stored; without an equal one it is the newest.
+ * The final assistant text between the newest user message equal to `message` and the next user message. When
+ * no stored message is equal, the newest user message is used: directives are removed from a message before
+ * it is stored.
  */
 function answerTo(message: string, messages: Message[]): string | undefined {
   const isUser = (candidate: Message) => candidate.role === "user";
@@ -38,6 +39,6 @@ function answerTo(message: string, messages: Message[]): string | undefined {
   const next = messages.findIndex((candidate, index) => index > asked && isUser(candidate));
   const after = messages.slice(asked + 1, next < 0 ? undefined : next);
   const last = after.findLast((candidate) => candidate.role === "assistant");
-  // What was said on the way to tools is no answer: a run that ended there has failed.
+  // A message with tool calls is not an answer: a run that ended there has failed.
   return last && toolCallsOf(last).length === 0 && textOf(last) !== "" ? textOf(last) : undefined;
 }

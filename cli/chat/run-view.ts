@@ -1,24 +1,24 @@
 import type { ChatDelta, ChatEvent, RunToolResult } from "../../shared/protocol/events.ts";
 import { type AssistantMessage, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
 
-/** What a run shows, step by step. */
+/** One visible step of a run. */
 export type RunStep =
-  /** More text of the reply that is being written. */
+  /** The next part of the reply that is streaming. */
   | { kind: "text"; text: string }
-  /** The text so far is void: it starts over. */
+  /** The streamed text is discarded; the reply starts again. */
   | { kind: "restart" }
-  /** A reply is complete; `text` is all of it, empty when it only calls tools. */
+  /** A reply is complete. `text` is the whole reply; empty when it only calls tools. */
   | { kind: "reply"; text: string }
-  /** A tool is at work. */
+  /** A tool call has started. */
   | { kind: "calling"; tool: string; args: Record<string, unknown> }
-  /** Nothing has been heard of the run for a while, but it goes on. */
+  /** The run is active, but no event has arrived for `seconds`. */
   | { kind: "silence"; seconds: number }
-  /** A tool has answered. */
+  /** A tool call has ended. */
   | { kind: "tool"; tool: string; args?: Record<string, unknown>; isError: boolean; preview: string };
 
 /**
- * Follows the events of one run and turns them into steps. Events may be lost or repeated, so a reply's complete
- * message, when it comes, has the last word on its text.
+ * Converts the events of one run to steps. Events may be lost or repeated: a reply's complete message
+ * replaces the streamed text where they differ.
  */
 export class RunView {
   #written = "";
@@ -29,13 +29,13 @@ export class RunView {
   readonly #answered = new Set<string>();
   readonly #calls = new Map<string, Record<string, unknown>>();
 
-  /** The steps that an event `chat` of this run brings. A delta that is old or comes after a gap brings none. */
+  /** The steps for a `chat` event of this run. An outdated delta, or one after a gap, gives none. */
   chat(event: ChatEvent): RunStep[] {
     if (event.state === "delta") return this.#delta(event);
     return event.state === "error" ? [] : this.#complete(event.message);
   }
 
-  /** The steps that an event `tool.result` of this run brings. */
+  /** The steps for a `tool.result` event of this run. A repeated event gives none. */
   toolResult(event: RunToolResult): RunStep[] {
     if (this.#answered.has(event.callId)) return [];
     this.#answered.add(event.callId);
@@ -53,7 +53,7 @@ export class RunView {
     if (newer < 0 || (newer === 0 && this.#isComplete && seq > 0)) return [];
     const steps: RunStep[] = [];
     if (newer > 0 || this.#isComplete) {
-      // A reply whose complete message was lost ends with what was streamed of it.
+      // The complete message of the previous reply was lost: the streamed text is its end.
       if (this.#written !== "")
         steps.push(step > this.#step ? { kind: "reply", text: this.#written } : { kind: "restart" });
       this.#begin(step, attempt);
@@ -94,7 +94,9 @@ export class RunView {
   }
 }
 
-/** Text without white space: how blocks are joined may differ between the stream and the message. */
+/**
+ * Text without white space. The stream and the complete message may join blocks with different white space.
+ */
 function bare(text: string): string {
   return text.replace(/\s+/g, "");
 }

@@ -3,8 +3,8 @@ import type { Writable } from "node:stream";
 import { prefixWithin, printable, textWidth, wrapLine } from "./text-width.ts";
 
 /**
- * A terminal whose last line is the prompt while text streams in above it. Between the text that stays and the prompt
- * stand up to two rows that are drawn anew with each change: the row of text that is not full yet, and a status.
+ * A terminal with a prompt on its last line and streaming text above it. Up to two rows above the prompt are
+ * redrawn at each change: the unfinished row of streamed text, and a status row.
  */
 export class Screen {
   readonly #lines: Interface;
@@ -14,7 +14,7 @@ export class Screen {
   #status = "";
   #drawnRows = 0;
 
-  /** `dim` styles the status. */
+  /** `dim` styles the status row. */
   constructor(
     lines: Interface,
     output: Writable & { columns?: number },
@@ -25,7 +25,7 @@ export class Screen {
     this.#dim = dim;
   }
 
-  /** Adds text to the end of what streams in. */
+  /** Appends text to the streamed text. */
   stream(text: string): void {
     const { committed, live } = this.#wrap(this.#live + printable(text));
     this.#redraw(committed, () => {
@@ -33,7 +33,10 @@ export class Screen {
     });
   }
 
-  /** Prints whole lines. They may carry styles, so their text must be printable already. */
+  /**
+   * Prints whole lines as they are, because they may contain styles. The caller makes untrusted text
+   * `printable`.
+   */
   print(text: string): void {
     const unfinished = this.#live === "" ? [] : [this.#live];
     this.#redraw([...unfinished, ...text.split("\n")], () => {
@@ -41,7 +44,7 @@ export class Screen {
     });
   }
 
-  /** Ends the streamed line, if one is begun. */
+  /** Ends the streamed line. Does nothing when it is empty. */
   endLine(): void {
     if (this.#live === "") return;
     this.#redraw([this.#live], () => {
@@ -49,7 +52,7 @@ export class Screen {
     });
   }
 
-  /** Shows what is going on, just above the prompt; empty shows nothing. */
+  /** Sets the status row above the prompt. Empty text removes the row. */
   status(text: string): void {
     if (text === this.#status) return;
     this.#redraw([], () => {
@@ -57,7 +60,7 @@ export class Screen {
     });
   }
 
-  /** To be called with each entered line: keeps it above what is still streaming. */
+  /** Moves an entered line above the streaming text. Must be called for each entered line. */
   entered(line: string): void {
     const prompt = this.#lines.getPrompt();
     if (this.#drawnRows > 0) {
@@ -107,13 +110,13 @@ export class Screen {
     this.#drawInput();
   }
 
-  /** The prompt and what is typed, with the cursor where readline believes it to be. */
+  /** Draws the prompt and the typed text, and puts the cursor at readline's position. */
   #drawInput(): void {
     const input = this.#lines.getPrompt() + this.#lines.line;
     const width = textWidth(input);
     const cursor = this.#lines.getCursorPos();
     this.#output.write(input);
-    // A terminal goes to the next row only with the next character.
+    // After a full row, a terminal moves to the next row only with the next character.
     if (width > 0 && width % this.#columns === 0) this.#output.write(" ");
     moveCursor(this.#output, 0, cursor.rows - Math.floor(width / this.#columns));
     cursorTo(this.#output, cursor.cols);

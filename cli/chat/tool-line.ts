@@ -3,7 +3,7 @@ import type { RunStep } from "./run-view.ts";
 import { printable } from "./text-width.ts";
 import { shortArguments } from "./transcript-view.ts";
 
-/** One line for a tool call: the tool, its arguments in short, and how it went; a failure says why. */
+/** Formats a tool call as one line: tool, short arguments, outcome, and the error text of a failure. */
 export function toolLine(step: Extract<RunStep, { kind: "tool" | "calling" }>): string {
   const call = `⏵ ${step.tool} ${shortArguments(step.args)}`.trimEnd();
   if (step.kind === "calling") return printable(`${call} …`);

@@ -4,8 +4,8 @@ import { shorten } from "../app/columns.ts";
 const mostResultLines = 20;
 
 /**
- * A stored message as plain text: who, then what. Tool calls stand as `→ tool arguments`, results as `← tool` with at
- * most 20 lines.
+ * Formats a stored message as plain text after its role. A tool call is a line `→ tool arguments`; a tool
+ * result is `← tool` and at most 20 lines of its text.
  */
 export function transcript(message: Message): string {
   const text = textOf(message);
@@ -26,7 +26,10 @@ export function transcript(message: Message): string {
 
 const tellingArguments = ["command", "path", "pattern", "action", "query", "url"];
 
-/** A call's arguments in a few words: what says most where it is there, else all of them as JSON. */
+/**
+ * Formats a call's arguments in at most `most` characters: only the `tellingArguments` when present, else all
+ * as JSON.
+ */
 export function shortArguments(args: Record<string, unknown> | undefined, most = 72): string {
   if (args === undefined) return "";
   const told = tellingArguments.map((name) => args[name]).filter((value) => typeof value === "string");

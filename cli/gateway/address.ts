@@ -4,7 +4,10 @@ import { Failure } from "../app/failure.ts";
 import type { GlobalOptions } from "../app/options.ts";
 import type { Settings } from "../app/settings.ts";
 
-/** A gateway to connect to, and where that was found. `close` ends one that was started for this command. */
+/**
+ * Address and token of a gateway, and where they were found. `close` stops a gateway started for this
+ * command.
+ */
 export interface Address {
   url: string;
   token: string;
@@ -12,10 +15,10 @@ export interface Address {
   close?(): Promise<void>;
 }
 
-/** Where a command looks for the gateway. */
+/** The inputs of `findGateway`. */
 export interface GatewaySearch {
   flags: GlobalOptions;
-  /** Folder of the local gateway; it need not exist. */
+  /** Data folder of the local gateway. It may not exist. */
   dataFolder: string;
   terminal: { cwd: string };
   /** Tells the user which gateway was found. */
@@ -23,8 +26,9 @@ export interface GatewaySearch {
 }
 
 /**
- * Finds the gateway: what flags, environment or config file name; else the local one of the data folder, running or,
- * with `mayStart`, started for this command.
+ * Finds the gateway: the one in flags, environment or config file; otherwise the local gateway of the data
+ * folder. With `mayStart`, a stopped local gateway is started for this command.
+ * @throws Failure when there is no gateway, or no token for it
  */
 export async function findGateway(
   search: GatewaySearch,

@@ -26,21 +26,26 @@ import { GatewaySocket } from "./socket.ts";
 
 export { RequestError } from "./request-error.ts";
 
-/** Times of a connection, ms. The defaults fit API Gateway: idle sockets end after 10 minutes, every socket after 2 hours. */
+/**
+ * Timeouts of a connection, in ms. The defaults fit API Gateway, which closes idle sockets after 10 minutes.
+ */
 export interface ConnectionTiming {
   pingIntervalMs: number;
   pongTimeoutMs: number;
-  /** Upgrade and `connect` together. Above API Gateway's 29 s, so that no `connect` is carried out after it was given up. */
+  /**
+   * Upgrade and `connect` together. Above API Gateway's 29 s: no `connect` succeeds there after the client
+   * gave up.
+   */
   connectTimeoutMs: number;
-  /** One try to upload or fetch what is too large for a frame. */
+  /** One attempt to upload or fetch a payload that is too large for a frame. */
   transferTimeoutMs: number;
-  /** A connection that lasted this long starts the backoff afresh. */
+  /** After this time connected, the backoff is reset. */
   stableMs: number;
   backoffMinMs: number;
   backoffMaxMs: number;
 }
 
-/** How long an answer is waited for, in milliseconds. */
+/** Default timeout of a request, in ms. */
 const defaultTimeoutMs = 30_000;
 
 const defaultTiming: ConnectionTiming = {
@@ -53,7 +58,7 @@ const defaultTiming: ConnectionTiming = {
   backoffMaxMs: 30_000,
 };
 
-/** Who connects: `connect` in docs/protocol.md. */
+/** Identity of the client: `client` of `connect` in docs/protocol.md. */
 export interface ClientIdentity {
   id: string;
   version: string;
@@ -70,14 +75,14 @@ export interface ConnectionOptions {
   client: ClientIdentity;
   tools?: ToolDefinition[];
   nodeRuntime?: NodeRuntime;
-  /** Besides that of large payloads, which every connection has. */
+  /** Capabilities besides that of large payloads, which every connection has. */
   capabilities?: string[];
-  /** Failed attempts after which `open` gives up when it has never been connected. Default: never. */
+  /** Number of failed attempts after which `open` gives up before the first success. Default: unlimited. */
   firstAttempts?: number;
   timing?: Partial<ConnectionTiming>;
 }
 
-/** `waiting`: the next attempt follows in `delayMs`. `closed` is final; `error` says why, unless `close` was called. */
+/** `waiting`: the next attempt starts after `delayMs`. `closed` is final; `error` is absent after `close`. */
 export type ConnectionState =
   | { status: "idle" }
   | { status: "connecting"; attempt: number }
@@ -89,8 +94,9 @@ type EventHandler<E extends keyof HeardEvents> = (payload: HeardEvents[E]) => vo
 type StateHandler = (state: ConnectionState) => void;
 
 /**
- * A connection to the gateway that outlives its sockets: it reconnects with backoff and introduces itself again each
- * time. It ends for good when the gateway refuses it (token, protocol version, role) or another one takes its place.
+ * A connection to the gateway that reconnects with backoff and sends `connect` on each new socket. It closes
+ * permanently when the gateway refuses it (token, protocol version, role) or another client with its id
+ * connects.
  */
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -104,9 +110,9 @@ export class Connection {
   #everConnected = false;
   #timer: NodeJS.Timeout | undefined;
   #opening: Promise<HelloOk> | undefined;
-  /** Whether the gateway takes large params by reference, as it said last. */
+  /** Whether the gateway accepts large params by reference, as of its last hello. */
   #takesReferences = false;
-  /** Ends what is being uploaded and fetched for the socket, with the socket. */
+  /** Aborts the socket's uploads and downloads when the socket ends. */
   #transfers = new AbortController();
 
   constructor(options: ConnectionOptions) {
@@ -118,12 +124,17 @@ export class Connection {
     return this.#state;
   }
 
-  /** Bytes of JSON that a request may have: those of a frame until a gateway is known that takes more. */
+  /**
+   * Largest request in bytes of JSON. One frame, until a gateway has announced that it accepts larger ones.
+   */
   get maxRequestBytes(): number {
     return this.#takesReferences ? maxPayloadBytes : maxFrameBytes;
   }
 
-  /** Starts connecting. Resolves at the first success; rejects with a RequestError when the connection ends before it. */
+  /**
+   * Starts connecting. Resolves at the first success. Rejects with a RequestError when the connection closes
+   * before.
+   */
   open(): Promise<HelloOk> {
     this.#opening ??= new Promise<HelloOk>((resolve, reject) => {
       const unsubscribe = this.onState((state) => {
@@ -138,11 +149,12 @@ export class Connection {
   }
 
   /**
-   * Sends a request and returns the payload of its answer. Params and answers up to 10 MB go by way of the gateway's
-   * storage where they are too large for a frame, if the gateway knows how.
-   * @throws RequestError the gateway's refusal; 101 (retryable) when not connected or when the connection is lost
-   *   before the answer; 408 (retryable) after `timeoutMs` (default 30,000; transfers are not counted); 413 for params
-   *   that are too large or cannot be uploaded; 503 (retryable) for an answer that cannot be fetched.
+   * Sends a request and returns the payload of its response. Params and responses too large for a frame are
+   * transferred through the gateway's storage, up to 10 MB, when the gateway supports it.
+   * @throws RequestError the gateway's refusal; 101 (retryable) when not connected or when the connection is
+   *   lost before the answer; 408 (retryable) after `timeoutMs` (default 30,000; transfers are not counted);
+   *   413 for params that are too large or cannot be uploaded; 503 (retryable) for an answer that cannot be
+   *   fetched.
    */
   async request<M extends CallableMethod>(
     method: M,
@@ -156,7 +168,7 @@ export class Connection {
   }
 
   /**
-   * Uploads an attachment for a request that follows on the same socket, which carries the ref as `dataRef`.
+   * Uploads an attachment. Returns a ref, which a later request on the same socket carries as `dataRef`.
    * @throws RequestError as `request` does
    */
   upload(bytes: Uint8Array): Promise<string> {
@@ -168,20 +180,20 @@ export class Connection {
     return this.#onSocket(socket, uploadBytes(file, reserve, this.#transferLimits()));
   }
 
-  /** Calls `handler` with the payload of each event of this name. Returns what undoes it. */
+  /** Calls `handler` with the payload of each event of this name. Returns a function that unsubscribes. */
   onEvent<E extends keyof HeardEvents>(event: E, handler: EventHandler<E>): () => void {
     const handlers = this.#eventHandlers.get(event) ?? new Set();
     this.#eventHandlers.set(event, handlers.add(handler));
     return () => handlers.delete(handler);
   }
 
-  /** Calls `handler` at each change of state. Returns what undoes it. */
+  /** Calls `handler` at each change of state. Returns a function that unsubscribes. */
   onState(handler: StateHandler): () => void {
     this.#stateHandlers.add(handler);
     return () => this.#stateHandlers.delete(handler);
   }
 
-  /** Ends the connection for good. Requests without an answer are rejected. */
+  /** Closes the connection permanently. Pending requests are rejected. */
   async close(): Promise<void> {
     const socket = this.#socket;
     this.#finish(undefined);
@@ -198,7 +210,7 @@ export class Connection {
           if (socket === this.#socket) this.#receive(frame);
         },
         onAnswerComing: (id) => this.#pending.keep(id),
-        // Events are not repeated: with the connection those start over who follow them.
+        // Events are not replayed: subscribers resync after a reconnect.
         onEventLost: (reason) => socket.end({ reason }),
       });
       const socket: GatewaySocket = new GatewaySocket({
@@ -231,10 +243,13 @@ export class Connection {
       const hello = await this.#call(socket, "connect", params, this.#timing.connectTimeoutMs);
       if (socket !== this.#socket) return;
       if (!isHello(hello))
-        throw new RequestError(code.unsupportedVersion, "its answer is not a gsv gateway's");
+        throw new RequestError(
+          code.unsupportedVersion,
+          "its answer is not one of a gsv gateway; check the url",
+        );
       this.#connected(hello);
     } catch (error) {
-      // A socket that ended meanwhile has settled what comes next.
+      // The socket has ended meanwhile: #socketEnded has already scheduled the next attempt or closed.
       if (socket !== this.#socket) return;
       const refusal = error as RequestError;
       if (isFinalRefusal(refusal.code)) this.#refuse(socket, refusal);
@@ -266,7 +281,7 @@ export class Connection {
       const paramsRef = await this.#upload(socket, params, timeoutMs);
       socket.send(JSON.stringify({ type: "req", id, method, paramsRef }));
     } else socket.send(text);
-    // Silence may mean that the peer is gone.
+    // On a timeout, probe whether the socket is still alive.
     const answer = await this.#pending.answerTo(id, method, timeoutMs, () => socket.probe());
     return answer as CallResult<M>;
   }
@@ -278,7 +293,7 @@ export class Connection {
 
   #onSocket(socket: GatewaySocket, upload: Promise<string>): Promise<string> {
     return upload.finally(() => {
-      // Whatever came of it, the ref belongs to the connection that is lost.
+      // The ref is valid only on the socket of its upload.
       if (socket !== this.#socket)
         throw new RequestError(localCode.notConnected, "the connection was lost", { retryable: true });
     });
@@ -286,7 +301,7 @@ export class Connection {
 
   #receive(frame: Frame): void {
     if (frame.type === "evt") {
-      // What a gateway sends is taken at its word.
+      // Event payloads of the gateway are trusted, not validated.
       for (const handler of this.#eventHandlers.get(frame.event) ?? []) handler(frame.payload as never);
       return;
     }
@@ -318,7 +333,7 @@ export class Connection {
     this.#enter({ status: "waiting", reason: end.reason, delayMs });
   }
 
-  /** Ends the connection because the gateway has said no for good. */
+  /** Closes the connection because the gateway refused it permanently. */
   #refuse(socket: GatewaySocket, refusal: RequestError): void {
     this.#finish(new RequestError(refusal.code, `the gateway refused the connection: ${refusal.message}`));
     void socket.close();

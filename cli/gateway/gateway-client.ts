@@ -7,14 +7,14 @@ import type { HelloOk } from "../../shared/protocol/results.ts";
 import { version } from "../app/version.ts";
 import { Connection, type ConnectionState, type ConnectionTiming } from "./connection.ts";
 
-/** The gateway as commands use it: typed requests, events, and word of a lost connection. */
+/** The gateway client of commands: typed requests, events and connection state. */
 export interface Gateway {
   readonly url: string;
   readonly hello: HelloOk;
   readonly state: ConnectionState;
-  /** Throws a RequestError, as `Connection.request` does. `timeoutMs`: 30,000 unless told. */
+  /** Throws a RequestError, as `Connection.request` does. `timeoutMs` defaults to 30,000. */
   request<M extends Method>(method: M, params?: CallParams<M>, timeoutMs?: number): Promise<CallResult<M>>;
-  /** Uploads an attachment for a `chat.send` that follows; as `Connection.upload` does. */
+  /** Uploads an attachment for a later `chat.send`; see `Connection.upload`. */
   upload(bytes: Uint8Array): Promise<string>;
   onEvent<E extends EventName>(event: E, handler: (payload: Events[E]) => void): () => void;
   onState(handler: (state: ConnectionState) => void): () => void;
@@ -22,8 +22,9 @@ export interface Gateway {
 }
 
 /**
- * Connects once; it later reconnects by itself. Throws a RequestError when the gateway is not reached or refuses.
- * `timing`: where the connection's defaults do not fit.
+ * Connects to the gateway with one attempt. After a success, the connection reconnects by itself.
+ * @param timing overrides the connection's default timeouts
+ * @throws RequestError when the gateway cannot be reached or refuses the connection
  */
 export async function openGateway(
   url: string,
@@ -34,7 +35,7 @@ export async function openGateway(
     url,
     token,
     client: {
-      // Of its own for each process: a second connection with the same id would end the first.
+      // Unique for each process: a second connection with the same id would end the first.
       id: `cli-${machineId(hostname()).slice(0, 40)}-${randomUUID().slice(0, 8)}`,
       version,
       platform: process.platform,
@@ -58,7 +59,10 @@ export async function openGateway(
   };
 }
 
-/** A machine's name as an id: its first label, lower case, what ids may not hold as hyphens; `node` when nothing is left. */
+/**
+ * Converts a host name to a client id: first label, lower case, other characters as hyphens; `node` when it
+ * is empty.
+ */
 export function machineId(host: string): string {
   const label = host.toLowerCase().split(".")[0] ?? "";
   const id = label

@@ -13,19 +13,19 @@ import type { Upload } from "../../shared/protocol/results.ts";
 import { backoffDelay } from "./backoff.ts";
 import { localCode, RequestError } from "./request-error.ts";
 
-/** How often a transfer is tried when the storage cannot be reached or is out of order. */
+/** Attempts of one transfer when the storage cannot be reached or answers with a 5xx status. */
 const mostTries = 3;
 
-/** When a transfer is given up: `timeoutMs` is for one try, `signal` for all of it. */
+/** Limits of a transfer: `timeoutMs` bounds one attempt, `signal` aborts all of them. */
 export interface TransferLimits {
   timeoutMs: number;
   signal: AbortSignal;
 }
 
 /**
- * Puts params that are too large for a frame where the gateway takes them from, and returns the ref to them.
- * @param reserve asks the gateway for a place; answers as `payload.upload` does
- * @throws what `reserve` throws; RequestError 413 when the storage does not take them
+ * Uploads params that are too large for a frame to the gateway's storage, and returns their ref.
+ * @param reserve requests `payload.upload` for a number of bytes
+ * @throws the errors of `reserve`; RequestError 413 when the upload fails
  */
 export async function uploadParams(
   params: unknown,
@@ -36,7 +36,7 @@ export async function uploadParams(
   return uploadBytes({ what: "the request", contentType: "application/json", bytes }, reserve, limits);
 }
 
-/** As `uploadParams`, for any bytes; `what` they are is said when they cannot be uploaded. */
+/** Like `uploadParams`, for any bytes. `what` names the bytes in the error message. */
 export async function uploadBytes(
   { what, contentType, bytes }: { what: string; contentType: string; bytes: Uint8Array },
   reserve: (bytes: number) => Promise<Upload>,
@@ -54,21 +54,22 @@ export async function uploadBytes(
 }
 
 export interface FrameResolverOptions extends TransferLimits {
-  /** A frame that is whole. */
+  /** Called with each complete frame. */
   onFrame(frame: Frame): void;
-  /** The answer to request `id` has come, and is being fetched. */
+  /** The response to request `id` has arrived by reference and is being fetched. */
   onAnswerComing(id: string): void;
-  /** An event has come that cannot be fetched. */
+  /** The payload of an event could not be fetched. */
   onEventLost(reason: string): void;
 }
 
 /**
- * Hands frames on, those by reference once they have been fetched. Events keep their order: while one is being fetched
- * the next ones wait. Responses wait for nothing; one that cannot be fetched becomes a refusal, 503.
+ * Forwards frames to `onFrame`; frames by reference are fetched first. Events keep their order: later events
+ * wait while one is fetched. Responses do not wait; a response that cannot be fetched becomes an error
+ * response, code 503.
  */
 export class FrameResolver {
   readonly #options: FrameResolverOptions;
-  /** Settled when all events so far have been handed on; undefined when none is being fetched. */
+  /** Resolves when all events so far are forwarded. Undefined when none is being fetched. */
   #events: Promise<void> | undefined;
 
   constructor(options: FrameResolverOptions) {
@@ -97,7 +98,7 @@ export class FrameResolver {
     this.#events = handed;
   }
 
-  /** Fetches, and returns what is to be done then. Never rejects. */
+  /** Fetches the whole frame and returns the callback that forwards it or reports its loss. Never rejects. */
   async #whole(head: ResponseFrame | EventFrame, ref: PayloadRef): Promise<() => void> {
     const { onFrame, onEventLost } = this.#options;
     try {
@@ -111,7 +112,7 @@ export class FrameResolver {
   }
 }
 
-/** The whole frame that `head` refers to. Rejects with an Error that says why it cannot be had. */
+/** Fetches the whole frame that `head` refers to. Rejects with an Error that states the reason. */
 async function fetchFrame(
   head: ResponseFrame | EventFrame,
   { url, bytes }: PayloadRef,
@@ -121,7 +122,7 @@ async function fetchFrame(
   const text = (await transfer(url, { method: "GET" }, limits)).toString();
   const frame = parseFrame(text);
   if (frame === undefined || "malformed" in frame || nameOf(frame) !== nameOf(head))
-    throw new Error("something else was there");
+    throw new Error("the stored payload belongs to another frame");
   return frame;
 }
 
@@ -129,7 +130,10 @@ function nameOf(frame: Frame): string {
   return `${frame.type} ${frame.type === "evt" ? frame.event : frame.id}`;
 }
 
-/** One request to the storage, tried again when it may help. No error ever holds the url: it opens the payload. */
+/**
+ * Sends one request to the storage, with retries. No error contains the presigned url, because it grants
+ * access.
+ */
 async function transfer(url: string, request: RequestInit, limits: TransferLimits): Promise<Buffer> {
   for (let tries = 1; ; tries++) {
     const outcome = await tryTransfer(url, request, limits);

@@ -9,8 +9,8 @@ import { Failure, usage } from "../app/failure.ts";
 import type { Gateway } from "./gateway-client.ts";
 
 /**
- * Starts the local gateway of a data folder. When a command has started it for itself just now, waits for its end, up
- * to ten seconds. Throws a Failure that says why it cannot start.
+ * Starts the local gateway of a data folder. Waits up to 10 seconds while another command uses the folder.
+ * @throws Failure that states why the gateway cannot start
  */
 export async function startLocal(dir: string, options: Omit<DevOptions, "dir">): Promise<Dev> {
   for (const deadline = Date.now() + 10_000; ; ) {
@@ -39,15 +39,16 @@ function explained(error: unknown, dir: string, port: number | undefined, isBusy
   return error;
 }
 
-/** Which model answers, and why, in words for the user. */
+/** The model in use, and a user-readable reason. */
 export interface ModelInUse {
   settings: ModelSettings;
   because: string;
 }
 
 /**
- * Makes the configured model the one that the environment asks for (`choice`): always when it names a model, and else
- * as long as the user has not configured another one. Without any, the built-in offline model answers.
+ * Configures the model that the environment selects (`choice`). A model named in the environment always wins.
+ * A model derived from an API key does not replace one that the user configured. Without a choice, the
+ * built-in offline model replaces the default model.
  */
 export async function configureModel(
   gateway: Gateway,
@@ -83,7 +84,10 @@ async function use(
   return { settings, because };
 }
 
-/** The model that the environment asks for. Throws a usage Failure when its variables contradict each other. */
+/**
+ * The model that the environment variables select; undefined when they select none.
+ * @throws Failure (usage) when the variables contradict each other
+ */
 export function chosenModel(env: Record<string, string | undefined>): ModelChoice | undefined {
   try {
     return chooseModel(env);

@@ -8,11 +8,14 @@ interface PendingRequest {
   reject(error: RequestError): void;
 }
 
-/** The requests that were sent and not yet answered, by id. */
+/** Requests without a response yet, by id. */
 export class PendingRequests {
   readonly #requests = new Map<string, PendingRequest>();
 
-  /** The answer to request `id`. Rejects with a RequestError: a refusal, 408 after `timeoutMs`, or what `rejectAll` says. */
+  /**
+   * Waits for the response to request `id`. Rejects with a RequestError: error response, 408 after
+   * `timeoutMs`, or `rejectAll`.
+   */
   answerTo(id: string, method: string, timeoutMs: number, onTimeout: () => void): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -25,12 +28,15 @@ export class PendingRequests {
     });
   }
 
-  /** Waits on for the answer to request `id`, however long it takes: it has come, and is being fetched. */
+  /** Removes the timeout of request `id`, because its response has arrived and is being fetched. */
   keep(id: string): void {
     clearTimeout(this.#requests.get(id)?.timer);
   }
 
-  /** Settles the request that `frame` answers. Returns the refusal when it is one; late and unknown answers are ignored. */
+  /**
+   * Settles the request of a response. Returns the error of an error response. Late and unknown responses are
+   * ignored.
+   */
   settle(frame: ResponseFrame): RequestError | undefined {
     const request = this.#requests.get(frame.id);
     if (request === undefined) return undefined;
@@ -54,7 +60,7 @@ export class PendingRequests {
   }
 }
 
-/** A peer that does not say `retryable` is taken at its code: rate limits and faults of the gateway pass. */
+/** The error of an error response. Without `retryable`, rate limits and codes from 500 count as retryable. */
 function refusalOf(frame: ResponseFrame): RequestError {
   const shape = frame.error ?? { code: code.internal, message: "the gateway gave no reason" };
   const retryable = shape.retryable ?? (shape.code === code.rateLimited || shape.code >= 500);

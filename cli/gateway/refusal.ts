@@ -2,7 +2,7 @@ import { code } from "../../shared/protocol/errors.ts";
 import { RequestError } from "./request-error.ts";
 import type { SocketEnd } from "./socket.ts";
 
-/** Refusals of `connect` that no second try mends: version, mode, parameters, token, role. */
+/** Error codes of `connect` that a retry cannot fix: version, mode, parameters, token, role. */
 const finalCodes: number[] = [
   code.unsupportedVersion,
   code.badClient,
@@ -12,12 +12,12 @@ const finalCodes: number[] = [
   code.notFound,
 ];
 
-/** Whether a refusal of `connect` with this code ends the connection for good. */
+/** Whether an error response to `connect` with this code ends the connection permanently. */
 export function isFinalRefusal(errorCode: number): boolean {
   return finalCodes.includes(errorCode);
 }
 
-/** The error of an end after which reconnecting would be wrong, or undefined when it is an ordinary one. */
+/** The error of a socket end that forbids reconnecting. Undefined when the client should reconnect. */
 export function finalEnd(end: SocketEnd, connected: boolean, clientId: string): RequestError | undefined {
   if (end.status === 401 || end.code === 4001) {
     return new RequestError(code.unauthorized, `the gateway refused the token (${end.reason})`);
@@ -28,7 +28,8 @@ export function finalEnd(end: SocketEnd, connected: boolean, clientId: string): 
       "the gateway refused the connection (HTTP 403): check the url and the token",
     );
   }
-  // Only a deletion by the gateway closes a connected socket with 1000; its own limits close with 1001.
+  // API Gateway closes with 1000 only when the gateway deletes the connection. Its own limits close with
+  // 1001.
   if (end.code === 1000 && connected) {
     const message = `the gateway ended the connection: another "${clientId}" has taken its place, or the token was revoked`;
     return new RequestError(code.conflict, message);

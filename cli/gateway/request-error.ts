@@ -1,13 +1,16 @@
 /**
- * Codes of failures that happen on this side of the wire, next to the gateway's own (shared/protocol/errors.ts).
- * `timeout`: no answer in time; the request may or may not have been carried out.
+ * Error codes that the client itself produces, besides those of the gateway (shared/protocol/errors.ts).
+ * `timeout`: no response in time. The gateway may or may not have carried out the request.
  */
 export const localCode = { notConnected: 101, timeout: 408, tooLarge: 413 } as const;
 
-/** Why a request, or the connection as a whole, failed. `code` is the gateway's, or one of `localCode`. */
+/**
+ * The failure of a request or of the whole connection. `code` is the gateway's error code or one of
+ * `localCode`.
+ */
 export class RequestError extends Error {
   readonly code: number;
-  /** True when the same request may succeed later, unchanged. */
+  /** Whether the same request may succeed later. */
   readonly retryable: boolean;
   readonly details: unknown;
 

@@ -3,23 +3,26 @@ import type { Frame } from "../../shared/protocol/frames.ts";
 import { maxFrameBytes, parseFrame } from "../../shared/protocol/frames.ts";
 import { localCode, RequestError } from "./request-error.ts";
 
-/** API Gateway closes a socket that sends a WebSocket frame above 32 KB; longer messages go in fragments of this size. */
+/**
+ * Fragment size of long messages, in bytes. API Gateway closes a socket that sends a WebSocket frame above 32
+ * KB.
+ */
 const fragmentBytes = 31 * 1024;
 
-/** How a socket ended: `status` when the upgrade was answered with HTTP, `code` when the peer closed it. */
+/** How a socket ended. `status`: HTTP status of a refused upgrade. `code`: close code of the peer. */
 export interface SocketEnd {
   reason: string;
   status?: number;
   code?: number;
 }
 
-/** `onEnd` is called exactly once, and nothing is called after it. */
+/** `onEnd` is called at most once, and no callback is called after it. */
 export interface SocketOptions {
   url: string;
   token?: string;
   /** Time between pings, ms. */
   pingIntervalMs: number;
-  /** How long the peer may stay silent after a ping, ms. */
+  /** Longest silence of the peer after a ping, ms. */
   pongTimeoutMs: number;
   onOpen(): void;
   onFrame(frame: Frame): void;
@@ -76,8 +79,8 @@ export class GatewaySocket {
   }
 
   /**
-   * Sends one message, in fragments where it is longer than one WebSocket frame may be.
-   * @throws RequestError 413 above 128 KB: the gateway would drop the connection for it.
+   * Sends one message, in fragments when it is too long for one WebSocket frame.
+   * @throws RequestError 413 above 128 KB, because the gateway would close the connection
    */
   send(text: string): void {
     const bytes = Buffer.from(text);
@@ -94,7 +97,7 @@ export class GatewaySocket {
     }
   }
 
-  /** Pings now; ends the socket if nothing at all is heard in `pongTimeoutMs`. */
+  /** Sends a ping. Ends the socket when nothing is received within `pongTimeoutMs`. */
   probe(): void {
     if (this.#pongTimer !== undefined || this.#ws.readyState !== WebSocket.OPEN) return;
     this.#ws.ping();
@@ -104,7 +107,7 @@ export class GatewaySocket {
     );
   }
 
-  /** Drops the socket without a goodbye and reports `end`, unless it has ended already. */
+  /** Terminates the socket without a close frame and reports `end`. Does nothing on an ended socket. */
   end(end: SocketEnd): void {
     if (this.#ended) return;
     this.#release();
@@ -112,7 +115,7 @@ export class GatewaySocket {
     this.#options.onEnd(end);
   }
 
-  /** Says goodbye (close 1000), waits up to a second for the peer, and reports nothing more. */
+  /** Closes the socket with code 1000 and waits up to 1 second for the peer. `onEnd` is not called. */
   async close(): Promise<void> {
     if (this.#ended) return;
     this.#release();
@@ -139,14 +142,20 @@ export class GatewaySocket {
   }
 }
 
-/** Where the fragment that starts at `start` ends: at most `fragmentBytes` on, never inside a UTF-8 character. */
+/**
+ * End index of the fragment that starts at `start`: at most `fragmentBytes` long, never inside a UTF-8
+ * character.
+ */
 function fragmentEnd(bytes: Buffer, start: number): number {
   let end = Math.min(start + fragmentBytes, bytes.length);
   while (end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
   return end;
 }
 
-/** A connection error in a few words. Node reports a host with several addresses as an AggregateError without a message. */
+/**
+ * A short text for a connection error. Node reports a host with several addresses as an AggregateError
+ * without a message.
+ */
 function describeFailure(error: Error): string {
   const cause = error instanceof AggregateError ? error.errors[0] : error;
   const { code, message } = cause as NodeJS.ErrnoException;

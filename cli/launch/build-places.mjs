@@ -3,26 +3,26 @@ import { lstatSync, mkdirSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Begins the name of a folder that is no build: one that is being made or removed. */
+/** Name prefix of folders that are being built or removed. */
 export const unfinishedPrefix = "unfinished-";
 
-/** The name of the file that a process leaves in the build that it runs: `used-by-{process id}@{host name}`. */
+/** Name of the marker file of a running process in its build: `used-by-{process id}@{host name}`. */
 export const usedMark = /^used-by-(\d+)@(.*)$/;
 
-/** Of this process. */
+/** Name of this process's marker file. */
 export const ownMark = `used-by-${process.pid}@${hostname()}`;
 
 /**
  * A folder that holds builds.
  * @typedef {object} BuildPlace
  * @property {string} folder
- * @property {() => void} prepare makes the folder; throws when it cannot, or when `isSafe` is false
+ * @property {() => void} prepare creates the folder; throws when that fails or when `isSafe` is false
  * @property {() => boolean} isSafe whether only the user and the owner of the sources can write there
  */
 
 /**
- * Where builds are looked for and made, the best place first: beside the sources, else in the user's own folder among
- * the temporary ones, for a checkout that the user cannot write to.
+ * The folders that hold builds, preferred one first: `dist/cli` in the project, then a folder of the user
+ * among the temporary files, for a read-only checkout.
  * @param {string} root the project's folder
  * @param {string} temporary the folder of temporary files, which all users share
  * @returns {BuildPlace[]}
@@ -47,14 +47,14 @@ function makePrivate(folder) {
 }
 
 /**
- * Whether a folder is the user's and nobody else gets at it: in a folder that all users share, another user may have
- * made it first.
+ * Whether a folder belongs to the user and only the user has access. In a shared folder for temporary files,
+ * another user may have created it first.
  * @param {string} folder
  */
 function isPrivate(folder) {
   const stat = lstatSync(folder, { throwIfNoEntry: false });
   if (!stat?.isDirectory()) return false;
-  // Windows has no such ids and modes, and a folder of temporary files for each user.
+  // Windows has no user ids and modes, but its folder for temporary files is private to each user.
   const user = process.getuid?.();
   return user === undefined || (stat.uid === user && (stat.mode & 0o077) === 0);
 }

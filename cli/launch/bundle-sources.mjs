@@ -7,10 +7,11 @@ import { LaunchError } from "./launch-error.mjs";
 import { sourceFolders } from "./source-key.mjs";
 
 /**
- * Bundles the command line with everything it imports: `main.mjs`, its chunks and their source maps. The code is not
- * minified, so that a stack trace names functions; `node --enable-source-maps` adds the lines of the sources.
+ * Bundles the command line with all its imports: `main.mjs`, its chunks and their source maps. The code is
+ * not minified, so that stack traces contain function names. `node --enable-source-maps` maps them to source
+ * lines.
  * @param {string} root the project's folder, absolute
- * @param {string} folder where the files are written; made when absent
+ * @param {string} folder the output folder; created when missing
  * @throws {LaunchError} when esbuild is not installed or the sources have an error, which esbuild has printed
  */
 export async function bundleSources(root, folder) {
@@ -35,7 +36,7 @@ export async function bundleSources(root, folder) {
     })
     .finally(() => esbuild.stop());
   checkInputs(Object.keys(metafile.inputs));
-  // On the disk before the build gets its name: after a power failure it is there in full or not at all.
+  // Flush before the build gets its final name, so that a power failure leaves a complete build or none.
   await Promise.all(
     outputFiles.map(async ({ path, contents }) => {
       await mkdir(dirname(path), { recursive: true });
@@ -45,7 +46,8 @@ export async function bundleSources(root, folder) {
 }
 
 /**
- * A build whose key does not follow from all of its files would be used after they have changed.
+ * Checks that the source key covers every input. Otherwise an outdated build would be used after an input
+ * changes.
  * @param {string[]} inputs paths relative to the project's folder
  */
 function checkInputs(inputs) {
@@ -56,12 +58,14 @@ function checkInputs(inputs) {
       path !== "package.json",
   );
   if (unkeyed.length > 0)
-    throw new LaunchError(`${unkeyed[0]} is outside of ${sourceFolders.join(", ")}: see source-key.mjs`);
+    throw new LaunchError(
+      `${unkeyed[0]} is outside of ${sourceFolders.join(", ")}; add its folder to cli/launch/source-key.mjs`,
+    );
 }
 
 /**
- * `import.meta` in a source says where that source is, as it does unbuilt: sources find package.json, the files of
- * threads and the like by it.
+ * Replaces `import.meta` paths by the paths of the source file. Sources use them to find package.json and the
+ * files of worker threads.
  * @param {string} root
  * @returns {import("esbuild").Plugin}
  */

@@ -1,4 +1,4 @@
 // @ts-check
 
-/** Why the program cannot be built or found, in one line for the user. */
+/** The program cannot be built or found. The message is one line for the user. */
 export class LaunchError extends Error {}

@@ -5,7 +5,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { LaunchError } from "./launch-error.mjs";
 import { openBuild } from "./open-build.mjs";
 
-/** Runs the command line of this process from the build of the sources, which is made when there is none. */
+/**
+ * Runs the command line of this process from the build of the current sources. Builds them first when needed.
+ */
 export async function launch() {
   const root = fileURLToPath(new URL("../..", import.meta.url));
   let build = "";
@@ -22,7 +24,7 @@ export async function launch() {
 }
 
 /**
- * Lets V8 keep what it compiles in a folder, from Node 22.1 on: the next start compiles less.
+ * Enables V8's compile cache in a folder, so that the next start is faster. Needs Node 22.1.
  * @param {string} folder
  */
 function keepCompiledCode(folder) {

@@ -9,10 +9,10 @@ import { sourceKey } from "./source-key.mjs";
 /** @typedef {import("./build-places.mjs").BuildPlace} BuildPlace */
 
 /**
- * Finds the build of the sources as they are now, or makes it. It is kept until this process has ended.
+ * Finds or creates the build of the current sources. It is not removed while this process runs.
  * @param {string} root the project's folder, absolute
  * @param {{places?: BuildPlace[], onSlow?: () => void}} [options] `onSlow` is called once when a build takes longer than
- *   a moment
+ *   300 ms
  * @returns {Promise<string>} the build's folder, which holds `main.mjs`
  * @throws {LaunchError}
  */
@@ -41,7 +41,8 @@ function findBuild(places, key) {
 }
 
 /**
- * Only a whole build ever has this name: it is made elsewhere and renamed.
+ * Whether a build exists. A folder of this name is always complete: builds are created under another name and
+ * renamed.
  * @param {string} build
  */
 function isComplete(build) {
@@ -49,7 +50,7 @@ function isComplete(build) {
 }
 
 /**
- * Leaves a file in the build while this process lives, because it loads chunks as late as it needs them.
+ * Creates a marker file that protects the build until this process exits. The process loads chunks on demand.
  * @param {string} build
  * @returns {boolean} false when the build has been removed meanwhile
  */
@@ -58,7 +59,7 @@ function markUsed(build) {
   try {
     writeFileSync(mark, "");
   } catch {
-    // A build in a folder that cannot be written is not removed either.
+    // A build in a read-only folder cannot be removed.
     return isComplete(build);
   }
   process.once("exit", () => rmSync(mark, { force: true }));
@@ -72,7 +73,7 @@ function markUsed(build) {
 async function makeBuild(root, places) {
   const { bundleSources } = await import("./bundle-sources.mjs");
   const { pruneBuilds } = await import("./prune-builds.mjs");
-  // Sources that change while they are read belong to no key: then once more.
+  // When the sources change during the build, the key does not match them: build again.
   for (let attempt = 0; attempt < 5; attempt++) {
     const { folder, unfinished } = makeUnfinished(places);
     try {
@@ -92,9 +93,9 @@ async function makeBuild(root, places) {
 }
 
 /**
- * Makes the folder of a new build in the first place that can be written.
+ * Creates the folder of a new build in the first writable place.
  * @param {BuildPlace[]} places
- * @returns {{folder: string, unfinished: string}} the place, and the folder in it
+ * @returns {{folder: string, unfinished: string}} the place's folder, and the new folder in it
  */
 function makeUnfinished(places) {
   const reasons = [];
@@ -113,7 +114,8 @@ function makeUnfinished(places) {
 }
 
 /**
- * Gives a finished build its name, unless another process has been faster with the same one.
+ * Renames a finished build to its final name. Does nothing when another process has already published the
+ * same build.
  * @param {string} unfinished
  * @param {string} build
  */

@@ -1,5 +1,6 @@
 // @ts-check
-// Runs at the end of `npm ci`, so that the first start finds its build. Without one that start builds.
+// Runs at the end of `npm ci`, so that the first start finds a build. When this fails, the first start
+// builds.
 import { fileURLToPath } from "node:url";
 import { openBuild } from "./open-build.mjs";
 

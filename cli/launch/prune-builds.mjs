@@ -5,30 +5,33 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { unfinishedPrefix, usedMark } from "./build-places.mjs";
 
-/** Builds that are kept in any case, the last used ones: switching between branches builds nothing anew. */
+/**
+ * Number of most recently used builds that are always kept, so that switching between branches needs no
+ * rebuild.
+ */
 const kept = 3;
 const hourMs = 3_600_000;
-/** A process of another container or machine cannot be seen here: its build is kept for a day after its start. */
+/** Processes of another host cannot be checked: their builds are kept for a day after the process started. */
 const unseenMs = 24 * hourMs;
 
 /**
- * Removes the builds that no process uses, but for the last used ones, and what interrupted builds have left. A failure
- * is ignored: the next build tries again.
- * @param {string} folder the place of the builds
+ * Removes unused builds, except the most recently used ones, and the folders of interrupted builds. Errors
+ * are ignored: the next build tries again.
+ * @param {string} folder the folder that holds the builds
  */
 export function pruneBuilds(folder) {
   try {
     const names = readdirSync(folder);
     for (const name of names.filter((name) => name.startsWith(unfinishedPrefix)))
       if (ageOf(join(folder, name)) > hourMs) rmSync(join(folder, name), { recursive: true, force: true });
-    // A process writes a mark into its build and removes it at its end: both make the build the youngest.
+    // A process creates a marker file in its build and removes it at its end. Both update the folder's mtime.
     const builds = names
       .filter((name) => /^[0-9a-f]{32}$/.test(name))
       .map((name) => ({ path: join(folder, name), age: ageOf(join(folder, name)) }))
       .sort((one, other) => one.age - other.age);
     for (const { path } of builds.slice(kept)) if (!isUsed(path)) removeBuild(folder, path);
   } catch {
-    // Another process prunes at the same time, or the folder has become read-only.
+    // Another process prunes at the same time, or the folder is read-only.
   }
 }
 
@@ -51,7 +54,7 @@ function isAlive(pid) {
 }
 
 /**
- * Renamed first: a half removed build is not to be found.
+ * Renames the build before deleting it, so that no process finds a partly deleted build.
  * @param {string} folder
  * @param {string} build
  */
@@ -61,7 +64,7 @@ function removeBuild(folder, build) {
   rmSync(removed, { recursive: true, force: true });
 }
 
-/** @param {string} path @returns {number} milliseconds since its last change */
+/** @param {string} path @returns {number} milliseconds since the last change of the path */
 function ageOf(path) {
   return Date.now() - statSync(path).mtimeMs;
 }

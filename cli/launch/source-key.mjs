@@ -2,19 +2,19 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 
-/** The folders whose files a build may contain. Tests and the CDK app are not among them. */
+/** Folders whose files a build may contain. Tests and the CDK app are excluded. */
 export const sourceFolders = ["cli", "functions", "local", "shared"];
 
 /**
- * Files outside these folders that change a build. npm writes the last one: it lists the packages that are installed,
- * which differ from package-lock.json until `npm ci` has run.
+ * Other files that affect a build. npm writes the last one. It lists the installed packages, which differ
+ * from package-lock.json until `npm ci` has run.
  */
 const otherFiles = ["package.json", "tsconfig.json", "package-lock.json", "node_modules/.package-lock.json"];
 
 /**
- * The name of the build that belongs to the sources as they are now: a hash of their contents, of the packages, and of
- * the project's path, which a build contains. It is made at every start and takes about 10 ms, half of which `path.join`
- * for each file would add.
+ * The name of the build of the current sources: a hash of their contents, the installed packages, and the
+ * project's path, which a build contains. It is computed at every start in about 10 ms; `path.join` for each
+ * file would add 5 ms.
  * @param {string} root the project's folder, absolute
  * @returns {string} 32 hexadecimal digits
  */
@@ -25,7 +25,7 @@ export function sourceKey(root) {
   /** @param {string} folder */
   const addFolder = (folder) => {
     for (const entry of readdirSync(`${root}/${folder}`, { withFileTypes: true })) {
-      // Hidden files are those of editors and of the file system.
+      // Hidden files belong to editors and the file system.
       if (entry.name.startsWith(".")) continue;
       const path = `${folder}/${entry.name}`;
       if (entry.isDirectory()) addFolder(path);

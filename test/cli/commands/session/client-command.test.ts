@@ -132,7 +132,7 @@ describe("gsv client --image", () => {
   it.each([
     ["without a message", ["--image", "a.png"], "--image goes with a message"],
     ["for lines of standard input", ["--image", "a.png", "-"], "--image goes with a message"],
-    ["that is none", ["--image", "note.png", "look"], "note.png is no image that a model can be shown"],
+    ["that is none", ["--image", "note.png", "look"], "note.png is not an image in a supported format"],
     ["of more than 25 MB", ["--image", "huge.png", "look"], "huge.png has 25.1 MB; an image may have 25 MB"],
     ["that is not there", ["--image", "none.png", "look"], "no such file"],
   ])("refuses one %s, and sends nothing", async (_what, args, reason) => {
