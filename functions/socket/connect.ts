@@ -14,7 +14,7 @@ import { log } from "../../shared/runtime/log.ts";
 import { failDeferred } from "./deferred.ts";
 import type { Caller, Gateway } from "./gateway.ts";
 
-/** Capabilities that an execution host needs. */
+/** What a host must be able to do to be an execution host. */
 const executionCapabilities: Capability[] = [
   "filesystem.list",
   "filesystem.read",
@@ -23,10 +23,9 @@ const executionCapabilities: Capability[] = [
 ];
 
 /**
- * Handles `connect`: registers the socket as a client, node or channel. An older connection of the same id is
- * closed.
- * @throws PeerError 401, 102, 103 or 403, checked in this order; 409 for an account of the gateway's own, a
- * socket that is already connected or has ended, and a peer with a newer connection
+ * `connect`: makes the socket the connection of a client, node or channel, in place of an older one of the
+ * same id.
+ * @throws PeerError 401, 102, 103 or 403, in this order; 409 for what is somebody else's
  */
 export async function connectPeer(
   gateway: Gateway,
@@ -40,7 +39,7 @@ export async function connectPeer(
   if (mode === "node") checkNode(params);
   const { version, platform } = params.client;
   const address = mode === "channel" ? await checkChannel(gateway, params, holder) : undefined;
-  // An account has one bridge: its peer id comes from the account, not from the client's id.
+  // An account has one bridge, whatever it calls itself.
   const id = address ? bridgeId(address) : params.client.id;
   const caller: Caller = {
     ...record,
@@ -69,7 +68,7 @@ export async function connectPeer(
   }
   log("peer.connected", { mode, peerId: id, connectionId, tokenId: holder.id });
   if (bound.replaced) await gateway.sockets.close(bound.replaced);
-  // Also fails requests left by connections that ended without `$disconnect`.
+  // Also those of connections whose end nobody was told of.
   if (mode === "node") await failDeferred(gateway, id, (other) => other !== connectionId);
   const server = { version: packageFile.version, connectionId };
   return {
@@ -116,8 +115,7 @@ function checkMode({ client }: ConnectParams, { scopes }: Pick<TokenHolder, "sco
 }
 
 /**
- * The channel and account of a bridge. They must match the token's, and must not be an account of the
- * gateway's own.
+ * What a bridge is for: what its token is bound to, and no account of the gateway's own.
  * @throws PeerError 103, 403 or 409
  */
 async function checkChannel(

@@ -18,7 +18,7 @@ afterAll(async () => {
   await model?.close();
 });
 
-/** What the functions log of one run, in the order of the README's table. */
+/** What the functions log of one run, in the order of the table in docs/architecture.md. */
 const hops = [
   "socket.in",
   "inbox.append",
@@ -30,7 +30,7 @@ const hops = [
   "run.end",
 ];
 
-it("takes a message the way that the README describes, and leaves the traces it should", async () => {
+it("takes a message the way that the architecture describes, and leaves the traces it should", async () => {
   const sessionKey = "agent:main:main";
   const client = await stack.client();
   let release = () => {};
@@ -78,9 +78,9 @@ it("takes a message the way that the README describes, and leaves the traces it 
   expect(JSON.stringify(stack.logs), "content is never logged").not.toContain("what does it say");
 });
 
-it("names only files that exist in the README's table", () => {
-  const table =
-    readFileSync("README.md", "utf8").split("### The path of one message")[1]?.split("###")[0] ?? "";
+it("names only files that exist in the document's table", () => {
+  const document = readFileSync("docs/architecture.md", "utf8");
+  const table = document.split("## The path of one message")[1]?.split("## ")[0] ?? "";
   let folder = "";
   const named = [...table.matchAll(/`([\w/.-]+)`/g)].map(([, name = ""]) => name);
   const files = named.filter((name) => name.endsWith(".ts") || name.endsWith("/"));
