@@ -1,7 +1,7 @@
 // @ts-check
-// Plain JavaScript, because the launcher of the command line reads it before anything is built.
+// Plain JavaScript, because the launcher of the command line imports it before the build.
 
-// Packages in CommonJS inside an ES module find no `require` without this.
+// Defines `require` for CommonJS packages inside of an ES module bundle.
 const requireForCommonJs =
   'import { createRequire as createRequireForBundle } from "node:module"; ' +
   "const require = createRequireForBundle(import.meta.url);";

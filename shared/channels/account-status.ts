@@ -5,7 +5,7 @@ import { type AccountActivity, readActivity } from "./activity.ts";
 import type { BridgeRecord } from "./bridge/bridge.ts";
 import type { AccountCheck, Channel, ChannelAddress } from "./channel.ts";
 
-/** Asks the platform how an account does. */
+/** The status of an account, partly from its platform. */
 export async function statusOf(
   accounts: AccountTools,
   channel: Channel,
@@ -30,7 +30,7 @@ export async function statusOf(
   });
 }
 
-/** How a bridge's account does. */
+/** The status of a bridge's account. */
 export async function bridgeStatusOf(accounts: AccountTools, bridge: BridgeRecord): Promise<AccountStatus> {
   const { channel, accountId, connectedAt } = bridge;
   const [configuration, activityOf, waiting] = await Promise.all([

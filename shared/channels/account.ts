@@ -4,8 +4,8 @@ import type { Secrets } from "../world/world.ts";
 import type { AccountField, Channel, ChannelAccount, ChannelAddress } from "./channel.ts";
 
 /**
- * The fields that a channel asks for. A name is one of the configuration's schema, which also says which are
- * secrets.
+ * The fields that a channel needs. Their names are fields of the configuration's schema, which also declares
+ * the secrets.
  */
 export function accountFields(
   fields: readonly (Omit<AccountField, "secret"> & { name: keyof AccountSettings })[],
@@ -16,7 +16,7 @@ export function accountFields(
   }));
 }
 
-/** Where accounts are found. */
+/** The stores that accounts are read from. */
 export interface AccountSource {
   configuration: Pick<ConfigurationStore, "load">;
   secrets: Pick<Secrets, "get">;
@@ -25,11 +25,10 @@ export interface AccountSource {
 export type AccountLookup = { ok: true; account: ChannelAccount } | { ok: false; reason: string };
 
 /**
- * The account of a channel with its settings and secrets. Not ok, with the reason, when it is not configured,
- * is stopped, or lacks a secret or a setting that the channel requires: then nothing is to be read or sent.
- * What is not there, or stopped, is looked at once more in the newest configuration: it may have been added
- * or started just now.
- * @param how `stopped`: also an account that is stopped, which shows by its setting `enabled`
+ * Finds an account with its settings and secrets. Not ok, with the reason, when it is not configured, is
+ * stopped, or lacks a required secret or setting: the caller must then not read or send anything. A missing
+ * or stopped account is looked up again in the newest configuration.
+ * @param how `stopped`: true to find stopped accounts too; their setting `enabled` is false
  */
 export async function findAccount(
   channel: Channel,
@@ -52,7 +51,7 @@ export async function findAccount(
   return isRunning ? found : look(true);
 }
 
-/** What is configured of an account, secrets as markers; undefined where nothing is. */
+/** The configured settings of an account, with markers for secrets; undefined when there are none. */
 export function accountSettings(
   { channels }: Pick<Configuration, "channels">,
   { channel, accountId }: ChannelAddress,
@@ -61,14 +60,14 @@ export function accountSettings(
 }
 
 /**
- * Whether an account is the gateway's own: with something in it that its platform needs. Any other is a
- * bridge's.
+ * Whether an account is the gateway's own: it has at least one field that its channel needs. Other accounts
+ * belong to bridges.
  */
 export function isOwnAccount(channel: Channel | undefined, settings: AccountSettings | undefined): boolean {
   return channel?.fields.some(({ name }) => settings?.[name as keyof AccountSettings] !== undefined) ?? false;
 }
 
-/** The account that settings make with the secrets that the parameter store has for it, complete or not. */
+/** An account made of its settings and its stored secrets. Required fields may be missing. */
 export async function readAccount(
   channel: Channel,
   accountId: string,
@@ -85,13 +84,13 @@ export async function readAccount(
   };
 }
 
-/** The names of the fields that an account lacks. */
+/** The names of an account's missing fields. */
 export function missingFields(channel: Channel, { settings, secrets }: ChannelAccount): string[] {
   const names = channel.fields.filter(({ name, secret }) => !(secret ? secrets : settings)[name]);
   return names.map(({ name }) => name);
 }
 
-/** Names may come from a URL: what an object inherits is not found. */
+/** An object's own property. Names may come from a URL, so inherited properties are ignored. */
 export function ownValue<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }

@@ -11,7 +11,7 @@ import type { Bridges } from "./bridge/bridge.ts";
 import type { Channel, ChannelAccount, ChannelAddress, Channels } from "./channel.ts";
 import { closeRequest, listRequests } from "./inbound/pairing.ts";
 
-/** What managing accounts takes. */
+/** The dependencies of account management. */
 export interface AccountTools {
   table: Table;
   secrets: Pick<Secrets, "get">;
@@ -19,21 +19,20 @@ export interface AccountTools {
   channels: Channels;
   activity: Activity;
   bridges: Bridges;
-  /** Ends in a slash; absent where nothing receives webhooks. */
+  /** Ends in a slash; absent when no function receives webhooks. */
   webhookUrl?: string;
   now: () => number;
 }
 
-/** What an account may be given besides its channel's fields. */
+/** Settings that every account accepts in addition to its channel's fields. */
 const commonSettings = ["agentId", "apiBaseUrl"];
 
 /**
- * Starts an account: with what is configured of it, and what `given` adds or replaces. The platform is asked
- * whether it takes the credentials before anything is stored, and told the webhook's address after. May be
- * repeated.
+ * Starts an account with its stored settings and secrets, changed by `given`. The platform verifies the
+ * credentials before anything is stored. Afterwards it gets the webhook's address. Safe to repeat.
  * @param given settings and secrets by their configuration names
- * @throws PeerError 404 for a channel that there is none of, 400 for what is missing, unknown, or refused by
- * the platform
+ * @throws PeerError 404 for an unknown channel, 400 for a missing or unknown field and for credentials that
+ * the platform refuses
  */
 export async function startAccount(
   accounts: AccountTools,
@@ -65,7 +64,7 @@ export async function startAccount(
   return { identity: checked.identity, webhookUrl, registration };
 }
 
-/** Starts an account that is a bridge's, if it was stopped. False for any other account. */
+/** Enables a bridge's account when it is stopped. False for any other account. */
 export async function startBridge(accounts: AccountTools, address: ChannelAddress): Promise<boolean> {
   if (!(await isBridged(accounts, address))) return false;
   await accounts.configuration.change(pathOf(address), (settings) => {
@@ -77,8 +76,8 @@ export async function startBridge(accounts: AccountTools, address: ChannelAddres
 }
 
 /**
- * Stops an account: what comes in is dropped, and nothing is sent.
- * @throws PeerError 404 when there is none
+ * Stops an account: inbound messages are dropped and nothing is sent.
+ * @throws PeerError 404 for an unknown account
  */
 export async function stopAccount(accounts: AccountTools, address: ChannelAddress): Promise<void> {
   await findSettings(accounts, address);
@@ -90,10 +89,9 @@ export async function stopAccount(accounts: AccountTools, address: ChannelAddres
 }
 
 /**
- * Removes an account: its settings, its secrets, and who waits to be let in there. The platform is told where
- * it can be.
- * @throws PeerError 404 when there is none
- */
+ * Removes an account: its settings, secrets and pairing requests. The webhook is removed from the platform if
+ * its API allows it.
+ * @throws PeerError 404 for an unknown account */
 export async function removeAccount(accounts: AccountTools, address: ChannelAddress): Promise<void> {
   const settings = await findSettings(accounts, address);
   const channel = ownValue(accounts.channels, address.channel);
@@ -118,7 +116,7 @@ export function findChannel({ channels }: Pick<AccountTools, "channels">, name: 
   throw new PeerError(code.notFound, message);
 }
 
-/** Where a platform reaches an account. */
+/** The webhook URL of an account. */
 export function webhookUrlOf(
   { webhookUrl = "" }: Pick<AccountTools, "webhookUrl">,
   address: ChannelAddress,
@@ -132,7 +130,10 @@ function pathOf({ channel, accountId }: ChannelAddress): string {
 
 type Settings = NonNullable<ReturnType<typeof accountSettings>>;
 
-/** What is configured of an account, or of a bridge's. @throws PeerError 404 where there is neither */
+/**
+ * The configured settings of an account or of a bridge's account.
+ * @throws PeerError 404 for an unknown account
+ */
 async function findSettings(accounts: AccountTools, address: ChannelAddress): Promise<Settings> {
   const settings = accountSettings(await accounts.configuration.load({ fresh: true }), address);
   if (settings) return settings;
@@ -146,7 +147,10 @@ async function isBridged(accounts: AccountTools, address: ChannelAddress): Promi
   return (await accounts.bridges.find(address)) !== undefined;
 }
 
-/** What is given, without what says that a secret is to stay. @throws PeerError 400 */
+/**
+ * The given fields without secret markers, which mean that the stored secret is kept.
+ * @throws PeerError 400
+ */
 function checkGiven(channel: Channel, given: Readonly<Record<string, unknown>>): Record<string, string> {
   const names = [...channel.fields.map(({ name }) => name), ...commonSettings];
   const checked: Record<string, string> = {};

@@ -4,27 +4,23 @@ import type { Table } from "../world/world.ts";
 import { ownValue } from "./account.ts";
 import type { ChannelAddress, ChannelSender } from "./channel.ts";
 
-/**
- * How often the time of the last message is written for an account, in milliseconds: it is only information.
- */
+/** Minimum time between two writes of an account's `lastMessageAt`, in milliseconds. */
 const stepMs = 60_000;
 
-/** How long what happened is remembered, in seconds. */
+/** TTL of an account's activity record, in seconds. */
 const keptSeconds = 90 * 86_400;
 
-/** What is remembered of an account besides its configuration. Times in epoch ms. */
+/** An account's activity. Times in epoch ms. */
 export interface AccountActivity {
   startedAt?: number;
-  /** To the minute. */
+  /** Accurate to a minute. */
   lastMessageAt?: number;
-  /** Why a message of the agent's was last not delivered. */
+  /** The last delivery failure. */
   lastError?: string;
   lastErrorAt?: number;
 }
 
-/**
- * Keeps what happened last on each account. Best effort: nothing is ever thrown, and nothing depends on it.
- */
+/** Records the last activity of each account, for display only. Its methods do not throw. */
 export interface Activity {
   message(address: ChannelAddress): Promise<void>;
   failure(address: ChannelAddress, reason: string): Promise<void>;
@@ -55,7 +51,7 @@ export function createActivity(table: Table, now: () => number): Activity {
   };
 }
 
-/** A sender that keeps why a delivery failed. */
+/** A sender that also records delivery failures. */
 export function noteFailures(sender: ChannelSender, activity: Activity): ChannelSender {
   return {
     ...sender,
@@ -71,7 +67,7 @@ function addressOf({ channel, accountId }: ChannelAddress): ChannelAddress {
   return { channel, accountId };
 }
 
-/** What is remembered of an account, for every account there is. */
+/** Reads the activity of all accounts; the returned function gives the activity of one account. */
 export async function readActivity(
   table: Table,
   now: number,
@@ -82,7 +78,7 @@ export async function readActivity(
   return (address) => ownValue(found, keyOf(address).sk) ?? {};
 }
 
-/** Forgets an account. */
+/** Deletes an account's activity record. */
 export async function forgetActivity(table: Table, address: ChannelAddress): Promise<void> {
   await table.delete(keyOf(address));
 }

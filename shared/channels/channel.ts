@@ -2,13 +2,13 @@ import type { Peer, Registration } from "../protocol/channel-accounts.ts";
 import type { MediaAttachment } from "../protocol/messages.ts";
 import type { Origin, RemoteMedia } from "../session/inbox-entry.ts";
 
-/** A webhook call, as it came in: nothing is parsed before it is verified. */
+/** An unverified webhook request. A channel verifies it before parsing. */
 export interface WebhookRequest {
   method: string;
   /** Names in lower case. */
   headers: Record<string, string | undefined>;
   query: Record<string, string | undefined>;
-  /** The raw bytes: signatures cover these. */
+  /** The raw bytes, which signatures cover. */
   body: Uint8Array;
 }
 
@@ -22,36 +22,41 @@ export interface ChannelAccount {
   secrets: Record<string, string | undefined>;
 }
 
-/** Where a message came in. */
+/** The channel and account of a message. */
 export interface ChannelAddress {
   channel: string;
   accountId: string;
 }
 
-/** Who wrote a message, by the platform's stable id. Names are for reading only: anybody can take any. */
+/**
+ * The sender of a message, by the platform's stable id. Names are for display only: senders choose them
+ * freely.
+ */
 export interface Sender {
   id: string;
   name?: string;
   handle?: string;
 }
 
-/** What came with a message together with its bytes, in base64. */
+/** An attachment with its bytes in base64. */
 export type EnclosedMedia = Omit<RemoteMedia, "source"> &
   Pick<MediaAttachment, "mimeType" | "transcription"> & { data: string };
 
-/** A message that somebody sent, in the same terms for every platform. */
+/** An inbound message, independent of the platform. */
 export interface InboundMessage {
-  /** The platform's id of the event; a redelivery has the same. */
+  /** The platform's id of the event; a redelivery has the same id. */
   eventId: string;
   /** The id of a thread is `{room}/{thread}`. */
   peer: Peer;
   sender: Sender;
   messageId: string;
-  /** A command stands at its start as `/name`, without the agent's own name on the platform. May be empty. */
+  /** A command is at its start as `/name`, without the agent's name on the platform. May be empty. */
   text: string;
-  /** What came with it, still with the platform: nothing is fetched before its sender was let in. */
+  /**
+   * Attachments that are still stored at the platform. They are fetched only after the sender is admitted.
+   */
   attachments?: RemoteMedia[];
-  /** What came with it whole; it is stored once its sender was let in. */
+  /** Attachments with their bytes. They are stored only after the sender is admitted. */
   enclosed?: EnclosedMedia[];
   /** Epoch ms. */
   timestamp: number;
@@ -59,76 +64,73 @@ export interface InboundMessage {
   replyToText?: string;
   /** In rooms: whether the agent was addressed, by a mention or a reply. */
   wasMentioned: boolean;
-  /**
-   * What an answer needs besides the peer, for the channel alone to read. It may hold a secret, and is never
-   * logged.
-   */
+  /** Further fields that the channel needs to answer. They may be secret: never log them. */
   context?: Record<string, string>;
 }
 
 export type Received =
   /**
-   * 405 for the method, 401 or 403 for the signature, 400 for a body that was verified and cannot be read.
+   * 405 for a wrong method, 401 or 403 for a wrong signature, 400 for a verified body that cannot be parsed.
    */
   | { status: "refused"; httpStatus: number; reason: string }
-  /** To be answered at once with this body; nothing for the agent. `contentType` is JSON unless given. */
+  /** Respond with this body; there is no message for the agent. `contentType` defaults to JSON. */
   | { status: "answered"; httpStatus: number; body: string; contentType?: string }
-  /** `shown`: the platform shows the sender what the call is answered, so there is one message at most. */
+  /** `shown`: the platform shows the HTTP response to the sender. There is then at most one message. */
   | {
       status: "messages";
       messages: InboundMessage[];
       shown?: ShownAnswer;
-      /** Why messages that the platform had taken before were not delivered after all. */
+      /** Failures of earlier messages that the platform had accepted. */
       failures?: string[];
     };
 
-/** `reason` is for the log alone: the caller may be anybody. */
+/** `reason` is only logged, because the caller is not authenticated. */
 export function refused(httpStatus: number, reason: string): Received {
   return { status: "refused", httpStatus, reason };
 }
 
-/** The JSON bodies that a call can be answered with, where the sender gets to see the answer. */
+/** JSON response bodies, for platforms that show the HTTP response to the sender. */
 export interface ShownAnswer {
-  /** An answer of the agent's follows. */
+  /** The agent will answer later. */
   pending: string;
-  /** Nothing follows, and nothing is told of the reason. */
+  /** No answer will follow. The reason is not revealed. */
   refused: string;
-  /** Shows a text, shortened to what the platform takes. */
+  /** Shows a text, cut to the platform's limit. */
   text(text: string): string;
 }
 
-/** What became of one outgoing message. `retryAfterMs` where the platform named a time. */
+/** The outcome of sending one message. `retryAfterMs` only when the platform gave a time. */
 export type SendOutcome = { status: "sent"; messageId?: string } | PlatformFailure;
 
-/** Why a platform did not do what it was asked for. No reason ever holds a secret. */
+/** A failed request to a platform. `reason` never contains a secret. */
 export type PlatformFailure =
   /** May succeed later: connection errors, 429, 5xx. */
   | { status: "retry"; reason: string; retryAfterMs?: number }
-  /** Will not succeed: the platform refused it. */
+  /** A retry is useless: the platform refused the request. */
   | { status: "failed"; reason: string };
 
-/** Where the bytes of an attachment are to be fetched; `headers` may hold credentials. */
+/** The location of an attachment's bytes. `headers` may contain credentials. */
 export type MediaLocation =
   | { status: "found"; url: string; headers?: Record<string, string> }
   | PlatformFailure;
 
-/** Where a message goes. */
+/** The destination of a message. */
 export interface Destination {
   peer: Peer;
-  /** The message that is answered. */
+  /** Id of the message to reply to. */
   replyToId?: string;
-  /** That of the message that is answered. */
+  /** The `context` of the inbound message to reply to. */
   context?: Readonly<Record<string, string>>;
 }
 
-/** One message to a peer. Of an answer in several parts, only the first has `replyToId`. */
+/** One message to a peer. When an answer has several parts, only the first has `replyToId`. */
 export interface OutboundMessage extends Destination {
   text: string;
-  /** Names it: a repeat after a crash has the same. */
+  /** Unique id; a retry after a crash has the same id. */
   id?: string;
 }
 
-/** A file to be sent. `filename` without a path. */
+/** A file to send. `filename` has no path. */
 export interface OutboundFile {
   filename: string;
   mimeType: string;
@@ -138,104 +140,104 @@ export interface OutboundFile {
 /** One file to a peer. */
 export interface FileMessage extends Destination {
   file: OutboundFile;
-  /** As a text's. */
+  /** As in `OutboundMessage`. */
   id?: string;
 }
 
-/** The longest that one call to a platform takes, in milliseconds. */
+/** Time limit of one request to a platform, in milliseconds. */
 export const sendTimeoutMs = 10_000;
 
-/** The longest that sending a file takes, in milliseconds. */
+/** Time limit of sending a file, in milliseconds. */
 export const sendFileTimeoutMs = 60_000;
 
-/** A setting or secret of an account without which nothing is read or sent. */
+/** A required setting or secret of an account. */
 export interface AccountField {
   /** Its name in the configuration. */
   name: string;
-  /** Kept in the parameter store, and never shown. */
+  /** A secret: kept in the parameter store and never shown. */
   secret: boolean;
-  /** What it is, and where it is found: what whoever sets the account up is asked. */
+  /** The prompt for the operator: what the field is and where to find it. */
   about: string;
-  /** Any text will do, so it may be made up. */
+  /** The value is arbitrary, so it can be generated. */
   free?: true;
 }
 
-/** What a platform says of an account. No reason ever holds a secret. */
+/** A platform's report about an account. `reason` never contains a secret. */
 export type AccountCheck =
   | {
       ok: true;
-      /** Who the agent is there, for people to read. */
+      /** The agent's display name on the platform. */
       identity: string;
       /**
-       * What the platform knows of the webhook, where it tells: its address, empty for none, and its last
-       * fault.
+       * The webhook registered at the platform, when its API reports it: URL (empty when none) and last
+       * error.
        */
       webhook?: { url: string; lastError?: string; lastErrorAt?: number };
     }
   | { ok: false; reason: string };
 
-/** How an account of a platform is set up. Nothing here throws for what the platform does. */
+/** The setup of a platform's accounts. Failures of the platform are returned, not thrown. */
 export interface AccountSetup {
   fields: readonly AccountField[];
-  /** Asks the platform whether it takes the credentials. */
+  /** Verifies the credentials at the platform. */
   check(account: ChannelAccount): Promise<AccountCheck>;
-  /** Tells the platform the webhook's address, and what else it has to know. May be repeated. */
+  /** Registers the webhook's URL, and whatever else the platform needs. Safe to repeat. */
   register(account: ChannelAccount, webhookUrl: string): Promise<Registration>;
-  /** Takes that back, where the platform has an API for it. Best effort. */
+  /** Undoes `connect` when the platform has an API for it. Best effort. */
   unregister?(account: ChannelAccount): Promise<void>;
 }
 
-/** A messaging platform: one file each behind this interface, one line in the table of channels. */
+/** A messaging platform. Each implementation is one entry in the table of channels. */
 export interface Channel extends AccountSetup {
   name: string;
   /** Longest text of one message, in UTF-16 units; longer replies are split. */
   maxText: number;
-  /** A text as the platform takes it, which is what `maxText` counts; as it is unless given. */
+  /** Encodes a text for the platform; `maxText` limits the encoded text. Default: no change. */
   encode?(text: string): string;
   /**
-   * Verifies over the raw bytes, then parses. Does not throw for bad input; throws when the platform has to
-   * be asked and cannot be, so that the event comes again.
+   * Verifies the raw bytes, then parses them. Does not throw for bad input. Throws when it needs an API call
+   * that fails, so that the platform delivers the event again.
    */
   receive(request: WebhookRequest, account: ChannelAccount): Promise<Received>;
   /**
-   * Sends one message, encoded, of at most `maxText` characters. Ends within `sendTimeoutMs` and does not
-   * throw, whatever the platform does. No reason ever holds a secret.
+   * Sends one encoded message of at most `maxText` characters. Returns within `sendTimeoutMs`; failures of
+   * the platform are returned, not thrown.
    */
   send(account: ChannelAccount, message: OutboundMessage): Promise<SendOutcome>;
   /**
-   * Sends one file, as what it is where the platform shows images or plays sound. As `send`, but within
-   * `sendFileTimeoutMs`. Without it, the platform takes no files.
+   * Sends one file, as an image, audio or video where the platform supports it. Like `send`, but within
+   * `sendFileTimeoutMs`. Absent when the platform accepts no files.
    */
   sendFile?(account: ChannelAccount, message: FileMessage): Promise<SendOutcome>;
-  /** What is being answered is shown as such until a message takes that place, so that one has to. */
+  /**
+   * The platform shows a pending answer until a message replaces it, so that every request needs an answer.
+   */
   awaitsAnswer?: true;
   /** Shows that an answer is being written. Best effort. */
   typing(account: ChannelAccount, destination: Destination): Promise<void>;
   /**
-   * Finds the bytes that an attachment's `source` stands for, by asking the platform where it has to be
-   * asked. Does not throw. Without it, and for a source that it does not know, the bytes are at the source's
-   * `url`.
+   * Resolves an attachment's `source` to the location of its bytes, with an API call if needed. Does not
+   * throw. Without this method, or for an unknown source, the location is the source's `url`.
    */
   locate?(account: ChannelAccount, source: Readonly<Record<string, string>>): Promise<MediaLocation>;
 }
 
-/** What of a channel messages are sent by, and media is fetched by. */
+/** The methods of a channel for sending messages and fetching media. */
 export type OutboundChannel = Pick<
   Channel,
   "name" | "maxText" | "encode" | "send" | "sendFile" | "typing" | "locate"
 >;
 
-/** The platforms by their names, which are those in the configuration and in webhook URLs. */
+/** Channels by name, as used in the configuration and in webhook URLs. */
 export type Channels = Readonly<Record<string, Channel>>;
 
 export type ChannelOrigin = Extract<Origin, { kind: "channel" }>;
 
-/** Delivers to channels, whichever they are. */
+/** Delivers messages to channels. */
 export interface ChannelSender {
   /**
-   * Sends a text to where a message came from, in as many parts as the platform needs, and then a file. `id`
-   * names the delivery, so that a repeat after a crash does not send again what was sent. Returns the
-   * failure, if it could not be delivered.
+   * Sends a text to an origin, split at the platform's limit, and then a file. `id` names the delivery: a
+   * retry with the same id skips parts that were already sent. A failure is returned, not thrown.
    */
   deliver(
     origin: ChannelOrigin,
@@ -243,11 +245,8 @@ export interface ChannelSender {
     text: string,
     file?: OutboundFile,
   ): Promise<{ ok: true } | { ok: false; reason: string }>;
-  /** Shows that an answer is being written, where the origin is a channel. Best effort. */
+  /** Shows a typing indicator when the origin is a channel. Best effort. */
   typing(origin: Origin): Promise<void>;
-  /**
-   * Says that no answer will come, where the origin's channel shows one to be awaited until something takes
-   * its place.
-   */
+  /** Replaces a pending answer that the channel shows, when there will be no answer. */
   conclude(origin: Origin, id: string, text: string): Promise<void>;
 }

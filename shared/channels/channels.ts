@@ -4,7 +4,7 @@ import { createSlack } from "./slack/slack.ts";
 import { createTelegram } from "./telegram/telegram.ts";
 import { createWhatsapp } from "./whatsapp/whatsapp.ts";
 
-/** Every platform there is: one line each. */
+/** All built-in platforms by name. */
 export const channels: Channels = {
   telegram: createTelegram(),
   whatsapp: createWhatsapp(),

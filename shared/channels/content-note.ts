@@ -1,13 +1,13 @@
 import { kindOfMedia } from "../media/media-types.ts";
 import type { RemoteMedia } from "../session/inbox-entry.ts";
 
-/** Longest detail that is shown, in UTF-16 units. */
+/** Maximum length of a note's detail, in UTF-16 units. */
 const maxDetail = 100;
 
 /**
- * What the model is told of content that is no text: `[photo]`, `[document: plan.pdf]`. Never looks like two
- * notes.
- * @param longest the most that is shown of the detail, in UTF-16 units
+ * A note for the model about content other than text: `[photo]`, `[document: plan.pdf]`. Brackets in the
+ * detail are replaced, so that it cannot end the note.
+ * @param longest maximum length of the detail, in UTF-16 units
  */
 export function contentNote(label: string, detail?: string, longest = maxDetail): string {
   const plain = detail
@@ -17,15 +17,16 @@ export function contentNote(label: string, detail?: string, longest = maxDetail)
   return plain ? `[${label}: ${plain}]` : `[${label}]`;
 }
 
-/** What a message holds, in the platform's terms no more. */
+/** The content of a message, independent of the platform. */
 export interface Content {
-  /** What was written, or notes of what cannot be fetched, or both. */
+  /** The text, followed by notes about content that cannot be fetched. */
   text: string;
   attachments: RemoteMedia[];
 }
 
 /**
- * Undefined for nothing at all. `lines` are what was written and notes, a line each; empty ones are left out.
+ * Undefined when there is no text, note or attachment. `lines` are the text and the notes; empty lines are
+ * dropped.
  */
 export function contentOf(
   lines: readonly (string | undefined)[],
@@ -35,12 +36,12 @@ export function contentOf(
   return text === "" && attachments.length === 0 ? undefined : { text, attachments: [...attachments] };
 }
 
-/** The fields of a message that its content fills. */
+/** The fields of a message that come from its content. */
 export function contentFields({ text, attachments }: Content): { text: string; attachments?: RemoteMedia[] } {
   return { text, ...(attachments.length > 0 ? { attachments } : {}) };
 }
 
-/** A file as a platform describes it; what it does not say, or says as null, is left out. */
+/** An attachment from a platform's description of a file. Missing and null fields are left out. */
 export function remoteMedia(
   source: Record<string, string>,
   file: { [K in "mimeType" | "filename" | "size" | "duration" | "voice"]?: RemoteMedia[K] | null },

@@ -1,8 +1,8 @@
 import { createHash, createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto";
 
 /**
- * Compares in a time that tells nothing about the secret, not even its length. Nothing is the same as no
- * secret.
+ * Constant-time comparison that does not reveal the secret's length. False when the secret is undefined or
+ * empty.
  */
 export function isSameSecret(given: string | undefined, secret: string | undefined): boolean {
   if (!given || !secret) return false;
@@ -10,7 +10,7 @@ export function isSameSecret(given: string | undefined, secret: string | undefin
   return timingSafeEqual(digest(given), digest(secret));
 }
 
-/** HMAC-SHA256 over the parts one after the other, in lower-case hexadecimal. */
+/** HMAC-SHA256 of the concatenated parts, in lower-case hexadecimal. */
 export function hmacSha256(secret: string, ...parts: (string | Uint8Array)[]): string {
   const hmac = createHmac("sha256", secret);
   for (const part of parts) hmac.update(part);
@@ -18,8 +18,8 @@ export function hmacSha256(secret: string, ...parts: (string | Uint8Array)[]): s
 }
 
 /**
- * Whether a signature is that of a message (Ed25519, RFC 8032). False for a key or a signature that is none,
- * and for hexadecimal in upper case: a signature has one spelling.
+ * Verifies a message's Ed25519 signature (RFC 8032). False for a malformed key or signature; upper-case
+ * hexadecimal counts as malformed.
  * @param publicKey 32 bytes in hexadecimal
  * @param signature 64 bytes in lower-case hexadecimal
  */

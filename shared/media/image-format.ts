@@ -1,10 +1,11 @@
-/** Images that every model with eyes takes. */
+/** Image types that every model with vision accepts. */
 export const shownImageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;
 
 export type ShownImageType = (typeof shownImageTypes)[number];
 
 /**
- * The MIME type of an image a model can be shown, told by its first 12 bytes; undefined for anything else.
+ * The MIME type of an image that models accept, detected from its first 12 bytes; undefined for anything
+ * else.
  */
 export function imageTypeOf(bytes: Uint8Array): ShownImageType | undefined {
   const ascii = (start: number, end: number) => String.fromCharCode(...bytes.subarray(start, end));
@@ -15,18 +16,15 @@ export function imageTypeOf(bytes: Uint8Array): ShownImageType | undefined {
   return undefined;
 }
 
-/** The longest side of an image that every provider takes, in pixels. */
+/** Maximum width and height that every provider accepts, in pixels. */
 const maxShownSide = 8000;
 
-/**
- * Whether an image is of a size that every provider takes. Where its bytes do not say, the provider is left
- * to judge.
- */
+/** Whether every provider accepts an image's width and height. True when the bytes do not contain them. */
 export function isShownSize(bytes: Uint8Array, type: ShownImageType): boolean {
   return sidesOf[type](bytes).every((side) => side <= maxShownSide);
 }
 
-/** Width and height in pixels as the first header says; 0 where that is cut off or missing. */
+/** Width and height in pixels from the first header; 0 when it is cut off or missing. */
 const sidesOf: Record<ShownImageType, (bytes: Uint8Array) => [number, number]> = {
   "image/png": (bytes) => (text(bytes, 12) === "IHDR" ? [big(bytes, 16, 4), big(bytes, 20, 4)] : [0, 0]),
   "image/gif": (bytes) => [little(bytes, 6, 2), little(bytes, 8, 2)],
@@ -34,7 +32,7 @@ const sidesOf: Record<ShownImageType, (bytes: Uint8Array) => [number, number]> =
   "image/jpeg": jpegSides,
 };
 
-/** The three kinds of first chunk of a WebP file: lossy, lossless, extended. */
+/** A WebP file's first chunk has one of three kinds: lossy, lossless, extended. */
 function webpSides(bytes: Uint8Array): [number, number] {
   const side = 0x3fff;
   switch (text(bytes, 12)) {
@@ -51,9 +49,7 @@ function webpSides(bytes: Uint8Array): [number, number] {
   }
 }
 
-/**
- * Goes from marker to marker up to the frame header (SOF0 to SOF15), as long as no compressed data has begun.
- */
+/** Follows the markers to the frame header (SOF0 to SOF15). Stops where compressed data starts. */
 function jpegSides(bytes: Uint8Array): [number, number] {
   for (let at = 2; at < bytes.length; ) {
     const marker = bytes[at + 1] ?? 0;

@@ -7,19 +7,22 @@ import { shownImageTypes } from "./image-format.ts";
 import { decodeMedia, type MediaTarget, storeMedia } from "./media-store.ts";
 import { essenceOf } from "./media-types.ts";
 
-/** The largest image that a model is shown, in bytes: 5 MB as base64, the least that a provider takes. */
+/** Largest image sent to a model, in bytes: 5 MB as base64, the lowest limit of all providers. */
 export const maxShownImageBytes = (5 * 1024 * 1024 * 3) / 4;
 
-/** A part of what a model is shown. */
+/** A block of a message's content. */
 export type ContentBlock = ImageBlock | TextBlock;
 
-/** What a user's message is made of: its text, then what came with it. Text alone stays a string. */
+/** The content of a user message: the text, then the attachments' blocks. Without blocks it is a string. */
 export function userContent(text: string, blocks: readonly ContentBlock[]): UserMessage["content"] {
   if (blocks.length === 0) return text;
   return [...(text === "" ? [] : [{ type: "text", text } as const]), ...blocks];
 }
 
-/** A note that says what it is and where it lies, and before it an image that models take as an image. */
+/**
+ * The blocks of stored media: a note with its facts and key, preceded by the image itself if models accept
+ * it.
+ */
 export function mediaBlocks(media: StoredMedia): ContentBlock[] {
   const { type, mimeType, r2Key, size } = media;
   const isShown = type === "image" && isShowable(media);
@@ -31,16 +34,16 @@ function isShowable({ mimeType, size }: StoredMedia): boolean {
   return shownImageTypes.some((shown) => shown === mimeType) && size <= maxShownImageBytes;
 }
 
-/** Tells of something that came with a message, and why the model does not get it. */
+/** A note about an attachment that could not be stored, with the reason. */
 export function lostMediaNote({ filename, mimeType, ...media }: RemoteMedia, why: string): ContentBlock {
   const facts = [plainName(filename), mimeType && essenceOf(mimeType), plainName(why)];
   return { type: "text", text: `[${labelOf(media)}: ${facts.filter((fact) => fact).join(", ")}]` };
 }
 
 /**
- * Stores the images of a tool's result (`{content: [text|image…]}`) and puts references in place of their
- * base64. An image that cannot be stored becomes a note; a reference that the result brings along is not
- * believed. Any other result is given back as it is. Safe to repeat.
+ * Stores the images of a tool's result (`{content: [text|image…]}`) and replaces their base64 by references.
+ * An image that cannot be stored becomes a note; references inside the result are not trusted. Other results
+ * are returned unchanged. Safe to repeat.
  */
 export async function storeResultImages(
   bucket: Pick<Bucket, "put">,
@@ -57,7 +60,7 @@ export async function storeResultImages(
   return { ...result, content: (await Promise.all(stored)).flat() };
 }
 
-/** Whether a tool's result is made of blocks, and one of them is an image. */
+/** Whether a tool's result has content blocks with at least one image. */
 export function holdsImages(result: unknown): result is { content: unknown[] } {
   const content = (result as { content?: unknown } | null | undefined)?.content;
   return Array.isArray(content) && content.some(isImage);
@@ -82,7 +85,7 @@ async function storeImage(
   }
 }
 
-/** `[document: plan.pdf, application/pdf, 12.3 KB, media/…]`: by its key the model can send it on. */
+/** `[document: plan.pdf, application/pdf, 12.3 KB, media/…]`: the model uses the key to send the media on. */
 function noteOf(media: StoredMedia): string {
   const { type, filename, mimeType, size, duration, transcription, r2Key } = media;
   const hidden = size > maxShownImageBytes ? "too large to be shown" : "cannot be shown";
@@ -102,7 +105,7 @@ function labelOf({ type, voice }: Pick<StoredMedia, "type" | "voice">): string {
   return voice ? "voice note" : type;
 }
 
-/** What somebody else has written must not end a note. */
+/** Replaces brackets and control characters, so that text from outside cannot end a note. */
 function plainName(name: string | undefined): string | undefined {
   return name?.replace(/[[\]]/g, "_").replace(/\p{Cc}+/gu, " ");
 }

@@ -10,23 +10,23 @@ import { checkMimeType, essenceOf, extensionOf } from "./media-types.ts";
 export const maxMediaBytes = 25 * 1024 * 1024;
 
 /**
- * Bytes that a file's name takes in metadata at most, percent-encoded. S3 takes 2 KB of metadata in all, of
- * which a session key may need 600.
+ * Maximum size of a percent-encoded file name in metadata, in bytes. S3 allows 2 KB of metadata; a session
+ * key may take 600 bytes.
  */
 const maxEncodedName = 1200;
 
-/** What a name keeps of its end when it is cut, in characters: enough for any extension. */
+/** Characters kept at the end of a cut name, enough for an extension. */
 const keptEnd = 16;
 
-/** Media that is to be stored: the attachment's fields and the bytes. */
+/** Media to store: the attachment's fields and its bytes. */
 export interface IncomingMedia extends Omit<MediaAttachment, "data" | "r2Key" | "url" | "size"> {
   body: Uint8Array;
 }
 
 /**
- * Where media goes. `id` names what brings it (a message's id, a call's id and the place in it): storing the
- * same bytes under the same id again, after a crash or for a request that was repeated, is the same object.
- * Without an id every storing makes a new one.
+ * The session of stored media. `id` is made of the message's or call's id and the attachment's index. The
+ * same bytes with the same id get the same key, so that a retry does not store them twice. Without an id
+ * every call creates a new object.
  */
 export interface MediaTarget {
   /** Canonical. */
@@ -37,7 +37,9 @@ export interface MediaTarget {
 }
 
 /**
- * The prefix of all of a session's media. It ends in a slash, so that no other session's key begins with it.
+ * The key prefix of a session's media. The final slash excludes sessions whose key starts with this session's
+ * key.
+ * @throws Error for a key that is not canonical
  */
 export function mediaPrefix(sessionKey: string): string {
   if (!/^agent:[a-z0-9+\-_@.:]+$/.test(sessionKey)) throw new Error("not a canonical session key");
@@ -46,10 +48,10 @@ export function mediaPrefix(sessionKey: string): string {
 
 /**
  * Stores media at `media/{sessionKey}/{uuid}.{ext}` with its MIME type and metadata (docs/storage-layout.md).
- * The result's mimeType of an image is that of its bytes, not the sender's; an image that no model takes is
+ * The result's mimeType of an image is detected from its bytes; an image that models do not accept gets
  * application/octet-stream.
- * @throws PeerError 400 for a MIME type that is none, or does not fit the kind, and for no bytes; 413 above
- * 25 MB
+ * @throws PeerError 400 for an invalid MIME type, one that does not match the kind, or an empty body; 413
+ * above 25 MB
  */
 export async function storeMedia(
   bucket: Pick<Bucket, "put">,
@@ -77,22 +79,22 @@ export async function storeMedia(
 }
 
 /**
- * The bytes of strict base64, with or without line breaks.
- * @throws PeerError 400 for what is no base64; 413 above 25 MB, before it is decoded
+ * Decodes strict base64, with or without line breaks.
+ * @throws PeerError 400 for invalid base64; 413 above 25 MB, before decoding
  */
 export function decodeMedia(data: string): Uint8Array {
   const text = data.replace(/[\r\n]/g, "");
   if (Math.floor((text.length * 3) / 4) > maxMediaBytes + 2) throw tooLarge();
   const bytes = Buffer.from(text, "base64");
-  // What does not belong to the alphabet is skipped, and so leaves fewer bytes than the text stands for.
+  // Buffer.from skips invalid characters, which gives fewer bytes than the text's length promises.
   if (text.length % 4 !== 0 || bytes.length !== Buffer.byteLength(text, "base64"))
     throw new PeerError(code.badRequest, "data: not base64");
   return bytes;
 }
 
 /**
- * The keys of media that messages in the inbox bring: a reset leaves them, because their turn is still to
- * come.
+ * Keys of the media of messages in the inbox. A reset keeps them, because these messages are still to be
+ * handled.
  */
 export function mediaOf(waiting: readonly InboxEntry[]): Set<string> {
   const attached = waiting.flatMap((entry) => (entry.kind === "message" ? (entry.media ?? []) : []));
@@ -100,8 +102,8 @@ export function mediaOf(waiting: readonly InboxEntry[]): Set<string> {
 }
 
 /**
- * A model is only shown what is an image of a size that it takes: a provider that is sent another thing under
- * this name refuses the whole turn.
+ * The type detected from an image's bytes, or application/octet-stream when models do not accept it. A
+ * provider refuses the whole request if one image has a wrong type or size.
  */
 function trueImageType(named: string, body: Uint8Array): string {
   const found = imageTypeOf(body);
@@ -115,7 +117,7 @@ function tooLarge(): PeerError {
   return new PeerError(code.tooLarge, `data: larger than ${maxMediaBytes / 1024 / 1024} MB`);
 }
 
-/** A random UUID, or one made of what it names (version 8, RFC 9562). */
+/** A random UUID, or with an id one derived from session, id and bytes (version 8, RFC 9562). */
 function uuidOf({ sessionKey, id }: MediaTarget, body: Uint8Array): string {
   if (id === undefined) return randomUUID();
   const name = JSON.stringify([sessionKey, id, createHash("sha256").update(body).digest("hex")]);
@@ -130,7 +132,7 @@ function uuidOf({ sessionKey, id }: MediaTarget, body: Uint8Array): string {
   ].join("-");
 }
 
-/** A name that fits into metadata: one that is too long loses its middle, and keeps its extension. */
+/** Cuts the middle out of a file name that is too long for metadata; the extension stays. */
 function shortName(filename: string): string {
   const name = filename
     .toWellFormed()

@@ -29,8 +29,8 @@ const extensions = new Map([
 const maxLength = 255;
 
 /**
- * `type/subtype` in the characters of RFC 6838, then parameters, which must be printable ASCII: it becomes a
- * header.
+ * `type/subtype` in the characters of RFC 6838, then parameters in printable ASCII, because the type becomes
+ * a header.
  */
 const pattern = /^([a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*)\s*(;[\x20-\x7e]*)?$/i;
 
@@ -44,15 +44,15 @@ export function essenceOf(mimeType: string): string {
   return (mimeType.split(";")[0] ?? "").trim().toLowerCase();
 }
 
-/** The kind of attachment that a MIME type stands for. */
+/** The kind of attachment of a MIME type. */
 export function kindOfMedia(mimeType = ""): MediaAttachment["type"] {
   const [kind = ""] = essenceOf(mimeType).split("/");
   return kind === "image" || kind === "audio" || kind === "video" ? kind : "document";
 }
 
 /**
- * A MIME type that can stand in a header, as it was given but for white space around it.
- * @throws PeerError 400 for what is no MIME type, or does not belong to the kind of attachment
+ * Checks a MIME type for use in a header and returns it trimmed.
+ * @throws PeerError 400 for an invalid MIME type, or one that does not match the kind of attachment
  */
 export function checkMimeType(mimeType: string, kind: MediaAttachment["type"]): string {
   const trimmed = mimeType.trim();

@@ -6,12 +6,11 @@ import { dropConnection, listPeers } from "./registry.ts";
 
 /** Sends events to connected clients. */
 export interface Broadcast {
-  /** The connections of all clients, as of now. */
+  /** Connection ids of all clients connected now. */
   clients(): Promise<string[]>;
   /**
-   * Posts an event to these connections, all at once. One that has ended is forgotten, and one that cannot be
-   * reached is logged: a lost event is never a reason for a turn to fail. `fallback` is sent where the
-   * payload is too large.
+   * Posts an event to these connections in parallel. Never throws: an ended connection is removed from the
+   * registry, and other failures are logged. `fallback` is sent when the payload is too large.
    */
   send<E extends EventName>(
     connectionIds: readonly string[],

@@ -3,8 +3,8 @@ import type { ToolDefinition } from "../protocol/messages.ts";
 import type { PeerRecord } from "./registry.ts";
 
 /**
- * The node that a request means: the named one, or the only one.
- * @throws PeerError 503 when it is not connected, 400 when there are several and none was named
+ * The node for a request: the named node, or the only connected node.
+ * @throws PeerError 503 when it is not connected, 400 when several are connected and `nodeId` is undefined
  */
 export function chooseNode(nodes: readonly PeerRecord[], nodeId: string | undefined): PeerRecord {
   const [only, ...others] = nodes;
@@ -24,21 +24,24 @@ export function chooseNode(nodes: readonly PeerRecord[], nodeId: string | undefi
 /** Model providers take tool names of at most this many characters, from `[A-Za-z0-9_-]`. */
 const maxToolName = 64;
 
-/** A node's tool, under the name that models and clients use for it. */
+/** A node's tool, with the name that models and clients use. */
 export interface NodeTool {
   definition: ToolDefinition;
   node: PeerRecord;
-  /** The name the node knows it by. */
+  /** The name of the tool on the node. */
   bareName: string;
 }
 
-/** `{nodeId}__{tool}`; what a tool name may not hold becomes `_`, and a long node id is shortened. */
+/** `{nodeId}__{tool}`; invalid characters become `_`, and a long node id is cut. */
 export function nodeToolName(nodeId: string, tool: string): string {
   const room = maxToolName - tool.length - 2;
   return `${nodeId.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, Math.max(1, room))}__${tool}`;
 }
 
-/** The tools of all connected nodes by name. Where two nodes end up with one name, the first by id has it. */
+/**
+ * The tools of all connected nodes by name. When two tools get the same name, the first node by id wins.
+ * Names above `maxToolName` are dropped.
+ */
 export function nodeTools(nodes: readonly PeerRecord[]): Map<string, NodeTool> {
   const tools = new Map<string, NodeTool>();
   for (const node of nodes) {

@@ -6,10 +6,10 @@ import type { Upload } from "../protocol/results.ts";
 import type { Bucket, Presigner, Sockets, Table } from "../world/world.ts";
 import { readConnection } from "./registry.ts";
 
-/** How long an upload or a download may begin after it was offered. Seconds. */
+/** Lifetime of presigned URLs, in seconds: the upload or download must start within it. */
 const urlSeconds = 300;
 
-/** What is uploaded: a request's params as JSON, or the bytes of an attachment. */
+/** The content of an upload: a request's params as JSON, or the bytes of an attachment. */
 export type UploadKind = "params" | "media";
 
 const uploads = {
@@ -18,22 +18,22 @@ const uploads = {
 } as const;
 
 /**
- * Payloads that are too large for a frame, on their way through the bucket. What is not used is removed by
- * the bucket's lifecycle a day later. See docs/protocol-extensions.md, "Large payloads".
+ * Transfers payloads that are too large for a frame through the bucket. A lifecycle rule deletes unused ones
+ * after a day. See docs/protocol-extensions.md, "Large payloads".
  */
 export interface Payloads {
-  /** Keeps a file for somebody to fetch, for a day. @returns its key */
+  /** Stores a file for one day. @returns its key */
   keepFile(file: { mimeType: string; body: Uint8Array }): Promise<string>;
-  /** Where a file that is kept can be fetched, for a few minutes from now. */
+  /** A URL for downloading a file of `keepFile`, valid for five minutes. */
   fileUrl(key: string): Promise<string>;
-  /** Stores a whole frame for its recipient. Undefined above `maxPayloadBytes`. */
+  /** Stores a whole frame and returns a reference to it. Undefined above `maxPayloadBytes`. */
   offer(frame: Frame): Promise<PayloadRef | undefined>;
   /** @throws PeerError 413 above `maxPayloadBytes`; for media above `maxMediaBytes` */
   reserve(connectionId: string, bytes: number, kind: UploadKind): Promise<Upload>;
   /**
-   * The params that a connection has uploaded. They are removed with it: a ref works once.
-   * @throws PeerError 400 for a ref that `reserve` did not make, or what is not JSON; 404 for one that was
-   * not uploaded on this connection, or was used; 413 above `maxPayloadBytes`
+   * Reads and deletes params that a connection has uploaded; a ref works once.
+   * @throws PeerError 400 for a malformed ref or an upload that is not JSON; 404 when nothing was uploaded on
+   * this connection or the ref was used; 413 above `maxPayloadBytes`
    */
   take(connectionId: string, ref: string): Promise<unknown>;
   /** As `take`, for the bytes of an attachment. */
@@ -83,7 +83,7 @@ export function openPayloads(bucket: Pick<Bucket, "get" | "put" | "delete">, pre
   };
 }
 
-/** The connection is part of the key, so that a ref leads nowhere on any other. */
+/** The key contains the connection id, so that a ref is valid on its own connection only. */
 function uploadKey(connectionId: string, ref: string, kind: UploadKind): string {
   const { extension, field } = uploads[kind];
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(ref)) {
@@ -99,8 +99,8 @@ function checkSize(bytes: number, kind: UploadKind): void {
 }
 
 /**
- * Sockets that send a frame which is too large by reference to a peer that has announced it. A frame that
- * fits costs nothing more; one frame for several peers is stored once.
+ * Wraps `sockets`: a frame that is too large is sent by reference, if the peer announced `payloadCapability`.
+ * A frame that fits costs no extra request. A frame for several peers is stored once.
  */
 export function sendByReference(
   sockets: Sockets,
@@ -125,7 +125,7 @@ export function sendByReference(
   };
 }
 
-/** What says of a frame which one it is, with the reference to all of it. */
+/** The frame's identifying fields with the reference to the whole frame. */
 function headOf(frame: Frame, payloadRef: PayloadRef): Frame {
   switch (frame.type) {
     case "res":

@@ -4,37 +4,37 @@ import type { NodeRuntime } from "../protocol/schemas.ts";
 import { absent, add, all, any, atMost, equal, exists, type Step, set } from "../world/expression.ts";
 import { ConditionFailed, type Item, type Key, succeeds, type Table } from "../world/world.ts";
 
-/** What a peer is to this gateway; each needs a token with the scope of the same name. */
+/** The modes of a peer. Each needs a token with the scope of the same name. */
 export const modes = ["client", "node", "channel"] as const;
 export type Mode = (typeof modes)[number];
 
 /** A socket, from `$connect` to `$disconnect`. Times are epoch ms. */
 export interface ConnectionRecord {
   connectionId: string;
-  /** By API Gateway's clock, which is the same for all sockets. */
+  /** By API Gateway's clock. */
   openedAt: number;
-  /** Failed tries of `connect`. */
+  /** Number of failed `connect` requests. */
   failures: number;
-  /** The token that this socket showed, at the upgrade or in `connect`. */
+  /** The socket's token, from the upgrade or from `connect`. */
   tokenId?: string;
   scopes?: Scope[];
   /** Set once `connect` has succeeded; from then on the record does not change. */
   mode?: Mode;
   peerId?: string;
   capabilities?: string[];
-  /** What the token is bound to; from `connect` in mode `channel` on, what the connection is for. */
+  /** The token's binding. After `connect` in mode `channel`: the connection's channel and account. */
   channel?: string;
   accountId?: string;
 }
 
-/** A connected client, node or channel, under the id it chose. One connection an id: the newest. */
+/** A connected client, node or channel, by its own id. Only the newest connection of an id is kept. */
 export interface PeerRecord {
   id: string;
   mode: Mode;
   connectionId: string;
-  /** The token that the connection was made with. */
+  /** Id of the connection's token. */
   tokenId?: string;
-  /** When the connection was opened, by API Gateway's clock. */
+  /** When the connection was opened, by API Gateway's clock; epoch ms. */
   openedAt?: number;
   connectedAt: number;
   version: string;
@@ -44,7 +44,9 @@ export interface PeerRecord {
   capabilities?: string[];
 }
 
-/** API Gateway ends a connection after two hours; a record outlives that by a little. Seconds. */
+/**
+ * TTL of a record, in seconds: a little more than the two hours after which API Gateway ends a connection.
+ */
 const recordTtlSeconds = 2 * 3600 + 600;
 
 const connectionKey = (connectionId: string): Key => ({ pk: `CONN#${connectionId}`, sk: "META" });
@@ -52,7 +54,7 @@ const peerKey = (mode: Mode, id: string): Key => ({ pk: `PEER#${mode}`, sk: id }
 const expiry = (now: number) => Math.floor(now / 1000) + recordTtlSeconds;
 const isAlive = (item: Item, now: number) => Number(item.expiresAt) > now / 1000;
 
-/** Notes a socket that has just been opened. */
+/** Stores the record of a new socket. */
 export async function openConnection(table: Table, record: ConnectionRecord): Promise<void> {
   const item = record as unknown as Item;
   await table.put({ ...item, ...connectionKey(record.connectionId), expiresAt: expiry(record.openedAt) });
@@ -67,7 +69,7 @@ export async function readConnection(
   return item && isAlive(item, now) ? (item as unknown as ConnectionRecord) : undefined;
 }
 
-/** Counts a failed `connect`; returns how many there were. */
+/** Counts a failed `connect`. @returns the number of failures; infinity when the socket has ended */
 export async function countFailure(table: Table, connectionId: string): Promise<number> {
   try {
     const item = await table.update(connectionKey(connectionId), [add("failures", 1)], exists("pk"));
@@ -79,10 +81,9 @@ export async function countFailure(table: Table, connectionId: string): Promise<
 }
 
 /**
- * Makes a socket the connection of a peer. Returns the connection that it replaces, if the peer had another.
- * False when the socket is connected already, or has ended meanwhile. "superseded" when the peer has a
- * connection that was opened after this one: a peer that lost its socket while `connect` was under way has
- * come back on another.
+ * Registers a socket as the connection of a peer.
+ * @returns `replaced`: the peer's earlier connection, if any; false when the socket is already connected or
+ * has ended; "superseded" when the peer has a newer connection, because it reconnected during this `connect`
  */
 export async function bindPeer(
   table: Table,
@@ -96,7 +97,7 @@ export async function bindPeer(
     if (value !== undefined) steps.push(set(name, value));
   }
   try {
-    // A repeat of this very write, its answer lost, finds the mode set by itself.
+    // The SDK repeats a write whose response was lost: the mode may already be set by this write.
     const open = all(exists("openedAt"), any(absent("mode"), equal("peerId", peer.id)));
     await table.update(connectionKey(connectionId), steps, open);
   } catch (error) {
@@ -118,8 +119,8 @@ export async function bindPeer(
 }
 
 /**
- * Forgets a socket that has ended. Returns the peer that it was, which may have connected anew meanwhile;
- * undefined when the socket was no peer, or is forgotten already.
+ * Deletes the record of an ended socket and its peer. Returns the peer, which may have reconnected on another
+ * socket; undefined when the socket had no peer or no record.
  */
 export async function dropConnection(
   table: Table,
@@ -130,8 +131,8 @@ export async function dropConnection(
 }
 
 /**
- * Forgets the peer of a socket that turned out to be gone. The socket's own record stays for its
- * `$disconnect`, which still has to answer those who wait for the peer.
+ * Deletes the peer of a socket that is gone. The connection record stays for `$disconnect`, which fails the
+ * requests that wait for the peer.
  */
 export async function forgetPeer(table: Table, connectionId: string): Promise<void> {
   const item = await table.get(connectionKey(connectionId));

@@ -6,24 +6,24 @@ import { ConditionFailed, type Item, type Table } from "../world/world.ts";
 
 const partition = "TOKEN";
 
-/** Letters and digits that are not mistaken for one another; 32, so that five bits of a byte choose one. */
+/** 32 letters and digits that do not look alike: five bits of a random byte choose one. */
 const idAlphabet = "abcdefghijkmnpqrstuvwxyz23456789";
 const idLength = 10;
 const secretBytes = 32;
 
-/** `gsv_{id}_{secret}`: the id finds the record, the secret (43 characters of base64url) proves it. */
+/** `gsv_{id}_{secret}`: the id is the record's key, the secret (43 characters of base64url) authenticates. */
 const tokenPattern = /^gsv_([a-km-np-z2-9]{10})_([A-Za-z0-9_-]{43})$/;
 
 /** `lastUsedAt` is written at most this often, in milliseconds. */
 const lastUsedStepMs = 3_600_000;
 
-/** Records kept by one warm function; past this the cache starts over. */
+/** Maximum number of cached records in one warm function; a full cache is cleared. */
 const maxCached = 1000;
 
-/** Who a verified token stands for. */
+/** The identity and rights of a verified token. */
 export type TokenHolder = Pick<TokenEntry, "id" | "name" | "scopes" | "channel" | "accountId">;
 
-/** What a token is made for. */
+/** The name, scopes and binding of a new token. */
 export type TokenPurpose = Pick<TokenEntry, "name" | "channel" | "accountId"> & { scopes: readonly Scope[] };
 
 /**
@@ -51,7 +51,10 @@ export async function listTokens(table: Table): Promise<TokenEntry[]> {
   return items.map(readRecord).sort((a, b) => a.createdAt - b.createdAt);
 }
 
-/** Removes a token. Functions that are warm refuse it within seconds. @returns false when there was none */
+/**
+ * Deletes a token. Warm functions may accept it until their cached record expires.
+ * @returns false when it does not exist
+ */
 export async function revokeToken(table: Table, id: string): Promise<boolean> {
   return (await table.delete({ pk: partition, sk: id })) !== undefined;
 }
@@ -60,18 +63,18 @@ export interface TokenVerifier {
   /** The holder of a token; undefined when it is malformed, unknown, revoked, or its secret is wrong. */
   verify(token: string): Promise<TokenHolder | undefined>;
   /**
-   * Whether a token that was verified before still exists, as of the last half minute: revoking it closes its
-   * sockets.
+   * Whether the token of a connected peer still exists. The result may be up to 30 s old; revoking a token
+   * also closes its sockets.
    */
   isValid(id: string): Promise<boolean>;
 }
 
-/** For how long a connected peer's token is not looked up again. Milliseconds. */
+/** Maximum age of a connected peer's cached token record, in milliseconds. */
 const connectedMaxAgeMs = 30_000;
 
 /**
- * A verifier for one warm function. It keeps a record for `maxAgeMs`, the longest that a revoked token still
- * connects. What does not have a token's form costs no read.
+ * A verifier for one warm function. It caches records for `maxAgeMs` milliseconds, so a revoked token can
+ * connect for at most that long. A malformed token costs no read.
  */
 export function createTokenVerifier(
   table: Table,
@@ -84,7 +87,7 @@ export function createTokenVerifier(
     if (cached && now() - cached.readAt < oldestMs) return cached.item;
     const readAt = now();
     const item = await table.get({ pk: partition, sk: id });
-    // An unknown id is not kept: guesses would fill the cache.
+    // Unknown ids are not cached: guesses would fill the cache.
     if (!item) cache.delete(id);
     else {
       if (cache.size >= maxCached) cache.clear();
@@ -115,7 +118,7 @@ export function createTokenVerifier(
 }
 
 /**
- * @returns false when the token is gone; any other failure is left aside, for the time is only information
+ * @returns false when the token was deleted; other errors are ignored, because the time is only informational
  */
 async function noteUse(table: Table, id: string, at: number): Promise<boolean> {
   try {

@@ -1,20 +1,21 @@
-/** Most characters (UTF-16 units) of one workspace file in a prompt. */
+/** Maximum characters (UTF-16 units) of one workspace file in a prompt. */
 export const maxFileCharacters = 12_000;
-/** Most characters of all workspace files in a prompt together. */
+/** Maximum characters of all workspace files in a prompt together. */
 export const maxTotalCharacters = 60_000;
 
 export const truncationMarker = "[truncated]";
 
 /**
- * Hands out the prompt's room for workspace files, first come first served. The marker itself is not counted.
+ * Distributes the prompt's space among workspace files, in the order of calls. The truncation marker is not
+ * counted.
  */
 export interface Budget {
   /**
-   * The text, trimmed, or as much of it as there is room for: its start with the marker after it, or with
-   * `keep: "end"` its end with the marker before it. A surrogate pair is never cut in two.
+   * The trimmed text, cut to the remaining space: its start followed by the marker, or with `keep: "end"` the
+   * marker followed by its end. Never splits a surrogate pair.
    */
   take(text: string, keep?: "start" | "end"): string;
-  /** Room for one more file, in characters. */
+  /** Space left for one more file, in characters. */
   room(): number;
 }
 
@@ -36,7 +37,7 @@ export function createBudget(): Budget {
   };
 }
 
-/** The first `length` characters, one less where the cut would part a surrogate pair. */
+/** The first `length` UTF-16 units; one less when the cut would split a surrogate pair. */
 export function head(text: string, length: number): string {
   const parts = splitsPair(text, length);
   return text.slice(0, parts ? length - 1 : length);

@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { Bucket } from "../world/world.ts";
 
 export interface CachedReaderOptions {
-  /** For this long a cached object is taken as unchanged without asking. 0, the default: ask every time. */
+  /** Time for which a cached object is used without revalidation. Default 0: revalidate on every read. */
   maxAgeMs?: number;
   /** Bounds of the cache. The least recently used object is dropped first. */
   maxEntries?: number;
@@ -14,8 +14,8 @@ export interface CachedReaderOptions {
  */
 export interface CachedReader {
   /**
-   * Asks whether the object has changed since it was read. `now` in epoch milliseconds. Undefined: no such
-   * object.
+   * Reads an object; a cached one is revalidated by its ETag. `now` in epoch milliseconds. Undefined when it
+   * does not exist.
    */
   read(key: string, now: number): Promise<string | undefined>;
   /**

@@ -6,7 +6,7 @@ import { filePath, folderPath, isSkillPath, keyUnder, workspacePrefix } from "./
 /** A workspace file holds at most this many bytes of UTF-8. */
 export const maxFileBytes = 2 * 1024 * 1024;
 
-/** How often a change is tried again when another writer comes first. */
+/** Maximum attempts of a change when other writers change the same file. */
 const maxAttempts = 5;
 
 /** `files` are whole workspace paths; `directories` too, each with a trailing `/`. Both sorted. */
@@ -34,35 +34,35 @@ export interface TextEdit {
 
 /**
  * The files of an agent, under `agents/{agentId}/` (docs/storage-layout.md). Paths under `skills/` read the
- * agent's copy first, then the one all agents share; writes always make or change the agent's copy.
+ * agent's copy first, then the shared copy; writes always create or change the agent's copy.
  *
  * Every method throws PeerError: 400 for a bad path, agent id, edit or a file that is not text; 404 for a
- * file that is not there; 409 (retryable) when others keep changing the file; 413 above `maxFileBytes`.
+ * missing file; 409 (retryable) when other writers keep changing the file; 413 above `maxFileBytes`.
  */
 export interface Workspace {
-  /** One level of a folder; `""` or `/` is the workspace itself. A folder that is not there is empty. */
+  /** Lists one level of a folder; `""` or `/` is the workspace itself. A missing folder is empty. */
   list(agentId: string, path: string): Promise<Listing>;
   read(agentId: string, path: string): Promise<FileContent>;
-  /** Replaces the file, or makes it. `size` in bytes. */
+  /** Creates or replaces the file. `size` in bytes. */
   write(
     agentId: string,
     path: string,
     content: string,
   ): Promise<{ path: string; size: number; written: true }>;
-  /** Edits of different writers at the same moment all land, one after the other. */
+  /** Replaces text in a file. Concurrent edits are all applied, one after the other. */
   edit(
     agentId: string,
     path: string,
     edit: TextEdit,
   ): Promise<{ path: string; size: number; replacements: number }>;
   /**
-   * Adds text at the end, on a line of its own, and makes the file if need be. Appends at the same moment all
-   * land; only the very same text twice at the same moment counts once.
+   * Appends text on a new line; creates the file if it is missing. Concurrent appends are all applied, except
+   * that identical concurrent texts are appended once.
    */
   append(agentId: string, path: string, text: string): Promise<{ path: string; size: number }>;
   /**
-   * Adds a section at the end, after a blank line, unless the file holds this very section already. Sections
-   * that come at the same moment all land, and one that comes twice lands once.
+   * Appends a section after a blank line, unless the file already contains it. Concurrent different sections
+   * are all appended; a repeated section is appended once.
    */
   appendSection(agentId: string, path: string, section: string): Promise<{ path: string; size: number }>;
   delete(agentId: string, path: string): Promise<{ path: string; deleted: true }>;
@@ -147,9 +147,9 @@ async function readFile(bucket: Bucket, prefix: string, path: string): Promise<F
 }
 
 /**
- * Reads, changes and writes a file only if it still is what was read, and starts over when it is not. A write
- * that was refused although the file is what it wanted has landed: its answer was lost on the way, or another
- * made the same.
+ * Reads, changes and conditionally writes a file; repeats after a conflict. When the file already has the
+ * wanted content after a conflict, the change is done: the response of our write was lost, or another writer
+ * made the same change.
  */
 async function changeFile(
   bucket: Bucket,
@@ -200,7 +200,10 @@ function applyEdit(content: string, edit: TextEdit): { content: string; replacem
   return { content: parts.join(newString), replacements: found };
 }
 
-/** The agent's own copy: the only one that is written. Archives are the gateway's to write. */
+/**
+ * The key of the agent's own copy.
+ * @throws PeerError 400 for session archives, which only the gateway writes
+ */
 function writableKey(agentId: string, path: string): string {
   const key = keyUnder(workspacePrefix(agentId), filePath(path));
   if (!path.startsWith("sessions/")) return key;
@@ -224,7 +227,7 @@ function checkedSize(content: string, path: string): number {
 function decodeText(object: StoredObject, path: string): string {
   if (object.body.byteLength > maxFileBytes) throw tooLarge(path, object.body.byteLength);
   try {
-    // A byte order mark stays, so that an edit does not lose it.
+    // Keep a byte order mark, so that an edit does not remove it.
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(object.body);
   } catch {
     throw new PeerError(code.badRequest, `path: ${path} is a binary file, not UTF-8 text`);

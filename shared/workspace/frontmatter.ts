@@ -2,26 +2,24 @@ import { isObject } from "../configuration/paths.ts";
 import { head } from "./budget.ts";
 import { parseYaml } from "./yaml.ts";
 
-/** Frontmatter longer than this many characters is not read. */
+/** Maximum length of frontmatter, in characters; longer frontmatter is a fault. */
 const maxFrontmatter = 16_000;
 const maxDescription = 200;
 
-/**
- * Where metadata may stand, in order of preference: ours, then those of the programs whose skills we read.
- */
+/** Metadata namespaces in order of preference: ours, then those of compatible programs. */
 const namespaces = ["gsv", "openclaw", "clawdbot"] as const;
 
-/** A `SKILL.md`, read. */
+/** A parsed `SKILL.md`. */
 export interface SkillDocument {
   name?: string;
-  /** The frontmatter's, else the first paragraph of the body; at most 200 characters then. */
+  /** From the frontmatter, else the first paragraph of the body, cut to 200 characters. */
   description: string;
   homepage?: string;
   always: boolean;
-  /** As written: `eligibility.ts` checks it. */
+  /** Not validated: `eligibility.ts` does that. */
   requires: unknown;
   body: string;
-  /** Why the frontmatter could not be read; the rest then comes from the body alone. */
+  /** The parse error of the frontmatter, if any; the other fields then come from the body only. */
   fault?: string;
 }
 
@@ -67,7 +65,7 @@ function readFields(frontmatter: string): Record<string, unknown> {
   return value;
 }
 
-/** The metadata of the first namespace that is there. `metadata` may be a mapping, or JSON in a text. */
+/** The metadata of the first namespace present. `metadata` may be a mapping, or a text with YAML or JSON. */
 function readMetadata(metadata: unknown): Record<string, unknown> {
   const value = typeof metadata === "string" ? parseYaml(metadata) : (metadata ?? {});
   if (!isObject(value)) throw new SyntaxError("metadata: expected a mapping");
@@ -77,7 +75,9 @@ function readMetadata(metadata: unknown): Record<string, unknown> {
   return chosen;
 }
 
-/** `os` stands inside `requires` here, and beside it in skills written for other programs. */
+/**
+ * The requirements including `os`, which skills for other programs declare next to `requires`, not inside it.
+ */
 function requirements(metadata: Record<string, unknown>): unknown {
   const { requires, os } = metadata;
   if (os === undefined) return requires;
@@ -97,7 +97,7 @@ function firstParagraph(body: string): string {
   return "";
 }
 
-/** A number or a date without quotes is text too. */
+/** A field as text; an unquoted number or date is accepted. Undefined when empty or of another type. */
 function textField(value: unknown): string | undefined {
   const text = typeof value === "number" ? String(value) : typeof value === "string" ? value.trim() : "";
   return text === "" ? undefined : text;

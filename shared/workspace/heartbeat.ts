@@ -4,8 +4,8 @@ const underlinedHeader = /^.+\n {0,3}=+[ \t]*$/gm;
 const horizontalRule = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
 
 /**
- * Whether a HEARTBEAT.md asks for anything. White space, headers without body, HTML comments and horizontal
- * rules do not (docs/storage-layout.md, "Loading Order").
+ * Whether a HEARTBEAT.md has content besides white space, headers, HTML comments and horizontal rules
+ * (docs/storage-layout.md, "Loading Order").
  */
 export function asksForHeartbeat(markdown: string): boolean {
   const text = markdown.replace(/\r\n?/g, "\n").replace(comment, "").replace(underlinedHeader, "");

@@ -5,7 +5,7 @@ import { asksForHeartbeat } from "./heartbeat.ts";
 import { dailyMemoryPath, promptFiles, workspacePrefix } from "./paths.ts";
 import { type Audience, seesDailyMemory, seesLongTermMemory } from "./privacy.ts";
 
-/** The text of each prompt file; absent where there is no such file, or this audience must not see it. */
+/** The text of each prompt file; absent when the file does not exist or the audience must not see it. */
 export interface WorkspaceFiles {
   soul?: string;
   identity?: string;
@@ -13,11 +13,11 @@ export interface WorkspaceFiles {
   agents?: string;
   /** MEMORY.md; main sessions only. */
   memory?: string;
-  /** `memory/{date}.md` of the day before, and of the day; not in shared sessions. */
+  /** `memory/{date}.md` of yesterday and today; not in shared sessions. */
   yesterday?: string;
   today?: string;
   tools?: string;
-  /** Only if it asks for something. */
+  /** Only when it has content: see `asksForHeartbeat`. */
   heartbeat?: string;
   bootstrap?: string;
 }
@@ -26,7 +26,7 @@ export interface LoadRequest extends Audience {
   agentId: string;
   /** Epoch milliseconds. */
   now: number;
-  /** IANA name of the timezone in which "today" is meant. */
+  /** IANA timezone that decides which day is today. */
   timezone: string;
 }
 
@@ -36,14 +36,14 @@ export interface WorkspaceLoader {
 }
 
 export interface LoaderOptions {
-  /** For this long a file is taken as unchanged without asking. 0, the default: ask every time. */
+  /** Time for which a cached file is used without revalidation. Default 0: revalidate on every load. */
   maxAgeMs?: number;
 }
 
 /**
- * Loads the prompt files of a workspace (docs/storage-layout.md, "Loading Order"), all at the same moment.
- * The loader remembers what it read, so keep one as long as the process lives: it then downloads only what
- * has changed. Files that the session's audience must not see are never requested.
+ * Loads the prompt files of a workspace (docs/storage-layout.md, "Loading Order"), in parallel. The loader
+ * caches files, so keep one for the lifetime of the process: it downloads only changed files. Files that the
+ * session's audience must not see are never requested.
  */
 export function createWorkspaceLoader(bucket: Bucket, options: LoaderOptions = {}): WorkspaceLoader {
   const reader = createCachedReader(bucket, options);

@@ -1,8 +1,8 @@
 import { code, PeerError } from "../protocol/errors.ts";
 
-/** S3 takes keys of at most this many bytes of UTF-8. */
+/** S3's limit of a key, in bytes of UTF-8. */
 const maxKeyBytes = 1024;
-/** One segment of a path, in bytes: file systems (and the local bucket) take no longer names. */
+/** Maximum size of one path segment in bytes, because file systems (and the local bucket) limit names. */
 const maxSegmentBytes = 200;
 
 const agentIdPattern = /^[a-z0-9][a-z0-9_-]{0,63}$/;
@@ -20,8 +20,8 @@ export function workspacePrefix(agentId: string): string {
 }
 
 /**
- * Checks the path of a file, relative to its workspace, and returns it as it is: what names one file has one
- * spelling.
+ * Checks a file's path, relative to its workspace, and returns it unchanged. Each file has exactly one valid
+ * path.
  * @throws PeerError 400 whose message starts with `path:` and says what is wrong.
  */
 export function filePath(path: string): string {
@@ -41,15 +41,15 @@ export function filePath(path: string): string {
 }
 
 /**
- * Checks the path of a folder: as a file's, and `""` or `/` for the workspace itself, and one trailing `/`
- * allowed. Returns it without the trailing `/`; `""` is the workspace itself.
+ * Checks a folder's path like a file's, but allows one trailing `/`, and `""` or `/` for the workspace
+ * itself. Returns it without the trailing `/`; `""` is the workspace itself.
  * @throws PeerError 400
  */
 export function folderPath(path: string): string {
   return path === "" || path === "/" ? "" : filePath(path.endsWith("/") ? path.slice(0, -1) : path);
 }
 
-/** The whole key of a workspace path. @throws PeerError 400 where it is longer than a key may be. */
+/** The object key of a workspace path. @throws PeerError 400 when the key is longer than `maxKeyBytes` */
 export function keyUnder(prefix: string, path: string): string {
   const key = prefix + path;
   if (Buffer.byteLength(key) > maxKeyBytes) {
@@ -58,7 +58,7 @@ export function keyUnder(prefix: string, path: string): string {
   return key;
 }
 
-/** The files of a workspace that every prompt holds, whoever reads it, in any order. */
+/** Workspace files that belong to every prompt, independent of the audience. */
 export const promptFiles = {
   soul: "SOUL.md",
   identity: "IDENTITY.md",

@@ -1,28 +1,25 @@
 import { code, PeerError } from "../protocol/errors.ts";
 import { isSkillPath, promptFiles } from "./paths.ts";
 
-/** Who reads along in a session. */
+/** The readers of a session. */
 export interface Audience {
-  /** The agent's main session: the owner's own. */
+  /** The agent's main session, which only the owner uses. */
   mainSession: boolean;
   /** Several people read it. */
   shared: boolean;
 }
 
-/**
- * Sessions with one person: the main one, a direct message, and one that the owner's client has given a name.
- */
+/** Kinds of sessions with one person: main, direct message, and named (created by the owner's client). */
 const privateKinds = ["main", "dm", "named"];
 
 /**
- * The audience of a session of a kind (`sessionKind` of the session's key); a kind not known here counts as
- * shared.
+ * The audience of a session of a kind (`sessionKind` of the session's key); an unknown kind counts as shared.
  */
 export function audienceOf(sessionKind: string): Audience {
   return { mainSession: sessionKind === "main", shared: !privateKinds.includes(sessionKind) };
 }
 
-/** MEMORY.md belongs to main sessions alone. */
+/** MEMORY.md is visible in main sessions only. */
 export function seesLongTermMemory(audience: Audience): boolean {
   return audience.mainSession && !audience.shared;
 }
@@ -33,8 +30,8 @@ export function seesDailyMemory(audience: Audience): boolean {
 }
 
 /**
- * The same boundary for tools: what the prompt of a session does not hold, its tools must not fetch either.
- * Session archives are private as daily notes are.
+ * Applies the same limits to tools: they must not read files that are excluded from the session's prompt.
+ * Session archives are as private as daily notes.
  * @throws PeerError 403
  */
 export function checkReadable(audience: Audience, path: string): void {
@@ -49,8 +46,8 @@ export function checkReadable(audience: Audience, path: string): void {
 const promptNames = Object.values(promptFiles).map((name) => name.toLowerCase());
 
 /**
- * What a tool may change: what it may read, but from a shared conversation nothing that enters other prompts.
- * Whoever may write there could else leave instructions for the owner's own conversations.
+ * Checks that a tool may change a file. It must be readable, and in a shared conversation it must not be part
+ * of other prompts: a participant could otherwise leave instructions for the owner's private conversations.
  * @throws PeerError 403
  */
 export function checkWritable(audience: Audience, path: string): void {
@@ -64,7 +61,7 @@ export function checkWritable(audience: Audience, path: string): void {
 }
 
 /**
- * The configuration tells who may write, by their ids and phone numbers.
+ * Refuses to show the configuration in shared conversations, because it contains ids and phone numbers.
  * @throws PeerError 403
  */
 export function checkConfigurationReadable(audience: Audience): void {

@@ -2,7 +2,7 @@ import type { Bucket } from "../world/world.ts";
 import { type CachedReader, createCachedReader } from "./cached-reader.ts";
 import { workspacePrefix } from "./paths.ts";
 
-/** What the prompt says of a skill. */
+/** A skill as listed in the prompt. */
 export interface ListedSkill {
   name: string;
   description: string;
@@ -13,30 +13,30 @@ export interface ListedSkill {
   always: boolean;
 }
 
-/** A skill as it is stored; whether it can be used here is for `eligibility.ts` to say. */
+/** A stored skill. `eligibility.ts` decides whether it can be used. */
 export interface Skill extends ListedSkill {
-  /** Name of its folder: what makes two skills the same one. */
+  /** Name of its folder, which identifies the skill. */
   directory: string;
   homepage?: string;
-  /** As written in the frontmatter, not yet checked. */
+  /** From the frontmatter, not validated. */
   requires: unknown;
-  /** Why its frontmatter could not be read. */
+  /** The parse error of its frontmatter, if any. */
   fault?: string;
 }
 
 export interface SkillLister {
   /**
-   * The agent's own skills, then those all agents share whose folder's name is not among them; each by name
-   * of folder.
+   * The agent's own skills, then the shared skills whose folder name the agent does not have; each sorted by
+   * folder name.
    * @throws PeerError 400 for an agent id that is not normalized.
    */
   list(agentId: string): Promise<Skill[]>;
 }
 
 /**
- * Lists skills (docs/storage-layout.md, "Skills"). One listing a prefix tells which `SKILL.md` there are and
- * their ETags; only those that are new or changed are downloaded. Keep one lister as long as the process
- * lives.
+ * Lists skills (docs/storage-layout.md, "Skills"). One listing for each prefix gives the `SKILL.md` files
+ * with their ETags; only new or changed files are downloaded. Keep one lister for the lifetime of the
+ * process.
  */
 export function createSkillLister(bucket: Bucket): SkillLister {
   const reader = createCachedReader(bucket);
@@ -60,7 +60,7 @@ async function listUnder(bucket: Bucket, reader: CachedReader, prefix: string): 
       if (!directory || file !== "SKILL.md" || deeper.length > 0) return [];
       const source = await reader.readListed(key, etag);
       if (source === undefined) return []; // Deleted since it was listed.
-      // Loaded where there is a skill: a cold start without one does not wait for a YAML parser.
+      // Imported lazily: a cold start without skills does not load the YAML parser.
       const { parseSkill } = await import("./frontmatter.ts");
       const { name = directory, description, homepage, always, requires, fault } = parseSkill(source);
       const readPath = `skills/${directory}/SKILL.md`;

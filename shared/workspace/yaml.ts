@@ -1,11 +1,11 @@
 import { parseDocument } from "yaml";
 
-/** A line `key: text` at the margin whose text is plain and holds another `: `, which YAML refuses. */
+/** An unindented line `key: text` whose unquoted text contains another `: `, which YAML refuses. */
 const plainWithColon = /^([\w-]+):[ \t]+([^\s"'|>{[&*!#%@`].*:[ \t].*)$/gm;
 
 /**
- * Reads YAML, and so JSON, with trailing commas. People write `description: Use when: asked`: what is no YAML
- * is read once more with such lines as text.
+ * Parses YAML, which includes JSON; trailing commas are allowed. After a parse error it tries again with
+ * unquoted texts such as `description: Use when: asked` quoted.
  * @throws SyntaxError that says what is wrong and where
  */
 export function parseYaml(text: string): unknown {
@@ -25,7 +25,7 @@ function read(text: string): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    // An alias without its anchor, or aliases that would grow into a bomb.
+    // An alias without an anchor, or aliases that expand excessively.
     throw new SyntaxError((error as Error).message);
   }
 }

@@ -3,43 +3,40 @@ import { absent, all, any, below, differs, exists, remove, set } from "../../wor
 import { type Item, succeeds, type Table } from "../../world/world.ts";
 import type { ChannelAddress } from "../channel.ts";
 
-/** How long a message waits for its bridge, in seconds. */
+/** TTL of a queued message, in seconds. */
 const keptSeconds = 2 * 86_400;
 
-/**
- * A message that was claimed this long ago and still waits may be sent once more: whoever claimed it may have
- * died.
- */
+/** Age in milliseconds after which a claimed message may be sent again: its claimer may have crashed. */
 const claimMs = 30_000;
 
-/** Most messages that wait for one bridge. */
+/** Maximum number of queued messages of one bridge. */
 export const maxWaiting = 200;
 
-/** A file that waits with its message. `key`: where its bytes lie in the bucket. */
+/** A file of a queued message. `key`: the object with its bytes. */
 export type KeptFile = Omit<OutboundMedia, "url"> & { key: string };
 
-/** What the bridge will be sent, with files whose URLs are made when it is sent. */
+/** The event payload for the bridge. URLs of its files are created when it is sent. */
 export type KeptOutbound = Omit<ChannelOutbound, "message"> & {
   message: Omit<ChannelOutbound["message"], "media"> & { media?: KeptFile[] };
 };
 
-/** A message for a bridge. */
+/** A queued message for a bridge. */
 export interface Waiting {
-  /** Names it: a repeat is the same message. */
+  /** Unique id; a retry with the same id is the same message. */
   id: string;
-  /** When it was put here; epoch ms. */
+  /** Time of queueing; epoch ms. */
   at: number;
   payload: KeptOutbound;
-  /** The connection that it was sent on, and not heard of since. */
+  /** The connection it was last sent on, without a receipt so far. */
   postedTo?: string;
-  /** When that was, or was about to be; epoch ms. */
+  /** Time of the claim for sending on `postedTo`; epoch ms. */
   postedAt?: number;
 }
 
 const partitionOf = ({ channel, accountId }: ChannelAddress) => `OUT#${channel}#${accountId}`;
 const keyOf = (address: ChannelAddress, id: string) => ({ pk: partitionOf(address), sk: id });
 
-/** The messages that wait for a bridge, oldest first. */
+/** The queued messages of a bridge, oldest first. */
 export async function listWaiting(table: Table, address: ChannelAddress, now: number): Promise<Waiting[]> {
   const items = await table.query({ pk: partitionOf(address) });
   return items
@@ -51,7 +48,7 @@ export async function listWaiting(table: Table, address: ChannelAddress, now: nu
     .sort((a, b) => a.at - b.at);
 }
 
-/** Keeps a message until its bridge has taken it. What is kept already stays as it is. */
+/** Queues a message until its bridge confirms it. A message that is already queued is not changed. */
 export async function keepMessage(table: Table, address: ChannelAddress, message: Waiting): Promise<void> {
   const { id, ...fields } = message;
   const expiresAt = Math.floor(message.at / 1000) + keptSeconds;
@@ -59,7 +56,7 @@ export async function keepMessage(table: Table, address: ChannelAddress, message
   await succeeds(table.put({ ...item, ...keyOf(address, id) }, absent("pk")));
 }
 
-/** Whether a message is to be sent on a connection: it was not, or long ago. */
+/** Whether a message is due on a connection: it was not sent there, or its claim is old. */
 export function isDue(
   { postedTo, postedAt = Number.POSITIVE_INFINITY }: Waiting,
   connectionId: string,
@@ -68,10 +65,7 @@ export function isDue(
   return postedTo !== connectionId || postedAt < now - claimMs;
 }
 
-/**
- * Claims a message that is due for being sent on a connection. False when somebody else has claimed it, or it
- * is gone.
- */
+/** Claims a due message for sending on a connection. False when it has another claim or was deleted. */
 export async function claimMessage(
   table: Table,
   address: ChannelAddress,
@@ -84,12 +78,12 @@ export async function claimMessage(
   return succeeds(table.update(keyOf(address, id), claim, all(exists("pk"), due)));
 }
 
-/** Gives a claim back: the message was not sent after all. */
+/** Releases a claim after a failed send. */
 export async function unclaimMessage(table: Table, address: ChannelAddress, id: string): Promise<void> {
   await succeeds(table.update(keyOf(address, id), [remove("postedTo"), remove("postedAt")], exists("pk")));
 }
 
-/** Takes a message out. @returns false when it is not there */
+/** Deletes a message. @returns false when it does not exist */
 export async function dropMessage(table: Table, address: ChannelAddress, id: string): Promise<boolean> {
   return (await table.delete(keyOf(address, id))) !== undefined;
 }

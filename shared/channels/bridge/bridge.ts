@@ -21,45 +21,39 @@ import {
   unclaimMessage,
 } from "./bridge-outbox.ts";
 
-/**
- * What a bridge announces in `connect` when it says of each message that it has taken it
- * (`channel.delivered`).
- */
+/** Capability of a bridge that confirms each message by `channel.delivered`. */
 export const receiptCapability = "channel-receipts";
 
-/** How long a bridge is known after it last attached, in seconds. */
+/** TTL of a bridge's record after its last attach, in seconds. */
 const knownSeconds = 90 * 86_400;
 
-/**
- * Longest text of one message where the platform is none that is known here: with all its escapes it fits a
- * frame.
- */
+/** Maximum text length for platforms that are not built in. With JSON escapes it still fits into a frame. */
 const maxText = 16_000;
 
-/** An account that a bridge has attached for. Times in epoch ms. */
+/** The account of a bridge. Times in epoch ms. */
 export interface BridgeRecord extends ChannelAddress {
   /** Last. */
   attachedAt: number;
-  /** Absent while it is away. */
+  /** Absent while the bridge is not connected. */
   connectedAt?: number;
 }
 
 /**
- * The bridges of accounts that are not the gateway's own: programs that attach over the socket, in mode
- * `channel`.
+ * Bridges: programs that connect over the socket in mode `channel`, for accounts that are not the gateway's
+ * own.
  */
 export interface Bridges {
-  /** The channel by which an account's bridge is spoken to; undefined where none has attached for months. */
+  /** The channel that sends to an account's bridge; undefined when no bridge is known. */
   find(address: ChannelAddress): Promise<OutboundChannel | undefined>;
-  /** A bridge has attached: it is sent what waits for it. */
+  /** Records that a bridge has attached, and sends its queued messages. */
   attached(address: ChannelAddress): Promise<void>;
-  /** The bridge has taken a message, or says why its platform does not. False for one that does not wait. */
+  /** Handles a bridge's receipt or its error for a message. False when the message is not queued. */
   delivered(address: ChannelAddress, id: string, error?: string): Promise<boolean>;
-  /** Every bridge that is known. */
+  /** All known bridges. */
   list(): Promise<BridgeRecord[]>;
-  /** How many messages wait for a bridge. */
+  /** Number of queued messages of a bridge. */
   waiting(address: ChannelAddress): Promise<number>;
-  /** Forgets a bridge, and what waits for it. */
+  /** Deletes a bridge and its queued messages. */
   forget(address: ChannelAddress): Promise<void>;
 }
 
@@ -68,20 +62,20 @@ export interface BridgeOptions {
   sockets: Pick<Sockets, "post">;
   activity: Activity;
   payloads: Pick<Payloads, "keepFile" | "fileUrl">;
-  /** Longest texts of the platforms that are known here. */
+  /** Text limits of the built-in platforms. */
   limits: Readonly<Record<string, { maxText: number }>>;
   now: () => number;
 }
 
-/** The one bridge of an account has this id among the peers in mode `channel`. */
+/** The peer id of an account's bridge; an account has at most one. */
 export function bridgeId({ channel, accountId }: ChannelAddress): string {
   return `${channel}:${accountId}`;
 }
 
 /**
- * Speaks to bridges. A message is kept before it is sent, and goes once the bridge has said that it took it;
- * where a bridge does not say so, once it was sent. What was sent on a connection that then ended is sent
- * again on the next.
+ * Sends to bridges. A message is queued before it is sent and deleted after the bridge confirms it, or after
+ * sending when the bridge does not confirm messages. A message sent on a connection that then ended is sent
+ * again on the next connection.
  */
 export function openBridges(options: BridgeOptions): Bridges {
   const { table, activity, limits, now } = options;
@@ -153,7 +147,7 @@ async function send(
   const reply = replyToId === undefined ? {} : { replyToId };
   const payload = { ...address, peer: { ...peer }, message: { id, ...content, ...reply } };
   await keepMessage(table, address, { id, at: now(), payload });
-  // It is kept: whatever goes wrong from here is made good when the bridge attaches again.
+  // The message is queued: after a failure from here on it is sent when the bridge attaches again.
   await sendWaiting(options, address).catch((error: unknown) =>
     logError("bridge.unsent", error, { ...address }),
   );
@@ -161,10 +155,7 @@ async function send(
   return { status: "sent", messageId: id };
 }
 
-/**
- * Sends an attached bridge what waits and was not sent on this connection, or has waited for its receipt for
- * long.
- */
+/** Sends an attached bridge its due messages. */
 async function sendWaiting(options: BridgeOptions, address: ChannelAddress): Promise<void> {
   const { table, sockets, now } = options;
   const peer = await findPeer(options, address);
@@ -187,7 +178,7 @@ async function sendWaiting(options: BridgeOptions, address: ChannelAddress): Pro
   }
 }
 
-/** The message with a URL for each of its files. URLs expire, so they are made when a message is sent. */
+/** The payload with a URL for each file. URLs expire, so they are created at sending. */
 async function withUrls({ payloads }: BridgeOptions, payload: KeptOutbound): Promise<ChannelOutbound> {
   const { media: kept, ...message } = payload.message;
   if (!kept) return { ...payload, message };

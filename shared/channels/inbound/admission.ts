@@ -6,24 +6,24 @@ import { ownValue } from "../account.ts";
 import type { ChannelAddress, InboundMessage } from "../channel.ts";
 import { closeRequest, openRequest } from "./pairing.ts";
 
-/** Whether a message may reach the agent, and if not, why: `pairing` is a sender who may ask to be let in. */
+/**
+ * Whether a message may reach the agent, or the reason why not. `pairing`: the sender may request pairing.
+ */
 export type Access = { allowed: true } | { allowed: false; reason: "closed" | "allowlist" | "pairing" };
 
-/** Why a message is not for the agent. `full`: too many wait to be let in already. */
+/** The reason why a message is blocked. `full`: the account has too many pairing requests. */
 export type Refusal =
   | Exclude<Extract<Access, { allowed: false }>["reason"], "pairing">
   | "not mentioned"
   | "full";
 
-/** Whether a message may go on to its session. */
+/** The admission decision about a message. */
 export type Admission =
   | { status: "admitted"; configuration: Configuration }
   | { status: "blocked"; reason: Refusal }
-  /**
-   * It waits as a request to be let in; `isHeld` says whether the message waits with it, or only its sender.
-   */
+  /** A pairing request exists; `isHeld` tells whether it holds the message. */
   | { status: "requested"; isHeld: boolean }
-  /** Its sender asked before, by another message. This one is dropped. */
+  /** The sender already has a request from another message. This message is dropped. */
   | { status: "waiting" };
 
 export interface Admitting {
@@ -33,8 +33,8 @@ export interface Admitting {
 }
 
 /**
- * Decides whether a message is for the agent; where pairing is on, a sender who is not known yet becomes a
- * request. Nothing else is stored, and nobody is told here. A repeat of the event is decided the same.
+ * Decides whether a message may reach the agent. With pairing, an unknown sender gets a pairing request.
+ * Stores nothing else and sends nothing. A redelivery of the event has the same decision.
  */
 export async function admit(
   admitting: Admitting,
@@ -47,13 +47,13 @@ export async function admit(
     return { loaded, reason: findReason(loaded, address, message) };
   };
   let { loaded, reason } = await decide(false);
-  // They may have been let in a moment ago.
+  // The sender may just have been approved: read the newest configuration.
   if (reason !== undefined && reason !== "not mentioned") ({ loaded, reason } = await decide(true));
   if (reason === "pairing") {
     const asked = await openRequest(table, address, message, now());
     if (asked.state === "waiting") return { status: "waiting" };
     if (asked.state === "full") return { status: "blocked", reason: "full" };
-    // Once more: an approval that looked for requests before this one was there leaves it to be found here.
+    // Check again: a concurrent approval may have listed the requests before this one was stored.
     ({ loaded, reason } = await decide(true));
     if (reason === "pairing") return { status: "requested", isHeld: asked.request.message !== undefined };
     await closeRequest(table, asked.request, now());
@@ -74,10 +74,10 @@ function findReason(
 }
 
 /**
- * Who may write (docs/channels.md, "Who may write"): by `dmPolicy` and `allowFrom`, by ids alone. A channel
- * without a policy is closed. In rooms the same holds for whoever writes, or else anybody could bring the
- * agent into a room and talk to it there; a room's own id in `allowFrom` lets in everybody who is in it. Only
- * a direct message can lead to pairing.
+ * Decides by `dmPolicy` and `allowFrom` who may write (docs/channels.md, "Who may write"). Only ids count,
+ * never names. A channel without a policy is closed. In rooms the sender must be allowed too, so that a
+ * stranger cannot use the agent by adding it to a room. A room's id in `allowFrom` allows everybody in the
+ * room. Only a direct message can lead to pairing.
  */
 export function checkAccess(
   configuration: ChannelConfiguration | undefined,
@@ -91,13 +91,13 @@ export function checkAccess(
     (entry) => entry.trim() === "*" || ids.some((id) => isSameSender(entry, id)),
   );
   if (isListed) return { allowed: true };
-  // An id that `allowFrom` would read as everybody, or nobody, cannot be let in.
+  // An id that means everybody or nobody in `allowFrom` cannot be approved.
   const canPair =
     dmPolicy === "pairing" && peer.kind === "dm" && !["", "*"].includes(normalizeSenderId(sender.id));
   return { allowed: false, reason: canPair ? "pairing" : "allowlist" };
 }
 
-/** A thread is in its room, `{room}/{thread}`. */
+/** The room of a peer id; a thread's id is `{room}/{thread}`. */
 function roomIds(peerId: string): string[] {
   const slash = peerId.lastIndexOf("/");
   return slash < 0 ? [peerId] : [peerId, peerId.slice(0, slash)];

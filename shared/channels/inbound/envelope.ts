@@ -2,16 +2,16 @@ import { localTime } from "../../runtime/zoned-time.ts";
 import type { InboundMessage } from "../channel.ts";
 import { contentNote } from "../content-note.ts";
 
-/** Longest name that is shown, in characters. */
+/** Maximum length of a sender's name, in characters. */
 const maxName = 64;
 
-/** The most that is shown of a message that another one answers, in UTF-16 units. */
+/** Maximum length of a quoted message, in UTF-16 units. */
 const maxReply = 1000;
 
 /**
- * The line that the model sees ahead of a message: `[telegram · 2026-03-04 17:05]`, and who wrote it where
- * others may write too: `[telegram · 2026-03-04 17:05 · Ann]`. What the message answers, where the platform
- * tells, is a line of its own: `[in reply to: shall we?]`.
+ * The line before a message in the model's context: `[telegram · 2026-03-04 17:05]`, with the sender's name
+ * outside of direct messages: `[telegram · 2026-03-04 17:05 · Ann]`. A quoted message, when known, follows on
+ * a second line: `[in reply to: shall we?]`.
  * @param timezone the user's, an IANA name
  */
 export function envelope(
@@ -31,7 +31,7 @@ export function envelope(
   return replyToText ? `${line}\n${contentNote("in reply to", replyToText, maxReply)}` : line;
 }
 
-/** People choose their names: none may look like a part of the envelope or of the text behind it. */
+/** Removes characters from a name that could imitate the envelope or the text after it. */
 function plainName(name = ""): string {
   const plain = name.replace(/[[\]·\p{Cc}\p{Bidi_Control}\s]+/gu, " ").trim();
   return [...plain].slice(0, maxName).join("").trimEnd();

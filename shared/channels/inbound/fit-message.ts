@@ -2,19 +2,20 @@ import { maxEntryBytes } from "../../session/inbox.ts";
 import type { RemoteMedia } from "../../session/inbox-entry.ts";
 import type { InboundMessage } from "../channel.ts";
 
-/** Most attachments of one message that are fetched. */
+/** Maximum number of attachments kept for one message. */
 const maxAttachments = 10;
 
-/** The largest description of an attachment, in bytes of JSON. */
+/** Maximum size of an attachment's description, in bytes of JSON. */
 const maxAttachmentBytes = 4000;
 
-/** What a note about what is left out takes, and what an entry has besides, in bytes. */
+/** Bytes reserved for the note about dropped content and for the entry's other fields. */
 const reserve = 1000;
 
 /**
- * What a message says and brings, as an inbox entry can hold it: what is too long is cut and says so. A
- * platform would repeat a message that is refused, for days, and nobody would be told.
- * @param others what else the entry is to hold
+ * Cuts a message's text and attachments to the size of an inbox entry, with a note about dropped content.
+ * Refusing the message would be worse: the platform would redeliver it for days, and the sender would not be
+ * told.
+ * @param others the entry's other values, which count against the size
  */
 export function fitMessage(
   { text, attachments = [] }: InboundMessage,
@@ -39,7 +40,7 @@ function cutText(text: string, room: number): string {
   return `${text.slice(0, fits).toWellFormed()}\n[cut here: the message has ${text.length} characters]`;
 }
 
-/** Bytes that a value takes in the inbox. */
+/** Size of a value in bytes of JSON. */
 function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }

@@ -3,23 +3,23 @@ import { type Key, succeeds, type Table } from "../../world/world.ts";
 import type { ChannelAddress } from "../channel.ts";
 
 /**
- * How long a receipt is kept, in seconds: WhatsApp repeats what was not taken for a week, the others for a
- * day at most.
+ * TTL of a receipt, in seconds: WhatsApp redelivers failed events for a week, other platforms for at most a
+ * day.
  */
 const keptSeconds = 8 * 86_400;
 
-/** An event as its platform names it. */
+/** The address of a platform's event. */
 export type EventId = ChannelAddress & { eventId: string };
 
-/** What is known of an event. `answer`: the command that it was is carried out, and answers this. */
+/** The state of an event. `answer`: the response of its command, which was already executed. */
 export interface Receipt {
   isDone: boolean;
   answer?: string;
 }
 
 /**
- * Notes that an event has come in, and tells what is known of it from before. An event that somebody began
- * with and did not end, or is dealing with just now, is taken up again: what follows has to bear that.
+ * Records an event and returns its earlier state. An event that was started but not finished is started
+ * again, so the caller's work must be idempotent.
  * @param now epoch ms
  */
 export async function openReceipt(table: Table, event: EventId, now: number): Promise<Receipt> {
@@ -36,15 +36,15 @@ export async function openReceipt(table: Table, event: EventId, now: number): Pr
 }
 
 /**
- * Notes what a command answers once it is carried out, so that a repeat sends that instead of carrying it out
- * again: by then it would mean another run.
- * @returns the answer that was noted first
+ * Records the response of an executed command, so that a redelivery sends it again instead of executing the
+ * command twice.
+ * @returns the response that was recorded first
  */
 export async function noteAnswer(table: Table, event: EventId, answer: string): Promise<string> {
   return String((await table.update(receiptKey(event), [setIfAbsent("answer", answer)])).answer);
 }
 
-/** Notes that an event was dealt with, so that a redelivery does nothing. */
+/** Marks an event as finished, so that a redelivery is ignored. */
 export async function closeReceipt(table: Table, event: EventId): Promise<void> {
   await table.update(receiptKey(event), [set("state", "done")]);
 }

@@ -12,42 +12,41 @@ import { envelope } from "./envelope.ts";
 import { fitMessage } from "./fit-message.ts";
 import { closeReceipt, type EventId, noteAnswer, openReceipt } from "./inbound-receipt.ts";
 
-/** The longest that showing "typing" holds up the answer to the platform, in milliseconds. */
+/** Maximum time that the typing indicator may delay the response to the platform, in milliseconds. */
 const typingMs = 300;
 
-/** What taking in messages of channels needs. */
+/** The dependencies of handling inbound messages. */
 export interface Inbound extends Intake {
   sender: ChannelSender;
   activity: Pick<Activity, "message">;
-  /** Where enclosed media is stored; of functions that take in such messages. */
+  /** Bucket for enclosed media; absent in functions that do not accept enclosed media. */
   bucket?: Pick<Bucket, "put">;
 }
 
 /**
- * A message that went to its session. `answer`: the answer to its sender, where sending it was left to the
- * caller.
+ * A message accepted by its session. `answer`: the response for the sender, when the caller has to send it.
  */
 type TakenMessage = {
   [Status in IntakeReply["status"]]: { status: Status; sessionKey: string; answer?: string };
 }[IntakeReply["status"]];
 
-/** What became of a message. */
+/** The outcome of an inbound message. */
 export type InboundOutcome =
   | TakenMessage
-  /** Dealt with before. */
+  /** Handled before. */
   | { status: "duplicate" }
-  /** Not for the agent: nothing was stored, and nobody is told. */
+  /** Not admitted: nothing was stored, and the sender is not told. */
   | { status: "blocked"; reason: Refusal }
-  /** Their sender has asked to be let in. */
+  /** The sender is not admitted yet and has a pairing request. */
   | { status: "pending_pairing"; senderId: string; answer?: string };
 
 /**
- * Takes a message of a channel to its session, once, however often and at whatever moment it is repeated.
- * What a command answers is sent back at once; everything else the agent answers.
- * @param message from a request that was verified
- * @param isShown the sender is shown what the platform's call is answered: the answer to a command is left
- * for that
- * @throws when it is to be delivered again: an intake that failed half way is then made whole
+ * Handles an inbound message exactly once, however often it is redelivered. A command's response is sent at
+ * once; the agent answers other messages.
+ * @param message from a verified request
+ * @param isShown the platform shows the HTTP response to the sender, so that a command's response is returned
+ * instead of sent
+ * @throws any error; the platform must redeliver, which completes the handling
  */
 export async function takeInbound(
   inbound: Inbound,
@@ -85,7 +84,10 @@ export async function takeInbound(
   return { status, sessionKey, ...(answer !== undefined && isShown ? { answer } : {}) };
 }
 
-/** Takes a message to its session. @returns what its sender is to be told besides the agent's answer */
+/**
+ * Submits a message to its session.
+ * @returns the response for the sender, if any, besides the agent's answer
+ */
 async function carryOut(
   inbound: Inbound,
   sessionKey: string,
@@ -102,10 +104,7 @@ async function carryOut(
   return { status, answer: await noteAnswer(inbound.table, event, answer) };
 }
 
-/**
- * Stores what came whole, so that a repeat is the same objects.
- * @throws PeerError for what cannot be stored
- */
+/** Stores enclosed media under keys that a repeat reuses. @throws PeerError for invalid media */
 async function storeEnclosed(
   { bucket, now }: Inbound,
   sessionKey: string,
@@ -127,7 +126,7 @@ function originOf(
   return { kind: "channel", ...address, peer, replyToId, ...(context ? { context } : {}) };
 }
 
-/** What somebody who asks to be let in is told, once. Nothing of whose agent it is, or of what it can do. */
+/** The notice that a pairing sender gets once. It does not reveal the owner or the agent's abilities. */
 function noticeFor(admission: Exclude<Admission, { status: "admitted" | "blocked" }>): string | undefined {
   if (admission.status === "waiting") return undefined;
   return admission.isHeld
@@ -135,14 +134,14 @@ function noticeFor(admission: Exclude<Admission, { status: "admitted" | "blocked
     : "You are not known here yet. Your message is too long to be kept: write again once you are let in.";
 }
 
-/** What the sender is told besides the agent's answer. */
+/** The response for the sender, if any, besides the agent's answer. */
 function answerOf(reply: IntakeReply): string | undefined {
   const response = "response" in reply ? reply.response : undefined;
   const error = "error" in reply ? reply.error : undefined;
   return response ?? error;
 }
 
-/** An answer that cannot be delivered is not tried for ever. */
+/** A response that cannot be delivered is logged and dropped. */
 async function send(sender: ChannelSender, origin: ChannelOrigin, id: string, text: string): Promise<void> {
   const delivered = await sender.deliver(origin, id, text);
   if (!delivered.ok)

@@ -4,55 +4,51 @@ import { ConditionFailed, type Item, type Table } from "../../world/world.ts";
 import type { ChannelAddress, InboundMessage } from "../channel.ts";
 
 /**
- * How long a request waits, in milliseconds. No longer than an event's receipt is kept: an approval that is
- * repeated after a crash has to find that its message was taken.
+ * Lifetime of a pairing request, in milliseconds. Not longer than a receipt's TTL: an approval repeated after
+ * a crash must find the receipt of the held message.
  */
 export const requestLifeMs = 2 * 86_400_000;
 
-/** Most requests that wait on one account; whoever asks when there are so many is not heard. */
+/** Maximum number of open requests of one account. Further senders are ignored. */
 export const maxRequests = 25;
 
-/**
- * The largest message that is held, in bytes of JSON. All that wait on an account lie in one item of 400 KB.
- */
+/** Maximum size of a held message, in bytes of JSON. All requests of an account share one item of 400 KB. */
 const maxHeldBytes = 12_000;
 
-/** Writers that meet start over; this many times in a row means that something else is wrong. */
+/** Maximum attempts of an optimistic write. More conflicts in a row indicate another fault. */
 const maxTries = 20;
 
-/** Somebody who asks to be let in, by having written. Times in epoch ms. */
+/** A pairing request, created by a message of an unknown sender. Times in epoch ms. */
 export interface PairingRequest extends ChannelAddress {
   senderId: string;
   senderName?: string;
   requestedAt: number;
   expiresAt: number;
-  /** The event that it came by. */
+  /** The event of the message that created it. */
   eventId: string;
-  /** What they wrote, to be taken once they are let in; absent when it is too large to be held. */
+  /** The held message, handled after approval; absent when it was too large. */
   message?: InboundMessage;
 }
 
-/** What became of asking. */
+/** The outcome of requesting pairing. */
 export type Asked =
-  /** The event has the request, now or since before: it is a repeat then. */
+  /** The request belongs to this event; it was created now or by an earlier delivery. */
   | { state: "open"; request: PairingRequest }
-  /** They asked before, by another message. */
+  /** The sender already has a request from another message. */
   | { state: "waiting" }
-  /** Too many wait already. */
+  /** The account has too many open requests. */
   | { state: "full" };
 
 const partition = "PAIR";
 
 interface Stored {
-  /** By normalized sender, those that have not run out. */
+  /** Unexpired requests by normalized sender id. */
   requests: Record<string, PairingRequest>;
-  /** Of the item; 0 where there is none. */
+  /** The item's version; 0 when there is no item. */
   version: number;
 }
 
-/**
- * Notes that the sender of a message asks to be let in, with that message; one request a sender and account.
- */
+/** Creates a pairing request that holds the message. Each sender has at most one request for an account. */
 export async function openRequest(
   table: Table,
   address: ChannelAddress,
@@ -79,7 +75,7 @@ export async function openRequest(
   });
 }
 
-/** Forgets a request, unless another has taken its place. @returns false when it is not there */
+/** Deletes a request, unless a newer one has replaced it. @returns false when it does not exist */
 export async function closeRequest(table: Table, request: PairingRequest, now: number): Promise<boolean> {
   const id = normalizeSenderId(request.senderId);
   return change<boolean>(table, request, now, ({ [id]: found, ...others }) => {
@@ -88,7 +84,7 @@ export async function closeRequest(table: Table, request: PairingRequest, now: n
   });
 }
 
-/** The requests that wait, oldest first: all, or those of a channel, of one sender there. */
+/** Open requests, oldest first: all, or only those of one sender on a channel. */
 export async function listRequests(
   table: Table,
   now: number,
@@ -110,7 +106,9 @@ function waiting(item: Item, now: number): Stored["requests"] {
   return Object.fromEntries(all.filter(([, request]) => request.expiresAt > now));
 }
 
-/** Changes what waits on an account, in one conditional write; `plan` without `next` leaves it as it is. */
+/**
+ * Changes an account's requests in one conditional write. Nothing is written when `plan` returns no `next`.
+ */
 async function change<T>(
   table: Table,
   address: ChannelAddress,

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { absent, all, any, below, equal, remove, set } from "../../world/expression.ts";
 import { type Key, succeeds, type Table } from "../../world/world.ts";
 
-/** How long a receipt is kept, in seconds. */
+/** TTL of a receipt, in seconds. */
 const keptSeconds = 7 * 86_400;
 
 /** One part of one delivery. */
@@ -11,19 +11,22 @@ export interface PartId {
   part: number;
 }
 
-/** What is known of a part before it is sent. */
+/** The result of claiming a part. */
 export type PartState =
-  /** It is the caller's to send. `again`: somebody began to send it and was not heard of since. */
+  /**
+   * The caller must send the part. `again`: an earlier claim expired, so that the part may already have been
+   * sent.
+   */
   | { state: "claimed"; claim: string; again: boolean }
-  /** Somebody else is sending it. */
+  /** Another sender holds the claim. */
   | { state: "busy" }
   | { state: "sent" }
   | { state: "failed"; reason: string };
 
 /**
- * Claims a part for sending until `until` (epoch ms), or tells what has become of it. Of all that claim one
- * part at the same time, one gets it. A claim that has run out passes on: whoever held it may have sent the
- * part and not lived to write that down, which nobody can know.
+ * Claims a part for sending until `until` (epoch ms), or returns its outcome. Of concurrent claims one
+ * succeeds. An expired claim can be taken over; its holder may have sent the part and crashed before it
+ * stored the outcome.
  */
 export async function claimPart(table: Table, id: PartId, until: number, now: number): Promise<PartState> {
   const key = receiptKey(id);
@@ -35,7 +38,7 @@ export async function claimPart(table: Table, id: PartId, until: number, now: nu
     return { state: "claimed", claim, again: false };
   const found = await table.get(key);
   if (!found) return { state: "busy" };
-  // The SDK repeats a write whose answer was lost, and the repeat meets what the first one wrote.
+  // The SDK repeats a write whose response was lost. The condition then fails because of our own claim.
   if (found.claim === claim) return { state: "claimed", claim, again: false };
   if (found.state === "sent") return { state: "sent" };
   if (found.state === "failed") return { state: "failed", reason: String(found.reason) };
@@ -46,12 +49,12 @@ export async function claimPart(table: Table, id: PartId, until: number, now: nu
   return { state: "busy" };
 }
 
-/** Keeps a claim until `until` (epoch ms). False when it has passed on. */
+/** Extends a claim until `until` (epoch ms). False when another sender has taken it over. */
 export async function extendClaim(table: Table, id: PartId, claim: string, until: number): Promise<boolean> {
   return succeeds(table.update(receiptKey(id), [set("claimedUntil", until)], equal("claim", claim)));
 }
 
-/** Written even where the claim has passed on: that the part was sent is true whoever sent it. */
+/** Stores the outcome even when the claim was taken over, because a sent part stays sent. */
 export async function recordSent(table: Table, id: PartId, messageId?: string): Promise<void> {
   const sent = messageId === undefined ? [] : [set("messageId", messageId)];
   await table.update(receiptKey(id), [

@@ -19,19 +19,24 @@ import { claimPart, extendClaim, type PartId, recordFailed, recordSent } from ".
 import { splitText } from "./split.ts";
 import { findTarget, type Target } from "./target.ts";
 
-/** How often one part is tried before the delivery is given up. */
+/** Maximum attempts to send one part. */
 const maxTries = 3;
 
-/** The longest wait between two tries of a function that a platform waits for, in milliseconds. */
+/**
+ * Maximum wait between two attempts, in milliseconds, in functions whose HTTP response a platform waits for.
+ */
 const maxWaitMs = 15_000;
 
-/** The wait before the second try where the platform named none; doubled for the next. */
+/**
+ * Wait before the second attempt in milliseconds, when the platform gave none; doubled for each further
+ * attempt.
+ */
 const firstWaitMs = 1000;
 
-/** A claim outlives one call to the platform by this much. */
+/** Time in milliseconds that a claim lasts longer than one request to the platform. */
 const claimReserveMs = 5000;
 
-/** How often a part that somebody else is sending is looked at. */
+/** Interval in milliseconds for checking a part that another sender has claimed. */
 const lookEveryMs = 250;
 
 export interface SenderOptions {
@@ -41,14 +46,14 @@ export interface SenderOptions {
   /** Epoch ms. */
   now: () => number;
   channels?: Channels;
-  /** Speaks to accounts that are not the gateway's own. */
+  /** Sends to bridges, for accounts that are not the gateway's own. */
   bridges?: Pick<Bridges, "find">;
   /**
-   * The longest wait between two tries, in milliseconds: a platform that asks for more is given up. 15 s
-   * unless given.
+   * Maximum wait between two attempts, in milliseconds. If the platform asks for more, the delivery fails.
+   * Default 15 s.
    */
   maxWaitMs?: number;
-  /** Waits that many milliseconds. */
+  /** Sleeps for this many milliseconds. */
   wait?: (ms: number) => Promise<unknown>;
 }
 
@@ -56,9 +61,9 @@ type Tools = Required<Omit<SenderOptions, "bridges">> & Pick<SenderOptions, "bri
 type Delivered = { ok: true } | { ok: false; reason: string };
 
 /**
- * Delivers to channels with a receipt for every part, so that a repeat sends only what was not sent. One case
- * cannot be known: a crash, or a lost connection, between the platform's taking a part and our hearing of it.
- * Such a part is sent again (`channel.resend`, `channel.retry` in the log), rather than lost.
+ * Delivers to channels with a receipt for every part, so that a retry sends only unsent parts. When a crash
+ * or a lost connection hides the platform's response, it is unknown whether a part was sent. Such a part is
+ * sent again (`channel.resend`, `channel.retry` in the log), rather than lost.
  */
 export function createChannelSender(options: SenderOptions): ChannelSender {
   const tools: Tools = { channels: allChannels, maxWaitMs, wait: sleep, ...options };
@@ -90,13 +95,13 @@ export function createChannelSender(options: SenderOptions): ChannelSender {
   return sender;
 }
 
-/** One message of a delivery, and the longest that sending it takes, in milliseconds. */
+/** One message of a delivery, and the time limit of sending it, in milliseconds. */
 interface Part {
   send(): Promise<SendOutcome>;
   timeoutMs: number;
 }
 
-/** What a delivery is made of. The first part is the one that answers. */
+/** The parts of a delivery. The first part is the reply to the inbound message. */
 function partsOf(
   { channel, account }: Target,
   { peer, replyToId, context }: ChannelOrigin,
@@ -139,7 +144,7 @@ async function deliverPart(tools: Tools, target: Target, id: PartId, part: Part)
   }
 }
 
-/** Sends a part, again where that may help, and writes down what became of it. */
+/** Sends a part, with retries, and stores the outcome in its receipt. */
 async function sendClaimed(
   tools: Tools,
   target: Target,
@@ -166,12 +171,12 @@ async function sendClaimed(
     const until = now() + waitMs + part.timeoutMs + claimReserveMs;
     if (!(await extendClaim(table, id, claim, until))) return "claim lost";
     await wait(waitMs);
-    // A function that was frozen meanwhile may wake up when the part is somebody else's.
+    // Lambda may have frozen this function during the wait: another sender may have claimed the part.
     if (now() + part.timeoutMs > until) return "claim lost";
   }
 }
 
-/** How long to wait for the next try; undefined where there is to be none. */
+/** The wait before the next attempt in milliseconds; undefined for no further attempt. */
 function waitBefore(
   outcome: Exclude<SendOutcome, { status: "sent" }>,
   tries: number,

@@ -1,7 +1,7 @@
-/** Where a text may be cut, the best first: between paragraphs, lines, words. */
+/** Borders at which a text may be cut, best first: paragraphs, lines, words. */
 const borders = [/\n[^\S\n]*\n/g, /\n/g, /\s/g];
 
-/** White space where a text was cut. The indentation of the line that follows stays. */
+/** White space removed at a cut. The next line keeps its indentation. */
 const cutSpace = /^(?:[^\S\n]*\n)+|^[^\S\n]+/;
 
 /**
@@ -22,7 +22,7 @@ export function splitText(text: string, limit: number): string[] {
 }
 
 function cutAt(rest: string, limit: number): number {
-  // A border may begin right behind the last character that fits, and a paragraph's is longer than that.
+  // A border may start right after the last character that fits, and a paragraph border has two characters.
   const window = rest.slice(0, limit + 2);
   const first = Math.max(0, window.search(/\S/));
   for (const border of borders) {

@@ -2,22 +2,22 @@ import { type AccountSource, accountSettings, findAccount, isOwnAccount, ownValu
 import type { Bridges } from "../bridge/bridge.ts";
 import type { ChannelAccount, ChannelAddress, Channels, OutboundChannel } from "../channel.ts";
 
-/** What finding an account of a channel takes. */
+/** The dependencies of finding an account. */
 export interface Accounts extends AccountSource {
   channels: Channels;
-  /** Speaks to accounts that are not the gateway's own. */
+  /** Sends to bridges, for accounts that are not the gateway's own. */
   bridges?: Pick<Bridges, "find">;
 }
 
-/** A channel with the account by which it is spoken to. */
+/** A channel and the account to send with. */
 export interface Target {
   channel: OutboundChannel;
   account: ChannelAccount;
 }
 
 /**
- * The target of an address; not ok, with the reason, where nothing is configured or attached that could be
- * used.
+ * Finds the target of an address. Not ok, with the reason, when no account is configured and no bridge is
+ * known.
  */
 export async function findTarget(
   { channels, configuration, secrets, bridges }: Accounts,
