@@ -1,5 +1,5 @@
-// A bridge: attaches a messenger that the gateway does not know itself. Here the messenger is whatever reads and writes
-// lines of JSON on this process's standard input and output, such as a chat program's own command line:
+// A bridge connects a messenger that the gateway does not support itself. In this example the messenger is a
+// program that reads and writes lines of JSON on this process's standard input and output:
 //
 //   in   {"id":"m1","peer":{"kind":"dm","id":"ann","name":"Ann"},"text":"hello"}
 //   out  {"peer":{"kind":"dm","id":"ann"},"text":"Hello, Ann.","replyToId":"m1"}   {"peer":{…},"typing":true}
@@ -7,9 +7,9 @@
 //   gsv token create my-bridge --scopes channel --channel mychat
 //   GSV_URL=wss://… GSV_TOKEN=gsv_… node examples/bridge.mjs mychat
 //
-// What came in is sent until the gateway has answered it (only then would a real bridge tell its platform that it has
-// it), what goes out is confirmed once it is written, and whatever comes twice is recognised by its id. See
-// docs/protocol-extensions.md, "Bridges".
+// Incoming messages are resent until the gateway has answered; only then would a real bridge acknowledge them
+// to its platform. Outgoing messages are confirmed after they are written. Duplicates are detected by their
+// ids. See docs/protocol-extensions.md, "Bridges".
 import { createInterface } from "node:readline";
 import WebSocket from "ws";
 
@@ -18,9 +18,9 @@ const { GSV_URL: url, GSV_TOKEN: token } = process.env;
 if (!channel || !url || !token)
   throw new Error("usage: GSV_URL=… GSV_TOKEN=… bridge.mjs <channel> [account]");
 
-/** Messages that the gateway has not answered, in their order. The first is on its way. */
+/** Messages without an answer of the gateway, in order. The first has been sent. */
 const incoming = [];
-/** Ids of what was written, for as long as the gateway may send it again. */
+/** Ids of written messages, kept while the gateway may resend them. */
 const written = new Set();
 let socket;
 let isConnected = false;
@@ -33,7 +33,7 @@ function send(frame) {
   const bytes = Buffer.from(JSON.stringify(frame));
   for (let start = 0, end; start < bytes.length; start = end) {
     end = Math.min(start + mostFrameBytes, bytes.length);
-    // Never inside a character.
+    // Do not split a UTF-8 character.
     while ((bytes[end] & 0xc0) === 0x80) end--;
     socket.send(bytes.subarray(start, end), { binary: false, fin: end === bytes.length });
   }
@@ -41,7 +41,10 @@ function send(frame) {
 const request = (id, method, params) => send({ type: "req", id, method, params });
 const write = (line) => new Promise((done) => process.stdout.write(`${JSON.stringify(line)}\n`, done));
 
-/** One after the other, so that they keep their order. A repeat is known by the message's id. */
+/**
+ * Sends the messages one after the other, to keep their order. The gateway detects a duplicate by the
+ * message's id.
+ */
 function sendNext() {
   const [next] = incoming;
   if (!isConnected || !next) return;
@@ -73,7 +76,7 @@ async function takeEvent(event, { peer, message, typing }) {
 
 function connect() {
   socket = new WebSocket(url, { headers: { authorization: `Bearer ${token}` } });
-  // API Gateway ends a connection that was quiet for ten minutes, and every one after two hours.
+  // API Gateway closes a connection after 10 idle minutes, and every connection after 2 hours.
   const ping = setInterval(() => socket.readyState === WebSocket.OPEN && socket.ping(), 240_000);
   const client = { id: "bridge", version: "1", platform: "example", mode: "channel", channel, accountId };
   const hello = { minProtocol: 1, client, capabilities: ["channel-receipts"] };
@@ -99,6 +102,6 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   incoming.push(JSON.parse(line));
   if (incoming.length === 1) sendNext();
 });
-// Again what was not answered: the answer, or the gateway's function, may have been lost.
+// Resend the first unanswered message: its answer may have been lost.
 setInterval(sendNext, 10_000);
 connect();

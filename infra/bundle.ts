@@ -5,26 +5,26 @@ import { build, type LogLevel, type Metafile } from "esbuild";
 import { nodeBundle } from "../shared/build/node-bundle.mjs";
 import { type FunctionName, functionNames } from "./permissions.ts";
 
-/** What is bundled, and where to. */
+/** Input and output paths of a bundle. */
 export interface BundleTarget {
   /** The module that exports `handler`. */
   entry: string;
-  /** Folder for `handler.mjs` and its chunks; emptied first. */
+  /** Output folder for `handler.mjs` and its chunks. Its previous content is deleted. */
   outDir: string;
-  /** File for esbuild's metafile, which says what each output is made of. */
+  /** Path of esbuild's metafile, which lists the inputs of each output. */
   metaFile: string;
 }
 
 export interface BundleSize {
   /** Bytes that are loaded at every cold start: the entry and what it imports statically. */
   entryBytes: number;
-  /** Bytes of the whole bundle, with what is only loaded when it is used. */
+  /** Bytes of the whole bundle, including chunks that are loaded on demand. */
   totalBytes: number;
 }
 
 /**
- * Bundles one function with everything it imports, the AWS SDK too. `import()` becomes a chunk of its own, so that a
- * cold start loads only what every call needs.
+ * Bundles one function with all its imports, including the AWS SDK. Each `import()` becomes a separate chunk,
+ * so that a cold start loads only the code that every call needs.
  * @param logLevel what esbuild prints to standard error
  * @throws esbuild's BuildFailure
  */
@@ -61,7 +61,7 @@ function sizeOf({ outputs }: Metafile): BundleSize {
   return { entryBytes: bytes(loaded), totalBytes: bytes(names) };
 }
 
-/** Where a function's sources and its bundle are, under the project's root. */
+/** Paths of a function's source and bundle under the project's root. */
 export function bundleTarget(root: string, name: FunctionName): BundleTarget {
   return {
     entry: join(root, "functions", name, "handler.ts"),
@@ -81,7 +81,7 @@ async function main(): Promise<void> {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   await main().catch((error: Error) => {
-    // What cannot be built has been printed by esbuild already.
+    // esbuild has already printed build errors.
     if (!("errors" in error)) console.error(error.message);
     process.exitCode = 1;
   });

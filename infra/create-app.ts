@@ -4,8 +4,8 @@ import { readSettings } from "./settings.ts";
 import { GsvStack } from "./stack.ts";
 
 /**
- * The CDK app with one stage's stack, which is named `gsv-{stage}`. CDK's recommended feature flags stand here and not
- * in cdk.json, so that whoever creates the app, the tests too, gets the same template.
+ * Creates the CDK app with the stack `gsv-{stage}`. CDK's recommended feature flags are set here and not in
+ * cdk.json, so that tests and deployments get the same template.
  * @param bundles folder of the built functions
  * @throws Error when a setting is wrong or a bundle is missing
  */

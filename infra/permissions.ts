@@ -1,19 +1,19 @@
 /**
- * Who may do what: the whole of every function's role, on one page. A function can do nothing that is not a row here.
- * Rows are added with the call that needs them; nothing is granted for later.
+ * All permissions of all functions. A function can do nothing that has no row here. Add a row together with
+ * the call that needs it.
  */
 
 export const functionNames = ["socket", "webhook", "timer", "agent"] as const;
 export type FunctionName = (typeof functionNames)[number];
 
-/** ARNs that the resources below are made of: tokens in the stack. */
+/** Base ARNs of the resources below. In the stack they are CDK tokens. */
 export interface Arns {
   table: string;
   bucket: string;
   /** `arn:…:execute-api:{region}:{account}:{apiId}/{stage}` */
   webSocketStage: string;
   agentFunction: string;
-  /** `arn:…:scheduler:{region}:{account}:schedule/{group}`, to which the schedule's name is added */
+  /** `arn:…:scheduler:{region}:{account}:schedule/{group}`; the schedule's name is appended */
   schedules: string;
   scheduleRole: string;
   /** `arn:…:ssm:{region}:{account}:parameter{SSM_PREFIX}` */
@@ -29,7 +29,7 @@ export interface Arns {
 
 interface Resource {
   arn(arns: Arns): string;
-  /** Why the ARN ends in a wildcard, where it does. */
+  /** Reason for the wildcard, when the ARN ends in one. */
   wildcard?: string;
 }
 
@@ -75,7 +75,7 @@ export interface Grant {
   actions: readonly string[];
   /** IAM condition: operator, condition key, values. */
   when?: Record<string, Record<string, string | readonly string[]>>;
-  /** The Lambda service uses it with the function's role; no code of ours makes the call. */
+  /** The Lambda service itself makes the call with the function's role; the function's code does not. */
   usedBy?: "Lambda";
 }
 
@@ -96,7 +96,7 @@ const createSchedule: readonly Grant[] = [
   },
 ];
 
-/** S3 also asks for it when a key that is read does not exist: without it the answer is 403 instead of 404. */
+/** Reading a missing key needs it too: without it S3 answers 403 instead of 404. */
 const listBucket: Grant = { resource: "bucket", actions: ["s3:ListBucket"] };
 
 const readWriteDelete = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"];
@@ -117,7 +117,7 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     { resource: "listIndex", actions: ["dynamodb:Query"] },
     { resource: "agentObjects", actions: readWriteDelete },
     { resource: "mediaObjects", actions: ["s3:PutObject"] },
-    // Peers read and write there too, by URLs that are signed with this role.
+    // Peers read and write payloads through presigned URLs of this role.
     { resource: "payloadObjects", actions: readWriteDelete },
     { resource: "skillObjects", actions: ["s3:GetObject"] },
     listBucket,
@@ -154,7 +154,7 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
         "dynamodb:Query",
       ],
     },
-    // A large archive is uploaded in parts, and aborted when it fails.
+    // Large archives are multipart uploads, which are aborted on failure.
     { resource: "agentObjects", actions: [...readWriteDelete, "s3:AbortMultipartUpload"] },
     { resource: "mediaObjects", actions: readWriteDelete },
     { resource: "payloadObjects", actions: ["s3:GetObject", "s3:PutObject"] },

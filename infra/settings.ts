@@ -1,16 +1,21 @@
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 
-/** What may differ from one stage to the next. Each is a CDK context key of the same name (`-c stage=prod`). */
+/** Settings of a stage. Each is a CDK context key of the same name (`-c stage=prod`). */
 export interface Settings {
-  /** Names the stack and its functions: lower-case letters, digits and hyphens, at most 20, a letter first. */
+  /**
+   * Part of the names of stack and functions: 1 to 20 lower-case letters, digits and hyphens, a letter first.
+   */
   stage: string;
-  /** Where alarms are sent. Without it they are only shown in CloudWatch. */
+  /** Email address for alarms. Without it, alarms are only shown in CloudWatch. */
   alarmEmail: string | undefined;
-  /** Days that function logs are kept; one of the periods that CloudWatch Logs knows. */
+  /** Retention of function logs in days; a period that CloudWatch Logs supports. */
   logRetentionDays: RetentionDays;
-  /** Days that an overwritten or deleted object can still be brought back, 1 to 3650. */
+  /** Days that an overwritten or deleted object can be restored, 1 to 3650. */
   oldVersionDays: number;
-  /** Frames and connects a second that the WebSocket API lets through before it answers 429, 1 to 10000. */
+  /**
+   * Rate limit of the WebSocket API in frames and connects a second, 1 to 10000. Above it, the API answers
+   * 429.
+   */
   messagesPerSecond: number;
 }
 
@@ -19,7 +24,7 @@ type Read = (key: keyof Settings) => unknown;
 /**
  * Reads a stage's settings from the app's context; values that come from the command line are strings.
  * @param read the value of a context key, undefined when it is not set
- * @throws Error that names every fault at once
+ * @throws Error that lists all faults
  */
 export function readSettings(read: Read): Settings {
   const faults: string[] = [];

@@ -13,14 +13,14 @@ import type { Settings } from "./settings.ts";
 
 export interface GsvStackProps extends StackProps {
   settings: Settings;
-  /** Folder with one built bundle a function, as `npm run build` writes it. */
+  /** Folder with one bundle for each function, the output of `npm run build`. */
   bundles: string;
 }
 
 interface Shape {
   description: string;
   timeout: Duration;
-  /** Invoked asynchronously: Lambda retries, then hands the event to the dead-letter queue. */
+  /** Whether it is invoked asynchronously: Lambda retries, then sends the event to the dead-letter queue. */
   asynchronous: boolean;
 }
 
@@ -48,7 +48,7 @@ const shapes: Record<FunctionName, Shape> = {
   },
 };
 
-/** Everything of one stage. Two stages in one account and region share nothing. */
+/** All resources of one stage. Stages in one account and region share no resources. */
 export class GsvStack extends Stack {
   constructor(scope: Construct, id: string, props: GsvStackProps) {
     super(scope, id, props);

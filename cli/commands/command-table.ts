@@ -6,11 +6,11 @@ import { workspaceCommands } from "./workspace/workspace-command-table.ts";
 const tokenCommands: readonly CommandEntry[] = [
   {
     name: "create <name>",
-    summary: "a new token, shown this one time",
+    summary: "create a token; it is shown only once",
     options: [
       ["--scopes <list>", "of client, node, channel, admin (default client)"],
-      ["--channel <name>", "with the scope channel: the one that its bridge is for"],
-      ["--account <id>", "and the account there (default: default)"],
+      ["--channel <name>", "channel of the bridge; required with the scope channel"],
+      ["--account <id>", "account of the bridge on that channel (default: default)"],
     ],
     examples: [
       "token create laptop --scopes client,node",
@@ -26,7 +26,7 @@ const tokenCommands: readonly CommandEntry[] = [
   },
   {
     name: "revoke <id>",
-    summary: "end a token, by its id",
+    summary: "revoke a token by its id",
     examples: ["token revoke k7m2pq9xwd"],
     load: async () => (await import("./setup/token-commands.ts")).revokeToken,
   },
@@ -41,7 +41,7 @@ export const commands: readonly CommandEntry[] = [
       ["--session <key>", "session to talk in (default: the config file's, else agent:main:main)"],
       [
         "--image <file>",
-        "image that goes with the message: JPEG, PNG, GIF or WebP up to 25 MB; may be given several times",
+        "image to send with the message: JPEG, PNG, GIF or WebP up to 25 MB; may be given several times",
         "repeatable",
       ],
     ],
@@ -89,7 +89,7 @@ export const commands: readonly CommandEntry[] = [
       {
         name: "set <path> [value]",
         summary:
-          "a value as JSON, else as text; without one, or with -, it is asked for or read from standard input",
+          "set a value, as JSON or text; without a value, or with -, it is asked for or read from standard input",
         examples: [
           "config set model.id claude-sonnet-5",
           "config set timeouts.toolMs 120000",
@@ -141,7 +141,7 @@ export const commands: readonly CommandEntry[] = [
     commands: [
       {
         name: "init [agentId]",
-        summary: "write the files an agent starts with (soul, identity, memory, first-run ceremony, …)",
+        summary: "write the initial files of an agent (soul, identity, memory, first-run ceremony, …)",
         examples: ["agent init", "agent init research"],
         load: async () => (await import("./workspace/agent-command.ts")).initAgent,
       },
@@ -155,13 +155,13 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "channel",
-    summary: "messaging platforms that the agent is reached on: Telegram, WhatsApp, Slack, Discord",
+    summary: "messaging platforms of the agent: Telegram, WhatsApp, Slack, Discord",
     examples: ["channel add telegram", "channel status"],
     commands: channelCommands,
   },
   {
     name: "pair",
-    summary: "who may write to the agent: people on channels who ask to be let in",
+    summary: "requests of unknown senders to write to the agent: list, approve, reject",
     examples: ["pair list", "pair approve telegram 5001002003"],
     commands: pairCommands,
   },
@@ -198,7 +198,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "status",
-    summary: "what is configured, whether it answers, and what is connected",
+    summary: "configuration, connection to the gateway, and connected nodes",
     examples: ["status"],
     load: async () => (await import("./setup/status-command.ts")).status,
   },
@@ -208,7 +208,7 @@ export const commands: readonly CommandEntry[] = [
     options: [
       ["--node-id <id>", "name of this machine's node"],
       ["--workspace <folder>", "workspace of this machine's node"],
-      ["--session <key>", "session of commands that name none"],
+      ["--session <key>", "default session of the commands"],
       ["--no-test", "save without connecting"],
     ],
     examples: ["init", "init --url wss://abc.execute-api.eu-central-1.amazonaws.com/ws --token -"],

@@ -1,16 +1,16 @@
 import { LRUCache } from "lru-cache";
 import { jsonBytes } from "./text-ends.ts";
 
-/** The outcome of a call: the params of `tool.result` without the callId. */
+/** The outcome of a tool call: the params of `tool.result` without the callId. */
 export type Outcome = { result: unknown } | { error: string };
 
-/** Bounds of the finished calls that are kept, and of the bytes of their outcomes. */
+/** Limits of the log: number of finished calls, and total bytes of their outcomes. */
 const keptCalls = 1000;
 const keptBytes = 32 * 1024 * 1024;
 
 /**
- * The calls that a node has received, so that none runs twice: the gateway repeats a call when it does not know whether
- * the node received it. Forgets the oldest finished calls above 1,000 calls or 32 MB of outcomes.
+ * Tool calls received by a node, so that none runs twice. The gateway resends a call when it does not know
+ * whether the node received it. Drops the oldest finished calls above 1,000 calls or 32 MB of outcomes.
  */
 export class CallLog {
   readonly #running = new Set<string>();
@@ -20,7 +20,10 @@ export class CallLog {
     sizeCalculation: (outcome) => jsonBytes(outcome),
   });
 
-  /** Claims a call: `new` means that the caller must run it. */
+  /**
+   * Registers a call. `new`: the caller must run it. `running`: it is already running. Otherwise: its
+   * outcome.
+   */
   claim(callId: string): "new" | "running" | Outcome {
     const finished = this.#finished.peek(callId);
     if (finished !== undefined) return finished;

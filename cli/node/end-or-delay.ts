@@ -1,4 +1,4 @@
-/** Resolves when `end` does, or after `mostMs`, whichever is first. Leaves no timer behind. */
+/** Resolves when `end` resolves, or after `mostMs`, whichever is first. Clears its timer. */
 export async function endOrDelay(end: Promise<unknown>, mostMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const delay = new Promise<void>((resolve) => {

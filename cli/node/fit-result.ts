@@ -4,9 +4,9 @@ import { headOf, jsonBytes, tailOf } from "./text-ends.ts";
 const shortChars = 200;
 
 /**
- * Makes a tool's result fit into `maxBytes` of JSON, so that it reaches the model rather than being refused. A result
- * that fits comes back as it is. Otherwise images are replaced by a note, then the longest strings lose their middle,
- * then lists their end; an object is marked `truncated: true`.
+ * Shortens a tool's result to at most `maxBytes` of JSON, so that the gateway accepts it. A result that fits
+ * is returned unchanged. Otherwise images are replaced by a note, then the middle of the longest strings is
+ * removed, then the end of lists. A shortened object gets `truncated: true`.
  */
 export function fitResult(result: unknown, maxBytes: number): unknown {
   const fits = (value: unknown): boolean => jsonBytes(value) <= maxBytes;
@@ -27,7 +27,7 @@ export function fitResult(result: unknown, maxBytes: number): unknown {
   return largestThatFits(maxBytes, (chars) => cutMiddle(json, chars), fits);
 }
 
-/** `make` of the largest number up to `most` whose outcome fits; of 0 when none does. */
+/** Returns `make(n)` for the largest n up to `most` whose result fits; `make(0)` when none fits. */
 function largestThatFits(
   most: number,
   make: (n: number) => unknown,
@@ -43,7 +43,10 @@ function largestThatFits(
   return make(low);
 }
 
-/** A string without its middle, where it is longer than `chars`; a line tells what is missing. */
+/**
+ * Removes the middle of a string longer than `chars`. A line in its place states the number of removed
+ * characters.
+ */
 export function cutMiddle(text: string, chars: number): string {
   if (text.length <= chars) return text;
   const head = headOf(text, Math.ceil(chars / 2));
@@ -52,7 +55,7 @@ export function cutMiddle(text: string, chars: number): string {
   return `${head}\n[… ${missing} characters left out here: the result is too large for one message …]\n${tail}`;
 }
 
-/** A copy with strings cut to `chars`, lists to `items`, and images replaced by a note. */
+/** Copies a value: strings are cut to `chars`, lists to `items`, images are replaced by a note. */
 function reshape(value: unknown, limits: { chars: number; items: number }): unknown {
   if (typeof value === "string") return cutMiddle(value, limits.chars);
   if (Array.isArray(value)) return value.slice(0, limits.items).map((item) => reshape(item, limits));

@@ -12,45 +12,47 @@ import { execEvent } from "./shell/exec-event.ts";
 import { ShellSessions } from "./shell/shell-sessions.ts";
 import { describeHost, nodeTools } from "./tools/offered.ts";
 
-/** Bytes of JSON that log lines may take in one frame. */
+/** Maximum JSON size of the log lines in one frame, in bytes. */
 const mostLogBytes = 120 * 1024;
 const defaultProbeMs = 10_000;
 
 export interface NodeOptions {
   url: string;
   token?: string;
-  /** How the node's tools are named to the model: `{nodeId}__{tool}`. */
+  /** Prefix of the node's tool names for the model: `{nodeId}__{tool}`. */
   nodeId: string;
-  /** Folder that relative paths start from; must exist. */
+  /** Base folder of relative paths. It must exist. */
   workspace: string;
   version: string;
-  /** The environment of commands; this process's by default. */
+  /** Environment of the commands. Default: that of this process. */
   environment?: NodeJS.ProcessEnv;
   /** Called with each log line. Lines name calls and tools, never their arguments or results. */
   onLog?(line: string): void;
   timing?: Partial<NodeTiming>;
 }
 
-/** Times of a node, ms. */
+/** Timeouts and intervals of a node, in ms. */
 export interface NodeTiming extends ConnectionTiming {
-  /** Between the `tools.list` requests that keep the node's registration fresh. */
+  /** Interval of the `tools.list` requests that renew the node's registration. */
   keepaliveMs: number;
-  /** How long one attempt to deliver a result waits for the gateway's answer. */
+  /** Response timeout of one attempt to deliver a result. */
   deliveryMs: number;
 }
 
 export interface RunningNode {
-  /** For its state, and `open()`, which resolves at the first connection. */
+  /** The connection: its state, and `open()`, which resolves when it is first connected. */
   connection: Connection;
-  /** Resolves when the node is over: with the reason when the gateway ended it, with nothing after `stop`. */
+  /**
+   * Resolves when the node has ended: with an error when the gateway ended it, with undefined after `stop`.
+   */
   ended: Promise<RequestError | undefined>;
-  /** Ends every command, delivers what is left (for two seconds at most), and disconnects. */
+  /** Kills all commands, delivers pending results for at most 2 seconds, and disconnects. */
   stop(): Promise<void>;
 }
 
 /**
- * Lends this machine to the gateway: connects as a node, runs the tools it is asked for, and delivers each result until
- * it is acknowledged. Keeps reconnecting until `stop`, or until the gateway refuses it for good.
+ * Connects this machine to the gateway as a node. It runs tool calls and resends each result until the
+ * gateway acknowledges it. Reconnects until `stop`, or until the gateway refuses it permanently.
  * @throws Error when the workspace is not a folder.
  */
 export function startNode(options: NodeOptions): RunningNode {
@@ -113,7 +115,7 @@ function connectionOf(options: NodeOptions): Connection {
   });
 }
 
-/** Holds what lives as long as the connection: the keepalive, and the promise that no command outlives this process. */
+/** Runs the keepalive until the connection closes, and kills all commands when this process exits. */
 async function untilClosed(
   connection: Connection,
   sessions: ShellSessions,
@@ -157,7 +159,7 @@ async function answerProbe(
   quietly(connection.request("node.probe.result", { probeId, ...result }));
 }
 
-/** For answers nobody waits for once the connection is lost. */
+/** Ignores a rejection: after a lost connection the result is not needed. */
 function quietly(request: Promise<unknown>): void {
   request.catch(() => {});
 }

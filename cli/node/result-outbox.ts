@@ -4,23 +4,23 @@ import { backoffDelay } from "../gateway/backoff.ts";
 import type { Connection, RequestError } from "../gateway/connection.ts";
 import { endOrDelay } from "./end-or-delay.ts";
 
-/** The requests that are repeated until they are answered. */
+/** Methods whose requests are resent until the gateway responds. */
 type RepeatedMethod = "tool.result" | "node.exec.event";
 
 interface Entry {
   send(): Promise<unknown>;
-  /** The same with less in it, for when it turns out to be too large. */
+  /** Sends a shortened request after the gateway has refused this one as too large. */
   sendSmaller: (() => Promise<unknown>) | undefined;
   failures: number;
   sending: boolean;
 }
 
-/** What became of an entry that left the outbox: accepted, or refused in a way that no repetition mends. */
+/** Called when an entry leaves the outbox. `refusal` is set when the gateway refused it permanently. */
 export type SettledHandler = (key: string, refusal: RequestError | undefined) => void;
 
 /**
- * Requests that are repeated until the gateway answers: across lost connections, timeouts and passing faults. The
- * gateway may therefore see one twice, and tells by its key (a callId, an eventId).
+ * Resends requests until the gateway responds, across lost connections, timeouts and temporary errors. The
+ * gateway may receive a request twice and detects the duplicate by its callId or eventId.
  */
 export class Outbox {
   readonly #connection: Connection;
@@ -29,7 +29,7 @@ export class Outbox {
   readonly #entries = new Map<string, Entry>();
   readonly #emptied = new Set<() => void>();
 
-  /** `timeoutMs`: how long one attempt waits for the answer. */
+  /** `timeoutMs`: response timeout of one attempt. */
   constructor(connection: Connection, onSettled: SettledHandler, timeoutMs = 30_000) {
     this.#connection = connection;
     this.#onSettled = onSettled;
@@ -40,8 +40,8 @@ export class Outbox {
   }
 
   /**
-   * Adds a request and sends it, now or when there is a connection. A key that is still on its way is left alone.
-   * `smaller` makes the params that are sent instead when these turn out to be too large.
+   * Adds a request and sends it as soon as there is a connection. Does nothing when the key is already in the
+   * outbox. `smaller` returns shortened params for a retry after the gateway has refused these as too large.
    */
   add<M extends RepeatedMethod>(
     key: string,
@@ -58,7 +58,7 @@ export class Outbox {
     void this.#deliver(key);
   }
 
-  /** Resolves when nothing is left to deliver, or after `mostMs`. */
+  /** Resolves when the outbox is empty, or after `mostMs`. */
   async settled(mostMs: number): Promise<void> {
     if (this.#entries.size === 0) return;
     await endOrDelay(new Promise<void>((resolve) => this.#emptied.add(resolve)), mostMs);

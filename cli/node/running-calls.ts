@@ -8,10 +8,10 @@ import type { Outbox } from "./result-outbox.ts";
 import type { NodeTool, ToolContext } from "./tools/node-tool.ts";
 import { nodeTools } from "./tools/offered.ts";
 
-/** Bytes of a request that are for what surrounds a result. */
+/** Bytes of a request that are reserved for its fields besides the result. */
 const frameMargin = 8 * 1024;
 
-/** Runs the calls of a node, at the same time where they come at the same time, and hands their results to the outbox. */
+/** Runs a node's tool calls concurrently and puts their results into the outbox. */
 export class NodeCalls {
   readonly #context: Omit<ToolContext, "callId">;
   readonly #outbox: Outbox;
@@ -20,7 +20,7 @@ export class NodeCalls {
   readonly #calls = new CallLog();
   readonly #running = new Set<Promise<void>>();
 
-  /** `mostRequestBytes`: the largest request that the gateway takes, as of now. */
+  /** `mostRequestBytes`: returns the current maximum request size of the gateway, in bytes. */
   constructor(
     context: Omit<ToolContext, "callId">,
     outbox: Outbox,
@@ -34,8 +34,8 @@ export class NodeCalls {
   }
 
   /**
-   * Takes a `tool.invoke` event `{callId, tool, args}`. A call that was seen before is not run again: its result is
-   * sent once more when it has one.
+   * Handles a `tool.invoke` event `{callId, tool, args}`. A repeated call is not run again; its result is
+   * resent when there is one.
    */
   invoke(payload: Events["tool.invoke"]): void {
     const { callId, tool, args } = fieldsOf(payload);
@@ -70,7 +70,7 @@ export class NodeCalls {
     this.#deliver(callId, outcome);
   }
 
-  /** Never throws: what goes wrong in a tool is its outcome. */
+  /** Never rejects: a tool's error is its outcome. */
   async #outcomeOf(callId: string, name: string, args: unknown): Promise<Outcome> {
     try {
       const tool = toolNamed(name);
@@ -88,7 +88,7 @@ export class NodeCalls {
   }
 }
 
-/** An outcome, cut where it must be for a request of at most `maxBytes`. */
+/** Shortens an outcome so that its request has at most `maxBytes`. */
 function fitOutcome(outcome: Outcome, maxBytes: number): Outcome {
   const most = maxBytes - frameMargin;
   return "error" in outcome
@@ -103,7 +103,7 @@ function toolNamed(name: string): NodeTool {
   throw new Error(`this node has no tool ${name}; it has ${known}`);
 }
 
-/** The fields of an event as it came, of whatever types; none when its payload is not an object. */
+/** The unchecked fields of an event's payload; empty when it is not an object. */
 export function fieldsOf(payload: unknown): Record<string, unknown> {
   return typeof payload === "object" && payload !== null ? (payload as Record<string, unknown>) : {};
 }

@@ -13,7 +13,7 @@ export function tailOf(text: string, count: number): string {
   return text.slice(first >= 0xdc00 && first <= 0xdfff ? start + 1 : start);
 }
 
-/** Bytes of a value as JSON in UTF-8: what it takes in a frame. */
+/** Size of a value as UTF-8 JSON, in bytes. */
 export function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value) ?? "");
 }

@@ -15,8 +15,8 @@ import { Construct } from "constructs";
 import type { GatewayFunction } from "./gateway-function.ts";
 
 /**
- * Where work goes that failed for good (invocations after their retries, schedules that could not be delivered), and
- * the alarms that tell the owner.
+ * The dead-letter queue for events that failed on every retry and for undeliverable schedules, and the alarms
+ * that notify the owner.
  */
 export class Failures extends Construct {
   readonly deadLetters: Queue;
@@ -47,7 +47,9 @@ export class Failures extends Construct {
     );
   }
 
-  /** Alarms on errors of the functions whose caller is told of them, and which nobody therefore repeats. */
+  /**
+   * Adds alarms on errors of the synchronously invoked functions. Lambda does not retry these invocations.
+   */
   watch({ socket, webhook }: { socket: GatewayFunction; webhook: GatewayFunction }): void {
     this.alarm(
       "SocketErrors",
@@ -76,7 +78,7 @@ export class Failures extends Construct {
 
   private createTopic(email: string): Topic {
     const topic = new Topic(this, "Alarms", { enforceSSL: true });
-    // A topic with a policy of its own loses the default one, which would let the account's alarms publish.
+    // A topic with an explicit policy loses the default policy, which lets the account's alarms publish.
     topic.addToResourcePolicy(
       new PolicyStatement({
         principals: [new ServicePrincipal("cloudwatch.amazonaws.com")],
@@ -90,7 +92,7 @@ export class Failures extends Construct {
   }
 }
 
-/** Invocations that Lambda saw fail or did not begin, and errors that the function has logged and answered itself. */
+/** The sum of failed and throttled invocations and of errors that the function logged and answered itself. */
 function errorsOf({ lambda, log }: GatewayFunction): MathExpression {
   const period = Duration.minutes(5);
   const logged = log.addMetricFilter("Errors", {

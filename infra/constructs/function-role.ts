@@ -4,11 +4,11 @@ import { Construct } from "constructs";
 import { type Arns, type FunctionName, type Grant, grants, resources } from "../permissions.ts";
 
 /**
- * A function's role: exactly its rows of permissions.ts, one statement a row, no managed policy. What CDK's grant
- * methods would add is refused (see `role`).
+ * A function's role: exactly its rows of permissions.ts, one statement a row, no managed policy. CDK's grant
+ * methods cannot add statements (see `role`).
  */
 export class FunctionRole extends Construct {
-  /** Immutable, so that no construct which is handed the role can widen it. */
+  /** Immutable, so that no other construct can add permissions. */
   readonly role;
 
   constructor(scope: Construct, id: string, props: { functionName: FunctionName; arns: Arns }) {
@@ -39,7 +39,7 @@ function statementOf(row: Grant, arns: Arns): PolicyStatement {
   });
 }
 
-/** Tells cdk-nag the row's reason for its wildcard; a wildcard without a reason stays a finding. */
+/** Passes the row's reason for its wildcard to cdk-nag. A wildcard without a reason remains a finding. */
 function acknowledgeWildcard(role: Role, row: Grant, arns: Arns): void {
   const resource = resources[row.resource];
   if (!("wildcard" in resource)) return;
@@ -47,7 +47,9 @@ function acknowledgeWildcard(role: Role, row: Grant, arns: Arns): void {
   Validations.of(role).acknowledge({ id: `AwsSolutions-IAM5[Resource::${arn}]`, reason: resource.wildcard });
 }
 
-/** An ARN with its CloudFormation references as `<LogicalId.Attribute>`, the form cdk-nag names findings by. */
+/**
+ * Formats an ARN with its CloudFormation references as `<LogicalId.Attribute>`, as in cdk-nag's finding ids.
+ */
 function flatten(value: unknown): string {
   if (typeof value === "string") return value;
   const reference = value as { Ref?: string; "Fn::GetAtt"?: string[]; "Fn::Join"?: [string, unknown[]] };

@@ -16,7 +16,9 @@ import { FunctionRole } from "./function-role.ts";
 
 export interface GatewayFunctionProps {
   name: FunctionName;
-  /** The function's name in Lambda. Fixed, so that roles can name functions that are created after them. */
+  /**
+   * The function's name in Lambda. It is fixed, so that roles can refer to functions that are created later.
+   */
   functionName: string;
   description: string;
   memoryMegabytes: number;
@@ -27,11 +29,11 @@ export interface GatewayFunctionProps {
   arns: Omit<Arns, "logGroup">;
   logGroupArn: string;
   logRetentionDays: RetentionDays;
-  /** ARN of the queue that receives events which failed on every retry; for functions invoked asynchronously. */
+  /** For asynchronously invoked functions: ARN of the queue for events that failed on every retry. */
   failedEvents?: string;
 }
 
-/** One Lambda function over its bundle, with its own role and its own log group. */
+/** One Lambda function with its bundle, role and log group. */
 export class GatewayFunction extends Construct {
   readonly lambda: LambdaFunction;
   readonly log: LogGroup;
@@ -58,7 +60,8 @@ export class GatewayFunction extends Construct {
       timeout: props.timeout,
       environment: props.environment,
       role,
-      // Lambda stops functions that wake each other in a loop after 16 rounds; the sweep resumes a genuine run.
+      // Lambda stops a chain of functions that invoke each other after 16 rounds. The sweep resumes a
+      // legitimate run.
       recursiveLoop: RecursiveLoop.TERMINATE,
       logGroup: this.log,
     });

@@ -2,7 +2,7 @@ import { CfnOutput } from "aws-cdk-lib";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
 
-/** What a person or the command line needs to find a deployed stage. */
+/** Addresses and names of a deployed stage, for its owner and the command line. */
 export interface PublishedValues {
   WebSocketUrl: string;
   WebhookUrl: string;

@@ -10,7 +10,9 @@ export interface SchedulesProps {
   deadLettersArn: string;
 }
 
-/** The group of all schedules, the role that EventBridge Scheduler takes to fire them, and the recurring sweep. */
+/**
+ * The schedule group, the role that EventBridge Scheduler assumes to invoke targets, and the recurring sweep.
+ */
 export class Schedules extends Construct {
   readonly group: ScheduleGroup;
   readonly role: Role;
@@ -25,7 +27,7 @@ export class Schedules extends Construct {
     });
     this.role = new Role(this, "Role", {
       description: "What EventBridge Scheduler may do for this stage's schedules",
-      // Only for schedules of this group: another account's or group's cannot borrow the role.
+      // Only schedules of this group may assume the role, not those of another group or account.
       assumedBy: new ServicePrincipal("scheduler.amazonaws.com", {
         conditions: {
           StringEquals: {
@@ -45,7 +47,7 @@ export class Schedules extends Construct {
     });
   }
 
-  /** Wakes, every minute, whatever is overdue and has nobody working on it. */
+  /** Invokes the timer function every minute to resume overdue sessions that no function is processing. */
   sweepWith(timer: LambdaFunction): void {
     const sweep = new CfnSchedule(this, "Sweep", {
       name: "sweep",
@@ -57,7 +59,7 @@ export class Schedules extends Construct {
         arn: this.props.timerFunctionArn,
         roleArn: this.role.roleArn,
         input: JSON.stringify({ kind: "sweep" }),
-        // The next one comes in a minute and finds the same: a late delivery has no worth.
+        // No retries: the next sweep runs in one minute.
         retryPolicy: { maximumEventAgeInSeconds: 60, maximumRetryAttempts: 0 },
         deadLetterConfig: { arn: this.props.deadLettersArn },
       },

@@ -4,8 +4,8 @@ import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from "aw
 import { Construct } from "constructs";
 
 /**
- * The table that holds all state and the bucket that holds all files. Both outlive the stack, unless its creation is
- * rolled back: they are empty then.
+ * The table with all state and the bucket with all files. Both are kept when the stack is deleted, but not
+ * when its creation is rolled back, because they are empty then.
  */
 export class Storage extends Construct {
   readonly table: TableV2;
@@ -52,7 +52,7 @@ export class Storage extends Construct {
       lifecycleRules: [
         { id: "old-versions", noncurrentVersionExpiration: Duration.days(oldVersionDays) },
         { id: "deleted-objects", expiredObjectDeleteMarker: true },
-        // Payloads on their way: gone a day later, and with them what was overwritten or deleted.
+        // Payloads in transfer, and their old versions, are deleted after one day.
         {
           id: "payloads",
           prefix: "payloads/",

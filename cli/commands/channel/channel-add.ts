@@ -36,7 +36,7 @@ export const addChannel: Action = async (context, invocation) => {
   if (policy && (policy.dmPolicy === "open" || policy.allow.length > 0)) await noteSharing(context, gateway);
 };
 
-/** What became of starting an account, for people. @throws Failure when the platform does not take the webhook */
+/** The message for a started account. @throws Failure when the platform refuses the webhook */
 export function registered({
   channel,
   accountId,
@@ -50,7 +50,7 @@ export function registered({
     const again = `\`gsv channel start ${channel} ${accountId}\` tries again`;
     throw new Failure(
       "webhook",
-      `${name} is stored, but the platform does not take ${webhookUrl}: ${reason}; ${again}`,
+      `${name} is stored, but the platform refuses the webhook ${webhookUrl}: ${reason}; ${again}`,
     );
   }
   const state = registration.status === "registered" ? "the platform knows its webhook" : "paste its webhook";
@@ -60,7 +60,7 @@ export function registered({
   );
 }
 
-/** From a file or a pipe, or else a person is asked. */
+/** Reads the account's values from a file or a pipe, or asks the user. */
 async function valuesFor(
   { terminal }: Context,
   { options }: Invocation,
@@ -94,8 +94,8 @@ function parseValues(json: string): Values {
   try {
     values = JSON.parse(json);
   } catch {
-    // What is wrong with it would show a part of it, which may be a secret.
-    throw usage("--from: not JSON");
+    // The parser's message is not shown: it quotes the text, which may contain a secret.
+    throw usage('--from is not JSON; send an object of strings, for instance {"botToken":"…"}');
   }
   const isTexts = typeof values === "object" && values !== null && !Array.isArray(values);
   if (isTexts && Object.values(values as object).every((value) => typeof value === "string"))
@@ -123,7 +123,7 @@ function policyOf({ options }: Invocation): Policy | undefined {
     : { ...(dmPolicy ? { dmPolicy } : {}), allow };
 }
 
-/** A person is asked once who may write; what is configured stays. */
+/** Asks the user who may write. Existing configuration is kept. */
 async function askPolicy(
   { terminal }: Context,
   gateway: Gateway,
@@ -156,7 +156,7 @@ async function valueAt<T = string>(
   return ("value" in answer && answer.value ? answer.value : {}) as never;
 }
 
-/** Made up here and needed at the platform: shown this once. */
+/** Generated secrets that the user must enter at the platform. They are shown only once. */
 function secretsToPaste({ registration }: Partial<StartedAccount>, made: Values): string[] {
   if (registration?.status !== "manual" || Object.keys(made).length === 0) return [];
   return [
@@ -172,6 +172,6 @@ function nextSteps({ channel, dmPolicy }: { channel: string; dmPolicy?: string }
     return ["Write to it; `gsv pair list` then shows you, and `gsv pair approve` lets you in."];
   if (dmPolicy !== undefined) return ["Write to it."];
   return [
-    `Who may write is as it was: see \`gsv config get channels.${channel}\`; without a dmPolicy it is closed.`,
+    `The policy is unchanged: see \`gsv config get channels.${channel}\`; without a dmPolicy nobody may write.`,
   ];
 }

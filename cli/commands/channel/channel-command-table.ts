@@ -24,13 +24,13 @@ export const channelCommands: readonly CommandEntry[] = [
   },
   {
     name: "list",
-    summary: "accounts, and when they last brought a message",
+    summary: "accounts, and the time of their last message",
     examples: ["channel list"],
     load: async () => (await import("./channel-commands.ts")).listChannels,
   },
   {
     name: "status [channel] [account]",
-    summary: "ask the platforms how accounts do: credentials, webhook, last error",
+    summary: "check accounts at their platforms: credentials, webhook, last error",
     examples: ["channel status", "channel status whatsapp"],
     load: async () => (await import("./channel-commands.ts")).showStatus,
   },
@@ -40,49 +40,49 @@ export const channelCommands: readonly CommandEntry[] = [
     options: [
       ["--account <id>", "account to send from (default: default)"],
       ["--kind <kind>", "what the peer is: dm (default), group, channel or thread"],
-      ["--text <text>", "what to say"],
+      ["--text <text>", "text of the message"],
     ],
     examples: ["channel test telegram 5001002003", "channel test slack C0LAN2Q65 --kind channel"],
     load: async () => (await import("./channel-commands.ts")).testChannel,
   },
   {
     name: `start ${account}`,
-    summary: "start an account that was stopped, and register its webhook again",
+    summary: "start a stopped account and register its webhook again",
     examples: ["channel start telegram"],
     load: async () => (await import("./channel-commands.ts")).startChannel,
   },
   {
     name: `stop ${account}`,
-    summary: "take nothing in and send nothing; what is said meanwhile is gone",
+    summary: "stop receiving and sending; messages that arrive meanwhile are lost",
     examples: ["channel stop telegram"],
     load: async () => (await import("./channel-commands.ts")).stopChannel,
   },
   {
     name: `remove ${account}`,
-    summary: "forget an account, its secrets included",
+    summary: "delete an account and its secrets",
     options: [["--yes", "do not ask"]],
     examples: ["channel remove telegram --yes"],
     load: async () => (await import("./channel-commands.ts")).removeChannel,
   },
 ];
 
-/** The commands about who is let in. */
+/** The commands that approve and reject senders. */
 export const pairCommands: readonly CommandEntry[] = [
   {
     name: "list",
-    summary: "who asks to be let in, and what they wrote",
+    summary: "pending pairing requests: sender and message",
     examples: ["pair list", "pair list --json"],
     load: async () => (await import("./pair-commands.ts")).listPairs,
   },
   {
     name: `approve ${applicant}`,
-    summary: "let somebody in: they are added to allowFrom, and the message that waits is answered",
+    summary: "approve a sender: adds the id to allowFrom and answers the waiting message",
     examples: ["pair approve telegram 5001002003"],
     load: async () => (await import("./pair-commands.ts")).approvePair,
   },
   {
     name: `reject ${applicant}`,
-    summary: "forget what somebody asked; if they write again, they ask again",
+    summary: "delete a sender's pairing request; the next message creates a new one",
     examples: ["pair reject telegram 5001002003"],
     load: async () => (await import("./pair-commands.ts")).rejectPair,
   },

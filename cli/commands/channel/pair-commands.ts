@@ -14,7 +14,7 @@ export const listPairs: Action = async (context) => {
     shorten(visible(pair.message ?? "(too long to be kept)"), 60),
   ]);
   const header = ["CHANNEL", "ACCOUNT", "SENDER", "NAME", "SINCE", "MESSAGE"];
-  context.print(answer, rows.length > 0 ? columns(header, rows) : "nobody asks to be let in");
+  context.print(answer, rows.length > 0 ? columns(header, rows) : "no pairing requests");
 };
 
 export const approvePair: Action = async (context, { args }) => {

@@ -2,7 +2,7 @@ import type { Configuration } from "../../../shared/configuration/schema.ts";
 import type { Context } from "../../app/context.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 
-/** Warns where more than one may write, and what all of them write directly goes into the owner's own conversation. */
+/** Warns when several senders may write and their direct messages all go into the owner's main session. */
 export async function noteSharing(context: Pick<Context, "note">, gateway: Gateway): Promise<void> {
   const answer = await gateway.request("config.get", {});
   const { session, channels = {} } = ("config" in answer ? answer.config : {}) as Partial<Configuration>;

@@ -12,7 +12,7 @@ export const node: Action = async (context, { options }) => {
   const { url, token } = await context.address();
   const nodeId = text(options.id) ?? settings.nodeId ?? machineId(hostname());
   const chosen = text(options.workspace) ?? settings.workspace ?? ".";
-  // No shell has seen what stands in the config file.
+  // The config file's value was not expanded by a shell.
   const workspace = resolve(context.terminal.cwd, chosen.replace(/^~(?=\/|$)/, homedir()));
   const say = (line: string) => context.note(line);
   const running = startNode({ url, token, nodeId, workspace, version, onLog: say });

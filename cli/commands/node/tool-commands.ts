@@ -4,7 +4,7 @@ import { Failure, usage } from "../../app/failure.ts";
 import type { Action } from "../../app/program.ts";
 import { toolResultText } from "./tool-result.ts";
 
-/** A tool may take as long as a node lets a command run: five minutes, and a little for the way. */
+/** A node's default command timeout of 5 minutes, plus 10 seconds for the transfer. */
 const toolTimeoutMs = 310_000;
 
 export const listTools: Action = async (context) => {
@@ -21,7 +21,7 @@ export const callTool: Action = async (context, { args, options }) => {
   const gateway = await context.gateway();
   const { tools } = await gateway.request("tools.list");
   const tool = tools.find((candidate) => candidate.name === name);
-  if (tool === undefined) throw new Failure(404, `no tool ${name}; \`gsv tools list\` shows those there are`);
+  if (tool === undefined) throw new Failure(404, `no tool ${name}; \`gsv tools list\` shows all tools`);
   const given = typeof options.args === "string" ? parseArguments(options.args) : argumentsOf(pairs, tool);
   const answer = await gateway.request("tool.invoke", { tool: name, args: given }, toolTimeoutMs);
   context.print(answer, toolResultText(answer.result));
@@ -39,7 +39,10 @@ function parseArguments(json: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** `name=value` pairs, each read as the tool's schema wants it: text stays text, anything else is JSON where it can be. */
+/**
+ * Parses `name=value` pairs by the tool's schema: string arguments stay text; others are parsed as JSON when
+ * valid.
+ */
 function argumentsOf(pairs: string[], tool: ToolDefinition): Record<string, unknown> {
   const properties = tool.inputSchema.properties as Record<string, { type?: unknown }> | undefined;
   const entries = pairs.map((pair): [string, unknown] => {

@@ -1,6 +1,6 @@
 /**
- * What a tool returned, for a person: text as it is, text blocks joined, an image named, a command's output with its
- * exit code when that is not 0, anything else as indented JSON.
+ * Formats a tool's result for the terminal: a string unchanged, text blocks joined, images as their type, a
+ * command's output with its exit code when that is not 0, anything else as indented JSON.
  */
 export function toolResultText(result: unknown): string {
   if (typeof result === "string") return result;

@@ -32,7 +32,7 @@ export const client: Action = async (context, { args, options }) => {
   return chatAtTerminal(context, gateway, sessionKey, greeting);
 };
 
-/** A chat at the terminal, until the user leaves or `leave` resolves; what `gsv dev` offers too. */
+/** Runs a chat at the terminal until the user leaves or `leave` resolves. `gsv dev` uses it too. */
 export async function chatAtTerminal(
   context: Context,
   gateway: Gateway,
@@ -52,7 +52,7 @@ export async function chatAtTerminal(
   }
 }
 
-/** Each line of standard input is a message. Throws a Failure when one of them failed. */
+/** Sends each line of standard input as a message. @throws Failure when one of them failed */
 export async function chatByLine(context: Context, gateway: Gateway, sessionKey: string): Promise<void> {
   const lines = createInterface({ input: context.terminal.stdin, crlfDelay: Number.POSITIVE_INFINITY });
   const outcomes = await withConversation(context, gateway, sessionKey, (conversation) =>
@@ -101,7 +101,7 @@ function sinksOf({ terminal, json }: Context): TurnSinks {
   };
 }
 
-/** The failed turn has been printed where it happened; what is left is the exit code. */
+/** A Failure without a message: the failed turn has already been printed. It only sets the exit code. */
 function reported(): Failure {
   return new Failure("turn", "", exitCode.failed);
 }

@@ -5,7 +5,7 @@ import { text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { transcript } from "../../chat/transcript-view.ts";
 
-/** Most bytes of messages that are asked for at a time. */
+/** Maximum bytes of messages in one page. */
 const pageBytes = 4_000_000;
 
 export const showHistory: Action = async (context, { args }) => {
@@ -17,10 +17,12 @@ export const showHistory: Action = async (context, { args }) => {
   context.print(history, lines.join("\n"));
 };
 
-/** Prints a conversation page by page: as text, or with --json one message a line, which is what an archive holds. */
+/**
+ * Prints a conversation page by page: as text, or with --json one message a line, the format of an archive.
+ */
 export const printTranscript: Action = async (context, { args, options }) => {
   const sessionId = args[0] ?? "";
-  // Where neither is named, a live conversation is looked for in the default session.
+  // Without --session and --agent, a live conversation is looked up in the default session.
   const agentId = text(options.agent);
   const sessionKey =
     text(options.session) ?? (agentId === undefined ? (await context.settings()).sessionKey : undefined);
@@ -48,9 +50,9 @@ async function* readTranscript(
       yield JSON.parse(begun) as Message;
       begun = "";
     }
-    // A gateway that repeats a page would be asked without end.
+    // Prevent an endless loop when the gateway returns the same page again.
     if (page.next !== undefined && page.next === next)
-      throw new Failure("internal", "the same page came twice");
+      throw new Failure("internal", "the gateway returned the same page twice; run the command again");
     next = page.next;
   } while (next !== undefined);
 }

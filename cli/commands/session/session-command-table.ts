@@ -5,7 +5,7 @@ export const sessionCommands: readonly CommandEntry[] = [
   {
     name: "list",
     summary: "sessions, the last used first",
-    options: [["--limit <n>", "at most so many (default 100)"]],
+    options: [["--limit <n>", "maximum number of sessions (default 100)"]],
     examples: ["session list --limit 20"],
     load: async () => (await import("./session-commands.ts")).listSessions,
   },
@@ -42,8 +42,8 @@ export const sessionCommands: readonly CommandEntry[] = [
   },
   {
     name: "compact [sessionKey]",
-    summary: "put a summary in place of all but the newest messages; the others are archived",
-    options: [["--keep <n>", "messages that stay as they are (default 20)"]],
+    summary: "replace all but the newest messages with a summary; the replaced messages are archived",
+    options: [["--keep <n>", "number of newest messages to keep (default 20)"]],
     examples: ["session compact", "session compact agent:main:main --keep 5"],
     load: async () => (await import("./session-commands.ts")).compactSession,
   },
@@ -62,7 +62,7 @@ export const sessionCommands: readonly CommandEntry[] = [
   },
   {
     name: "transcript <sessionId>",
-    summary: "everything that was said in one conversation, archived or live; with --json a message a line",
+    summary: "all messages of one conversation, archived or live; with --json one message a line",
     options: [
       ["--session <key>", "session it belongs to (default: the config file's, else agent:main:main)"],
       ["--agent <id>", "agent it belongs to, instead of a session"],

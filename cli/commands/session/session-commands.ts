@@ -107,7 +107,10 @@ export const resetSession: Action = async (context, { args, options }: Invocatio
   context.print(result, `${result.sessionKey} starts over as ${result.newSessionId}${archive}`);
 };
 
-/** Summaries and memories are as many model calls as the conversation is long, after those that wait. Milliseconds. */
+/**
+ * Timeout of compact and reset, in ms. The number of their model calls grows with the length of the
+ * conversation.
+ */
 const readingTimeoutMs = 900_000;
 
 export const compactSession: Action = async (context, { args, options }) => {
@@ -136,7 +139,7 @@ interface Change {
   patch(provider: string | undefined): Record<string, unknown>;
 }
 
-/** What `session set` changes. Throws a usage Failure that says what the setting takes. */
+/** The change that `session set` requests. @throws Failure (usage) that states the valid values */
 function changeOf(setting: string, value: string): Change {
   const settings = (change: Record<string, unknown>): Change => ({ patch: () => ({ settings: change }) });
   const clear = value === "default";

@@ -16,7 +16,7 @@ export const getConfig: Action = async (context, { args }) => {
 export const setConfig: Action = async (context, { args }) => {
   const [path = "", given] = args;
   const text = await valueFor(path, given, context.terminal);
-  // A secret that happens to be JSON, such as a number, is still text.
+  // A secret is always a string, even if it is valid JSON, such as a number.
   const isSecret = configurationSecrets.includes(parsePath(path)) && text !== "null";
   const value = isSecret ? text : parseValue(parsePath(path), text);
   if (isSecret && given === text)
@@ -26,7 +26,7 @@ export const setConfig: Action = async (context, { args }) => {
   context.print(result, value === null ? `${path} is back to its default` : `${path} is set`);
 };
 
-/** A value that was not typed on the command line: read from a pipe, or asked for without showing it. */
+/** The value of a setting: from the command line, from standard input, or from a hidden prompt. */
 async function valueFor(path: string, given: string | undefined, terminal: Terminal): Promise<string> {
   if (given !== undefined && given !== "-") return given;
   if (terminal.stdin.isTTY) return askHidden(terminal, path);
@@ -35,7 +35,7 @@ async function valueFor(path: string, given: string | undefined, terminal: Termi
   return text;
 }
 
-/** JSON where it is JSON, else the text itself; ids that are made of digits stay text where the setting is a text. */
+/** Parses a value as JSON when valid, otherwise as text. A number stays text when the setting is a string. */
 function parseValue(path: string[], text: string): unknown {
   let value: unknown;
   try {

@@ -17,13 +17,13 @@ import { machineId, openGateway } from "../../gateway/gateway-client.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** Runs a program of this project to its end, its output on standard error. Throws a Failure when it fails. */
+/** Runs a program until it exits, with its output on standard error. Rejects with a Failure when it fails. */
 export type Run = (command: string, args: string[], context: Context) => Promise<void>;
 
-/** The stage and its other settings, as the CDK's context takes them. */
+/** The stage and its other settings, as CDK context values. */
 type StageContext = Record<string, string> & { stage: string };
 
-/** What the stack says about itself once it stands. */
+/** Outputs of the deployed stack. */
 interface Outputs {
   WebSocketUrl: string;
   WebhookUrl: string;
@@ -32,7 +32,9 @@ interface Outputs {
 
 export const deploy: Action = (context, invocation) => deployStage(context, invocation, run);
 
-/** Builds and deploys a stage, gives this machine a token for it unless it has one, and saves both. */
+/**
+ * Builds and deploys a stage, creates a token for this machine unless it has one, and saves url and token.
+ */
 export async function deployStage(context: Context, { options }: Invocation, runStep: Run): Promise<void> {
   const settings = await context.settings();
   const saved = await readConfigFile(settings.file);
@@ -66,7 +68,7 @@ export async function deployStage(context: Context, { options }: Invocation, run
   );
 }
 
-/** What the config file remembers, under what is given now. */
+/** Merges the context values of the config file with those of the command line, which take precedence. */
 function chooseContext({ deploy: remembered }: ConfigFile, options: Invocation["options"]): StageContext {
   const pairs = Array.isArray(options.context) ? options.context : [];
   const given = pairs.map((pair) => {
@@ -79,7 +81,7 @@ function chooseContext({ deploy: remembered }: ConfigFile, options: Invocation["
   return { ...context, stage: text(options.stage) ?? context.stage };
 }
 
-/** A token that another gateway still takes is not overwritten: it may be the only one. */
+/** Refuses to overwrite another gateway's token that is still valid: it may be the only copy. */
 async function checkFile(file: string, { gateway }: ConfigFile, stage: string, url: string): Promise<void> {
   if (!gateway?.url || !gateway.token || gateway.url === url) return;
   if (!(await isTaken(gateway.url, gateway.token))) return;
@@ -89,15 +91,20 @@ async function checkFile(file: string, { gateway }: ConfigFile, stage: string, u
   );
 }
 
-/** Beside the first one: there a token is not committed with a checkout by mistake. */
+/**
+ * Advice to use a second config file beside the first, outside the checkout, so that no token is committed.
+ */
 function fileOfItsOwn(file: string, stage: string): string {
   const option = `--config ${join(dirname(file), `${stage}.toml`)}`;
   return `run \`gsv deploy --stage ${stage} ${option}\`, and give ${option} to every command that means ${stage}`;
 }
 
-/** Both the CDK and the SDK in this process go by these variables; of the older one only the CDK knows by itself. */
+/**
+ * Sets the AWS environment variables that both the CDK and the SDK read. Only the CDK reads
+ * AWS_DEFAULT_REGION.
+ */
 function chooseAccount(profile: string | undefined, region: string | undefined): void {
-  // Which Node runs here is this program's to check.
+  // This program checks the Node version itself.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
   if (profile !== undefined) process.env.AWS_PROFILE = profile;
   const chosen = region ?? (process.env.AWS_REGION || process.env.AWS_DEFAULT_REGION);
@@ -107,13 +114,13 @@ function chooseAccount(profile: string | undefined, region: string | undefined):
   }
 }
 
-/** One read, of a table that need not exist: it shows whether there are credentials, a region, and AWS at the other end. */
+/** Checks credentials, region and network with one read. The table may not exist. */
 async function checkCredentials(stage: string): Promise<void> {
   try {
     await openDynamoDBTable(`gsv-${stage}`).get({ pk: "-", sk: "-" });
   } catch (error) {
     const { name, message } = error as Error;
-    // AWS knows who asks; what that identity may do shows in the deployment.
+    // These errors mean that the credentials are valid. The deployment checks the permissions.
     if (
       name === "ResourceNotFoundException" ||
       name === "AccessDeniedException" ||
@@ -150,7 +157,7 @@ async function deployStack(
   try {
     const approval = yes ? "never" : "broadening";
     const args = ["deploy", `gsv-${stage}`, "-c", `stage=${stage}`, "--outputs-file", file];
-    // An empty value takes back what the config file remembers.
+    // An empty value removes a setting of the config file.
     for (const [key, value] of Object.entries(others)) if (value !== "") args.push("-c", `${key}=${value}`);
     await runStep(join(root, "node_modules/.bin/cdk"), [...args, "--require-approval", approval], context);
     const written: Record<string, Partial<Outputs>> = JSON.parse(await readFile(file, "utf8"));
@@ -165,7 +172,7 @@ async function deployStack(
   }
 }
 
-/** The token in the config file if this gateway takes it, else a new one with every scope. */
+/** The token of the config file if this gateway accepts it; otherwise a new one with all scopes. */
 async function tokenFor(context: Context, settings: Settings, outputs: Outputs): Promise<string> {
   const known = settings.url?.value === outputs.WebSocketUrl ? settings.token?.value : undefined;
   if (known !== undefined && (await isTaken(outputs.WebSocketUrl, known))) {
@@ -193,7 +200,7 @@ async function isTaken(url: string, token: string): Promise<boolean> {
 
 function run(command: string, args: string[], { terminal }: Context): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Standard output is this command's result: what the steps print goes to standard error.
+    // Standard output is for this command's result. The output of the steps goes to standard error.
     const child = spawn(command, args, {
       cwd: root,
       stdio: ["inherit", 2, 2],

@@ -46,7 +46,7 @@ export const dev: Action = async (context, { options }) => {
   }
 };
 
-/** An address that platforms are told, as the functions are given it: with a slash at its end. */
+/** Checks --webhook-url and adds a trailing slash. @throws Failure (usage) */
 function publicUrl(value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
   if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol))
@@ -54,7 +54,7 @@ function publicUrl(value: string | undefined): string | undefined {
   return value.endsWith("/") ? value : `${value}/`;
 }
 
-/** A copy of an environment without the key that the gateway has taken over as a secret. */
+/** Copies an environment without the API key, which the gateway now stores as a secret. */
 function withoutKey(environment: NodeJS.ProcessEnv, key: string | undefined): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(([, value]) => key === undefined || value !== key);
   return Object.fromEntries(kept);
@@ -79,7 +79,7 @@ async function serveOnly(context: Context, running: Dev, choice: Choice, ended: 
   };
   introduce(context, running, model);
   const { url: configured } = await context.settings();
-  // What is configured goes before the local gateway, unless its folder is named.
+  // A configured gateway takes precedence over the local one, unless --data names its folder.
   const client = configured ? `gsv client --data ${folderOf(context)}` : "gsv client";
   context.print(
     ready,
@@ -123,7 +123,7 @@ async function chat(context: Context, gateway: Gateway, ended: Received): Promis
   await chatAtTerminal(context, gateway, sessionKey, greeting, ended);
 }
 
-/** The node of the current folder; what it does is in the data folder's logs, not in the chat. */
+/** Starts a node for the current folder. It logs to the data folder, not to the chat. */
 function lendFolder(context: Context, running: Dev, environment: NodeJS.ProcessEnv): RunningNode {
   const log = openLogs(join(context.dataFolder, "logs"));
   return startNode({

@@ -32,7 +32,10 @@ export const init: Action = async (context, invocation) => {
   );
 };
 
-/** Flags where they are given; a person is asked for the rest; a script must give url and token. */
+/**
+ * Reads the answers from flags and asks the user for the rest. Without a terminal, url and token are
+ * required.
+ */
 async function answersFor(context: Context, { options }: Invocation): Promise<Answers> {
   const { terminal, flags } = context;
   const settings = await context.settings();
@@ -56,7 +59,7 @@ async function answersFor(context: Context, { options }: Invocation): Promise<An
       ? flags.token
       : await askHidden(terminal, kept ? "Token (empty: keep)" : "Token");
   const token = asked || kept;
-  if (!token) throw usage("a token is needed; whoever runs the gateway makes one with `gsv token create`");
+  if (!token) throw usage("a token is needed; the gateway's owner creates one with `gsv token create`");
   const nodeId =
     given.nodeId ??
     (await ask(terminal, "Name of this machine's node", settings.nodeId ?? machineId(hostname())));
@@ -70,7 +73,7 @@ function checkedUrl(url: string): string {
   throw usage(`a gateway url starts with wss:// (or ws:// on this machine), not ${url || "nothing"}`);
 }
 
-/** Connects once. A gateway that does not answer stops a script; a person may save anyway. */
+/** Tests the connection. When it fails, a script stops; at a terminal the user may save anyway. */
 async function test(context: Context, { url, token }: Answers): Promise<boolean> {
   try {
     const gateway = await openGateway(url, token);

@@ -10,7 +10,7 @@ export const status: Action = async (context) => {
   const address = await context.address(true);
   const started = performance.now();
   const gateway = await context.gateway().catch((error: unknown) => {
-    // What is configured is worth seeing exactly when it does not work.
+    // Print the configuration too when the gateway cannot be reached.
     if (!context.json)
       context.print(
         undefined,
@@ -58,7 +58,7 @@ export const status: Action = async (context) => {
   context.print(found, shown);
 };
 
-/** The model as provider/id; undefined when none is set, or when the token may not read the configuration. */
+/** The model as provider/id. Undefined when none is set or the configuration cannot be read. */
 async function modelOf(gateway: Gateway, context: Context): Promise<string | undefined> {
   try {
     const answer = await gateway.request("config.get", { path: "model" });

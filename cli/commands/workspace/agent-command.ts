@@ -1,6 +1,6 @@
 import type { Action } from "../../app/program.ts";
 
-/** Writes the files that an agent starts with; those that are there stay as they are. */
+/** Writes the initial files of an agent. Existing files are not changed. */
 export const initAgent: Action = async (context, { args }) => {
   const gateway = await context.gateway();
   const result = await gateway.request("agent.init", args[0] === undefined ? {} : { agentId: args[0] });

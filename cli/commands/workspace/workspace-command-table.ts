@@ -34,7 +34,7 @@ export const workspaceCommands: readonly CommandEntry[] = [
   },
   {
     name: "edit <path>",
-    summary: "edit a file in $EDITOR; it is written back when it changed",
+    summary: "edit a file in $EDITOR and write it back when it has changed",
     options: [agentOption],
     examples: ["workspace edit SOUL.md"],
     load: async () => (await import("./workspace-commands.ts")).editFile,

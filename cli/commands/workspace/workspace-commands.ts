@@ -24,7 +24,7 @@ export const listFiles: Action = async (context, invocation) => {
 export const printFile: Action = async (context, invocation) => {
   const gateway = await context.gateway();
   const file = await gateway.request("workspace.read", target(invocation));
-  // As it is, so that what is redirected into a file is the file.
+  // Write the bytes unchanged, so that redirected output equals the file.
   if (context.json) context.print(file, "");
   else context.terminal.stdout.write(file.content);
 };
@@ -57,7 +57,7 @@ export const editFile: Action = async (context, invocation) => {
     await runEditor(editor, file);
     const after = await readFile(file, "utf8");
     if (after === before) return context.print({ path, written: false }, `${path} is unchanged`);
-    // What was typed is not lost with a failed save.
+    // Keep the user's text when saving fails.
     isKept = true;
     await writeBack(gateway, { path, agentId, content: after }, before);
     isKept = false;
@@ -84,7 +84,7 @@ async function contentOf(file: string | undefined, terminal: Terminal): Promise<
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** The file as it is; one that does not exist yet is empty. */
+/** Reads a file; a missing file is empty. */
 async function readOrEmpty(gateway: Gateway, path: string, agentId: string | undefined): Promise<string> {
   try {
     return (await gateway.request("workspace.read", { path, agentId })).content;
@@ -94,7 +94,9 @@ async function readOrEmpty(gateway: Gateway, path: string, agentId: string | und
   }
 }
 
-/** Saves unless the file changed while the editor was open: the agent writes there too. */
+/**
+ * Saves the file. Throws RequestError `conflict` when another writer changed it meanwhile, such as the agent.
+ */
 async function writeBack(
   gateway: Gateway,
   file: { path: string; agentId: string | undefined; content: string },
@@ -103,12 +105,15 @@ async function writeBack(
   if ((await readOrEmpty(gateway, file.path, file.agentId)) !== before)
     throw new RequestError(
       code.conflict,
-      `${file.path} was changed by another while you edited; edit it again`,
+      `${file.path} has changed at the gateway while you edited; edit it again`,
     );
   await gateway.request("workspace.write", file);
 }
 
-/** Runs the editor as a shell would, since $EDITOR may carry arguments; the file's name is passed, never spliced in. */
+/**
+ * Runs the editor in a shell, because $EDITOR may contain arguments. The file name is passed as $1, not
+ * interpolated.
+ */
 async function runEditor(editor: string, file: string): Promise<void> {
   const child = spawn("/bin/sh", ["-c", `${editor} "$1"`, "sh", file], { stdio: "inherit" });
   const status = await new Promise<number | null>((resolveStatus, reject) => {

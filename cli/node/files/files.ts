@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { open, stat } from "node:fs/promises";
 import { headOf } from "../text-ends.ts";
 
-/** Bytes at the start of a file by which its kind is told. */
+/** Number of bytes at the start of a file that are used to detect its type. */
 const sampleBytes = 8192;
 
 const faults: Record<string, string> = {
@@ -18,7 +18,7 @@ const faults: Record<string, string> = {
   ELOOP: "too many symbolic links",
 };
 
-/** Runs a file operation; a failure of the system becomes an Error such as `Read: /a/b: no such file or folder`. */
+/** Runs a file operation. A system error becomes an Error such as `Read: /a/b: no such file or folder`. */
 export async function explainFaults<T>(tool: string, path: string, operation: () => Promise<T>): Promise<T> {
   try {
     return await operation();
@@ -29,7 +29,10 @@ export async function explainFaults<T>(tool: string, path: string, operation: ()
   }
 }
 
-/** A regular file's size and first 8 KB. Devices and pipes are refused: reading them may never end. */
+/**
+ * Size and first 8 KB of a regular file. Throws for folders, and for devices and pipes, whose reads may never
+ * end.
+ */
 export async function inspectFile(tool: string, path: string): Promise<{ size: number; sample: Buffer }> {
   return explainFaults(tool, path, async () => {
     const stats = await stat(path);
@@ -49,17 +52,18 @@ async function readStart(file: FileHandle): Promise<Buffer> {
   return buffer.subarray(0, bytesRead);
 }
 
-/** Text holds no NUL byte. */
+/** Whether the sample contains a NUL byte, which text does not. */
 export function isBinary(sample: Buffer): boolean {
   return sample.includes(0);
 }
 
 /**
- * The lines of a text file, in batches, without their line feeds. Holds about 64 KB at a time however large the file
- * is: a line above `maxLineChars` is cut there, and gets an ellipsis.
+ * Reads the lines of a text file in batches, without line feeds. Uses about 64 KB of memory for a file of any
+ * size. A line above `maxLineChars` characters is cut and gets an ellipsis.
  */
 export async function* lineBatches(path: string, maxLineChars: number): AsyncGenerator<string[]> {
-  // One character more than shown is kept of the unfinished line, which is how its length is still known at its end.
+  // Keep one character more than is shown of an unfinished line, so that its end still shows that it is too
+  // long.
   const shorten = (line: string): string =>
     line.length > maxLineChars ? `${headOf(line, maxLineChars)}…` : line;
   let unfinished = "";
@@ -71,11 +75,11 @@ export async function* lineBatches(path: string, maxLineChars: number): AsyncGen
   if (unfinished !== "") yield [shorten(unfinished)];
 }
 
-/** Runs changes of one file one after the other, in the order asked for: calls of a batch run at the same time. */
+/** Runs changes of one file one after the other, in call order. Tool calls of one batch run concurrently. */
 export class FileQueues {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Runs `change` when every earlier change of `path` is over. */
+  /** Runs `change` after all earlier changes of `path` have ended. */
   run<T>(path: string, change: () => Promise<T>): Promise<T> {
     const previous = this.#last.get(path) ?? Promise.resolve();
     const next = previous.then(change, change);

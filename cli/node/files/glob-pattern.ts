@@ -1,13 +1,14 @@
 import picomatch from "picomatch";
 
 /**
- * Compiles a glob into a RegExp for whole paths with `/` between names. `*` any characters of one name, `?` one of
- * them, `**` any number of folders, `[a-z]` and `[!a-z]` one character of a set, `{a,b}` alternatives (nested too),
- * `\` takes the next character as it is. Names that begin with a dot match like others.
+ * Compiles a glob to a RegExp for whole paths with `/` separators. `*` matches any characters of one name,
+ * `?` one character, `**` any number of folders, `[a-z]` and `[!a-z]` one character of a set, `{a,b}`
+ * alternatives (may be nested). `\` escapes the next character. Names that begin with a dot match like other
+ * names.
  * @throws SyntaxError when a brace or a bracket is not closed.
  */
 export function compileGlob(glob: string): RegExp {
-  // picomatch reads ( ) | as a regular expression does. In the path of a file they are plain characters.
+  // picomatch treats ( ) | as regular expression syntax. Here they are plain characters, so they are escaped.
   const literal = glob.replace(/\\.|[()|]/g, (found) => (found.length > 1 ? found : `\\${found}`));
   return picomatch.makeRe(literal, {
     dot: true,
@@ -19,7 +20,7 @@ export function compileGlob(glob: string): RegExp {
   });
 }
 
-/** Whether the text holds anything a glob does not take literally. */
+/** Whether the text contains glob syntax. */
 export function hasGlobSyntax(text: string): boolean {
   return /[*?[\]{}\\]/.test(text);
 }

@@ -1,17 +1,23 @@
 import { createContext, Script } from "node:vm";
 
-/** How long a pattern may work on one batch of lines, ms. A pattern that backtracks without end would stop the node. */
+/**
+ * Time limit of a pattern for one batch of lines, ms. Catastrophic backtracking would otherwise block the
+ * node.
+ */
 const batchMs = 1000;
 
 const searchScript = new Script(
   "lines.flatMap((line, index) => { const found = pattern.exec(line); return found ? [[index, found.index]] : []; })",
 );
 
-/** A regular expression for lines, from a model: it is checked, and its running time is bounded. */
+/** An untrusted regular expression that is matched against lines. Its running time is bounded. */
 export class LinePattern {
   readonly #scope: { pattern: RegExp; lines: string[] };
 
-  /** @throws Error when it is not a JavaScript regular expression. `(?i)` at its beginning ignores case. */
+  /**
+   * `(?i)` at the beginning of `source` ignores case.
+   * @throws Error when it is not a JavaScript regular expression
+   */
   constructor(source: string) {
     const ignoreCase = source.startsWith("(?i)");
     try {
@@ -22,10 +28,13 @@ export class LinePattern {
     }
   }
 
-  /** The matching lines with the column of the match, both counted from 0. Throws when it takes over a second. */
+  /**
+   * Returns index and column of each match, both counted from 0.
+   * @throws Error when it takes more than 1 second
+   */
   search(lines: string[], file: string): { index: number; column: number }[] {
     try {
-      // Only the interpreter's watchdog can end a match that does not end by itself.
+      // Only the timeout of node:vm can interrupt a running match.
       this.#scope.lines = lines;
       const found: [number, number][] = searchScript.runInContext(this.#scope, { timeout: batchMs });
       return Array.from(found, ([index, column]) => ({ index, column }));

@@ -2,19 +2,22 @@ import type { Dirent } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Folders that are not entered unless asked for: their content is not the project's own, as are local mode's secrets. */
+/**
+ * Folders that are skipped unless the pattern names them: dependencies, Git data, and the secrets of local
+ * mode.
+ */
 const skippedFolders = ["node_modules", ".git", ".gsv"];
-/** Files and folders looked at, at most, in one walk. */
+/** Maximum number of files and folders visited in one walk. */
 const mostEntries = 200_000;
 
 export interface WalkedFile {
   /** Absolute path. */
   path: string;
-  /** The same from the folder where the walk began, with `/`. */
+  /** Path relative to the start folder, with `/` separators. */
   relative: string;
 }
 
-/** Folders left out of a search for `pattern`: those it does not name itself. */
+/** The skipped folders of a search for `pattern`: all default ones that the pattern does not name. */
 export function foldersToSkip(pattern: string): string[] {
   return skippedFolders.filter((name) => !pattern.split("/").includes(name));
 }

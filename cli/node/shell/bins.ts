@@ -7,8 +7,8 @@ const binName = /^[A-Za-z0-9_+.][A-Za-z0-9_+.-]*$/;
 const mostBins = 1000;
 
 /**
- * Which of the programs commands can call, as the login shell sees it: its profile may extend PATH.
- * @throws Error when a name is not a program's, or the shell takes longer than `timeoutMs`.
+ * Returns the programs that commands can call. It asks a login shell, because its profile may extend PATH.
+ * @throws Error when a name is not a valid program name, or the shell takes longer than `timeoutMs`
  */
 export async function findBins(
   bins: string[],
@@ -27,7 +27,7 @@ export async function findBins(
       else resolve(stdout);
     });
   });
-  // A profile may print, too: only marked lines count.
+  // The shell's profile may print other lines.
   const found = new Set(output.split("\n").map((line) => line.match(/^gsv-bin:(.*)$/)?.[1]));
   return Object.fromEntries(bins.map((name) => [name, found.has(name)]));
 }

@@ -4,7 +4,7 @@ import { tailOf } from "../text-ends.ts";
 import { tailChars } from "./session-report.ts";
 import type { ShellSession } from "./shell.ts";
 
-/** How a background command ended, told under an id of its own so that a repetition can be recognised. */
+/** The event for the end of a background command. Its unique eventId lets the gateway detect a duplicate. */
 export function execEvent(session: ShellSession, callId: string): ExecEvent {
   const outcome = session.status === "completed" ? "finished" : "failed";
   return {

@@ -1,9 +1,9 @@
 import { tailOf } from "../text-ends.ts";
 
-/** Characters of a command's output that are kept: its end. */
+/** Number of characters kept from the end of a command's output. */
 export const keptOutputChars = 200_000;
 
-/** What a command printed, of which the last 200,000 characters are kept. */
+/** The last 200,000 characters of a command's output. */
 export class OutputTail {
   #text = "";
   #total = 0;
@@ -12,7 +12,7 @@ export class OutputTail {
   append(chunk: string): void {
     this.#total += chunk.length;
     this.#text += chunk;
-    // Trimmed at twice the size, so that the cost of a cut is spread over many chunks.
+    // Trim at twice the size, so that the cost is spread over many chunks.
     if (this.#text.length > 2 * keptOutputChars) this.#text = tailOf(this.#text, keptOutputChars);
   }
 
@@ -20,12 +20,12 @@ export class OutputTail {
     return tailOf(this.#text, keptOutputChars);
   }
 
-  /** Whether the beginning of the output is gone. */
+  /** Whether the beginning of the output was dropped. */
   get truncated(): boolean {
     return this.#total > keptOutputChars;
   }
 
-  /** What was printed since the last call; `missed` when the beginning of that is gone. */
+  /** Returns the output since the last call. `missed`: the beginning of it was dropped. */
   readNew(): { text: string; missed: boolean } {
     const count = this.#total - this.#read;
     this.#read = this.#total;

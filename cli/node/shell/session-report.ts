@@ -1,10 +1,10 @@
 import { tailOf } from "../text-ends.ts";
 import type { ShellSession } from "./shell.ts";
 
-/** Characters of a `tail`. */
+/** Length of a report's `tail`, in characters. */
 export const tailChars = 4000;
 
-/** What is told about a command that is running. Times are epoch ms. */
+/** The report on a running command. Times are epoch ms. */
 export function runningReport(session: ShellSession): Record<string, unknown> {
   return {
     status: session.status,
@@ -16,7 +16,7 @@ export function runningReport(session: ShellSession): Record<string, unknown> {
   };
 }
 
-/** How a command ended, without its output. Times are epoch ms, absent while it runs. */
+/** Status, exit code and times of a command, without its output. Times are epoch ms; absent while it runs. */
 export function endFacts(session: ShellSession): Record<string, unknown> {
   const { endedAt, startedAt } = session;
   if (endedAt === undefined) return {};
@@ -29,7 +29,7 @@ export function endFacts(session: ShellSession): Record<string, unknown> {
   };
 }
 
-/** What is told about a command that is over. */
+/** The report on a command that has ended. */
 export function endedReport(session: ShellSession): Record<string, unknown> {
   return {
     status: session.status,

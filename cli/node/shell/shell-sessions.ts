@@ -1,14 +1,14 @@
 import type { ShellOptions } from "./shell.ts";
 import { ShellSession } from "./shell.ts";
 
-/** How long an ended background session can be asked about, ms, and how many of them at most. */
+/** Retention of ended background sessions: time in ms, and maximum number. */
 const keptMs = 30 * 60_000;
 const keptCount = 50;
 
-/** Called when a command that runs in the background is over. `callId` is the call that started it. */
+/** Called when a background command has ended. `callId` is the call that started it. */
 export type BackgroundEndHandler = (session: ShellSession, callId: string) => void;
 
-/** Every command of a node: the ones a call waits for, and the background ones that Process reaches by id. */
+/** All commands of a node: foreground ones, and background ones, which the Process tool addresses by id. */
 export class ShellSessions {
   readonly #onBackgroundEnd: BackgroundEndHandler;
   readonly #environment: NodeJS.ProcessEnv;
@@ -16,7 +16,7 @@ export class ShellSessions {
   readonly #background = new Map<string, ShellSession>();
   #stopped = false;
 
-  /** @param environment of the commands; the node's token is left out */
+  /** @param environment environment of the commands; the node's token is removed from it */
   constructor(onBackgroundEnd: BackgroundEndHandler = () => {}, environment = process.env) {
     this.#onBackgroundEnd = onBackgroundEnd;
     this.#environment = environment;
@@ -37,7 +37,7 @@ export class ShellSessions {
     return session;
   }
 
-  /** Makes a running command reachable by its id, until 30 minutes after its end. */
+  /** Registers a running command under its id until 30 minutes after its end. */
   keep(session: ShellSession, callId: string): void {
     this.#background.set(session.sessionId, session);
     void session.ended.then(() => {
@@ -56,19 +56,19 @@ export class ShellSessions {
     return [...this.#background.values()];
   }
 
-  /** Ends every command and what they left behind. No command can be started after it. */
+  /** Terminates all commands and the processes they started. Later calls of `start` reject. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await Promise.all([...this.#groups].map((session) => session.kill()));
   }
 
-  /** The same at once, for a process that is about to exit. */
+  /** Like `stop`, but synchronous, for a process that is about to exit. */
   killNow(): void {
     this.#stopped = true;
     for (const session of this.#groups) session.killNow();
   }
 
-  /** A group whose last process has ended is no longer ours: the system may give its number to another. */
+  /** Forgets process groups without processes, because the system may reuse their ids. */
   #forgetEmptyGroups(): void {
     for (const session of this.#groups) {
       if (session.status !== "running" && !session.alive) this.#groups.delete(session);

@@ -8,12 +8,15 @@ import type { Readable, Writable } from "node:stream";
 import { endOrDelay } from "../end-or-delay.ts";
 import { OutputTail } from "./output.ts";
 
-/** How long a command has between SIGTERM and SIGKILL, ms. */
+/** Time between SIGTERM and SIGKILL, ms. */
 const killGraceMs = 250;
-/** After the shell's end: how long its pipes may stay silent, or open at all, before the command counts as over, ms. */
+/**
+ * After the shell's exit, the command counts as ended when its pipes are silent, or still open, for these
+ * times, ms.
+ */
 const drainSilenceMs = 250;
 const drainMostMs = 2000;
-/** How long a write waits for a command that does not read, ms. */
+/** Time that a write waits for a command that does not read, ms. */
 const writePatienceMs = 1000;
 
 export interface ShellOptions {
@@ -21,13 +24,13 @@ export interface ShellOptions {
   /** Absolute path of an existing folder. */
   workdir: string;
   timeoutMs: number;
-  /** Whether something will be written to the command; otherwise it reads an empty input. */
+  /** Whether the command's input is a pipe for `write`. Otherwise its input is empty. */
   interactive: boolean;
 }
 
 export type ShellStatus = "running" | "completed" | "failed";
 
-/** bash where there is one, else sh; looked up in the environment's PATH. */
+/** Finds bash, otherwise sh, in the environment's PATH. */
 export function shellProgram({ PATH = "" }: NodeJS.ProcessEnv): string {
   for (const folder of PATH.split(delimiter)) {
     if (folder === "") continue;
@@ -41,7 +44,7 @@ export function shellProgram({ PATH = "" }: NodeJS.ProcessEnv): string {
   return "sh";
 }
 
-/** The environment of commands: the one given, without the node's token. */
+/** Copies an environment without the node's token. */
 export function shellEnvironment({
   GSV_TOKEN: _token,
   ...environment
@@ -50,9 +53,9 @@ export function shellEnvironment({
 }
 
 /**
- * One command in a login shell, in a process group of its own, so that a signal reaches what it started. `ended`
- * resolves when the shell is gone and its output is read; it never rejects. What the command left behind lives on
- * until `killNow`.
+ * One command in a login shell. It has its own process group, so that signals reach its child processes.
+ * `ended` resolves when the shell has exited and its output is read; it never rejects. Background processes
+ * of the command run until `killNow`.
  */
 export class ShellSession {
   readonly sessionId = randomUUID();
@@ -82,7 +85,7 @@ export class ShellSession {
       stream.setEncoding("utf8");
       stream.on("data", (chunk: string) => this.output.append(chunk));
     }
-    // A command that ends without reading its input is no fault of the node; `write` reports it.
+    // Ignore the error of a command that exits without reading its input; `write` reports it.
     this.#child.stdin?.on("error", () => {});
     this.started = once(this.#child, "spawn").then(() => {});
     this.ended = this.#watch(options.timeoutMs);
@@ -102,7 +105,10 @@ export class ShellSession {
     return this.#signalGroup(0);
   }
 
-  /** Writes to the command's input, which may take it later. Throws when there is nobody to read it. */
+  /**
+   * Writes to the command's input. Returns before a slow command reads it.
+   * @throws Error when the input is closed
+   */
   async write(data: string): Promise<void> {
     const { stdin } = this.#child;
     if (this.endedAt !== undefined || stdin === null || !stdin.writable) {
@@ -116,7 +122,7 @@ export class ShellSession {
     await endOrDelay(written, writePatienceMs);
   }
 
-  /** SIGTERM to the whole group, SIGKILL after 250 ms to what is left; resolves when the command is over. */
+  /** Sends SIGTERM to the process group, and SIGKILL after 250 ms. Resolves when the command has ended. */
   async kill(): Promise<void> {
     this.#signalGroup("SIGTERM");
     const deadline = Date.now() + killGraceMs;
@@ -125,7 +131,7 @@ export class ShellSession {
     await this.ended;
   }
 
-  /** SIGKILL to the whole group, at once. */
+  /** Sends SIGKILL to the process group. */
   killNow(): void {
     this.#signalGroup("SIGKILL");
   }
@@ -145,7 +151,7 @@ export class ShellSession {
         for (const timer of [timeout, silence, most]) clearTimeout(timer);
         for (const stream of streams) stream.off("data", heard);
         this.endedAt ??= Date.now();
-        // Looks now whether anything was left behind, before the group's number can be given away.
+        // Check for remaining processes now, before the system can reuse the group's id.
         this.#signalGroup(0);
         resolve();
       };
@@ -155,7 +161,7 @@ export class ShellSession {
         this.exitCode = exitCode;
         this.signal = signal;
         clearTimeout(timeout);
-        // A process left in the background may hold the pipes open long after the shell has ended.
+        // A background process of the command may keep the pipes open long after the shell has exited.
         silence = setTimeout(settle, drainSilenceMs);
         most = setTimeout(settle, drainMostMs);
         for (const stream of streams) stream.on("data", heard);
@@ -163,7 +169,7 @@ export class ShellSession {
     });
   }
 
-  /** Once its last process has ended the group is never signalled again: its number may then be another's. */
+  /** Signals the group, but never again after its last process has ended: the system may reuse its id. */
   #signalGroup(signal: NodeJS.Signals | 0): boolean {
     if (this.#child.pid === undefined || this.#groupGone) return false;
     try {

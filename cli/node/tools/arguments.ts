@@ -3,7 +3,7 @@ import * as v from "valibot";
 /** The values of arguments, by name. */
 export type ArgumentValues<E extends v.ObjectEntries> = v.InferOutput<v.ObjectSchema<E, undefined>>;
 
-// The message of each check completes the sentence "Tool: name must be …", which is the error that the model gets.
+// Each check's message completes the error text "Tool: name must be …", which the model reads.
 
 /** A string that is not empty. */
 export function text(description: string) {
@@ -51,9 +51,10 @@ export function choice<const T extends readonly string[]>(choices: T) {
 }
 
 /**
- * The arguments of one tool call. Each is checked when the tool reads it, so a wrong value of an argument that the call
- * does not need does no harm. null counts as absent, and unknown arguments are ignored.
- * @throws Error that names the tool, the argument and what it must be; reading a value throws the same
+ * The arguments of one tool call. Each is checked when the tool reads it, so a wrong value of an unused
+ * argument is ignored. null counts as absent. Unknown arguments are ignored.
+ * @throws Error when `args` is not an object. Reading an invalid argument throws an Error that names tool and
+ *   argument.
  */
 export function readArguments<E extends v.ObjectEntries>(
   tool: string,

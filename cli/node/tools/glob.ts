@@ -8,10 +8,10 @@ import { text } from "./arguments.ts";
 import { nodeTool } from "./node-tool.ts";
 
 const mostMatches = 1000;
-/** Files asked for their time at once. */
+/** Number of files whose modification times are read concurrently. */
 const statBatch = 64;
 
-/** Finds files by name; docs/protocol.md, "Tools", Glob. `count` counts all matches, also those that are not listed. */
+/** Finds files by name; docs/protocol.md, "Tools", Glob. `count` includes matches that are not listed. */
 export const globTool = nodeTool({
   name: "Glob",
   description:
@@ -78,7 +78,7 @@ async function newestFirst(paths: string[]): Promise<string[]> {
   return files.map((file) => file.path);
 }
 
-/** A file that vanished since it was found counts as the oldest. */
+/** Modification time in epoch ms. A file that was deleted meanwhile counts as the oldest. */
 async function modifiedAt(path: string): Promise<number> {
   try {
     return (await stat(path)).mtimeMs;

@@ -13,9 +13,9 @@ import { nodeTool } from "./node-tool.ts";
 
 const mostMatches = 100;
 const mostContentChars = 200;
-/** Characters of a line that are searched. */
+/** Number of characters of a line that are searched. */
 const mostLineChars = 10_000;
-/** A search ends after this time with what it has found, ms. */
+/** Time limit of a search, ms. It then returns the matches so far. */
 const searchMs = 30_000;
 
 interface Match {
@@ -62,7 +62,7 @@ export const grepTool = nodeTool({
   },
 });
 
-/** The files to search: those of a folder, or the one file that was named, which must be readable. */
+/** The files to search: all files below a folder, or one named file, which must be readable. */
 async function filesBelow(path: string): Promise<AsyncGenerator<WalkedFile, boolean>> {
   const stats = await explainFaults("Grep", path, () => stat(path));
   if (stats.isDirectory()) return walkFiles(path, foldersToSkip(""));
@@ -88,7 +88,7 @@ function fileFilter(include: string | undefined): (file: WalkedFile) => boolean 
     : (file) => glob.test(basename(file.relative));
 }
 
-/** The matching lines of one file. A binary file has none, nor has one that cannot be read. */
+/** The matching lines of one file. Binary and unreadable files have none. */
 async function* matchesIn(
   path: string,
   name: string,
@@ -108,12 +108,12 @@ async function* matchesIn(
       if (Date.now() > deadline) return;
     }
   } catch (error) {
-    // A file that went away is passed over; a pattern that takes too long is not.
+    // Skip a file that cannot be read. Rethrow the error of a pattern that takes too long.
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
   }
 }
 
-/** At most 200 characters of a line, such that the beginning of the match is among them. */
+/** Cuts a line to at most 200 characters that include the beginning of the match. */
 function excerpt(line: string, column: number): string {
   if (line.length <= mostContentChars) return line;
   const start = column < mostContentChars - 50 ? 0 : column - 50;

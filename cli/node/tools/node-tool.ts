@@ -6,26 +6,26 @@ import type { FileQueues } from "../files/files.ts";
 import type { ShellSessions } from "../shell/shell-sessions.ts";
 import { type ArgumentValues, readArguments } from "./arguments.ts";
 
-/** What a tool may use. */
+/** The resources of a tool's run. */
 export interface ToolContext {
-  /** Absolute path of the folder that relative paths start from. */
+  /** Absolute path of the base folder of relative paths. */
   workspace: string;
   sessions: ShellSessions;
   files: FileQueues;
   callId: string;
 }
 
-/** A string is given to the model as it is, an object as JSON, `{content: [blocks]}` as text and images. */
+/** The model receives a string unchanged, an object as JSON, and `{content: [blocks]}` as text and images. */
 export type ToolResult = string | Record<string, unknown>;
 
-/** A tool of this node. `run` throws an Error whose message is meant for the model. */
+/** A tool of this node. `run` throws an Error whose message is sent to the model. */
 export interface NodeTool {
   definition: ToolDefinition;
   capabilities: Capability[];
   run(args: unknown, context: ToolContext): Promise<ToolResult>;
 }
 
-/** A tool from the declaration of its arguments, which both checks them and tells the model what they are. */
+/** Creates a tool. The schemas of its arguments both validate them and describe them to the model. */
 export function nodeTool<E extends v.ObjectEntries>(tool: {
   name: string;
   description: string;

@@ -8,7 +8,7 @@ import { processTool } from "./process.ts";
 import { readTool } from "./read.ts";
 import { writeTool } from "./write.ts";
 
-/** What this machine offers, in the order it is announced. */
+/** The tools of this node, in the order of `connect`. */
 export const nodeTools: readonly NodeTool[] = [
   bashTool,
   processTool,
@@ -19,12 +19,12 @@ export const nodeTools: readonly NodeTool[] = [
   grepTool,
 ];
 
-/** The most environment variable names `connect` takes. */
+/** Maximum number of environment variable names in `connect`. */
 const mostEnvNames = 1000;
 
 /**
- * What `connect` announces about this host: docs/protocol.md, "connect". Of the environment only the names,
- * and not the gateway's token.
+ * Describes this host for `connect` (docs/protocol.md, "connect"). It contains the names of environment
+ * variables, not their values, and not the name of the gateway's token.
  */
 export function describeHost(environment: NodeJS.ProcessEnv, platform: string): NodeRuntime {
   const names = Object.keys(environment).filter((name) => name !== "GSV_TOKEN");

@@ -8,7 +8,7 @@ import { nodeTool, type ToolResult } from "./node-tool.ts";
 const defaultLines = 200;
 const mostLines = 10_000;
 
-/** Looks after background sessions; docs/protocol.md, "Tools", Process. */
+/** Manages background sessions; docs/protocol.md, "Tools", Process. */
 export const processTool = nodeTool({
   name: "Process",
   description:
@@ -56,7 +56,7 @@ export const processTool = nodeTool({
   },
 });
 
-/** An argument that some actions need. @throws Error when it is absent */
+/** Returns an argument that the action requires. @throws Error when it is absent */
 function given(name: string, expected: string, value: string | undefined): string {
   if (value === undefined) throw new Error(`Process: ${name} must be ${expected}`);
   return value;
@@ -72,7 +72,7 @@ function poll(session: ShellSession): ToolResult {
   return { ...summary(session), output: text, truncated: missed };
 }
 
-/** Lines are counted in the output that is kept; `truncated` says that there was more before it. */
+/** Returns lines of the kept output. `truncated`: earlier output was dropped. */
 function logLines(session: ShellSession, offset: number | undefined, limit: number): ToolResult {
   const lines = session.output.text.split("\n");
   if (lines.at(-1) === "") lines.pop();

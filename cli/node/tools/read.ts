@@ -11,10 +11,10 @@ const mostImageBytes = 10 * 1024 * 1024;
 const defaultLines = 2000;
 const mostLines = 100_000;
 const mostLineChars = 10_000;
-/** What the content may take in a frame, JSON in UTF-8. */
+/** Maximum size of the content as UTF-8 JSON, in bytes. */
 const mostContentBytes = 100_000;
 
-/** Reads a file; docs/protocol.md, "Tools", Read. `lines` is how many lines `content` holds. */
+/** Reads a file; docs/protocol.md, "Tools", Read. `lines` is the number of lines in `content`. */
 export const readTool = nodeTool({
   name: "Read",
   description:

@@ -133,7 +133,7 @@ describe("gsv tools", () => {
     answers({ "tools.list": () => ({ tools: [] }) });
     const { code, stderr } = await run(["tools", "call", "gone__Bash"]);
     expect(code).toBe(1);
-    expect(stderr).toBe("gsv: no tool gone__Bash; `gsv tools list` shows those there are\n");
+    expect(stderr).toBe("gsv: no tool gone__Bash; `gsv tools list` shows all tools\n");
   });
 });
 
@@ -225,7 +225,7 @@ describe("gsv workspace", () => {
         env: editorThat('echo mine > "$1"'),
       });
       expect(code).toBe(1);
-      const kept = /your text is kept in (.*a\.md)\n.*changed by another/s.exec(stderr)?.[1] ?? "";
+      const kept = /your text is kept in (.*a\.md)\n.*changed at the gateway/s.exec(stderr)?.[1] ?? "";
       expect(readFileSync(kept, "utf8")).toBe("mine\n");
       rmSync(dirname(kept), { recursive: true });
     });

@@ -38,7 +38,7 @@ describe("gsv pair", () => {
 
   it("says that nobody asks", async () => {
     answers({ "pair.list": () => ({ pairs: {} }) });
-    expect((await run(["pair", "list"])).stdout).toBe("nobody asks to be let in\n");
+    expect((await run(["pair", "list"])).stdout).toBe("no pairing requests\n");
   });
 
   it("approves and rejects by channel and id, and passes on what the gateway says", async () => {
@@ -139,7 +139,7 @@ describe("gsv channel", () => {
     const [{ config: given }] = asked("channel.start") as [{ config: Record<string, string> }];
     expect(stdout).toContain("paste both");
     expect(stdout).toContain(`verifyToken  ${given.verifyToken}`);
-    expect(stdout).toContain("without a dmPolicy it is closed");
+    expect(stdout).toContain("without a dmPolicy nobody may write");
   });
 
   it("add replaces one secret of an account that there is, and leaves the others", async () => {
@@ -166,7 +166,7 @@ describe("gsv channel", () => {
   it.each([
     [["channel", "add", "pigeon", "--from", "-"], "there is no channel pigeon"],
     [["channel", "add", "slack"], "send botToken, signingSecret as a JSON object"],
-    [["channel", "add", "slack", "--from", "-"], "--from: not JSON"],
+    [["channel", "add", "slack", "--from", "-"], "--from is not JSON"],
     [["channel", "add", "slack", "--from", "-", "--policy", "none"], "no policy none"],
     [["channel", "remove", "slack"], "--yes is needed"],
     [["channel", "test", "slack", "D1", "--kind", "crowd"], "no kind crowd"],
