@@ -3,7 +3,7 @@ import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { KeyedItems, StoredItem } from "../keyed-items.ts";
 import { DamagedStoreError, storeError } from "../store-errors.ts";
-import { encodePut, endRecord, type LogRecord } from "./log-record.ts";
+import { encodePut, endRecord, type KeyRecord } from "./log-record.ts";
 import { readRecords } from "./record-file.ts";
 
 /** Characters that are encoded at a time: about a millisecond of work between two turns of the event loop. */
@@ -55,7 +55,7 @@ export function syncFolder(dir: string): void {
 }
 
 /** @returns the file's length in bytes. @throws DamagedStoreError */
-export function readSnapshot(path: string, each: (record: LogRecord) => void): number {
+export function readSnapshot(path: string, each: (record: KeyRecord) => void): number {
   let isComplete = false;
   const { bytes } = readRecords(path, (record) => {
     if (record === "end") isComplete = true;

@@ -1,8 +1,7 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { KeyedItems } from "../keyed-items.ts";
+import type { KeyedItems, StoredItem } from "../keyed-items.ts";
 import { DamagedStoreError } from "../store-errors.ts";
-import type { LogRecord } from "./log-record.ts";
 import { readRecords } from "./record-file.ts";
 import { readSnapshot, unfinished } from "./snapshot-file.ts";
 
@@ -41,18 +40,34 @@ export function loadFiles(dir: string, items: KeyedItems): LoadedFiles {
     if (number === first + i) return;
     throw new DamagedStoreError(`${logPath(dir, first + i)} is missing: restore its folder from a backup`);
   });
-  const apply = (record: LogRecord) => applyRecord(items, record);
-  const snapshotBytes = snapshot === undefined ? 0 : readSnapshot(snapshotPath(dir, snapshot), apply);
-  const number = logs.at(-1) ?? first;
+  const { changes, logBytes } = readLogs(dir, logs);
+  const put = (item: string | undefined) => {
+    if (item !== undefined) items.put(JSON.parse(item) as StoredItem);
+  };
+  let snapshotBytes = 0;
+  if (snapshot !== undefined) {
+    snapshotBytes = readSnapshot(snapshotPath(dir, snapshot), ({ key, item }) => {
+      if (!changes.has(key)) put(item);
+    });
+  }
+  for (const item of changes.values()) put(item);
+  return { number: logs.at(-1) ?? first, logBytes, snapshotBytes };
+}
+
+/** The last item of each key in the logs, as text; undefined where it was deleted. */
+function readLogs(dir: string, logs: readonly number[]) {
+  const changes = new Map<string, string | undefined>();
   let logBytes = 0;
   for (const log of logs) {
-    const { bytes, isTorn } = readRecords(logPath(dir, log), apply);
+    const { bytes, isTorn } = readRecords(logPath(dir, log), (record) => {
+      if (record !== "end") changes.set(record.key, record.item);
+    });
     logBytes = bytes;
-    if (isTorn && log !== number) {
+    if (isTorn && log !== logs.at(-1)) {
       throw new DamagedStoreError(`${logPath(dir, log)} is cut off: restore its folder from a backup`);
     }
   }
-  return { number, logBytes, snapshotBytes };
+  return { changes, logBytes };
 }
 
 /** Deletes what a snapshot of this number replaces, and snapshots that were never completed. */
@@ -68,10 +83,4 @@ function numbersOf(dir: string, kind: "log" | "snapshot"): number[] {
   const pattern = new RegExp(`^${kind}-([1-9]\\d*)$`);
   const numbers = readdirSync(dir).flatMap((name) => pattern.exec(name)?.slice(1).map(Number) ?? []);
   return numbers.sort((a, b) => a - b);
-}
-
-function applyRecord(items: KeyedItems, record: LogRecord): void {
-  if (record === "end") return;
-  if ("put" in record) items.put(record.put);
-  else items.delete(record.delete);
 }
