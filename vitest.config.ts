@@ -1,25 +1,36 @@
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/support/longest-first.ts";
 
 const shared = {
   pool: "forks",
-  testTimeout: 60_000,
-  hookTimeout: 120_000,
-  // On a busy machine what comes true takes longer than the second that is the default.
-  expect: { poll: { timeout: 15_000 } },
+  // A busy machine takes many times what a quiet one does.
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+  expect: { poll: { timeout: 60_000 } },
 } as const;
+
+/** Tests that leave nothing in their process for another file to see: they share its loaded modules. */
+const sharing = [
+  "test/{http,peers,protocol,runtime,socket,timer,workspace}/**/*.test.ts",
+  // The others of these folders replace what belongs to their process, or measure it.
+  "test/session/**/!(archive).test.ts",
+  "test/media/**/!(media-store).test.ts",
+];
 
 export default defineConfig({
   test: {
     silent: "passed-only",
     // More than the cores of a small machine: many tests wait, for a lease or a schedule.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     projects: [
+      { test: { ...shared, name: "pure", include: sharing, isolate: false } },
       {
         test: {
           ...shared,
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/e2e/**"],
+          exclude: ["test/e2e/**", ...sharing],
           globalSetup: ["test/support/cli-build.ts"],
         },
       },
@@ -29,7 +40,6 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/support/bundles.ts", "test/support/cli-build.ts"],
-          testTimeout: 90_000,
         },
       },
     ],

@@ -40,7 +40,7 @@ it("refuses a revoked token at once: a new socket, and one that is connected", a
     () => stack.logs.some((line) => line.event === "rpc" && line.method === "token.revoke"),
     "it is logged",
   );
-  await until(() => peer.closed !== undefined, "its socket is closed", 5_000);
+  await until(() => peer.closed !== undefined, "its socket is closed");
   await expect
     .poll(() => Peer.open(stack.cloud.ws, token).then(() => "open", String), { timeout: 15_000 })
     .toContain("401");

@@ -12,7 +12,6 @@ import { createToken } from "../../shared/peers/tokens.ts";
 import type { Scope } from "../../shared/protocol/methods.ts";
 import type { Secrets, Table } from "../../shared/world/world.ts";
 import { authorizer, type RoleAuthorizer } from "../infra/iam.ts";
-import { synthesizeTemplate } from "../infra/synthesis.ts";
 import { type NodeTools, openClient, openNode, type Peer } from "../support/peer.ts";
 
 /** The deployed system on this machine: the bundles, each in processes of its own, with the rights of their roles. */
@@ -41,7 +40,7 @@ export async function startStack(
   functions = stackFunctions,
 ): Promise<Stack> {
   const bundles = inject("bundles");
-  const roles = authorizer(synthesizeTemplate());
+  const roles = authorizer(inject("template"));
   const dir = await mkdtemp(join(tmpdir(), "gsv-stack-"));
   const logs: Stack["logs"] = [];
   let host: ProcessHost | undefined;

@@ -5,7 +5,7 @@
 export async function until<T>(
   look: () => T | Promise<T>,
   what = "the condition holds",
-  deadlineMs = 15_000,
+  deadlineMs = 60_000,
 ): Promise<Exclude<T, undefined | false>> {
   const end = Date.now() + deadlineMs;
   for (;;) {

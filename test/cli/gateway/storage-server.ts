@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** A storage of presigned urls for one test: takes PUT, answers GET, and does what the test tells it. */
@@ -18,14 +18,14 @@ export async function startStorage(): Promise<StorageServer> {
   const server = createServer(async (request, response) => {
     const name = (request.url ?? "").slice(1);
     const method = request.method ?? "";
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = await readBody(request);
+    if (body === undefined) return;
     storage.requests.push({ method, name, headers: request.headers });
     const fault = storage.faults.shift();
     if (fault === "silence") return;
     await storage.gate;
     const stored = storage.objects.get(name);
-    if (fault === undefined && method === "PUT") storage.objects.set(name, Buffer.concat(chunks).toString());
+    if (fault === undefined && method === "PUT") storage.objects.set(name, body);
     response.writeHead(fault ?? (method === "GET" && stored === undefined ? 404 : 200));
     response.end(method === "GET" && fault === undefined ? stored : "");
   });
@@ -45,4 +45,16 @@ export async function startStorage(): Promise<StorageServer> {
     },
   };
   return storage;
+}
+
+/** The whole body as text; undefined when the client has given the request up before its end. */
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ECONNRESET") return undefined;
+    throw error;
+  }
+  return Buffer.concat(chunks).toString();
 }

@@ -1,0 +1,42 @@
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** Files that take longest, longest first. What they take on the machine does not matter, only what else waits. */
+const longest = [
+  "conformance/lease",
+  "e2e/faults/kill",
+  "local/cloud",
+  "world/bucket",
+  "e2e/faults/connection-limits",
+  "e2e/media",
+  "channels/killed",
+  "webhook/mutations",
+  "cli/commands/setup/dev-command",
+  "e2e/channels/bridge",
+  "agent/reset-killed",
+  "agent/reset-upload-killed",
+  "agent/compaction/long-conversation",
+  "e2e/reset",
+  "infra/app",
+  "infra/checks",
+  "local/dynamodb-kill",
+  "agent/compaction/compaction-crash",
+  "session/archive",
+  "cli/launch/launch",
+];
+
+/**
+ * Starts the files that take longest first, so that no worker is left alone with one at the end. A fresh clone has no
+ * times of an earlier run to go by. Files of a project that shares loaded modules follow one another, at the end: a
+ * worker keeps its modules only from one such file to the next.
+ */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId, project }: TestSpecification): number => {
+      if (!project.config.isolate) return 3;
+      const place = longest.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+      if (place >= 0) return place / longest.length;
+      return project.name === "e2e" ? 1 : 2;
+    };
+    return files.toSorted((a, b) => rank(a) - rank(b));
+  }
+}
