@@ -11,10 +11,14 @@ const shared = {
 
 /** Tests that leave nothing in their process for another file to see: they share its loaded modules. */
 const sharing = [
-  "test/{http,peers,protocol,runtime,socket,timer,workspace}/**/*.test.ts",
+  "test/{configuration,http,peers,protocol,runtime,socket,timer,workspace}/**/*.test.ts",
   // The others of these folders replace what belongs to their process, or measure it.
   "test/session/**/!(archive).test.ts",
   "test/media/**/!(media-store).test.ts",
+  "test/agent/**/!(attachments|typing|reset-upload-killed|*bedrock*|model-errors|model).test.ts",
+  "test/channels/{inbound,outbound}/**/!(sender|telegram-send|telegram-receive|platform-send|published-shapes).test.ts",
+  "test/channels/!(killed*).test.ts",
+  "test/cli/{chat,gateway}/**/*.test.ts",
 ];
 
 export default defineConfig({

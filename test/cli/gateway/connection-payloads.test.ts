@@ -163,9 +163,9 @@ describe("an answer by reference", () => {
     [
       "is another request's",
       () => store("a", { type: "res", id: "x", ok: true, payload: 1 }),
-      "something else",
+      "another frame",
     ],
-    ["is no frame", () => store("a", "text"), "something else"],
+    ["is no frame", () => store("a", "text"), "another frame"],
     ["is too large", () => ({ url: storage.url("a"), bytes: maxPayloadBytes + 1 }), "are not read"],
   ])("that %s is a 503 which does not show the url", async (_, refOf, reason) => {
     const { answer, connection } = await reading(refOf)();

@@ -68,7 +68,9 @@ describe("gsv dev with messages on standard input", () => {
       const run = await runGsv(cwd, ["dev"], { input: "hello\n" });
       expect(run.code).toBe(0);
       expect(run.stdout + run.stderr).not.toContain('"event":');
-      expect(readdirSync(join(cwd, ".gsv/logs"))).toEqual(expect.arrayContaining(["agent.log", "node.log"]));
+      expect(readdirSync(join(cwd, ".gsv/logs"))).toEqual(
+        expect.arrayContaining(["functions.log", "node.log"]),
+      );
       expect(statSync(join(cwd, ".gsv/gateway.json")).mode & 0o777).toBe(0o600);
       expect(statSync(join(cwd, ".gsv")).mode & 0o777).toBe(0o700);
       expect(readFileSync(join(cwd, ".gsv/.gitignore"), "utf8")).toBe("*\n");
