@@ -3,7 +3,7 @@ import type { Secrets } from "../world/world.ts";
 /** How long a warm function keeps a secret before it reads it again, in milliseconds. */
 const maxAgeMs = 60_000;
 
-/** Keeps secrets for a minute. A write of this process's own is seen at once. */
+/** Caches secrets for a minute. Writes of this process are visible at once. */
 export function cacheSecrets(secrets: Secrets, now: () => number = Date.now): Secrets {
   const cache = new Map<string, { value: string | undefined; readAt: number }>();
   return {

@@ -114,10 +114,7 @@ function indexQuery(TableName: string, query: IndexQuery, encode: Encode): Query
   };
 }
 
-/**
- * DynamoDB ends a page at 1 MB, full or not: goes on until there is no further page, or `limit` items are
- * read.
- */
+/** Reads pages until there are no more or `limit` items are read. DynamoDB ends a page at 1 MB. */
 async function readPages(
   client: DynamoDBClient,
   request: QueryRequest,

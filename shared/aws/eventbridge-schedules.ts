@@ -2,7 +2,7 @@ import { ConflictException, CreateScheduleCommand, SchedulerClient } from "@aws-
 import type { Environment } from "../runtime/environment.ts";
 import type { Schedules } from "../world/world.ts";
 
-/** Where schedules are made, and what they invoke. */
+/** The group, role, target and dead-letter queue of schedules. */
 export type ScheduleTarget = Pick<
   Environment,
   "scheduleGroup" | "scheduleRoleArn" | "timerFunctionArn" | "deadLetterArn"
@@ -22,7 +22,7 @@ export function openEventBridgeSchedules(environment: ScheduleTarget): Schedules
       const command = new CreateScheduleCommand({
         Name: name,
         GroupName: environment.scheduleGroup,
-        // Rounded up: a deadline is a floor.
+        // Rounded up to seconds: a schedule must not fire early.
         ScheduleExpression: `at(${new Date(Math.ceil(at / 1000) * 1000).toISOString().slice(0, 19)})`,
         ScheduleExpressionTimezone: "UTC",
         FlexibleTimeWindow: { Mode: "OFF" },

@@ -1,11 +1,12 @@
-/** What has asynchronous methods alone, so that its caller cannot tell when it was made. */
+/** An object whose methods are all asynchronous. */
 type Asynchronous<T> = { [Name in keyof T]: (...args: never[]) => Promise<unknown> };
 
 /**
- * Makes something when its first method is called: a cold start does not load the clients that most calls do
- * without.
- * @param names all methods; the type checker does not let one be forgotten
- * @param make usually loads a module of ours, because only what that names of a client gets into its bundle
+ * Creates an object at the first call of one of its methods, so that a cold start does not load clients that
+ * are rarely used.
+ * @param names all methods; a missing one is a type error
+ * @param make should import a module of this project rather than the SDK, so that the bundle contains only
+ * the used parts of the SDK
  */
 export function lazily<T extends Asynchronous<T>>(names: Record<keyof T, true>, make: () => Promise<T>): T {
   let made: Promise<T> | undefined;

@@ -78,9 +78,9 @@ function headOf(output: GetObjectCommandOutput | HeadObjectCommandOutput): Objec
 }
 
 /**
- * Writes a body of any length with at most two parts of it in memory. A body of one part or less is a plain
- * PutObject. A longer one is a multipart upload, which is aborted when it fails. Returns the ETag. What a
- * crash leaves of an upload is removed by the bucket's lifecycle rule.
+ * Writes a body of any length with at most two parts in memory. Up to one part it uses PutObject, else a
+ * multipart upload, which is aborted after a failure. A lifecycle rule removes uploads that a crash left
+ * incomplete. Returns the ETag.
  */
 async function uploadStream(
   client: S3Client,
@@ -104,7 +104,7 @@ function writeRequest(Bucket: string, Key: string, options: PutOptions) {
   };
 }
 
-/** Undefined where there is no object, "unchanged" where it still has the ETag that was named. */
+/** Undefined when the object does not exist, "unchanged" when it still has the requested ETag. */
 async function unlessAbsent<T>(sent: Promise<T>): Promise<T | "unchanged" | undefined> {
   try {
     return await sent;

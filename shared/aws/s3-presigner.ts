@@ -4,10 +4,10 @@ import type { Presigner } from "../world/world.ts";
 
 /**
  * Presigned URLs of the objects in a bucket. Endpoint, region and credentials come from the environment.
- * The body of an upload is not signed (it is not known yet), its length is.
+ * For an upload the length is signed, but not the body, which is not known yet.
  */
 export function openS3Presigner(bucketName: string): Presigner {
-  // By default the SDK signs the checksum of the body, and here that would be the checksum of no body at all.
+  // By default the SDK signs a checksum of the body; here that would be the checksum of an empty body.
   const client = new S3Client({
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",

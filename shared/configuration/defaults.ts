@@ -1,8 +1,8 @@
 import type { Configuration } from "./schema.ts";
 
 /**
- * What holds where nothing is set. The model runs by the function's role on Amazon Bedrock, so it needs no
- * key.
+ * The default configuration. The default model runs on Amazon Bedrock with the function's role, so it needs
+ * no API key.
  */
 export const defaults: Configuration = {
   model: { provider: "amazon-bedrock", id: "global.anthropic.claude-sonnet-4-6" },

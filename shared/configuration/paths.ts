@@ -1,12 +1,12 @@
 import { code, PeerError } from "../protocol/errors.ts";
 
-/** Overrides and their parts: plain JSON. */
+/** Plain JSON values of overrides. */
 export type JsonObject = { [name: string]: unknown };
 
-/** Deepest path, and deepest value, that is accepted. */
+/** Maximum depth of paths and of values. */
 const maxDepth = 16;
 
-/** Names through which an assignment would reach an object's prototype. */
+/** Names with which an assignment would change an object's prototype. */
 const unsafeNames = new Set(["__proto__", "constructor", "prototype"]);
 
 const segment = /([^.[\]"]+)|\[("(?:[^"\\]|\\.)+")\]/y;
@@ -15,7 +15,7 @@ const furtherSegment = /\.([^.[\]"]+)|\[("(?:[^"\\]|\\.)+")\]/y;
 /**
  * Reads a configuration path: names separated by dots; a name that holds dots, quotes or brackets is quoted
  * as in JSON, `skills.entries["my.skill"].enabled`.
- * @throws PeerError 400 when it is not one, is deeper than 16 names, or names a prototype.
+ * @throws PeerError 400 for an invalid path, more than 16 names, or a prototype's name.
  */
 export function parsePath(text: string): string[] {
   const path: string[] = [];
@@ -34,7 +34,7 @@ export function parsePath(text: string): string[] {
   return path;
 }
 
-/** The text that parsePath reads back as these names. */
+/** Formats names as a path; the inverse of `parsePath`. */
 export function formatPath(path: readonly string[]): string {
   let text = "";
   for (const name of path) {
@@ -44,7 +44,7 @@ export function formatPath(path: readonly string[]): string {
   return text;
 }
 
-/** @throws PeerError 400 when a value holds a prototype's name as a key, or nests deeper than 16. */
+/** @throws PeerError 400 when a value has a prototype's name as a key, or is nested deeper than 16 */
 export function checkValue(value: unknown, path: readonly string[]): void {
   if (typeof value !== "object" || value === null) return;
   if (path.length > maxDepth) throw refusal(formatPath(path), `nests deeper than ${maxDepth}`);
@@ -54,7 +54,7 @@ export function checkValue(value: unknown, path: readonly string[]): void {
   }
 }
 
-/** The value at a path, undefined where there is none. */
+/** The value at a path; undefined when there is none. */
 export function valueAt(root: unknown, path: readonly string[]): unknown {
   let value = root;
   for (const name of path) {
@@ -64,7 +64,7 @@ export function valueAt(root: unknown, path: readonly string[]): unknown {
   return value;
 }
 
-/** A copy with the value at the path; what stands in the way and is not an object is replaced by one. */
+/** A copy with the value at the path. Values on the path that are not objects are replaced by objects. */
 export function withValue(root: JsonObject, path: readonly string[], value: unknown): JsonObject {
   const [name, ...rest] = path;
   if (name === undefined) return root;
@@ -75,7 +75,7 @@ export function withValue(root: JsonObject, path: readonly string[], value: unkn
   };
 }
 
-/** A copy without the value at the path, and without the objects that this leaves empty. */
+/** A copy without the value at the path, and without objects that become empty. */
 export function withoutValue(root: JsonObject, path: readonly string[]): JsonObject {
   const [name, ...rest] = path;
   if (name === undefined || !Object.hasOwn(root, name)) return root;
@@ -90,7 +90,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The 400 that names a path and says what is wrong with it. */
+/** A PeerError 400 with the path and the reason. */
 export function refusal(path: string, reason: string): PeerError {
   return new PeerError(code.badRequest, `${path}: ${reason}`);
 }

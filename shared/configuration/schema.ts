@@ -12,13 +12,13 @@ const text = (most: number) =>
 const flag = v.optional(v.boolean());
 const names = v.pipe(v.array(text(256)), v.maxLength(1000, "expected at most 1000 entries"));
 
-/** Names that become part of a secret's parameter path and of webhook URLs. */
+/** Channel and account names, which are part of a secret's parameter path and of webhook URLs. */
 const plainName = v.pipe(
   v.string(),
   v.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "expected a name of a-z, 0-9, _ and -, at most 64"),
 );
 
-/** Credentials in a URL would be shown by every read, so they are refused. */
+/** Refuses credentials in a URL, because every read of the configuration would show them. */
 const httpUrl = v.pipe(
   v.string(),
   v.maxLength(2048, "expected at most 2048 characters"),
@@ -34,14 +34,14 @@ const model = v.strictObject({
   provider: text(256),
   id: text(256),
   baseUrl: v.optional(httpUrl),
-  /** Tokens; for models that the catalogue does not know. */
+  /** In tokens; only for models that are not in the catalogue. */
   contextWindow: v.optional(count(1000, 100_000_000)),
   maxTokens: v.optional(count(1, 10_000_000)),
 });
 
 const account = v.strictObject({
   enabled: flag,
-  /** The agent that answers here when no binding says otherwise. */
+  /** The agent of this account when no binding matches. */
   agentId: v.optional(plainName),
   apiBaseUrl: v.optional(httpUrl),
   applicationId: v.optional(text(256)),
@@ -58,19 +58,17 @@ const account = v.strictObject({
 const channel = v.strictObject({
   /** Absent means closed. */
   dmPolicy: v.optional(v.picklist(["open", "allowlist", "pairing"])),
-  /** Sender ids; `*` lets everybody in. */
+  /** Sender ids; `*` allows everybody. */
   allowFrom: v.optional(names),
-  /**
-   * In rooms: false to have everything that is said there answered. Absent: only what is said to the agent.
-   */
+  /** In rooms: false to answer every message. Absent or true: only messages addressed to the agent. */
   requireMention: flag,
   accounts: v.optional(v.record(plainName, account)),
 });
 
-/** Any server that answers `/audio/transcriptions` as OpenAI does. */
+/** A server with OpenAI's API `/audio/transcriptions`. */
 const transcription = v.strictObject({
   enabled: flag,
-  /** OpenAI's own, with `apiKeys.openai`, unless given. */
+  /** Default: OpenAI's server, with `apiKeys.openai`. */
   baseUrl: v.optional(httpUrl),
   model: text(256),
   apiKey: v.optional(secret()),
@@ -84,7 +82,7 @@ const activeHours = v.strictObject({ start: clockTime, end: clockTime, timezone:
 const heartbeat = v.strictObject({
   every: duration,
   prompt: text(20_000),
-  /** `last`: where the last message came from; `none`; or a channel's name. */
+  /** `last`: the origin of the last message; `none`; or a channel's name. */
   target: plainName,
   activeHours,
 });
@@ -118,9 +116,7 @@ const requirements = v.strictObject({
 });
 const skill = v.strictObject({ enabled: flag, always: flag, requires: v.optional(requirements) });
 
-/**
- * The whole configuration. Strict: a key that is not declared here is refused, so a typing error is not lost.
- */
+/** The whole configuration. Strict: an undeclared key is refused, so that a typing error is noticed. */
 export const configurationSchema = v.strictObject({
   model,
   apiKeys: v.record(plainName, secret()),
@@ -164,8 +160,7 @@ export const configurationSchema = v.strictObject({
 export const configurationSecrets = createSecretPaths(configurationSchema);
 
 /**
- * The gateway's configuration as it holds: defaults with overrides, secrets as `***`. Durations in
- * milliseconds.
+ * The effective configuration: defaults merged with overrides, secrets as `***`. Durations in milliseconds.
  */
 export type Configuration = v.InferOutput<typeof configurationSchema>;
 export type ModelConfiguration = Configuration["model"];
@@ -173,8 +168,8 @@ export type ChannelConfiguration = Configuration["channels"][string];
 export type AccountSettings = NonNullable<ChannelConfiguration["accounts"]>[string];
 
 /**
- * The first fault of a configuration: its path and what is wrong there; undefined when the configuration is
- * valid. The reason never repeats the value, which may be a secret in the wrong place.
+ * The first error of a configuration with its path; undefined when it is valid. The reason never contains the
+ * value, which may be a misplaced secret.
  */
 export function findFault(
   configuration: unknown,
@@ -186,7 +181,7 @@ export function findFault(
   const path = (issue.path ?? []).map((step) => String(step.key));
   if (issue.type === "strict_object" && issue.expected === "never") return { path, reason: "unknown key" };
   if (issue.type === "strict_object" && issue.received === "undefined") return { path, reason: "missing" };
-  // valibot's own messages start so and end with the value; ours are shown as they are.
+  // valibot's own messages start with this word and end with the value; ours are used unchanged.
   const isOwn = !issue.message.startsWith("Invalid ");
   return { path, reason: isOwn ? issue.message : `expected ${issue.expected ?? issue.type}` };
 }

@@ -6,23 +6,20 @@ import { isSecret, secretMarker } from "./secret.ts";
 export interface SecretPaths {
   /** Whether the value at a path is a secret. */
   includes(path: readonly string[]): boolean;
-  /** A configuration, or overrides, in which every secret that is set is the marker. */
+  /** Replaces every secret that is set, in a configuration or in overrides, by the marker. */
   mask<T>(configuration: T): T;
-  /**
-   * The paths of all secrets that are set in overrides, in the text form that names them in the parameter
-   * store.
-   */
+  /** Paths of all secrets set in overrides, in the text form used by the parameter store. */
   list(overrides: JsonObject): string[];
   /**
-   * Prepares a value for storing at a path: collects its new secrets into `found` by their paths, and
-   * resolves markers. A marker keeps a secret that is set in `overrides` and means nothing where none is, so
-   * that an answer of `config.get` can be written back as it is.
-   * @returns the value with new secrets still in the clear, undefined when nothing of it is left to store
+   * Prepares a value for storing at a path: adds its new secrets to `found` by their paths, and resolves
+   * markers. A marker keeps a secret that is set in `overrides`; a marker without such a secret is dropped.
+   * The result of `config.get` can therefore be written back unchanged.
+   * @returns the value, with new secrets still in clear text; undefined when there is nothing to store
    */
   split(value: unknown, path: readonly string[], overrides: JsonObject, found: Map<string, string>): unknown;
 }
 
-/** Where secrets are in a value: it is one, or some of its fields hold some. Undefined stands for none. */
+/** The positions of secrets in a value: the value itself, or some of its fields. Undefined: no secrets. */
 type SecretTree =
   | "secret"
   | { fields: Map<string, SecretTree>; anyField: SecretTree | undefined }
@@ -31,8 +28,8 @@ type SecretTree =
 /**
  * Finds the secrets of a schema by walking it once: objects, records, optional values, unions and
  * intersections.
- * @throws Error when the schema declares a secret inside of a list, a map or a recursive part: no path names
- * it there
+ * @throws Error when the schema declares a secret inside of a list, a map or a recursive schema, where it has
+ * no fixed path
  */
 export function createSecretPaths(schema: v.GenericSchema): SecretPaths {
   const root = treeOf(schema);
@@ -104,7 +101,7 @@ interface SchemaParts {
 function treeOf(schema: v.GenericSchema): SecretTree {
   if (isSecret(schema)) return "secret";
   const parts = schema as unknown as SchemaParts;
-  // A pipe's first step is the schema itself, without the steps.
+  // The first item of a pipe is the schema without the pipe.
   if (parts.pipe) return combine(parts.pipe.filter(isSchema).map(treeOf));
   switch (parts.type) {
     case "object":
@@ -128,7 +125,7 @@ function treeOf(schema: v.GenericSchema): SecretTree {
   }
 }
 
-/** @throws Error when there is a secret inside of a schema whose parts no path names. */
+/** @throws Error when a schema whose parts have no paths contains a secret */
 function refuseSecretsIn(parts: SchemaParts): void {
   const inner = [parts.rest, parts.key, parts.value, parts.item, ...(parts.items ?? [])].filter(isSchema);
   if (parts.type === "lazy" || inner.some((part) => treeOf(part) !== undefined))

@@ -1,12 +1,12 @@
 import * as v from "valibot";
 
-/** Stands for a secret in overrides and in every answer; the value itself is in the parameter store. */
+/** Replaces a secret in overrides and in results; the value is in the parameter store. */
 export const secretMarker = "***";
 
 /**
- * Declares a setting that is a secret. This is the only declaration that a secret needs: masking, storing and
- * deleting it, and asking for it without showing it, follow from the schema. The parameter store takes 4 KB a
- * parameter, and names of letters, digits, _ and -: records on the way to a secret must keep to these.
+ * Declares a secret setting. This is the only declaration of a secret: masking, storing, deleting and hidden
+ * prompts follow from the schema. A parameter has at most 4 KB. Its name consists of letters, digits, _ and
+ * -, so record keys above a secret must use only these.
  */
 export function secret() {
   return v.pipe(
@@ -17,7 +17,7 @@ export function secret() {
   );
 }
 
-/** Whether a part of a schema was declared by `secret()`. */
+/** Whether a schema was created by `secret()`. */
 export function isSecret(schema: v.GenericSchema): boolean {
   return v.getMetadata(schema).secret === true;
 }

@@ -20,15 +20,13 @@ import { createSecretPaths, type SecretPaths } from "./secret-paths.ts";
 
 const itemKey = { pk: "CONFIG", sk: "GLOBAL" };
 
-/**
- * How long a warm function keeps the configuration, in milliseconds: the longest that a change goes unseen.
- */
+/** Maximum age of the cached configuration, in milliseconds. A change may go unnoticed for this time. */
 const maxAgeMs = 5000;
 
-/** Writers that meet start over; this many times in a row means that something else is wrong. */
+/** Maximum attempts of an optimistic write. More conflicts in a row indicate another fault. */
 const maxAttempts = 10;
 
-/** A table item holds 400 KB; the rest is room for the item's other attributes. */
+/** Maximum size of the overrides. A table item has at most 400 KB, including its other attributes. */
 const maxOverridesBytes = 350_000;
 
 /**
@@ -36,25 +34,26 @@ const maxOverridesBytes = 350_000;
  */
 export interface ConfigurationStore {
   /**
-   * The whole configuration, at most 5 s old; with `fresh` as it is now, with `anyAge` as it was last seen. A
-   * secret that is set shows as `***`. Not to be changed.
+   * The whole configuration, at most 5 s old. `fresh`: read it again. `anyAge`: accept a cached one of any
+   * age. Secrets that are set are `***`. Callers must not change it.
    */
   load(options?: { fresh?: boolean; anyAge?: boolean }): Promise<Configuration>;
   /**
-   * What `config.get` answers: the whole, or the value at a path (null where nothing is set), secrets masked.
+   * Implements `config.get`: the whole configuration, or the value at a path (null when unset), with secrets
+   * masked.
    */
   get(path?: string): Promise<{ config: Configuration } | { path: string; value: unknown }>;
   /**
-   * What `config.set` does. The value replaces the override at the path; null or undefined removes it, so
-   * that the default holds again. Secrets go to the parameter store, also those inside of an object; `***`
-   * keeps what is set.
-   * @throws PeerError 400 naming the path and the reason, when the configuration would not be valid; nothing
-   * is written then. 413 when the overrides are too large; 409 when other writers were faster every time.
+   * Implements `config.set`. The value replaces the override at the path; null or undefined removes it, which
+   * restores the default. Secrets, also inside of an object, go to the parameter store; `***` keeps a stored
+   * secret.
+   * @throws PeerError 400 naming the path and the reason, when the new configuration is invalid; 413 when the
+   * overrides are too large; 409 (retryable) after too many conflicts. Nothing is written then.
    */
   set(path: string, value: unknown): Promise<{ ok: true; path: string }>;
   /**
-   * Replaces the override at a path by what `next` makes of it (undefined where there is none), however many
-   * change it at the same time: `next` may be called again. The same value writes nothing.
+   * Replaces the override at a path by the result of `next`, which gets the current override or undefined.
+   * `next` is called again after a conflict with another writer. An unchanged value writes nothing.
    * @throws PeerError as `set`
    */
   change(path: string, next: (override: unknown) => unknown): Promise<void>;
@@ -74,7 +73,7 @@ interface ConfigurationOptions {
 
 type ConfigurationSchema = v.GenericSchema<unknown, Configuration>;
 
-/** The configuration that a table holds, with its secrets in the parameter store. */
+/** Opens the configuration stored in a table, with secrets in the parameter store. */
 export function openConfiguration(
   table: Table,
   secrets: Secrets,
@@ -150,16 +149,15 @@ async function read(table: Table): Promise<Stored> {
 }
 
 interface Change {
-  /** The overrides as they shall be, secrets as markers. */
+  /** The new overrides, with markers for secrets. */
   overrides: JsonObject;
   put: Map<string, string>;
   remove: string[];
 }
 
 /**
- * The overrides and the secrets that setting a path would write; undefined when it changes nothing. Writes
- * nothing.
- * @throws PeerError 400 when the configuration would not be valid
+ * The overrides and secrets to write for a change; undefined when nothing changes. Does not write.
+ * @throws PeerError 400 when the new configuration is invalid
  */
 function planChange(
   { schema, secretPaths }: { schema: ConfigurationSchema; secretPaths: SecretPaths },
@@ -177,15 +175,15 @@ function planChange(
   const overrides = secretPaths.mask(next);
   const remaining = new Set(secretPaths.list(overrides));
   const remove = secretPaths.list(current).filter((secret) => !remaining.has(secret));
-  // A parameter that a crash left behind without its marker goes too.
+  // Also deletes a parameter without marker, left by a crash.
   if (kept === undefined && isSecret && !remove.includes(formatPath(path))) remove.push(formatPath(path));
   return { overrides, put, remove };
 }
 
 /**
- * Secrets first, then the item: a crash between leaves a parameter without a marker, or a marker without a
- * parameter, which reads as a secret that is not set. Whoever loses the race for the item repeats its secrets
- * too, so that the last writer of the item is also the last writer of the secrets.
+ * Writes secrets first, then the item. A crash in between leaves a parameter without a marker, or a marker
+ * without a parameter, which reads as an unset secret. After a conflict the caller repeats both writes, so
+ * that the last writer of the item is also the last writer of the secrets.
  * @returns false when the overrides changed since they were read
  */
 async function apply(table: Table, secrets: Secrets, version: number, change: Change): Promise<boolean> {

@@ -4,44 +4,43 @@ import { request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { isPublicAddress } from "./public-address.ts";
 
-/** What a fetch is allowed unless it is told otherwise: 25 MB, 30 seconds. */
+/** Default limits of a fetch: 25 MB, 30 seconds. */
 const defaults = { maxBytes: 25 * 1024 * 1024, timeoutMs: 30_000 };
 
 const maxRedirects = 5;
 
-/** What is fetched, by GET. */
+/** A GET request. */
 export interface FetchRequest {
   url: string;
-  /** They may hold credentials, and go to the origin of `url` alone. */
+  /** May contain credentials; sent only to the origin of `url`. */
   headers?: Readonly<Record<string, string>>;
   /**
-   * Origins that the operator has configured, as `new URL(…).origin` writes them. They may have private
-   * addresses and speak http, but are reached from `url` itself, or from each other, alone: nothing else can
-   * redirect to them.
+   * Origins that the operator has configured, as `new URL(…).origin` writes them. They may use private
+   * addresses and http. They are reachable only as `url` itself or by redirects between trusted origins.
    */
   trustedOrigins?: readonly string[];
   /** The largest body, in bytes. */
   maxBytes?: number;
-  /** For all of it, redirects and body included. */
+  /** Time limit of the whole fetch, including redirects and the body. */
   timeoutMs?: number;
 }
 
 export type Fetched =
   | { ok: true; body: Buffer; contentType?: string }
-  /** `passing`: it may succeed later. The reason holds nothing of the address. */
+  /** `passing`: a retry may succeed. `reason` contains no part of the URL. */
   | { ok: false; reason: string; passing: boolean };
 
-/** Fetches what somebody else has named. Does not throw, whatever the address and the server are. */
+/** Fetches an untrusted URL. Does not throw. */
 export type GuardedFetch = (request: FetchRequest) => Promise<Fetched>;
 
-/** Finds all addresses of a name. */
+/** Resolves all addresses of a host name. */
 type Resolve = (
   hostname: string,
   options: { all: true },
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** Why something is not fetched. */
+/** The reason why a fetch was refused. */
 class Refused extends Error {
   readonly passing: boolean;
   constructor(reason: string, passing = false) {
@@ -51,10 +50,9 @@ class Refused extends Error {
 }
 
 /**
- * The one way in which bytes are fetched from addresses that come from outside: https only, from public
- * addresses, so that nobody makes us look into a network that they cannot reach themselves. The address is
- * checked as the connection is made to it, so what a name resolves to cannot change in between; every
- * redirect is checked like a first request.
+ * Fetches URLs that come from outside, with protection against server-side request forgery: only https and
+ * public addresses. The address is checked when the connection is opened, so that DNS cannot change it after
+ * the check. Every redirect is checked like the first request.
  */
 export function createGuardedFetch({ resolve = lookup }: { resolve?: Resolve } = {}): GuardedFetch {
   const publicOnly = publicLookup(resolve);
@@ -75,11 +73,11 @@ export function createGuardedFetch({ resolve = lookup }: { resolve?: Resolve } =
   };
 }
 
-/** One request of those that redirects lead through. */
+/** One request in a chain of redirects. */
 export interface Hop {
   url: URL;
   headers: Readonly<Record<string, string>>;
-  /** It and all that led to it are origins that the operator has configured. */
+  /** This origin and all earlier ones in the chain are trusted origins. */
   isTrusted: boolean;
 }
 
@@ -102,10 +100,7 @@ async function follow(
   throw new Refused("too many redirects");
 }
 
-/**
- * Where a redirect leads.
- * @throws Refused where that may not be fetched, as far as its address alone tells
- */
+/** The next request of a redirect. @throws Refused when its URL must not be fetched */
 export function nextHop(from: Hop, location: string, trustedOrigins: readonly string[]): Hop {
   const url = parse(location, from.url);
   const isTrusted = from.isTrusted && trustedOrigins.includes(url.origin);
@@ -118,7 +113,10 @@ function parse(text: string, base?: URL): URL {
   return new URL(text, base);
 }
 
-/** A URL's parser has made one form of all ways to write an IPv4 address; what is no address is looked up. */
+/**
+ * Checks a URL's literal address. The URL parser has normalized IPv4 notations. Host names are checked later,
+ * by `publicLookup`.
+ */
 function checkPublic({ protocol, hostname, username, password }: URL): void {
   if (protocol !== "https:") throw new Refused("only https is fetched");
   if (username !== "" || password !== "") throw new Refused("an address with credentials");
@@ -130,7 +128,7 @@ function notPublic(): Refused {
   return new Refused("not a public address");
 }
 
-/** Resolves a name for a connection, and fails where any of its addresses is not public. */
+/** Resolves a host name for a connection; fails if any of its addresses is not public. */
 function publicLookup(resolve: Resolve): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
@@ -152,7 +150,7 @@ function get(
   const open = url.protocol === "https:" ? requestHttps : requestHttp;
   const lookup = isTrusted ? undefined : publicOnly;
   return new Promise((done, fail) => {
-    // No agent: a connection that somebody else has opened was not checked.
+    // No agent: a pooled connection would bypass the address check.
     const options = { agent: false, signal, headers: { "user-agent": "gsv", ...headers }, lookup };
     open(url, options, done).on("error", fail).end();
   });
@@ -177,7 +175,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
   return Buffer.concat(chunks, bytes);
 }
 
-/** An error's message may hold the address, so only its kind is told. */
+/** Describes an error without its message, which may contain the URL. */
 function describe(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === "string" ? `no connection (${code})` : "no connection";

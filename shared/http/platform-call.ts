@@ -5,7 +5,7 @@ import {
   sendTimeoutMs,
 } from "../channels/channel.ts";
 
-/** Longest description of a failure that is kept, in characters. */
+/** Maximum length of a failure's reason, in characters. */
 const maxReason = 200;
 
 export interface PlatformRequest {
@@ -15,19 +15,22 @@ export interface PlatformRequest {
   body?: object;
   /** Sent as multipart form data. */
   form?: FormData;
-  /** `sendTimeoutMs` unless given. */
+  /** Default `sendTimeoutMs`. */
   timeoutMs?: number;
-  /** Ends several calls together, in place of a time for each. */
+  /** Aborts the call; replaces `timeoutMs`. Several calls can share one signal. */
   signal?: AbortSignal;
 }
 
 export type PlatformAnswer =
-  /** `body` is the JSON that came, undefined where it is none. */
+  /** `body` is the parsed JSON; undefined when the response is not JSON. */
   | { answered: true; status: number; headers: Headers; body: unknown }
-  /** No connection, or no answer in time. `reason` holds no part of the address. */
+  /** No connection, or no response in time. `reason` contains no part of the URL. */
   | { answered: false; reason: string };
 
-/** Calls a platform's API. Does not throw, and follows no redirect: elsewhere the token would go along. */
+/**
+ * Calls a platform's API. Does not throw. Does not follow redirects, which would send the token to another
+ * server.
+ */
 export async function callPlatform(url: string, request: PlatformRequest): Promise<PlatformAnswer> {
   const { method = "POST", headers, body, form, timeoutMs = sendTimeoutMs } = request;
   const { signal = AbortSignal.timeout(timeoutMs) } = request;
@@ -47,26 +50,29 @@ export async function callPlatform(url: string, request: PlatformRequest): Promi
   }
 }
 
-/** A file as form data holds it. */
+/** A file for multipart form data. */
 export function fileOf({ filename, mimeType, body }: OutboundFile): File {
-  // A File copies what it is made of: to copy it here, for the sake of its type, would be 25 MB more.
+  // The cast avoids a copy: File copies its parts anyway, and another copy would need up to 25 MB.
   return new File([body as Uint8Array<ArrayBuffer>], filename, { type: mimeType });
 }
 
-/** Where an account's platform is: its `apiBaseUrl` stands in place of the platform's own origin. */
+/**
+ * The base URL of an account's platform: the setting `apiBaseUrl`, else the platform's own origin. No
+ * trailing slash.
+ */
 export function baseUrlOf({ settings }: ChannelAccount, origin: string): string {
   const { apiBaseUrl } = settings;
   return (typeof apiBaseUrl === "string" ? apiBaseUrl : origin).replace(/\/+$/, "");
 }
 
-/** What a platform says of a failure, shortened and without these secrets. */
+/** A platform's description of a failure, shortened and with these secrets replaced by `***`. */
 export function plainReason(text: string, ...secrets: (string | undefined)[]): string {
   let reason = text;
   for (const secret of secrets) if (secret) reason = reason.replaceAll(secret, "***");
   return reason.slice(0, maxReason);
 }
 
-/** A failure that may pass, or one that will not. */
+/** A retryable or a final failure. */
 export function failedSend(isRetryable: boolean, reason: string, retryAfterMs?: number): PlatformFailure {
   if (!isRetryable) return { status: "failed", reason };
   return { status: "retry", reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
@@ -77,13 +83,13 @@ export function isPassing(status: number): boolean {
   return status === 429 || status >= 500;
 }
 
-/** The wait that a `Retry-After` in seconds asks for, in milliseconds. */
+/** The wait in milliseconds from a `Retry-After` header in seconds; undefined when absent or invalid. */
 export function retryAfterOf(headers: Headers): number | undefined {
   const seconds = Number(headers.get("retry-after") ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? Math.ceil(seconds * 1000) : undefined;
 }
 
-/** The JSON that bytes or a text hold; undefined for anything else. */
+/** Parses JSON; undefined for invalid JSON. */
 export function parseJson(source: string | Uint8Array): unknown {
   try {
     return JSON.parse(typeof source === "string" ? source : new TextDecoder().decode(source));
@@ -92,7 +98,7 @@ export function parseJson(source: string | Uint8Array): unknown {
   }
 }
 
-/** An error's message may hold the address, so only its kind is told. */
+/** Describes an error without its message, which may contain the URL. */
 function describe(error: unknown, timeoutMs: number): string {
   if (!(error instanceof Error)) return "no connection";
   if (error.name === "TimeoutError") return `no answer within ${timeoutMs / 1000} s`;

@@ -1,8 +1,9 @@
 import { BlockList, isIP } from "node:net";
 
 /**
- * Addresses that are not reachable for everybody, or stand for others: the special-purpose registries of IANA
- * (https://www.iana.org/assignments/iana-ipv4-special-registry, …/iana-ipv6-special-registry) and multicast.
+ * Addresses that are not publicly reachable, or that are mapped to other addresses: the special-purpose
+ * registries of IANA (https://www.iana.org/assignments/iana-ipv4-special-registry,
+ * …/iana-ipv6-special-registry) and multicast.
  */
 const special4 = [
   ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"],
@@ -13,10 +14,7 @@ const special4 = [
 /** Within 2000::/3: protocol assignments with Teredo, documentation, 6to4. */
 const special6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
 
-/**
- * The one part of IPv6 from which public addresses are given out; mapped, translated and local ones lie
- * outside.
- */
+/** The IPv6 range of public unicast addresses. Mapped, translated and local addresses are outside of it. */
 const unicast6 = ["2000::/3"];
 
 const refused4 = blockList("ipv4", special4);
@@ -26,7 +24,7 @@ const allowed6 = blockList("ipv6", unicast6);
 /**
  * Whether an IP address is one of the public Internet. False for loopback, private, link-local (with the
  * metadata services of clouds), shared, multicast, unspecified and reserved addresses, for IPv6 forms that
- * hold an IPv4 address, for addresses with a zone, and for what is no address.
+ * contain an IPv4 address, for addresses with a zone, and for text that is not an address.
  */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {

@@ -1,6 +1,4 @@
-/**
- * Shapes of channel accounts and of people who write there, as results of `channel.*` and `pair.*` hold them.
- */
+/** Shapes of channel accounts and of pairing requests in the results of `channel.*` and `pair.*`. */
 
 /** The kinds of conversation on a messaging platform. */
 export const peerKinds = ["dm", "group", "channel", "thread"] as const;
@@ -8,7 +6,7 @@ export type PeerKind = (typeof peerKinds)[number];
 
 /** A person or room on a messaging platform. */
 export interface Peer {
-  /** A `PeerKind` when it comes over the wire; a session key may hold any other word. */
+  /** A `PeerKind` in wire messages. A session key may contain any other word. */
   kind: string;
   id: string;
   name?: string;
@@ -18,57 +16,60 @@ export interface Peer {
 export interface ChannelEntry {
   channel: string;
   accountId: string;
-  /** 0 where it is not known, and while the account's bridge is away. */
+  /** 0 when unknown, and while the account's bridge is not connected. */
   connectedAt: number;
   lastMessageAt?: number;
   stopped: boolean;
-  /** A bridge attaches for this account; absent for an account of the gateway's own. */
+  /** True for a bridge's account; absent for an account of the gateway's own. */
   bridge?: true;
 }
 
-/** The state of an account, as `channel.status` answers it. Times are epoch ms. */
+/** The state of an account in `channel.status`. Times are epoch ms. */
 export interface AccountStatus {
   accountId: string;
-  /** Messages come in: the account is not stopped, and the platform knows its webhook, as far as it says. */
+  /**
+   * The account receives messages: it is not stopped, and its webhook is registered, as far as the platform
+   * reports it.
+   */
   connected: boolean;
-  /** The platform takes its credentials. */
+  /** The platform accepts the credentials. */
   authenticated: boolean;
-  /** What is wrong now. */
+  /** The current error. */
   error?: string;
   lastActivity?: number;
   extra: {
     stopped: boolean;
     identity?: string;
     webhookUrl?: string;
-    /** Messages that wait for the account's bridge; absent for an account of the gateway's own. */
+    /** Number of messages queued for the account's bridge; absent for an account of the gateway's own. */
     waiting?: number;
-    /** The platform's last complaint about the webhook. */
+    /** The last webhook error reported by the platform. */
     webhookError?: string;
     webhookErrorAt?: number;
-    /** Why a message of the agent's was last not delivered. */
+    /** The last delivery failure. */
     lastError?: string;
     lastErrorAt?: number;
   };
 }
 
 /**
- * Whether a platform knows the webhook now. `todo`: what has to be done by hand, as the platform has no API
- * for it.
+ * Whether the webhook is registered at the platform. `todo`: steps for the operator, when the platform has no
+ * API for it.
  */
 export type Registration =
   | { status: "registered" }
   | { status: "manual"; todo: string }
   | { status: "failed"; reason: string };
 
-/** The outcome of starting an account of the gateway's own. */
+/** The result of starting an account of the gateway's own. */
 export interface StartedAccount {
-  /** The agent's name on the platform, for people to read. */
+  /** The agent's display name on the platform. */
   identity: string;
   webhookUrl: string;
   registration: Registration;
 }
 
-/** A sender who waits for approval. Times are epoch ms. */
+/** A sender with an open pairing request. Times are epoch ms. */
 export interface PairEntry {
   channel: string;
   accountId: string;
@@ -76,6 +77,6 @@ export interface PairEntry {
   senderName?: string;
   requestedAt: number;
   expiresAt: number;
-  /** The beginning of their message; absent when it was too long to be kept. */
+  /** The first characters of the held message; absent when it was too large to be held. */
   message?: string;
 }

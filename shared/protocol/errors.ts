@@ -26,8 +26,8 @@ export interface ErrorShape {
 }
 
 /**
- * The one error type that reaches peers: its code and message are sent as they are.
- * Anything else that is thrown is logged in full and sent as 500 "internal error".
+ * An error whose code and message are sent to peers unchanged. Any other error is logged in full and sent as
+ * 500 "internal error".
  */
 export class PeerError extends Error {
   readonly code: number;
@@ -47,7 +47,7 @@ export class PeerError extends Error {
   }
 }
 
-/** What a peer is told about an error: a PeerError as it is, anything else as 500. */
+/** The error field for a response: a PeerError's own fields, or 500 for any other error. */
 export function errorShape(error: unknown): ErrorShape {
   if (!(error instanceof PeerError))
     return { code: code.internal, message: "internal error", retryable: true };

@@ -15,15 +15,15 @@ interface OfRun {
   sessionKey: string;
 }
 
-/** More text of a reply that is being written; an extension of GSV's protocol. */
+/** The next piece of a streamed reply; an extension of GSV's protocol. */
 export interface ChatDelta extends OfRun {
   state: "delta";
   text: string;
-  /** Counts the deltas of one model call; starts at 0 again with each attempt. */
+  /** Number of the delta in its model call, from 0; starts at 0 again with each attempt. */
   seq: number;
-  /** Which of the run's model calls it belongs to. */
+  /** Number of the model call in the run. */
   step: number;
-  /** Grows when a crashed step is repeated: the reply's text starts over. */
+  /** Incremented when a crashed step is repeated. The reply's text then starts from the beginning. */
   attempt: number;
 }
 
@@ -34,11 +34,11 @@ export interface ChatDelta extends OfRun {
 export interface ChatReply extends OfRun {
   state: "partial" | "calls" | "final";
   message: AssistantMessage;
-  /** The message was too large for an event: `message` only says so. */
+  /** The message was too large for an event; `message` is a placeholder. */
   truncated?: boolean;
 }
 
-/** The run has failed, or was stopped. */
+/** The run failed or was stopped. */
 export interface ChatError extends OfRun {
   state: "error";
   error: string;
@@ -51,18 +51,18 @@ export type ChatEvent = ChatDelta | ChatReply | ChatError;
 export interface RunToolResult extends OfRun {
   callId: string;
   tool: string;
-  /** Sent by this gateway; GSV's leaves it out. Empty where it made the event too large. */
+  /** The call's arguments. GSV's gateway does not send them. Empty when they made the event too large. */
   args?: Record<string, unknown>;
   isError: boolean;
   /** At most 500 characters. */
   preview: string;
 }
 
-/** The result of a tool call that a client made by `tool.request`. It has no run. */
+/** The result of a client's `tool.request`. It has no run. */
 export interface RequestedToolResult {
   runId?: undefined;
   sessionKey: string;
-  /** The id that the client gave the call. */
+  /** The client's id of the call. */
   callId: string;
   tool: string;
   isError: boolean;
@@ -90,17 +90,17 @@ export interface ChannelOutbound {
 interface EventTable {
   /** To clients. */
   chat: ChatEvent;
-  /** To a node. `tool` is the name by which the node knows it. */
+  /** To a node. `tool` is the tool's name on the node. */
   "tool.invoke": { callId: string; tool: string; args: Record<string, unknown> };
   /** To clients. */
   "tool.result": RunToolResult | RequestedToolResult;
-  /** To a node. `lines`: how many of the newest are asked for. */
+  /** To a node. `lines`: number of newest lines requested. */
   "logs.get": { callId: string; lines: number };
   /** To a bridge. */
   "channel.outbound": ChannelOutbound;
-  /** To a bridge. `typing`: whether an answer is being written. */
+  /** To a bridge. `typing`: whether the agent is writing an answer. */
   "channel.typing": { channel: string; accountId: string; peer: Peer; typing: boolean };
 }
 
-/** The payload of every event: the one place where it is declared. */
+/** The payload of every event. */
 export type Events = TotalOver<EventName, EventTable>;

@@ -10,18 +10,17 @@ export const protocolVersion = 1;
 export const maxFrameBytes = 128 * 1024;
 
 /**
- * A peer announces with this capability that it reads frames by reference. Whether a gateway takes params by
- * reference is told by its methods: it then has `payload.upload`. See docs/protocol-extensions.md, "Large
- * payloads".
+ * Capability of a peer that accepts frames by reference. A gateway that accepts params by reference has the
+ * method `payload.upload`. See docs/protocol-extensions.md, "Large payloads".
  */
 export const payloadCapability = "payload-s3";
 
-/** A payload by reference holds at most this many bytes, in both directions. */
+/** Maximum bytes of a payload by reference, in both directions. */
 export const maxPayloadBytes = 10 * 1024 * 1024;
 
-/** Where the whole frame lies of which a response or event is only the head, as JSON. */
+/** A reference to the whole frame as JSON, in a response or event that contains only identifying fields. */
 export interface PayloadRef {
-  /** Answers one kind of request, GET, for some minutes. Whoever has it can read the frame. */
+  /** Presigned URL for GET, valid for a few minutes. Anybody with the URL can read the frame. */
   url: string;
   bytes: number;
 }
@@ -31,7 +30,7 @@ export interface RequestFrame {
   id: string;
   method: string;
   params?: unknown;
-  /** In place of `params`: the ref under which they were uploaded. */
+  /** Used instead of `params`: the ref of uploaded params. */
   paramsRef?: string;
 }
 
@@ -55,9 +54,9 @@ export interface EventFrame {
 export type Frame = RequestFrame | ResponseFrame | EventFrame;
 
 /**
- * Reads one WebSocket text message. Returns undefined for what the protocol ignores: text that is not a JSON
- * object, or whose `type` is unknown. A known type with wrong fields comes back as `{ malformed }`, with the
- * id where there is one, so that the sender can be told.
+ * Reads one WebSocket text message. Returns undefined for text that the protocol ignores: no JSON object, or
+ * an unknown `type`. Returns `{ malformed, id? }` for a known type with invalid fields, so that the caller
+ * can answer with an error.
  */
 export function parseFrame(text: string): Frame | { malformed: string; id: string } | undefined {
   let value: unknown;
@@ -95,7 +94,7 @@ export function okFrame<M extends Method = never>(id: string, payload: Results[N
   return { type: "res", id, ok: true, payload };
 }
 
-/** A refusal of request `id`. */
+/** An error response to request `id`. */
 export function errorFrame(id: string, error: ErrorShape): ResponseFrame {
   return { type: "res", id, ok: false, error };
 }

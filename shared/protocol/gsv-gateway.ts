@@ -3,8 +3,8 @@ import type { Method, ParamsInput } from "./methods.ts";
 import type { Receipt, Results } from "./results.ts";
 
 /**
- * What GSV's own gateway asks of nodes besides the methods and events of this one. A node of ours answers it;
- * this gateway refuses these methods with 404.
+ * Methods and events between GSV's own gateway and nodes that this gateway does not have. Our node supports
+ * them; this gateway answers these methods with 404.
  */
 interface GsvMethods {
   "node.probe.result": {
@@ -16,7 +16,7 @@ interface GsvMethods {
 
 /** How a background command of a node ended. Times are epoch ms. */
 export interface ExecEvent {
-  /** Names the event, so that a repeat is recognised. */
+  /** Unique id of the event; a repeat has the same id. */
   eventId: string;
   sessionId: string;
   event: "finished" | "failed" | "timed_out";
@@ -28,12 +28,12 @@ export interface ExecEvent {
   endedAt?: number;
 }
 
-/** Asks a node which of these commands it has. */
+/** Asks a node which of these commands are installed. */
 interface NodeProbe {
   probeId: string;
   kind: "bins";
   bins: string[];
-  /** 10 s unless given. */
+  /** Default 10 s. */
   timeoutMs?: number;
 }
 

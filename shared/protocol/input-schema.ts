@@ -1,7 +1,7 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 
-/** Checks that are not part of the JSON Schema: a call is checked for them when it is read. */
+/** Checks that JSON Schema cannot express. They are applied when a call is parsed. */
 const unannounced = ["check", "trim", "max_length"];
 
 /** The JSON Schema of a tool's arguments. */
@@ -11,8 +11,8 @@ export interface InputSchema extends Record<string, unknown> {
 }
 
 /**
- * The JSON Schema of a tool's arguments, made from the valibot schemas that check them. An argument is
- * required unless it is optional there; `v.description` describes it to the model.
+ * The JSON Schema of a tool's arguments, made from the valibot schemas that check them. Arguments are
+ * required unless their schema is optional. `v.description` gives the description for the model.
  * @throws Error for a schema that JSON Schema cannot express
  */
 export function inputSchemaOf(entries: v.ObjectEntries): InputSchema {

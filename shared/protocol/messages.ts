@@ -1,6 +1,6 @@
 /**
- * Messages as they are stored and archived: three roles, in pi-ai's shapes. Declared here,
- * structurally, so that nothing but the agent function loads pi-ai.
+ * Messages as they are stored and archived: three roles, in pi-ai's shapes. Declared here structurally, so
+ * that only the agent function loads pi-ai.
  */
 export interface TextBlock {
   type: "text";
@@ -16,8 +16,8 @@ export interface ThinkingBlock {
 }
 
 /**
- * An image: `data` is base64. In storage there is no `data`: `r2Key` names the object that holds the bytes,
- * `size` says how many they are.
+ * An image: `data` is base64. A stored image has no `data`: `r2Key` is the key of the object with its bytes,
+ * `size` their number.
  */
 export interface ImageBlock {
   type: "image";
@@ -28,7 +28,7 @@ export interface ImageBlock {
 }
 
 /**
- * What a message brings besides its text; docs/protocol.md, "Media attachment". `size` in bytes, `duration`
+ * An attachment of a message; docs/protocol.md, "Media attachment". `size` in bytes, `duration`
  * in seconds.
  */
 export interface MediaAttachment {
@@ -41,15 +41,15 @@ export interface MediaAttachment {
   filename?: string;
   size?: number;
   duration?: number;
-  /** What is said in it, as text. */
+  /** Transcription of the audio or video. */
   transcription?: string;
 }
 
-/** An attachment whose bytes lie in the bucket. */
+/** An attachment whose bytes are stored in the bucket. */
 export interface StoredMedia extends Omit<MediaAttachment, "data" | "url"> {
   r2Key: string;
   size: number;
-  /** Audio that was spoken as a message. */
+  /** A voice message. */
   voice?: boolean;
 }
 
@@ -61,7 +61,7 @@ export interface ToolCallBlock {
   thoughtSignature?: string;
 }
 
-/** Tokens of one model reply, as the provider reports them. */
+/** Tokens of one model reply, as reported by the provider. */
 export interface Usage {
   input: number;
   output: number;

@@ -34,7 +34,7 @@ const nothing = v.optional(v.object({}), {});
 const ofSession = v.object({ sessionKey: sessionKeyField });
 const agentId = v.optional(idField);
 
-/** A channel or an account, as they stand in the configuration and in webhook URLs. */
+/** The name of a channel or account, as used in the configuration and in webhook URLs. */
 const channelName = v.pipe(
   v.string(),
   v.trim(),
@@ -46,7 +46,7 @@ const peerKind = v.picklist(peerKinds);
 const shownName = v.optional(v.pipe(v.string(), v.maxLength(256)));
 const person = v.object({ id: idField, name: shownName, handle: shownName });
 
-/** Media of a message that a bridge brings: with its bytes in base64, or lying at a URL. */
+/** Media of a bridge's message: its bytes in base64, or a URL. */
 const channelMedia = v.pipe(
   v.object({
     type: v.picklist(["image", "audio", "video", "document"]),
@@ -65,7 +65,7 @@ const applicant = v.object({ channel: channelName, senderId: v.pipe(idField, v.t
 export const scopes = ["client", "node", "channel", "admin"] as const;
 export type Scope = (typeof scopes)[number];
 
-/** The schema of every method's params: the one place where a method's input is declared. */
+/** The schema of every method's params. */
 export const methodParams = {
   connect: connectParams,
   "chat.send": v.object({
@@ -192,12 +192,12 @@ export const methodParams = {
 } as const;
 
 export type Method = keyof typeof methodParams;
-/** The params of a method, checked and with their defaults. */
+/** The params of a method after validation, with defaults filled in. */
 export type Params<M extends Method> = v.InferOutput<(typeof methodParams)[M]>;
-/** The params of a method as a peer sends them: what has a default may be left out. */
+/** The params of a method as a peer sends them: fields with a default are optional. */
 export type ParamsInput<M extends Method> = v.InferInput<(typeof methodParams)[M]>;
 
-/** Every method, in the order of the table: what `hello-ok` lists. */
+/** Every method, in the order in which `hello-ok` lists them. */
 export const methods = Object.keys(methodParams) as Method[];
 
 export function isMethod(name: string): name is Method {
@@ -206,7 +206,7 @@ export function isMethod(name: string): name is Method {
 
 /**
  * Checks a method's params against its schema and fills in defaults.
- * @throws PeerError 400 whose message names the first field at fault, e.g. `sessionKey: Invalid type: …`.
+ * @throws PeerError 400 whose message names the first invalid field, e.g. `sessionKey: Invalid type: …`.
  */
 export function parseParams<M extends Method>(method: M, params: unknown): Params<M> {
   const result = v.safeParse(methodParams[method], params ?? undefined, { abortEarly: true });

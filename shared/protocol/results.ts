@@ -4,7 +4,10 @@ import type { Method, Scope } from "./methods.ts";
 import type { ResetPolicy, SessionSettings, ThinkingLevel } from "./schemas.ts";
 import type { TotalOver } from "./total.ts";
 
-/** The answer to `connect`. A peer meets gateways of other versions, whose names it may not know. */
+/**
+ * The answer to `connect`. Method and event names are plain strings, because a peer may talk to a gateway of
+ * another version.
+ */
 export interface HelloOk {
   type: "hello-ok";
   protocol: number;
@@ -12,16 +15,17 @@ export interface HelloOk {
   features: { methods: readonly string[]; events: readonly string[] };
 }
 
-/** The directives that a message held. `model` is `provider/id`. */
+/** The directives found in a message. `model` is `provider/id`. */
 export interface FoundDirectives {
   model?: string;
   thinkingLevel?: ThinkingLevel;
-  /** `/status` was asked for. */
+  /** The message has a `/status` directive. */
   status?: true;
 }
 
 /**
- * A run was started, or waits behind another (`queued`). `response` is what the directive `/status` shows.
+ * A run was started, or waits for an earlier one (`queued`). `response` is the text of the directive
+ * `/status`.
  */
 export interface StartedRun {
   status: "started";
@@ -31,7 +35,7 @@ export interface StartedRun {
   response?: string;
 }
 
-/** A slash command was carried out. */
+/** A slash command was executed. */
 export interface CommandDone {
   status: "command";
   command: string;
@@ -45,13 +49,16 @@ export type ChatSendResult =
   | CommandDone
   | { status: "directive-only"; response?: string; directives?: FoundDirectives };
 
-/** The answer to what a node or a bridge reports. `dropped`: it came late or twice and changed nothing. */
+/**
+ * The answer to a report of a node or a bridge. `dropped`: the report was late or repeated and changed
+ * nothing.
+ */
 export interface Receipt {
   ok: true;
   dropped?: true;
 }
 
-/** Tokens of a session so far, as the provider counts them. */
+/** Total tokens of a session, as reported by the provider. */
 export interface TokenCount {
   input: number;
   output: number;
@@ -66,7 +73,7 @@ export interface SessionEntry {
 }
 
 export interface SessionResult {
-  /** Empty while nothing was said in the session yet. */
+  /** Empty when the session does not exist yet. */
   sessionId: string;
   sessionKey: string;
   createdAt: number;
@@ -90,7 +97,7 @@ export interface StatsResult {
   /** Milliseconds since the session was created. */
   uptime: number;
   isProcessing: boolean;
-  /** Messages and requests that wait in the inbox. */
+  /** Number of entries in the inbox. */
   queueSize: number;
 }
 
@@ -103,37 +110,36 @@ export interface ResetResult {
   /** Key of the archive; absent when there was nothing to archive. */
   archivedTo?: string;
   tokensCleared: TokenCount;
-  /** Media objects that were deleted. */
+  /** Number of deleted media objects. */
   mediaDeleted: number;
 }
 
 export interface CompactResult {
   ok: true;
   trimmedMessages: number;
-  /** Messages that stayed as they were. */
+  /** Number of messages that were not compacted. */
   keptMessages: number;
   /** Key of the archive; absent when nothing was archived. */
   archivedTo?: string;
 }
 
 /**
- * A page of everything that was said in a conversation, once: its parts in order, then its archive, or its
- * live messages. The summary that a compaction put ahead of the following messages is left out where the part
- * that it stands for is there.
+ * A page of a conversation's complete transcript: the archived parts in order, then the final archive or the
+ * live messages. A compaction's summary is left out when the part that it summarizes is included.
  */
 export interface TranscriptPage {
   sessionId: string;
   agentId: string;
   /** Keys of the parts that compactions archived, oldest first. */
   parts: string[];
-  /** Key of the archive; absent while the conversation is live. */
+  /** Key of the final archive; absent while the conversation is live. */
   archivedTo?: string;
-  /** The archive's metadata; on the first page alone. */
+  /** The final archive's metadata; on the first page only. */
   metadata?: Partial<Record<string, string>>;
   messages: Message[];
-  /** A message that is larger than a page, as the next piece of its JSON. It stands behind `messages`. */
+  /** The next piece of the JSON of a message that is larger than a page. It follows `messages`. */
   piece?: { text: string; isLast: boolean };
-  /** The param that asks for the next page; absent on the last one. */
+  /** The `next` param for the next page; absent on the last page. */
   next?: string;
 }
 
@@ -144,23 +150,23 @@ export interface TokenEntry {
   scopes: Scope[];
   createdAt: number;
   lastUsedAt?: number;
-  /** The one channel and account that a bridge's token is good for. */
+  /** The only channel and account that a bridge's token is valid for. */
   channel?: string;
   accountId?: string;
 }
 
-/** A place for a payload that is too large for a frame. */
+/** An upload of a payload that is too large for a frame. */
 export interface Upload {
   /**
    * The value of the request's `paramsRef`, or of its attachment's `dataRef`. Valid on the same connection
    * only.
    */
   ref: string;
-  /** Takes one PUT of exactly the bytes that were announced. */
+  /** Presigned URL for one PUT of exactly the announced number of bytes. */
   url: string;
 }
 
-/** The answer to `channel.inbound`. `duplicate`: the message was taken before. */
+/** The answer to `channel.inbound`. `duplicate`: the message was already accepted earlier. */
 export type InboundResult =
   | { status: "started" | "command" | "directive-only"; sessionKey: string }
   | { status: "started"; duplicate: true }
@@ -191,9 +197,9 @@ interface ResultTable {
   "session.get": SessionResult;
   "session.stats": StatsResult;
   "session.patch": { ok: true };
-  /** Answered by the agent when the reset is done. */
+  /** Sent by the agent when the reset is done. */
   "session.reset": ResetResult;
-  /** Answered by the agent when the compaction is done. */
+  /** Sent by the agent when the compaction is done. */
   "session.compact": CompactResult;
   "session.preview": { sessionKey: string; sessionId: string; messageCount: number; messages: Message[] };
   "session.history": { sessionKey: string; currentSessionId: string; previousSessionIds: string[] };
@@ -227,5 +233,5 @@ interface ResultTable {
   "token.revoke": { revoked: true; id: string };
 }
 
-/** What each method answers: the one place where a method's result is declared. */
+/** The result of a method. */
 export type Results = TotalOver<Method, ResultTable>;

@@ -30,10 +30,10 @@ export const sessionSettingsField = v.strictObject({
   systemPrompt: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(20_000)))),
   maxTokens: v.optional(v.nullable(count(1, 1_000_000))),
 });
-/** A change of a session's own settings: null removes one, absent leaves it as it is. */
+/** A change of a session's settings: null removes a setting, an absent field keeps it. */
 export type SessionSettingsPatch = v.InferOutput<typeof sessionSettingsField>;
 
-/** A session's own settings; absent means the agent's or the gateway's. */
+/** A session's settings. An absent setting is inherited from the agent or the gateway. */
 export interface SessionSettings {
   model?: ModelRef;
   thinkingLevel?: ThinkingLevel;
@@ -57,7 +57,10 @@ export const capabilities = [
 ] as const;
 export type Capability = (typeof capabilities)[number];
 
-/** Read loosely here; `connect` checks what it means, because its faults have a code of their own (103). */
+/**
+ * Only the shape is checked here. `connect` checks the values, because their errors have their own code
+ * (103).
+ */
 export const nodeRuntimeField = v.object({
   hostRole: v.string(),
   hostCapabilities: v.array(v.string()),

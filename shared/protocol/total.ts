@@ -1,7 +1,4 @@
-/**
- * `Table`, which must have an entry for every one of `Names` and for nothing else: a table that forgets a
- * name, or has one too many, does not compile.
- */
+/** `Table`, if it has exactly one entry for each of `Names`. A missing or extra entry is a type error. */
 export type TotalOver<
   Names extends PropertyKey,
   Table extends Record<Names, unknown> & Record<Exclude<keyof Table, Names>, never>,

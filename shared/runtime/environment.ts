@@ -1,6 +1,6 @@
 /**
- * The environment of every function, read once at cold start. The stack sets these variables; local mode sets
- * the same ones.
+ * The environment of every function, read once at cold start. The stack and local mode set the same
+ * variables.
  */
 export interface Environment {
   tableName: string;
@@ -10,15 +10,15 @@ export interface Environment {
   timerFunctionArn: string;
   scheduleGroup: string;
   scheduleRoleArn: string;
-  /** Queue that receives schedules which could not be delivered. */
+  /** Queue for schedules that could not be delivered. */
   deadLetterArn: string;
   /** Parameter path without a trailing slash, e.g. `/gsv/dev`. */
   ssmPrefix: string;
   /** The WebSocket API's callback URL, `https://{api}.execute-api.{region}.amazonaws.com/{stage}`. */
   webSocketApiEndpoint: string;
   /**
-   * The webhook function's URL, which ends in a slash. Of the socket function alone, as that URL has to exist
-   * first.
+   * The webhook function's URL, which ends in a slash. Only set for the socket function, which is deployed
+   * after that URL exists.
    */
   webhookUrl?: string;
 }

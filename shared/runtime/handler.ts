@@ -3,17 +3,18 @@ import type { Context } from "aws-lambda";
 import { type LogFields, log, logError } from "./log.ts";
 
 interface Options<Event, Result> {
-  /** Fields of the log lines that open and close an invocation. */
+  /** Fields of the log lines at the start and end of an invocation. */
   fields(event: Event): LogFields;
   /**
-   * What to answer when the handler throws; without it Lambda gets the error, and repeats asynchronous
+   * The result when the handler throws. Without it the error reaches Lambda, which retries asynchronous
    * events.
    */
   onError?(error: unknown, event: Event): Result;
 }
 
 /**
- * Wraps a function's handler: one log line in, one out with its duration, errors logged in full and mapped.
+ * Wraps a function's handler: logs one line at the start and one with the duration at the end; logs errors in
+ * full and maps them with `onError`.
  */
 export function wrapHandler<Event, Result>(
   name: string,

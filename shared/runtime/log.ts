@@ -1,14 +1,14 @@
-/** Fields of a log line, beside those that every line has. Never content of messages, never a secret. */
+/** Additional fields of a log line. Never message content, never a secret. */
 export type LogFields = Record<string, string | number | boolean | undefined> & {
   time?: never;
   event?: never;
   level?: never;
 };
 
-/** Takes one line without its line break. */
+/** Receives one line without its line break. */
 export type LogOutput = (line: string) => void;
 
-/** Lambda keeps what a function writes to standard output. */
+/** Lambda stores the standard output in CloudWatch Logs. */
 const standardOutput: LogOutput = (line) => {
   process.stdout.write(`${line}\n`);
 };
@@ -16,9 +16,8 @@ const standardOutput: LogOutput = (line) => {
 let output = standardOutput;
 
 /**
- * Sends the log lines of this process elsewhere, for a process that uses its standard output for something
- * else.
- * @returns the way back to standard output; it does nothing once the lines go elsewhere again
+ * Redirects the log lines of this process, when its standard output is needed for something else.
+ * @returns a function that restores standard output, unless the output was redirected again
  */
 export function setLogOutput(next: LogOutput): () => void {
   output = next;

@@ -1,4 +1,4 @@
-/** A moment as a clock on the wall of a timezone shows it. */
+/** Local date and time in a timezone. */
 export interface LocalTime {
   /** `YYYY-MM-DD`. */
   date: string;
@@ -11,8 +11,8 @@ export interface LocalTime {
 const weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"] as const;
 
 /**
- * `now` in epoch milliseconds, `timezone` an IANA name; one that is unknown is read as UTC, so that a run
- * goes on.
+ * `now` in epoch milliseconds, `timezone` an IANA name; an unknown name is treated as UTC, so that a run does
+ * not fail.
  */
 export function localTime(now: number, timezone: string): LocalTime {
   const shown = new Date(wallTimeAt(now, timezone));
@@ -20,14 +20,14 @@ export function localTime(now: number, timezone: string): LocalTime {
   return { date: text.slice(0, 10), time: text.slice(11, 16), weekday: weekdays[shown.getUTCDay()] ?? "" };
 }
 
-/** The calendar day `count` days after one, or before it. */
+/** The calendar day `count` days after `day`, or before it when negative. Days are `YYYY-MM-DD`. */
 export function addDays(day: string, count: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + count * dayMs).toISOString().slice(0, 10);
 }
 
 /**
- * The instant, in epoch milliseconds, at which a clock in a timezone first shows an hour of a day. Where
- * clocks are set back over the hour, it is the first of the two; where they are set forward over it, the
+ * The instant, in epoch milliseconds, at which an hour of a day starts in a timezone. If the hour occurs
+ * twice, because clocks are set back, the first one. If it is skipped, because clocks are set forward, the
  * moment of the change.
  * @param hour 0 to 23
  */
@@ -45,8 +45,8 @@ export function hourOfDay(day: string, hour: number, timezone: string): number {
 const dayMs = 86_400_000;
 
 /**
- * The first instant after `before`, and up to `after`, for which `holds` is true: it is false at the one,
- * true at the other.
+ * The first instant in (`before`, `after`] for which `holds` is true. It must be false at `before` and true
+ * at `after`.
  */
 function changeBetween(before: number, after: number, holds: (instant: number) => boolean): number {
   let [low, high] = [before, after];
@@ -58,7 +58,10 @@ function changeBetween(before: number, after: number, holds: (instant: number) =
   return high;
 }
 
-/** What a clock in a timezone shows, as if it were UTC: epoch milliseconds, to the second. */
+/**
+ * The local time in a timezone, expressed as if it were UTC: epoch milliseconds, without fractions of a
+ * second.
+ */
 function wallTimeAt(epochMs: number, timezone: string): number {
   const parts: Record<string, number> = {};
   for (const { type, value } of formatIn(timezone).formatToParts(epochMs)) parts[type] = Number(value);
@@ -68,7 +71,7 @@ function wallTimeAt(epochMs: number, timezone: string): number {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** A timezone that is unknown is read as UTC, so that a session goes on. */
+/** A cached formatter; an unknown timezone is treated as UTC. */
 function formatIn(timezone: string): Intl.DateTimeFormat {
   const known = formats.get(timezone);
   if (known) return known;

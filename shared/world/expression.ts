@@ -27,7 +27,7 @@ export const append = (path: Path, ...values: ItemValue[]): Step => ({ op: "appe
 export const exists = (path: Path): Condition => ({ is: "exists", path });
 export const absent = (path: Path): Condition => ({ is: "absent", path });
 export const equal = (path: Path, value: string | number | boolean): Condition => ({ is: "=", path, value });
-/** Also of what is absent. */
+/** Also true when the attribute is absent. */
 export const differs = (path: Path, value: string | number | boolean): Condition => ({
   is: "<>",
   path,

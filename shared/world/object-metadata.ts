@@ -2,8 +2,7 @@ import { type Metadata, type MetadataName, metadataNames } from "./world.ts";
 
 /**
  * S3 returns the names of user metadata in lower case and takes only ASCII values. The gateway's own names
- * are in camel case (`originalFilename`) and values in any script. These two functions are the one place
- * where both meet.
+ * are in camel case (`originalFilename`) and values in any script. These two functions convert between them.
  */
 
 const byLowerCase = new Map<string, MetadataName>(metadataNames.map((name) => [name.toLowerCase(), name]));
@@ -17,10 +16,7 @@ export function encodeMetadata(metadata: Metadata): Record<string, string> {
   return encoded;
 }
 
-/**
- * From a download. Names that the layout does not know are left out; a value that was never encoded stays as
- * it is.
- */
+/** From a download. Unknown names are dropped; a value that is not validly encoded is returned unchanged. */
 export function decodeMetadata(stored: Record<string, string> | undefined): Metadata {
   const metadata: Metadata = {};
   for (const [lower, value] of Object.entries(stored ?? {})) {

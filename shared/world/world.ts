@@ -5,9 +5,9 @@ import type { Item, Key } from "./item.ts";
 export type { Item, ItemValue, Key } from "./item.ts";
 
 /**
- * Everything outside the functions: state, objects, connections, timers, secrets, and the agent itself. The
- * functions know these types alone. `shared/aws` implements them with the AWS SDK; `local/world` with
- * function calls. The contract suites in `test/world` hold for both.
+ * Everything outside the functions: state, objects, connections, timers, secrets, and starting the agent. The
+ * functions use only these types. `shared/aws` implements them with the AWS SDK; `local/world` with function
+ * calls. The contract suites in `test/world` hold for both.
  */
 export interface World {
   table: Table;
@@ -18,8 +18,8 @@ export interface World {
   secrets: Secrets;
   wake: WakeAgent;
   /**
-   * The webhook function's URL, which ends in a slash. Known to the socket function alone: that URL has to
-   * exist first.
+   * The webhook function's URL, which ends in a slash. Only known to the socket function, which is deployed
+   * after that URL exists.
    */
   webhookUrl?: string;
   /** Epoch milliseconds. */
@@ -29,7 +29,7 @@ export interface World {
 /** A read of one partition, in the order of the sort key. Items past `limit` are not read. */
 export interface Query {
   pk: string;
-  /** Only sort keys that start so. */
+  /** Only sort keys with this prefix. */
   prefix?: string;
   /** Only sort keys from here (inclusive) … */
   from?: string;
@@ -60,7 +60,7 @@ export interface Table {
    * Creates the item when it is absent, unless the condition forbids it. Returns the whole item as written.
    */
   update(key: Key, steps: readonly Step[], condition?: Condition): Promise<Item>;
-  /** Returns the item as it was, undefined when there was none. */
+  /** Returns the deleted item; undefined when it did not exist. */
   delete(key: Key, condition?: Condition): Promise<Item | undefined>;
   query(query: Query): Promise<Item[]>;
   queryIndex(query: IndexQuery): Promise<Item[]>;
@@ -101,7 +101,7 @@ export const metadataNames = [
 ] as const;
 
 export type MetadataName = (typeof metadataNames)[number];
-/** Values may hold any script: the bucket encodes what its store cannot keep. */
+/** Values may be any Unicode text; the bucket encodes them for its store. */
 export type Metadata = Partial<Record<MetadataName, string>>;
 
 export interface ObjectHead {
@@ -117,7 +117,7 @@ export interface StoredObject extends ObjectHead {
 }
 
 export interface ObjectStream extends ObjectHead {
-  /** To be read once; leaving it early ends the download. */
+  /** Can be read only once. Leaving the loop early ends the download. */
   body: AsyncIterable<Uint8Array>;
 }
 
@@ -151,8 +151,8 @@ export interface Bucket {
   /** Returns the new ETag. @throws PreconditionFailed */
   put(key: string, body: Uint8Array | string, options?: PutOptions): Promise<string>;
   /**
-   * As `put`, for a body of any size, of which a few megabytes are in memory at a time. The object appears
-   * when it is whole; when the body or the upload fails, nothing is left of it.
+   * As `put`, for a body of any size, with a few megabytes in memory at a time. The object appears only when
+   * it is complete; after a failure nothing is stored.
    */
   putStream(key: string, body: AsyncIterable<Uint8Array>, options?: PutOptions): Promise<string>;
   /** Deleting what is not there is not an error. */
@@ -161,7 +161,7 @@ export interface Bucket {
   list(prefix: string, delimiter?: "/"): Promise<{ objects: ListedObject[]; prefixes: string[] }>;
 }
 
-/** A conditional write that another writer came before. Nothing was written. */
+/** A conditional write that failed because another writer changed the object. Nothing was written. */
 export class PreconditionFailed extends Error {
   constructor(key: string) {
     super(`object ${key} was changed by another writer`);
@@ -170,11 +170,11 @@ export class PreconditionFailed extends Error {
 }
 
 /**
- * URLs by which somebody without credentials reads or writes one object for a while, with this function's
- * rights. They end earlier when the credentials of the function do.
+ * Presigned URLs, with which a client without credentials can read or write one object with this function's
+ * rights. They expire earlier when the function's credentials expire.
  */
 export interface Presigner {
-  /** @param seconds how long the URL works, at most a week */
+  /** @param seconds lifetime of the URL, at most a week */
   get(key: string, seconds: number): Promise<string>;
   /** As `get`, for an upload of exactly this many bytes. */
   put(key: string, seconds: number, bytes: number): Promise<string>;
@@ -183,28 +183,28 @@ export interface Presigner {
 /** Sends to and closes WebSocket connections. */
 export interface Sockets {
   /**
-   * Posts a frame. "gone" when the connection has ended: that is not an error of the sender. "too large" when
-   * the frame is above 128 KB, in which case nothing was sent.
+   * Posts a frame. "gone": the connection has ended, which is not an error. "too large": the frame is above
+   * 128 KB and was not sent.
    */
   post(connectionId: string, frame: Frame): Promise<"sent" | "gone" | "too large">;
-  /** Ends a connection; one that has ended already is fine. */
+  /** Closes a connection. No error when it has already ended. */
   close(connectionId: string): Promise<void>;
 }
 
-/** What the timer function is invoked with. */
+/** The timer function's events. */
 export type TimerEvent =
-  /** `deadline`: that of the calls it was made for, epoch ms. */
+  /** `deadline`: the deadline of the step's tool calls, epoch ms. */
   | { kind: "tool-timeout"; sessionKey: string; runId: string; step: number; deadline: number }
   | { kind: "auth-timeout"; connectionId: string }
-  /** `at`: the time the schedule was made for, epoch ms. */
+  /** `at`: the scheduled time, epoch ms. */
   | { kind: "reset-due"; sessionKey: string; at: number }
   | { kind: "sweep" };
 
 /** One-shot schedules that invoke the timer function and delete themselves after they have fired. */
 export interface Schedules {
   /**
-   * @param name unique, at most 64 characters of `[0-9A-Za-z_.-]`; an existing schedule is left as it is
-   * @param at epoch milliseconds; it fires at the whole second after it, or within the minute after that
+   * @param name unique, at most 64 characters of `[0-9A-Za-z_.-]`; an existing schedule is not changed
+   * @param at epoch milliseconds, rounded up to seconds; the schedule fires up to a minute later
    */
   once(name: string, at: number, event: TimerEvent): Promise<void>;
 }
