@@ -183,7 +183,7 @@ export interface AccountSetup {
   check(account: ChannelAccount): Promise<AccountCheck>;
   /** Registers the webhook's URL, and whatever else the platform needs. Safe to repeat. */
   register(account: ChannelAccount, webhookUrl: string): Promise<Registration>;
-  /** Undoes `connect` when the platform has an API for it. Best effort. */
+  /** Undoes `register` when the platform has an API for it. Best effort. */
   unregister?(account: ChannelAccount): Promise<void>;
 }
 

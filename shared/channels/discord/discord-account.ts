@@ -35,10 +35,7 @@ const application = v.object({
   interactions_endpoint_url: v.nullish(v.string()),
 });
 
-/**
- * How an account of Discord is set up: the commands, and the address that interactions go to, are the REST
- * API's.
- */
+/** Setup of Discord accounts: the REST API registers the commands and the interactions URL. */
 export const discordAccount: AccountSetup = { fields, check, register };
 
 async function check(account: ChannelAccount): Promise<AccountCheck> {
@@ -58,7 +55,7 @@ async function check(account: ChannelAccount): Promise<AccountCheck> {
   return { ok: true, identity: known.output.username, webhook: { url: interactions_endpoint_url ?? "" } };
 }
 
-/** Discord tries the address before it takes it: the account has to be configured by then. */
+/** Discord calls the URL before it accepts it, so the account must be configured first. */
 async function register(account: ChannelAccount, url: string): Promise<Registration> {
   const path = `/applications/${encodeURIComponent(String(account.settings.applicationId))}/commands`;
   const put = await callDiscord(account, { method: "PUT", path, asBot: true, body: commands });

@@ -10,7 +10,7 @@ import {
 } from "../../http/platform-call.ts";
 import type { ChannelAccount, SendOutcome } from "../channel.ts";
 
-/** Discord turns away clients that do not name themselves in this form. */
+/** Discord refuses clients without a User-Agent in this form. */
 const userAgent = "DiscordBot (gsv, 0.1.0)";
 
 const messageSchema = v.object({
@@ -26,17 +26,20 @@ const errorSchema = v.object({
   retry_after: v.optional(v.number()),
 });
 
-/** What Discord answered. `gone`: there is no such channel, message or interaction, or no more. */
+/**
+ * Discord's classified response. `gone`: the channel, message or interaction does not exist or no longer
+ * exists.
+ */
 export type DiscordAnswer =
   | { ok: true; message?: v.InferOutput<typeof messageSchema>; body: unknown }
   | { ok: false; gone: boolean; outcome: SendOutcome };
 
 export interface DiscordRequest extends Pick<PlatformRequest, "method" | "body" | "form" | "signal"> {
-  /** Behind `/api/v10`. */
+  /** Path after `/api/v10`. */
   path: string;
-  /** What is sent for the application's bot, rather than by an interaction's own token in the path. */
+  /** True to authenticate as the application's bot. Otherwise the path contains the interaction's token. */
   asBot: boolean;
-  /** What no reason may hold, besides the bot's token. */
+  /** Another secret, besides the bot's token, to remove from reasons. */
   secret?: string;
 }
 

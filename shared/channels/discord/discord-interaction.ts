@@ -15,7 +15,7 @@ const attachment = v.object({
   filename: text,
   content_type: name,
   size: v.optional(v.number()),
-  /** Seconds; of voice messages, as the waveform is. */
+  /** Seconds. Only voice messages have a duration and a waveform. */
   duration_secs: v.nullish(v.number()),
   waveform: name,
   url: text,
@@ -31,9 +31,7 @@ const resolved = v.object({
   attachments: v.optional(v.record(v.string(), attachment)),
 });
 
-/**
- * A command somebody gave: a slash command with its options, or one on a message, which is then the target.
- */
+/** A command: a slash command with its options, or a message command with its target message. */
 const command = v.object({
   type: v.number(),
   target_id: text,
@@ -66,13 +64,13 @@ export type Interaction = v.InferOutput<typeof interaction>;
 export type DiscordCall =
   | { kind: "ping" }
   | { kind: "command"; interaction: Interaction }
-  /** Of a kind that only comes from what this application never sends: buttons, forms, completions. */
+  /** A kind that this application does not use: buttons, forms, completions. */
   | { kind: "other" };
 
 const ping = 1;
 const applicationCommand = 2;
 
-/** Undefined for bytes that are no interaction. */
+/** Undefined for a body that is not an interaction. */
 export function parseInteraction(body: Uint8Array): DiscordCall | undefined {
   const json = parseJson(body);
   const call = v.safeParse(v.object({ type: v.number() }), json);
@@ -84,8 +82,8 @@ export function parseInteraction(body: Uint8Array): DiscordCall | undefined {
 }
 
 /**
- * The message that a command brings; undefined for one that says nothing.
- * @param now epoch ms: when it came
+ * The inbound message of a command; undefined for a command without content.
+ * @param now time of receipt, epoch ms
  */
 export function readInteraction(found: Interaction, now: number): InboundMessage | undefined {
   const sender = senderOf(found);
@@ -98,7 +96,7 @@ export function readInteraction(found: Interaction, now: number): InboundMessage
     messageId: found.id,
     ...contentFields(content),
     timestamp: now,
-    // To give a command is to address the agent.
+    // A command is always addressed to the agent.
     wasMentioned: true,
     context: { interactionToken: found.token, receivedAt: String(now) },
   };
@@ -116,7 +114,8 @@ function senderOf({ member, user: direct }: Interaction): Sender | undefined {
 }
 
 /**
- * Interaction contexts. Where an interaction names none, a conversation outside of a server is the bot's own.
+ * Interaction contexts. Without a context, a conversation outside of a server is a direct message with the
+ * bot.
  */
 const botDm = 1;
 
@@ -149,7 +148,7 @@ function contentIn({ type, target_id = "", resolved: found, options = [] }: Inte
 
 type Target = NonNullable<NonNullable<v.InferOutput<typeof resolved>["messages"]>[string]>;
 
-/** Somebody else may have written it, so that nothing in it passes for a command of the sender's. */
+/** The target message may be from another author, so it must not be parsed as a command of the sender. */
 function contentOfTarget(target: Target | undefined): Content | undefined {
   if (!target) return undefined;
   const { content, author, attachments = [] } = target;
@@ -157,7 +156,7 @@ function contentOfTarget(target: Target | undefined): Content | undefined {
   return contentOf([head, content], attachments.map(toMedia));
 }
 
-/** The addresses of attachments need no credentials, and are good for a day. */
+/** The URLs of attachments need no credentials and are valid for a day. */
 function toMedia(found: v.InferOutput<typeof attachment>): RemoteMedia {
   const { filename, content_type: mimeType, size, duration_secs: duration, waveform, url } = found;
   const voice = waveform ? true : null;

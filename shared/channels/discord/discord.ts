@@ -19,19 +19,20 @@ import { discordAccount } from "./discord-account.ts";
 import { callDiscord, type DiscordAnswer, type DiscordRequest } from "./discord-api.ts";
 import { type Interaction, parseInteraction, readInteraction } from "./discord-interaction.ts";
 
-/** Longest text of one message, in characters. */
+/** Maximum text of one message, in characters. */
 const maxText = 2000;
 
-/** For how long an interaction's token is used: Discord takes it for 15 minutes. Milliseconds. */
+/** Time in milliseconds for which an interaction's token is used. Discord accepts it for 15 minutes. */
 const tokenLifeMs = 14.5 * 60_000;
 
 /**
- * For how long an interaction may not be known to Discord yet, because our answer to its call is on its way.
- * Discord gives that call up after 3 s, so that a second wait leads past this, to the channel.
+ * Age in milliseconds up to which Discord may not know an interaction yet, because our HTTP response is still
+ * on its way. Discord gives up that request after 3 s. After a second wait the interaction is older than
+ * this, and the answer goes to the channel.
  */
 const settlingMs = 6000;
 
-/** How long to wait for that, in milliseconds. */
+/** Wait before a retry in that case, in milliseconds. */
 const settlingWaitMs = 4000;
 
 /** Types of answers to an interaction. */
@@ -39,20 +40,21 @@ const pong = 1;
 const channelMessage = 4;
 const deferredChannelMessage = 5;
 
-/** Only the one who gave the command sees the message. */
+/** Only the sender of the command sees the message. */
 const ephemeral = 64;
 
 /**
- * To show an embed, Discord fetches the address: what the agent was tricked into writing there would leave by
- * it.
+ * No embeds: Discord would fetch URLs in the text, which could leak data that the agent was tricked into
+ * writing there.
  */
 const suppressEmbeds = 4;
 
-/** Nobody is notified by what an answer quotes. */
+/** Mentions in an answer notify nobody. */
 const allowed_mentions = { parse: [] };
 
 /**
- * What an interaction is answered: at once, that an answer is being written, which is put in its place later.
+ * HTTP responses to an interaction. The first is a deferred response ("thinking"), which the answer replaces
+ * later.
  */
 const shown: ShownAnswer = {
   pending: JSON.stringify({ type: deferredChannelMessage }),
@@ -62,8 +64,9 @@ const shown: ShownAnswer = {
 
 /**
  * Discord, by an application's interactions (https://docs.discord.com/developers/interactions/overview):
- * `/gsv` and commands on messages. An answer takes the place of the deferred one, and its further parts
- * follow it; what comes too late for that is a message of the bot's in the channel.
+ * `/gsv` and commands on messages. The first part of an answer replaces the deferred response, and further
+ * parts follow it. After the interaction's token has expired, the answer is a message of the bot in the
+ * channel.
  */
 export function createDiscord({ now = Date.now }: { now?: () => number } = {}): Channel {
   return {
@@ -83,7 +86,7 @@ export function createDiscord({ now = Date.now }: { now?: () => number } = {}): 
     send: (account, message) => sendText(account, message, now()),
     sendFile: (account, message) => sendFile(account, message, now()),
     async typing(account, { peer, context }) {
-      // The deferred answer shows it already.
+      // The deferred response already shows it.
       if (liveInteraction(context, now())) return;
       await callDiscord(account, { path: `/channels/${channelOf(peer)}/typing`, asBot: true });
     },
@@ -133,7 +136,7 @@ function shortened(text: string): string {
 /** An interaction that can still be answered by its token. */
 interface LiveInteraction {
   token: string;
-  /** Milliseconds since it came. */
+  /** Milliseconds since its receipt. */
   age: number;
 }
 
@@ -160,7 +163,7 @@ function sendFile(account: ChannelAccount, { file, ...to }: FileMessage, now: nu
   return sendTo(account, to, { form, signal: AbortSignal.timeout(sendFileTimeoutMs) }, now);
 }
 
-/** A message, ready to be sent; `text` where it is nothing else. */
+/** The body of a message; `text` when the message is text only. */
 type Content = Pick<DiscordRequest, "body" | "form" | "signal"> & { text?: string };
 
 async function sendTo(
@@ -180,9 +183,9 @@ async function sendTo(
 }
 
 /**
- * The beginning of an answer is put in the place of the deferred one; whatever else is said follows. Where
- * something stands in that place already, it is either this text, from before a crash, or another answer,
- * which stays.
+ * Sends the first part of an answer in place of the deferred response, and other parts as follow-ups. If the
+ * response was already replaced, it is either this text, sent before a crash, or another answer, which is
+ * kept.
  */
 async function sendByInteraction(
   account: ChannelAccount,

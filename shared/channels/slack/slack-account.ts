@@ -11,7 +11,7 @@ const fields = accountFields([
 
 const known = v.object({ user: v.string(), team: v.string() });
 
-/** How an account of Slack is set up: by hand, as the Events API has no call for it. */
+/** Setup of Slack accounts: the operator registers the webhook, because Slack has no API for it. */
 export const slackAccount: AccountSetup = { fields, check, register };
 
 async function check(account: ChannelAccount): Promise<AccountCheck> {

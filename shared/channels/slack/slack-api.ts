@@ -9,13 +9,13 @@ import {
 } from "../../http/platform-call.ts";
 import type { ChannelAccount, PlatformFailure } from "../channel.ts";
 
-/** Errors that may pass (https://docs.slack.dev/reference/methods/chat.postMessage#errors). */
+/** Retryable errors (https://docs.slack.dev/reference/methods/chat.postMessage#errors). */
 const passingErrors = [
   ...["ratelimited", "rate_limited", "internal_error", "fatal_error"],
   ...["service_unavailable", "request_timeout", "team_added_to_org"],
 ];
 
-/** Errors of the token, which only the operator can mend. */
+/** Errors of the token, which only the operator can fix. */
 const tokenErrors = [
   ...["invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired"],
   ...["missing_scope", "no_permission", "not_allowed_token_type", "ekm_access_denied"],
@@ -27,23 +27,23 @@ const answerSchema = v.object({
   needed: v.optional(v.string()),
 });
 
-/** What the Web API answered. */
+/** The Web API's classified response. */
 export type SlackAnswer = { ok: true; body: unknown } | { ok: false; failure: PlatformFailure };
 
-/** What every request of the account is authorized by. */
+/** The authorization header of the account's requests. */
 export function slackHeaders({ secrets }: ChannelAccount): Record<string, string> {
   return { authorization: `Bearer ${secrets.botToken}` };
 }
 
-/** Where the account's Slack is. */
+/** The base URL of the account's Web API. */
 export function slackOrigin(account: ChannelAccount): string {
   return baseUrlOf(account, "https://slack.com");
 }
 
 /**
- * Calls a method of the Web API (https://docs.slack.dev/apis/web-api) and classifies what it answers. Does
- * not throw.
- * @param params as JSON; as a query where the method takes no other form
+ * Calls a method of the Web API (https://docs.slack.dev/apis/web-api) and classifies the response. Does not
+ * throw.
+ * @param params sent as JSON, or as a query for methods that accept no JSON
  */
 export async function callSlack(
   account: ChannelAccount,

@@ -14,7 +14,7 @@ const verification = v.object({ challenge: v.string() });
 const eventCallback = v.object({
   event_id: v.pipe(v.string(), v.minLength(1)),
   event: v.looseObject({ type: v.string() }),
-  /** The installation that the event was sent to: with a bot's, that bot's user. */
+  /** The installation of the app that received the event. `user_id` is the bot's user when `is_bot` is true. */
   authorizations: v.optional(
     v.array(v.object({ user_id: v.nullish(v.string()), is_bot: v.optional(v.boolean()) })),
   ),
@@ -31,19 +31,17 @@ const file = v.object({
   name,
   mimetype: name,
   size: v.nullish(v.number()),
-  /** `hosted` by Slack; otherwise it lies elsewhere, is deleted, or is hidden by the plan. */
+  /** `hosted`: stored by Slack. Otherwise it is external, deleted, or hidden by the plan. */
   mode: name,
   subtype: name,
   duration_ms: v.nullish(v.number()),
   url_private: name,
 });
 
-/** What somebody wrote (https://docs.slack.dev/reference/events/message), as far as it is read. */
+/** A message (https://docs.slack.dev/reference/events/message), as far as it is read. */
 const message = v.object({
   type: v.picklist(["message", "app_mention"]),
-  /**
-   * Every other subtype tells of something: an edit, a deletion, somebody who joined, another bot's message.
-   */
+  /** Other subtypes are notices: an edit, a deletion, a new member, another bot's message. */
   subtype: v.optional(v.picklist(["file_share", "thread_broadcast", "me_message"])),
   channel: v.string(),
   channel_type: v.optional(v.string()),
@@ -63,10 +61,10 @@ type Message = v.InferOutput<typeof message>;
 export type SlackCall =
   | { kind: "verification"; challenge: string }
   | { kind: "event"; event: SlackEvent }
-  /** Nothing to the agent, as a notice of a rate limit. */
+  /** Ignored, for example a notice of a rate limit. */
   | { kind: "other" };
 
-/** Undefined for bytes that are no call of the Events API. */
+/** Undefined for a body that is not a request of the Events API. */
 export function parseSlackCall(body: Uint8Array): SlackCall | undefined {
   const json = parseJson(body);
   const call = v.safeParse(anyCall, json);
@@ -83,8 +81,8 @@ export function parseSlackCall(body: Uint8Array): SlackCall | undefined {
 }
 
 /**
- * The message that an event brings. Undefined for what is nothing to the agent: what bots say, the agent
- * itself included, edits, and events that are no messages.
+ * The inbound message of an event. Undefined for messages of bots (this one included), edits, and other
+ * events.
  */
 export function readSlackMessage({
   event_id,
@@ -112,7 +110,7 @@ export function readSlackMessage({
   };
 }
 
-/** A thread of a direct message is a part of it: only the answer is put where the question stands. */
+/** A thread in a direct message belongs to the same conversation; only the answer goes into the thread. */
 function peerOf({ channel, thread_ts }: Message, isDirect: boolean): Peer {
   if (isDirect) return { kind: "dm", id: channel };
   if (thread_ts !== undefined) return { kind: "thread", id: `${channel}/${thread_ts}` };
@@ -120,8 +118,7 @@ function peerOf({ channel, thread_ts }: Message, isDirect: boolean): Peer {
 }
 
 /**
- * A message in a channel that names the bot comes as a mention too, by an event of its own, and is taken from
- * there.
+ * A channel message that mentions the bot is also sent as an `app_mention` event. Only that event is handled.
  */
 function comesAsMention({ type, text = "" }: Message, botUser: string | undefined): boolean {
   return type === "message" && botUser !== undefined && text.includes(`<@${botUser}`);
@@ -155,7 +152,7 @@ function toMedia({ id, mimetype, duration_ms, url_private, ...found }: File): Re
   });
 }
 
-/** `<@U0BOT> hello`, as one speaks to the bot in a channel. */
+/** `<@U0BOT> hello`, the usual form of a message to the bot in a channel. */
 function withoutBotName(text: string, botUser: string | undefined): string {
   if (botUser === undefined || !text.startsWith(`<@${botUser}`)) return text;
   return text.replace(/^<@[^>]*>[,:]?\s*/, "");

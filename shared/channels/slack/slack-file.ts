@@ -13,9 +13,9 @@ const uploadSchema = v.object({ upload_url: v.string(), file_id: v.string() });
 
 /**
  * Uploads a file and shares it, in three calls
- * (https://docs.slack.dev/messaging/working-with-files#uploading_files). What is not shared in the end is not
- * seen.
- * @param address the channel, and the thread in it
+ * (https://docs.slack.dev/messaging/working-with-files#uploading_files). A file that is uploaded but not
+ * shared stays invisible.
+ * @param address the channel and optional thread
  */
 export async function shareFile(
   account: ChannelAccount,

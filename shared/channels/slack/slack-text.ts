@@ -1,11 +1,12 @@
-/** `<…>` around what Slack marked, and the three characters that it escapes. */
+/** Slack's markup `<…>` and the three characters that it escapes. */
 const marks = /<([^<>]*)>|&(amp|lt|gt);/g;
 
 const characters: Record<string, string> = { amp: "&", lt: "<", gt: ">" };
 
 /**
- * The text that somebody saw of what Slack sends (https://docs.slack.dev/messaging/formatting-message-text):
- * mentions and channels by their names where Slack gives them, links by their labels and addresses.
+ * Converts Slack's markup to the text that users see
+ * (https://docs.slack.dev/messaging/formatting-message-text): mentions and channels by their names where
+ * Slack gives them, links by their labels and addresses.
  */
 export function decodeSlackText(text: string): string {
   return text.replace(marks, (_whole, mark: string | undefined, escaped: string | undefined) =>
@@ -13,7 +14,7 @@ export function decodeSlackText(text: string): string {
   );
 }
 
-/** The text as Slack takes it: nothing in it is a mention or a link of Slack's. */
+/** Escapes a text for Slack, so that it contains no mention or link markup. */
 export function encodeSlackText(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
@@ -27,7 +28,7 @@ function decodeMark(mark: string): string {
   return decodeLink(decodeSlackText(target), label);
 }
 
-/** Slack makes links of what looks like one: then label and address say the same. */
+/** Slack turns URLs into links automatically; their label equals the URL. */
 function decodeLink(address: string, label: string): string {
   const bare = address.replace(/^(?:https?:\/\/|mailto:|tel:)/, "");
   if (label === "" || label === address) return address;

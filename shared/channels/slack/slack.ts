@@ -18,7 +18,7 @@ import { parseSlackCall, readSlackMessage } from "./slack-event.ts";
 import { shareFile } from "./slack-file.ts";
 import { encodeSlackText } from "./slack-text.ts";
 
-/** How far a request's timestamp may be from now, in seconds; an older one may be a replay. */
+/** Maximum difference of a request's timestamp from now, in seconds. An older request may be a replay. */
 const maxSkewSeconds = 300;
 
 /** Slack, by the Events API and a bot's token (https://docs.slack.dev/apis/events-api). */
@@ -43,14 +43,14 @@ export function createSlack({ now = Date.now }: { now?: () => number } = {}): Ch
     },
     send,
     sendFile: (account, { peer, context, file }) => shareFile(account, addressOf(peer, context), file),
-    // The Events API has nothing to show that an answer is being written.
+    // The Events API has no typing indicator.
     async typing() {},
     locate,
   };
 }
 
 /**
- * Whether Slack signed a request lately
+ * Whether Slack signed a request within the last minutes
  * (https://docs.slack.dev/authentication/verifying-requests-from-slack).
  * @param now epoch ms
  */
@@ -67,7 +67,7 @@ export function isSlackSigned(
 }
 
 async function send(account: ChannelAccount, { peer, text, context }: OutboundMessage): Promise<SendOutcome> {
-  // Previews would have Slack fetch whatever address an answer holds.
+  // No previews: Slack would fetch every URL in an answer.
   const body = { ...addressOf(peer, context), text, unfurl_links: false, unfurl_media: false };
   const answer = await callSlack(account, "chat.postMessage", { body });
   if (!answer.ok) return answer.failure;
@@ -75,9 +75,7 @@ async function send(account: ChannelAccount, { peer, text, context }: OutboundMe
   return { status: "sent", ...(posted.success ? { messageId: posted.output.ts } : {}) };
 }
 
-/**
- * A file of Slack's own is given to whoever bears the token; the address of another must not get to see it.
- */
+/** Files hosted by Slack need the bot's token, which must not be sent to other servers. */
 async function locate(
   account: ChannelAccount,
   { url, fileId = "" }: Readonly<Record<string, string>>,

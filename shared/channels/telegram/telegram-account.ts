@@ -18,7 +18,7 @@ const webhookInfo = v.object({
   last_error_message: v.optional(v.string()),
 });
 
-/** How an account of Telegram is set up: the Bot API takes the webhook's address. */
+/** Setup of Telegram accounts: the Bot API registers the webhook. */
 export const telegramAccount: AccountSetup = { fields, check, register, unregister };
 
 async function check(account: ChannelAccount): Promise<AccountCheck> {

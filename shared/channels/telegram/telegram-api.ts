@@ -2,10 +2,10 @@ import * as v from "valibot";
 import { baseUrlOf, callPlatform, isPassing, plainReason } from "../../http/platform-call.ts";
 import type { ChannelAccount } from "../channel.ts";
 
-/** What the Bot API answers (https://core.telegram.org/bots/api#making-requests), classified. */
+/** The Bot API's classified response (https://core.telegram.org/bots/api#making-requests). */
 export type BotApiAnswer =
   | { ok: true; result: unknown }
-  /** `movedTo`: the chat has become a supergroup, which has this id. */
+  /** `movedTo`: the chat was upgraded to a supergroup with this id. */
   | { ok: false; retryable: boolean; reason: string; retryAfterMs?: number; movedTo?: string };
 
 const answerSchema = v.object({
@@ -18,10 +18,10 @@ const answerSchema = v.object({
 });
 
 /**
- * Calls a method of the Bot API as the account's bot. Does not throw: what keeps the call from an answer is a
- * retryable failure. `signal` ends several calls together. The token, which is a part of the address, stays
- * out of every reason.
- * @param params with a File among them, they are sent as form data
+ * Calls a method of the Bot API as the account's bot. Does not throw: a connection error or timeout is a
+ * retryable failure. Several calls can share one `signal`. Reasons never contain the token, which is part of
+ * the URL.
+ * @param params sent as form data when they contain a File, else as JSON
  */
 export async function callBotApi(
   account: ChannelAccount,
@@ -49,7 +49,7 @@ export async function callBotApi(
   };
 }
 
-/** Objects stand in forms as JSON. */
+/** In form data, objects are encoded as JSON. */
 function formOf(params: object): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(params)) {
@@ -59,7 +59,7 @@ function formOf(params: object): FormData {
   return form;
 }
 
-/** The address of a method, or with the root `/file` of a file. It holds the token. */
+/** The URL of a method, or of a file with the root `/file`. It contains the token. */
 export function botApiUrl(account: ChannelAccount, path: string, root = ""): string {
   return `${baseUrlOf(account, "https://api.telegram.org")}${root}/bot${account.secrets.botToken ?? ""}/${path}`;
 }

@@ -4,10 +4,7 @@ import { type Content, contentNote, contentOf, remoteMedia } from "../content-no
 
 const anything = v.optional(v.unknown());
 
-/**
- * What PhotoSize, Voice, Audio, Video, VideoNote, Animation and Document have in common, as far as it is
- * read.
- */
+/** The common fields of PhotoSize, Voice, Audio, Video, VideoNote, Animation and Document that are read. */
 const file = v.object({
   file_id: v.string(),
   file_name: v.optional(v.string()),
@@ -18,7 +15,7 @@ const file = v.object({
 type File = v.InferOutput<typeof file>;
 
 /**
- * What a Message may hold besides text (https://core.telegram.org/bots/api#message), as far as it is read.
+ * The content fields of a Message besides text (https://core.telegram.org/bots/api#message) that are read.
  */
 export const telegramContent = {
   /** In several sizes, the largest last. */
@@ -40,7 +37,7 @@ export const telegramContent = {
 const contentSchema = v.object(telegramContent);
 type Fields = v.InferOutput<typeof contentSchema>;
 
-/** Files by what they are where Telegram does not say it. An animation comes with the document that it is. */
+/** File fields with their type and default MIME type. An animation is also present as a document. */
 const files = [
   ["voice", "audio/ogg"],
   ["audio", "audio/mpeg"],
@@ -50,20 +47,20 @@ const files = [
   ["document", undefined],
 ] as const;
 
-/** A venue comes with its location: what says more stands first. */
+/** Ordered from specific to general: a venue, for example, also has a location. */
 const notes = ["sticker", "venue", "location", "contact", "poll", "dice"] as const;
 
-/** What a message holds, written being its text or caption. Undefined for nothing at all. */
+/** The content of a message, given its text or caption. Undefined when there is none. */
 export function telegramContentOf(written: string | undefined, fields: Fields): Content | undefined {
   const noted = notes.find((field) => fields[field] !== undefined);
   const note = noted && contentNote(noted, detailOf(fields, noted));
   return contentOf([written, note], attachmentsOf(fields));
 }
 
-/** The file that a message holds; none or one. */
+/** The message's file, if any; an array of at most one. */
 export function attachmentsOf(fields: Fields): RemoteMedia[] {
   const photo = fields.photo?.at(-1);
-  // Photos have no type of their own: Telegram makes a JPEG of each.
+  // Photos have no MIME type: Telegram converts them to JPEG.
   if (photo) return [toMedia(photo, "image/jpeg", false)];
   const [field, mimeType] = files.find(([name]) => fields[name] !== undefined) ?? [];
   const found = field && fields[field];

@@ -12,8 +12,8 @@ import {
 import { callBotApi } from "./telegram-api.ts";
 
 /**
- * How files are sent that Telegram shows or plays; everything else, and what it does not take so, is a
- * document.
+ * Methods for files that Telegram shows or plays. Other files, and files that these methods refuse, are sent
+ * as documents.
  */
 const methods: Record<string, [method: string, field: string]> = {
   "image/jpeg": ["sendPhoto", "photo"],
@@ -26,8 +26,8 @@ const methods: Record<string, [method: string, field: string]> = {
 };
 
 /**
- * To show a preview, Telegram fetches the address: what the agent was tricked into writing there would leave
- * by it.
+ * No previews: Telegram would fetch URLs in the text, which could leak data that the agent was tricked into
+ * writing there.
  */
 const link_preview_options = { is_disabled: true };
 
@@ -63,21 +63,21 @@ async function sendTo(
     const sent = v.safeParse(v.object({ message_id: v.number() }), answer.result);
     return { status: "sent", ...(sent.success ? { messageId: String(sent.output.message_id) } : {}) };
   }
-  // A topic of a direct message that is gone, or that Telegram no longer takes, is not worth the answer.
+  // If the topic of a direct message no longer exists, send the answer without the topic.
   if (context?.threadId !== undefined && answer.reason.includes("thread not found"))
     return sendTo(account, { ...to, context: undefined }, method, content, signal);
-  // The supergroup counts its messages anew: there is none to reply to.
+  // The supergroup has new message ids, so the message to reply to does not exist there.
   if (answer.movedTo !== undefined)
     return sendTo(account, { peer: { ...peer, id: answer.movedTo } }, method, content, signal);
   return failedSend(answer.retryable, answer.reason, answer.retryAfterMs);
 }
 
-/** A message that was deleted meanwhile is still answered. */
+/** The answer is sent even if the message to reply to was deleted. */
 function replyTo(messageId: string) {
   return { reply_parameters: { message_id: Number(messageId), allow_sending_without_reply: true } };
 }
 
-/** The chat, and the topic in it. */
+/** The chat and its topic, if any. */
 export function chatOf({ peer, context }: Destination) {
   const [chat, thread = context?.threadId] = peer.id.split("/");
   return { chat_id: chat, ...(thread === undefined ? {} : { message_thread_id: Number(thread) }) };

@@ -23,7 +23,7 @@ const chat = v.object({
   username: v.optional(v.string()),
 });
 
-/** Offsets and lengths are in UTF-16 units, as JavaScript counts. */
+/** Offsets and lengths are in UTF-16 units. */
 const entity = v.object({ type: v.string(), offset: v.number(), length: v.number(), user: v.optional(user) });
 
 const message = v.object({
@@ -49,9 +49,9 @@ const message = v.object({
       ...telegramContent,
     }),
   ),
-  /** The part of that message that is answered, where somebody chose one. */
+  /** The quoted part of the replied message, if the sender selected one. */
   quote: v.optional(v.object({ text: v.string() })),
-  /** The last message of a group that became a supergroup: its new id. */
+  /** Present in the last message of a group that was upgraded: the supergroup's id. */
   migrate_to_chat_id: v.optional(v.number()),
   ...telegramContent,
 });
@@ -66,10 +66,10 @@ const update = v.object({
 export type TelegramUpdate = v.InferOutput<typeof update>;
 type Message = v.InferOutput<typeof message>;
 
-/** The bot that an update came to. */
+/** The bot that received an update. */
 export interface TelegramBot {
   id: number;
-  /** Asked for only where an update cannot be understood without. */
+  /** Requested only when an update cannot be interpreted without it. */
   username(): Promise<string>;
 }
 
@@ -79,15 +79,15 @@ export function parseUpdate(body: Uint8Array): TelegramUpdate | undefined {
   return parsed.success ? parsed.output : undefined;
 }
 
-/** The ids of a group that has become a supergroup, where an update says so. */
+/** The old and new id of a group that was upgraded to a supergroup; undefined for other updates. */
 export function readMove({ message: found }: TelegramUpdate): { from: string; to: string } | undefined {
   if (found?.migrate_to_chat_id === undefined) return undefined;
   return { from: String(found.chat.id), to: String(found.migrate_to_chat_id) };
 }
 
 /**
- * The message that an update brings. Undefined for what is nothing to the agent: edits, what other bots say,
- * service messages, and kinds of updates that are no messages.
+ * The inbound message of an update. Undefined for edits, messages of other bots, service messages and other
+ * updates.
  */
 export async function readMessage(
   { update_id, message: direct, channel_post }: TelegramUpdate,
@@ -116,7 +116,8 @@ export async function readMessage(
 }
 
 /**
- * Who speaks for a chat (an anonymous administrator, a channel) is that chat: `from` is a placeholder then.
+ * The sender of a message. For an anonymous administrator or a channel it is the chat, because `from` is then
+ * a placeholder.
  */
 function senderOf({ from, sender_chat, chat: room }: Message): Sender | undefined {
   const speaker = sender_chat ?? (from ? undefined : room);
@@ -146,15 +147,12 @@ function person(
   };
 }
 
-/** In a forum, every message "replies" to the one that opened its topic. */
+/** In a forum, every message is formally a reply to the message that opened its topic. */
 function repliedTo({ reply_to_message: replied }: Message): Message["reply_to_message"] {
   return replied?.forum_topic_created === undefined ? replied : undefined;
 }
 
-/**
- * A direct message with a bot may have topics: they belong to it, only the answer is put where the question
- * stands.
- */
+/** Topics in a direct message belong to the same conversation; only the answer goes into the topic. */
 function topicOf({
   chat: room,
   message_thread_id,
@@ -164,7 +162,7 @@ function topicOf({
   return isTopic ? { context: { threadId: String(message_thread_id) } } : {};
 }
 
-/** In rooms the agent has not seen what others sent, and is asked about it by a reply to it. */
+/** In rooms the agent has not seen other messages, so the file of a replied message is included. */
 function othersMedia(
   { chat: room }: Message,
   replied: Message["reply_to_message"],
@@ -184,7 +182,7 @@ function replyOf(
   return { replyToId: String(replied.message_id), ...(text === undefined ? {} : { replyToText: text }) };
 }
 
-/** A stretch of text that Telegram marked. `name` is the username behind the @ of a mention or a command. */
+/** A text entity. `name` is the username after the @ of a mention or a command. */
 interface Mark {
   type: string;
   name?: string;
@@ -206,7 +204,7 @@ function isMention({ type, name, userId }: Mark, botId: number, isBot: IsBot): b
 
 type IsBot = (username: string) => boolean;
 
-/** Whether a username is the bot's. In a direct message there is nobody else to be meant. */
+/** Whether a username is the bot's. Always true in a direct message. */
 async function botTest({ chat: room }: Message, marks: readonly Mark[], bot: TelegramBot): Promise<IsBot> {
   if (room.type === "private") return () => true;
   if (marks.every(({ name }) => name === undefined)) return () => false;

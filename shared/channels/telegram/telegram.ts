@@ -8,12 +8,12 @@ import { botApiUrl, callBotApi } from "./telegram-api.ts";
 import { chatOf, sendFile, sendText } from "./telegram-send.ts";
 import { parseUpdate, readMessage, readMove } from "./telegram-update.ts";
 
-/** The secret that setWebhook was given (https://core.telegram.org/bots/api#setwebhook). */
+/** The header with the secret given to setWebhook (https://core.telegram.org/bots/api#setwebhook). */
 const secretHeader = "x-telegram-bot-api-secret-token";
 
 /** Telegram, by a bot's webhook and the Bot API (https://core.telegram.org/bots/api). */
 export function createTelegram(): Channel {
-  // A bot's username is asked for once by a warm function, and only when a room makes it matter.
+  // A warm function requests a bot's username once, and only when a message in a room needs it.
   const usernames = new Map<string, string>();
   return {
     name: "telegram",
@@ -26,7 +26,7 @@ export function createTelegram(): Channel {
       const update = parseUpdate(body);
       if (!update) return refused(400, "not an update of the Bot API");
       const moved = readMove(update);
-      // What an operator puts into `allowFrom` in place of the old id.
+      // The operator replaces the old id by this one in `allowFrom`.
       if (moved) log("telegram.migrated", { accountId: account.accountId, ...moved });
       const message = await readMessage(update, {
         id: Number(account.secrets.botToken?.split(":")[0]),
@@ -44,8 +44,8 @@ export function createTelegram(): Channel {
 }
 
 /**
- * Files are fetched by a path that is good for an hour (https://core.telegram.org/bots/api#getfile), up to 20
- * MB.
+ * Files are downloaded by a path that is valid for an hour (https://core.telegram.org/bots/api#getfile), up
+ * to 20 MB.
  */
 async function locate(
   account: ChannelAccount,
@@ -56,7 +56,7 @@ async function locate(
   const found = v.safeParse(v.object({ file_path: v.string() }), answer.result);
   if (!found.success) return failedSend(false, "Telegram names no file");
   const { file_path } = found.output;
-  // https://core.telegram.org/bots/api#using-a-local-bot-api-server: then it is a path on that server's own
+  // https://core.telegram.org/bots/api#using-a-local-bot-api-server: the path is then a file on that server's
   // disk.
   if (file_path.startsWith("/"))
     return failedSend(false, "the Bot API server runs with --local and keeps the file to itself");

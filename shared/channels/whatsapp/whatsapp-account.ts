@@ -13,7 +13,10 @@ const fields = accountFields([
 
 const phoneNumber = v.object({ display_phone_number: v.string(), verified_name: v.optional(v.string()) });
 
-/** How an account of WhatsApp is set up: by hand, as the webhook belongs to the app and not to the number. */
+/**
+ * Setup of WhatsApp accounts: the operator registers the webhook, because it belongs to the app, not to the
+ * number.
+ */
 export const whatsappAccount: AccountSetup = { fields, check, register };
 
 async function check(account: ChannelAccount): Promise<AccountCheck> {

@@ -10,21 +10,19 @@ import {
 } from "../../http/platform-call.ts";
 import type { ChannelAccount, PlatformFailure, SendOutcome } from "../channel.ts";
 
-/** The version of the Graph API that requests and answers here follow. */
+/** The version of the Graph API. */
 const version = "v25.0";
 
-/** The user has not written for a day: then only templates are delivered. */
+/** Error code: the user has not written for 24 hours, so only templates are delivered. */
 export const windowClosed = 131047;
 
-/**
- * How long to wait after too many messages to one person, in milliseconds: one in six seconds is let through.
- */
+/** Wait in milliseconds after too many messages to one person. WhatsApp allows one message in six seconds. */
 const pairRateWaitMs = 6000;
 
-/** Codes of failures that may pass: rate limits, and troubles of the platform's own. */
+/** Codes of retryable failures: rate limits and internal errors of the platform. */
 const passingCodes = [4, 80007, 130429, 131056, 1, 2, 131000, 131016, 131057, 133004];
 
-/** Codes of a token that is not, or no more, good for this. */
+/** Codes of an invalid or expired token, or one without permission. */
 const tokenCodes = [0, 3, 10, 190];
 
 const errorSchema = v.object({
@@ -37,7 +35,7 @@ const errorSchema = v.object({
   ),
 });
 
-/** What the Graph API answered. */
+/** The Graph API's classified response. */
 export type GraphAnswer = { ok: true; body: unknown } | { ok: false; failure: PlatformFailure };
 
 const sentSchema = v.object({ messages: v.tuple([v.object({ id: v.string() })]) });
@@ -54,18 +52,18 @@ export async function callMessages(account: ChannelAccount, message: object): Pr
   return { status: "sent", ...(sent.success ? { messageId: sent.output.messages[0].id } : {}) };
 }
 
-/** The account's phone number, as a part of a path. */
+/** The account's phone number id, encoded for a URL path. */
 export function phoneNumberOf({ settings }: ChannelAccount): string {
   return encodeURIComponent(String(settings.phoneNumberId));
 }
 
-/** What every request of the account is authorized by. */
+/** The authorization header of the account's requests. */
 export function graphHeaders({ secrets }: ChannelAccount): Record<string, string> {
   return { authorization: `Bearer ${secrets.accessToken}` };
 }
 
 /**
- * Calls the Graph API at a path behind its version, and classifies what it answers
+ * Calls the Graph API at a path after its version, and classifies the response
  * (https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes). Does not
  * throw.
  */
@@ -98,7 +96,7 @@ function failureOf(
   return failedSend(isRetryable, plainReason(describeFailure(code, details), secrets.accessToken), wait);
 }
 
-/** What a failure means, by its code, for whoever reads the log or the channel's status. */
+/** Explains a failure by its code, for the log and the channel's status. */
 export function describeFailure(code: number, details: string): string {
   if (code === windowClosed) return "outside WhatsApp's 24-hour window: the user must write first";
   const isToken = tokenCodes.includes(code) || (code >= 200 && code <= 299);

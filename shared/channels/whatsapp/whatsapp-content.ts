@@ -7,16 +7,16 @@ const file = v.object({
   mime_type: text,
   caption: text,
   filename: text,
-  /** Of audio: recorded as a message. */
+  /** For audio: a voice message. */
   voice: v.optional(v.boolean()),
 });
 const media = v.optional(file);
 const choice = v.optional(v.object({ title: text }));
 
 /**
- * What a message may hold
+ * The content fields of a message
  * (https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages), as
- * far as it is read. Which of these it holds, its `type` says.
+ * far as it is read. `type` names the field that is present.
  */
 export const whatsappContent = {
   text: v.optional(v.object({ body: v.string() })),
@@ -32,9 +32,7 @@ export const whatsappContent = {
 const contentSchema = v.object({ type: v.string(), ...whatsappContent });
 type Fields = v.InferOutput<typeof contentSchema>;
 
-/**
- * What a message holds. Undefined for what nobody wrote to be answered: a reaction, a notice of WhatsApp's.
- */
+/** The content of a message. Undefined for messages that need no answer: a reaction or a system notice. */
 export function whatsappContentOf(fields: Fields): Content | undefined {
   const { type, button, interactive, location } = fields;
   switch (type) {

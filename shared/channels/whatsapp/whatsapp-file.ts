@@ -4,7 +4,7 @@ import type { ChannelAccount, OutboundFile, PlatformFailure } from "../channel.t
 import { callGraph, phoneNumberOf } from "./whatsapp-api.ts";
 
 /**
- * What WhatsApp takes, and as what
+ * Accepted MIME types and the message type for each
  * (https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types).
  */
 const kinds: Record<string, string> = {
@@ -27,7 +27,7 @@ const kinds: Record<string, string> = {
   "text/plain": "document",
 };
 
-/** A file that WhatsApp has, as the content of a message. */
+/** The message content for an uploaded file. */
 export type UploadedFile = { ok: true; content: object } | { ok: false; failure: PlatformFailure };
 
 /** Uploads a file, which WhatsApp keeps for 30 days. */

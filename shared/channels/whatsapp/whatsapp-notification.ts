@@ -7,10 +7,9 @@ import { whatsappContent, whatsappContentOf } from "./whatsapp-content.ts";
 const text = v.optional(v.string());
 
 /**
- * A message of somebody
+ * An inbound message
  * (https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages).
- * `from` is a phone number, and is missing where somebody has a username instead; `from_user_id` names them
- * then.
+ * `from` is a phone number. It is missing for senders with a username, who have only a `from_user_id`.
  */
 const message = v.object({
   id: v.pipe(v.string(), v.minLength(1)),
@@ -43,7 +42,7 @@ const value = v.object({
   statuses: v.optional(v.array(v.unknown()), []),
 });
 
-/** A batch: several businesses, changes and messages may come in one call. */
+/** A batch, with several businesses, changes and messages in one request. */
 const notification = v.object({
   object: v.literal("whatsapp_business_account"),
   entry: v.array(
@@ -54,26 +53,25 @@ const notification = v.object({
 type Message = v.InferOutput<typeof message>;
 type Value = v.InferOutput<typeof value>;
 
-/** What became of a message that was sent: sent, delivered, read or failed. */
+/** The status of an outgoing message: sent, delivered, read or failed. */
 export interface MessageStatus {
   messageId: string;
   status: string;
-  /** Only of a failure: the platform's code and what it says. */
+  /** Only for failures: the platform's code and description. */
   error?: { code: number; title?: string };
 }
 
-/** What a notification brings for one phone number. */
+/** The part of a notification for one phone number. */
 export interface WhatsappNotification {
   messages: InboundMessage[];
   statuses: MessageStatus[];
-  /** Messages that cannot be read, or are of a kind that is nothing to the agent. */
+  /** Number of messages that cannot be parsed or have an ignored type. */
   skipped: number;
 }
 
 /**
- * Reads what a notification brings for one of the business's phone numbers; the webhook of an app is called
- * for all of them. What cannot be read costs only itself, not the batch. Undefined for bytes that are no
- * notification.
+ * Parses the part of a notification for one phone number; an app's webhook is called for all its numbers. An
+ * invalid message is skipped, the rest of the batch is kept. Undefined for a body that is not a notification.
  */
 export function readNotification(body: Uint8Array, phoneNumberId: unknown): WhatsappNotification | undefined {
   const parsed = v.safeParse(notification, parseJson(body));
@@ -96,7 +94,7 @@ function readMessage(source: unknown, { contacts }: Value): InboundMessage | und
   const found = parsed.output;
   const id = found.from ?? found.from_user_id;
   const content = whatsappContentOf(found);
-  // What is said in a group is not for a person's own conversation.
+  // Group messages are ignored: they do not belong to the sender's direct conversation.
   if (id === undefined || found.group_id !== undefined || !content) return undefined;
   const name = contacts.find((one) => one.wa_id === id || one.user_id === id)?.profile?.name;
   const named = name === undefined ? {} : { name };

@@ -53,7 +53,7 @@ export function createWhatsapp(): Channel {
 }
 
 /**
- * How Meta checks a webhook
+ * Answers Meta's verification of a webhook
  * (https://developers.facebook.com/docs/graph-api/webhooks/getting-started#verification-requests).
  */
 function answerChallenge({ query }: WebhookRequest, { secrets }: ChannelAccount): Received {
@@ -76,10 +76,7 @@ export function isMetaSigned(
   return isSameSecret(headers["x-hub-signature-256"], `sha256=${hmacSha256(appSecret, body)}`);
 }
 
-/**
- * A message that was taken may still fail: WhatsApp tells so here, and nowhere else.
- * @returns why it failed
- */
+/** An accepted message may fail later; WhatsApp reports it only by this notification. @returns the reason */
 function takeStatus(
   { accountId }: ChannelAccount,
   { messageId, status, error }: MessageStatus,
@@ -111,7 +108,7 @@ function sendTo(
   });
 }
 
-/** Media is known by an id, which leads to an address that is good for five minutes. */
+/** Media has an id. The API returns a download URL for it, valid for five minutes. */
 async function locate(
   account: ChannelAccount,
   { mediaId = "" }: Readonly<Record<string, string>>,
@@ -124,7 +121,7 @@ async function locate(
   return { status: "found", url: found.output.url, headers: graphHeaders(account) };
 }
 
-/** Who has a username in place of a number is written to by the id that the business knows them by. */
+/** The recipient field: users with a username instead of a phone number have a business-scoped id. */
 function recipientOf({ id }: Destination["peer"]): { to: string } | { recipient: string } {
   return /^\+?\d+$/.test(id) ? { to: id } : { recipient: id };
 }
