@@ -10,13 +10,16 @@ import { sweepAfterLeases } from "./start-sweep.ts";
 import type { WebSocketLimits } from "./websocket/websocket-limits.ts";
 
 export interface CloudOptions extends MachineOptions {
-  /** Port of the WebSocket API; without one the port that it had last, or a free one. */
+  /** Port of the WebSocket API. Default: its previous port, or a free one. */
   port?: number;
-  /** The built bundles in processes of their own, or a host that is made with the functions' environment. */
+  /**
+   * `bundles`: run the built bundles in child processes. Otherwise: creates a host from the functions'
+   * environment.
+   */
   host: "bundles" | ((env: Record<string, string>, log: FunctionLog) => FunctionHost);
   /** Added to the functions' environment. */
   env?: Record<string, string>;
-  /** Asked before each AWS call; without it every signed call is allowed. */
+  /** Authorizes each AWS call. Default: every signed call is allowed. */
   authorize?: Authorize;
   limits?: Partial<WebSocketLimits>;
 }
@@ -29,19 +32,19 @@ export interface Cloud<Host extends FunctionHost = FunctionHost> extends Service
   webhook: string;
   table: string;
   bucket: string;
-  /** What the functions see, without their own access keys. */
+  /** Environment of the functions, without their access keys. */
   env: Record<string, string>;
   host: Host;
   schedules: Schedules;
   /** Invokes a function and returns its result. @throws FunctionError, UnknownFunctionError */
   fire(name: string, event: unknown): Promise<unknown>;
-  /** Ends everything; invocations that run have two seconds. */
+  /** Stops the cloud. Running invocations get 2 seconds to end. */
   close(): Promise<void>;
 }
 
 /**
- * Starts AWS as the application uses it, on this machine: DynamoDB, S3, the WebSocket API, the function URL,
- * EventBridge Scheduler, Lambda and SSM, with the functions behind them that call these services by the AWS SDK.
+ * Starts emulators of the AWS services that the application uses: DynamoDB, S3, the WebSocket API, the
+ * function URL, EventBridge Scheduler, Lambda and SSM. The functions call these services through the AWS SDK.
  * @throws CloudStartError when the folder is in use or cannot be written, PortInUseError for `port`
  */
 export function startCloud(options: CloudOptions & { host: "bundles" }): Promise<Cloud<ProcessHost>>;

@@ -7,20 +7,20 @@ import { startWebSocketApi, type WebSocketEndpoint } from "./websocket/websocket
 import type { WebSocketLimits } from "./websocket/websocket-limits.ts";
 
 export interface DoorOptions {
-  /** Port of the WebSocket API; without one the port that it had last, or a free one. */
+  /** Port of the WebSocket API. Default: its previous port, or a free one. */
   port?: number;
   limits?: Partial<WebSocketLimits>;
-  /** Asked before each use of @connections. */
+  /** Authorizes each call of the @connections API. */
   authorize?: Authorize;
 }
 
-/** The two ways by which peers and platforms come in: the WebSocket API and the webhook function's URL. */
+/** The two public endpoints: the WebSocket API for peers, and the webhook function's URL for platforms. */
 export interface Doors {
   ws: WebSocketEndpoint;
   webhook: Endpoint;
 }
 
-/** Opens both doors. @throws PortInUseError for `port` */
+/** Starts both endpoints. @throws PortInUseError for `port` */
 export async function openDoors(machine: Machine, options: DoorOptions): Promise<Doors> {
   const { host, onError } = machine;
   const { port, limits, authorize } = options;

@@ -7,7 +7,7 @@ import { type AuthorizeS3, startS3 } from "./s3/s3-server.ts";
 import { startScheduler } from "./scheduler/scheduler.ts";
 import { startSsm } from "./ssm/ssm.ts";
 
-/** Addresses of the services that other programs may look into. */
+/** Addresses of the services that other programs may use. */
 export interface PublishedUrls {
   dynamodb: string;
   s3: string;
@@ -20,7 +20,7 @@ export interface ServiceUrls extends PublishedUrls {
   ssm: string;
 }
 
-/** Serves the table, the bucket and the schedules of a machine by the protocols of AWS. */
+/** Serves the table, the bucket and the schedules of a machine over the AWS protocols. */
 export async function publishStores(machine: Machine, authorize?: Authorize): Promise<PublishedUrls> {
   const { items, objects, schedules, onError } = machine;
   const dynamodb = await machine.open("dynamodb", (port) =>
@@ -35,7 +35,7 @@ export async function publishStores(machine: Machine, authorize?: Authorize): Pr
   return { dynamodb: dynamodb.url, s3: s3.url, scheduler: scheduler.url };
 }
 
-/** Serves everything that the functions call: the stores, Lambda's Invoke, and the parameters. */
+/** Serves all services that the functions call: the stores, Lambda's Invoke, and the parameters. */
 export async function startServices(machine: Machine, authorize?: Authorize): Promise<ServiceUrls> {
   const { host, invocations, parameters, onError } = machine;
   const published = await publishStores(machine, authorize);

@@ -3,7 +3,7 @@ import { functionArn } from "./lambda/host.ts";
 
 export const tableName = "gsv-local";
 export const bucketName = "gsv-storage";
-/** The lifecycle of the bucket, as far as it removes objects. */
+/** The expiration rules of the bucket's lifecycle. */
 export const expirations = [{ prefix: "payloads/", days: 1 }];
 export const stageName = "local";
 export const scheduleGroup = "gsv-local";
@@ -14,7 +14,7 @@ export const ssmPrefix = "/gsv/local";
 export const webSocketStage = "ws";
 export const webSocketApiId = "local";
 
-/** Where the local cloud's endpoints are. */
+/** Endpoints of the local cloud. */
 export interface EndpointUrls {
   dynamodb: string;
   s3: string;
@@ -27,7 +27,7 @@ export interface EndpointUrls {
   webhook: string;
 }
 
-/** The environment of the functions: what the stack sets, and the SDK pointed at the local endpoints. */
+/** The environment of the functions: the stack's variables, and the local endpoints for the SDK. */
 export function functionEnvironment(urls: EndpointUrls): Record<string, string> {
   return {
     TABLE_NAME: tableName,
@@ -50,7 +50,7 @@ export function functionEnvironment(urls: EndpointUrls): Record<string, string> 
     AWS_ACCESS_KEY_ID: "LOCAL",
     AWS_SECRET_ACCESS_KEY: "local",
     AWS_EC2_METADATA_DISABLED: "true",
-    // The functions are deployed on a newer Node than the oldest that local mode runs on.
+    // Local mode may run on an older Node than the deployed functions; the SDK would warn about it.
     AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
   };
 }

@@ -12,11 +12,11 @@ import { createFunctions } from "./world/functions.ts";
 import { openLocalWorld } from "./world/local-world.ts";
 
 export interface LocalGatewayOptions extends MachineOptions {
-  /** Port of the WebSocket API; without one the port that it had last, or a free one. */
+  /** Port of the WebSocket API. Default: its previous port, or a free one. */
   port?: number;
-  /** Where the internet reaches the webhook, if not where it listens. Ends in a slash. */
+  /** Public URL of the webhook, with a trailing slash. Default: the local address. */
   webhookUrl?: string;
-  /** Serves the table, the bucket and the schedules to other programs, which may use any access key. */
+  /** Serves the table, the bucket and the schedules to other programs. Any access key is accepted. */
   published?: boolean;
   limits?: Partial<WebSocketLimits>;
 }
@@ -29,14 +29,14 @@ export interface LocalGateway {
   webhook: string;
   table: string;
   bucket: string;
-  /** Where other programs find the stores; absent unless they are published. */
+  /** Addresses of the stores for other programs; absent unless they are published. */
   published?: PublishedUrls;
-  /** The world that the functions work in. */
+  /** The outside world of the functions. */
   world: World;
   schedules: Schedules;
   /** Invokes a function and returns its result. @throws FunctionError, UnknownFunctionError */
   fire(name: string, event: unknown): Promise<unknown>;
-  /** Ends everything; invocations that run have two seconds. */
+  /** Stops the gateway. Running invocations get 2 seconds to end. */
   close(): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export async function startLocalGateway(options: LocalGatewayOptions): Promise<L
   }
 }
 
-/** Every caller of a published store is allowed; who may reach the port is the operating system's matter. */
+/** Allows every caller of a published store. Its ports listen on 127.0.0.1 only. */
 const allowAll: Authorize = () => true;
 
 /** The @connections API is not open to other programs. */

@@ -4,9 +4,9 @@ import { join } from "node:path";
 const mostBytes = 10 * 1024 * 1024;
 
 /**
- * A log file for each name under `dir`, one line a call. A file that has reached 10 MB becomes `{name}.log.1` at the
- * next start, and the one before it is dropped. The lines of one turn of the event loop are written together at its end,
- * or when the process exits. Lines that cannot be written, because the disk is full, are lost.
+ * Returns a function that appends one line to the log file of a name under `dir`. At the next start, a file
+ * above 10 MB is renamed to `{name}.log.1`, which replaces the older one. Lines are buffered until the end of
+ * the event loop's turn or the exit of the process. Lines are lost when the disk is full.
  */
 export function openLogs(dir: string): (name: string, line: string) => void {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
@@ -21,7 +21,7 @@ export function openLogs(dir: string): (name: string, line: string) => void {
         opened.add(name);
         appendFileSync(file, lines, { mode: 0o600 });
       } catch {
-        // The log is the only place where this could be said.
+        // A failed log write cannot be logged.
       }
     }
     waiting.clear();

@@ -2,18 +2,18 @@ import type { ModelSettings } from "./dev-state.ts";
 
 type Environment = Record<string, string | undefined>;
 
-/** The model that the environment asks for. */
+/** The model that the environment variables select. */
 export interface ModelChoice {
   settings: ModelSettings;
-  /** Kept as a secret of the gateway, under `apiKeys.{provider}`. */
+  /** API key; stored as a secret of the gateway under `apiKeys.{provider}`. */
   apiKey?: string;
-  /** True when the user named this model, so that it goes before what is configured. */
+  /** Whether GSV_MODEL names this model. It then takes precedence over the configured one. */
   named: boolean;
-  /** Where the choice comes from, in words for the user. */
+  /** User-readable reason of the choice. */
   because: string;
 }
 
-/** Providers by the variable that holds their key, in the order in which they are looked for. */
+/** Providers by the variable of their API key, in order of precedence. */
 const keyed = [
   { variable: "ANTHROPIC_API_KEY", provider: "anthropic" },
   { variable: "OPENAI_API_KEY", provider: "openai" },
@@ -29,11 +29,12 @@ export const defaultModels: Record<(typeof keyed)[number]["provider"], string> =
   openrouter: "anthropic/claude-sonnet-5",
 };
 
-/** The provider of every server that is known by its address alone. */
+/** The provider name of servers that are configured by their address only. */
 export const compatibleProvider = "openai-compatible";
 
 /**
- * GSV_MODEL_BASE_URL with GSV_MODEL, else the first provider whose key is there; undefined for neither.
+ * Selects GSV_MODEL_BASE_URL with GSV_MODEL, otherwise the first provider with an API key. Undefined without
+ * either.
  * @throws Error, one line, when the variables contradict each other
  */
 export function chooseModel(env: Environment): ModelChoice | undefined {

@@ -2,24 +2,27 @@ import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 
-/** The model settings of a gateway's configuration, as far as local mode sets them. */
+/** The model settings that local mode writes into a gateway's configuration. */
 export interface ModelSettings {
   provider: string;
   id: string;
   baseUrl?: string;
 }
 
-/** What a data folder's `gateway.json` says; the folder's other files are the local cloud's own. */
+/** The content of a data folder's `gateway.json`. The folder's other files belong to the local cloud. */
 export interface GatewayFile {
-  /** The WebSocket address, good while `pid` runs. */
+  /** The WebSocket address; valid while the process `pid` runs. */
   url: string;
-  /** The local token. The file is readable by its owner alone. */
+  /** The local token. The file's mode is 600. */
   token: string;
-  /** Absent after a clean end. */
+  /** Process id of the gateway; absent after a clean shutdown. */
   pid?: number;
-  /** The model settings that local mode wrote last; others are the user's own. */
+  /**
+   * The model settings that local mode wrote last. Different settings in the configuration come from the
+   * user.
+   */
   model?: ModelSettings;
-  /** Whether the agent was given the files that it starts with. */
+  /** Whether the agent's initial files were written. */
   hasAgent?: boolean;
 }
 
@@ -27,7 +30,7 @@ export type RunningGateway = GatewayFile & { pid: number };
 
 const reachableMs = 1000;
 
-/** The file's content; undefined when there is none, or when it is damaged: then it is written anew. */
+/** Reads the file. Undefined when it is missing or damaged; the next start then writes a new one. */
 export async function readGatewayFile(dir: string): Promise<GatewayFile | undefined> {
   try {
     const value: unknown = JSON.parse(await readFile(join(dir, "gateway.json"), "utf8"));
@@ -39,7 +42,7 @@ export async function readGatewayFile(dir: string): Promise<GatewayFile | undefi
   }
 }
 
-/** Replaces the file at once, with mode 600 in a folder of mode 700. */
+/** Replaces the file atomically, with mode 600. A new folder gets mode 700. */
 export async function writeGatewayFile(dir: string, content: GatewayFile): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const temporary = join(dir, `gateway.json.${process.pid}.tmp`);
@@ -48,7 +51,10 @@ export async function writeGatewayFile(dir: string, content: GatewayFile): Promi
   await rename(temporary, join(dir, "gateway.json"));
 }
 
-/** The gateway of a data folder if it runs: its process lives, and its address takes connections. */
+/**
+ * The running gateway of a data folder: its process exists and its address accepts connections. Otherwise
+ * undefined.
+ */
 export async function runningGateway(dir: string): Promise<RunningGateway | undefined> {
   const file = await readGatewayFile(dir);
   if (file?.pid === undefined || !isAlive(file.pid) || !(await takesConnections(file.url))) return undefined;

@@ -11,7 +11,7 @@ import {
   writeGatewayFile,
 } from "./dev-state.ts";
 
-/** A data folder whose gateway runs already. */
+/** The data folder's gateway is already running. */
 export class GatewayRunsError extends Error {
   readonly pid: number | undefined;
 
@@ -22,17 +22,17 @@ export class GatewayRunsError extends Error {
 }
 
 export interface DevOptions {
-  /** Data folder; made when absent. */
+  /** Data folder; created when missing. */
   dir: string;
-  /** Port of the WebSocket API; by default the one it had last, or a free one. */
+  /** Port of the WebSocket API. Default: its previous port, or a free one. */
   port?: number;
-  /** Where the internet reaches the webhook, if not where it listens. Ends in a slash. */
+  /** Public URL of the webhook, with a trailing slash. Default: the local address. */
   webhookUrl?: string;
-  /** For one command: nobody else is told of it, and what an earlier start left unfinished stays for a real one. */
+  /** Starts for one command: other commands do not find this gateway, and interrupted work is not resumed. */
   passive?: boolean;
-  /** Serves the table, the bucket and the schedules to other programs, which may use any access key. */
+  /** Serves the table, the bucket and the schedules to other programs. Any access key is accepted. */
   published?: boolean;
-  /** Waits for the disk at every write, so that what was acknowledged survives a loss of power too. */
+  /** Syncs every write to the disk, so that acknowledged writes survive a power failure. */
   fsync?: boolean;
 }
 
@@ -40,19 +40,21 @@ export interface DevOptions {
 export interface Dev {
   cloud: LocalGateway;
   url: string;
-  /** Has every scope. The one of the start before, unless it was revoked. */
+  /** Token with all scopes. The token of the previous start is reused unless it was revoked. */
   token: string;
   /** True when the folder held no gateway before. */
   isNew: boolean;
   /** The model settings that local mode wrote last. */
   model?: ModelSettings;
-  /** Whether the agent was given the files that it starts with. */
+  /** Whether the agent's initial files were written. */
   hasAgent: boolean;
-  /** Starts the built-in offline model unless it runs, and says how to reach it. */
+  /** Starts the built-in offline model unless it runs, and returns its settings. */
   offlineModel(): Promise<ModelSettings>;
-  /** Remembers what local mode wrote into the configuration. */
+  /** Stores the model settings that local mode wrote into the configuration. */
   recordModel(model: ModelSettings): Promise<void>;
-  /** Remembers that the agent was given its files: what the user deletes of them stays deleted. */
+  /**
+   * Stores that the agent's initial files were written, so that files the user deletes are not written again.
+   */
   recordAgent(): Promise<void>;
   close(): Promise<void>;
 }
@@ -68,7 +70,7 @@ export async function startDev(options: DevOptions): Promise<Dev> {
   const running = await runningGateway(dir);
   if (running !== undefined) throw new GatewayRunsError(running.pid);
   const before = await readGatewayFile(dir);
-  // Before the cloud, at its old address: an interrupted turn is taken up as soon as the cloud runs.
+  // Start the model before the cloud, on its old port: the cloud resumes interrupted turns immediately.
   const offline = new OfflineModelServer(before?.model);
   await offline.resume();
   const started = startLocalGateway({ dir, port, webhookUrl, published, fsync });
@@ -78,7 +80,7 @@ export async function startDev(options: DevOptions): Promise<Dev> {
   });
   if (passive) cloud.schedules.stop();
   const token = await tokenFor(cloud, before?.token);
-  // Without a pid nobody connects to a gateway that ends with its command.
+  // Without a pid, other commands do not connect to a gateway that ends with its command.
   const file: GatewayFile = { ...before, url: cloud.ws, token, pid: passive ? undefined : process.pid };
   const save = () => writeGatewayFile(dir, file);
   await save();
@@ -107,7 +109,9 @@ export async function startDev(options: DevOptions): Promise<Dev> {
   };
 }
 
-/** The known token if it is still in the table, else a new one in place of those that were lost. */
+/**
+ * The known token if it is still in the table. Otherwise creates a new one and revokes older local tokens.
+ */
 async function tokenFor(cloud: LocalGateway, known: string | undefined): Promise<string> {
   const { table } = cloud.world;
   const own = (await listTokens(table)).filter(({ name }) => name === tokenName);
@@ -116,7 +120,7 @@ async function tokenFor(cloud: LocalGateway, known: string | undefined): Promise
   return (await createToken(table, { name: tokenName, scopes }, Date.now())).token;
 }
 
-/** The offline model, started when it is needed, on the port that it had before where that is free. */
+/** The offline model's server. It starts on first use, on its previous port if that is free. */
 class OfflineModelServer {
   readonly #before: ModelSettings | undefined;
   #server: ReturnType<typeof startOfflineModel> | undefined;
@@ -145,7 +149,7 @@ class OfflineModelServer {
   }
 }
 
-/** Whether these settings are those of the built-in offline model, of this start or an earlier one. */
+/** Whether these settings name the built-in offline model, of this or an earlier start. */
 export function isOffline(model: ModelSettings | undefined): boolean {
   return model?.provider === compatibleProvider && model.id === "offline";
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 
 /** One permission that a request needs, in the terms of an IAM policy. */
 export interface AccessRequest {
-  /** The caller's access key id, as its signature names it. */
+  /** The caller's access key id, from its signature. */
   accessKeyId: string;
   /** IAM action, e.g. `dynamodb:GetItem`. */
   action: string;
@@ -12,20 +12,22 @@ export interface AccessRequest {
   context?: Record<string, string>;
 }
 
-/** Decides whether a request is allowed. Without one, the emulators allow every signed request. */
+/** Returns whether a request is allowed. Without this function, the emulators allow every signed request. */
 export type Authorize = (request: AccessRequest) => boolean;
 
-/** What the endpoints of AWS are called by: another name is that of a page which a browser was led to them by. */
+/**
+ * Whether the Host header names this machine. Other names indicate DNS rebinding by a web page in a browser.
+ */
 export function isAddressedLocally({ host = "" }: IncomingHttpHeaders): boolean {
   return /^(127\.0\.0\.1|localhost)(:\d+)?$/i.test(host);
 }
 
-/** What a request is told that is not addressed so. */
+/** The error message for other Host headers. */
 export const foreignHost = "Host: expected 127.0.0.1 or localhost";
 
 /**
- * The access key id of a request signed with Signature Version 4 in its `Authorization` header, undefined when it is
- * not signed so. The signature itself is not checked: the emulators know no secret keys.
+ * The access key id of a request with a Signature Version 4 in its `Authorization` header; otherwise
+ * undefined. The signature is not verified: the emulators have no secret keys.
  */
 export function accessKeyIdOf(headers: IncomingHttpHeaders): string | undefined {
   return /^AWS4-HMAC-SHA256 Credential=([^/,\s]+)\//.exec(headers.authorization ?? "")?.[1];

@@ -1,4 +1,4 @@
-/** The account that the local cloud pretends to be. */
+/** The fake AWS account of the local cloud. */
 export const region = "us-east-1";
 export const accountId = "000000000000";
 

@@ -7,7 +7,7 @@ import {
 } from "./access.ts";
 import type { HttpRequest } from "./http-endpoint.ts";
 
-/** An error as an AWS API answers it: each emulator writes it in the form of its own protocol. */
+/** An error response of an AWS API. Each emulator encodes it in its own protocol. */
 export class AwsError extends Error {
   readonly status: number;
   /** The exception's name in the API, e.g. `ResourceNotFoundException`. */
@@ -34,7 +34,7 @@ export function callerOf(request: HttpRequest): string {
 }
 
 /**
- * Asks the hook, if there is one.
+ * Checks a request with `authorize`. Without it, every request is allowed.
  * @param status the HTTP status of a refusal: most APIs answer 403, those of the JSON protocols 400
  * @throws AwsError AccessDeniedException
  */

@@ -15,11 +15,11 @@ export interface FunctionUrlOptions {
   /** Runs the function behind the URL. */
   invoke: (event: object) => Promise<unknown>;
   port?: number;
-  /** Told of failed invocations, which the caller sees as 502. */
+  /** Called with the error of a failed invocation. The caller gets status 502. */
   onError?: (error: unknown) => void;
 }
 
-/** Bytes of a request's and of a response's body: Lambda's payload limit. */
+/** Lambda's payload limit for request and response bodies, in bytes. */
 const maxPayloadBytes = 6 * 1024 * 1024;
 
 /**
@@ -75,7 +75,9 @@ function toEvent({ method, path, rawQuery, headers, body, sourceIp }: HttpReques
   };
 }
 
-/** Bodies of other types arrive as base64; so do those without a type, and forms. */
+/**
+ * Whether a body is passed as text. Other bodies are base64, also forms and bodies without a content type.
+ */
 function isTextual(contentType = ""): boolean {
   const [type = ""] = contentType.toLowerCase().split(";");
   return /^(text\/.*|application\/(json|javascript|xml|.+\+(json|xml)))$/.test(type.trim());
@@ -91,7 +93,10 @@ function joinEach(entries: Iterable<[string, string | string[] | undefined]>): R
   return joined;
 }
 
-/** Without a status code the whole result is the body of a 200. @throws Error for what Lambda takes for a failure */
+/**
+ * Converts a result. Without a status code it is the body of a 200.
+ * @throws Error for a result that Lambda rejects
+ */
 function toResponse(result: unknown): HttpResponse {
   if (!isRecord(result) || !("statusCode" in result)) {
     return within(json(200, result ?? null, {}), typeof result === "string" ? result : undefined);
@@ -109,7 +114,7 @@ function toResponse(result: unknown): HttpResponse {
   });
 }
 
-/** @throws TypeError for what HTTP cannot carry */
+/** @throws TypeError for header names or values that are invalid in HTTP */
 function responseHeaders(headers: unknown): Record<string, string> {
   const lowerCase: Record<string, string> = { "content-type": "application/json" };
   for (const [name, value] of Object.entries(isRecord(headers) ? headers : {})) {

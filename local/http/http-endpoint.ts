@@ -40,16 +40,16 @@ export class PortInUseError extends Error {}
 
 export interface HttpEndpointOptions {
   handle: HttpHandler;
-  /** Bodies above this are answered with 413. */
+  /** Maximum body size in bytes. Larger requests are answered with 413. */
   maxBodyBytes: number;
   /** 0 or undefined for a free one. */
   port?: number;
-  /** Told of failures of the handler, which the caller sees as a bare 500. */
+  /** Called with the handler's errors. The caller gets status 500 without details. */
   onError?: (error: unknown) => void;
 }
 
 /**
- * Serves complete requests: a request that is aborted in its body or is not HTTP never reaches the handler.
+ * Starts an HTTP server. The handler receives complete requests only, no aborted or malformed ones.
  * @throws PortInUseError
  */
 export async function startHttpEndpoint(options: HttpEndpointOptions): Promise<Endpoint> {
@@ -59,8 +59,8 @@ export async function startHttpEndpoint(options: HttpEndpointOptions): Promise<E
 }
 
 /**
- * Above the time for which clients keep an idle connection, so that none writes to one that is just being closed.
- * Milliseconds.
+ * Keep-alive time in ms. It is longer than that of the clients, so that no client uses a connection while the
+ * server closes it.
  */
 const keepAliveMs = 120_000;
 
@@ -100,7 +100,7 @@ export function json(status: number, value: unknown, headers: Record<string, str
   return { status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(value) };
 }
 
-/** Decodes a percent-encoded part of a path; what is not encoded properly stays as it is. */
+/** Decodes a percent-encoded path segment. Returns malformed text unchanged. */
 export function decodeSegment(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -109,7 +109,7 @@ export function decodeSegment(text: string): string {
   }
 }
 
-/** Undefined when the peer has gone. */
+/** The response to a request. Undefined when the client has disconnected. */
 async function answer(req: IncomingMessage, options: HttpEndpointOptions): Promise<HttpResponse | undefined> {
   const body = await readBody(req, options.maxBodyBytes);
   if (body === "aborted") return undefined;
@@ -132,7 +132,8 @@ function readBody(req: IncomingMessage, maxBytes: number): Promise<Buffer | "abo
     req.on("data", (chunk: Buffer) => {
       size += chunk.length;
       if (size <= maxBytes) chunks.push(chunk);
-      // The rest is read and dropped: closing early would reset the connection before the answer is read.
+      // Read and discard the rest: closing early would reset the connection before the client reads the
+      // answer.
       else resolve("too large");
     });
     req.on("end", () => resolve(Buffer.concat(chunks)));

@@ -4,7 +4,7 @@ export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Undefined when the text is not a JSON object. */
+/** Parses a JSON object. Returns undefined for any other text. */
 export function parseRecord(text: string): JsonRecord | undefined {
   try {
     const value: unknown = JSON.parse(text);

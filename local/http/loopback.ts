@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { closeServer, listen } from "./http-endpoint.ts";
 
-/** An HTTP server that only this machine can reach, for answers that are streamed. */
+/** An HTTP server on the loopback interface, for streamed responses. */
 export interface LoopbackServer {
   /** `http://127.0.0.1:{port}`, no trailing slash. */
   origin: string;
@@ -10,7 +10,7 @@ export interface LoopbackServer {
 }
 
 /**
- * Serves on 127.0.0.1 alone. `port` 0 (the default) takes a free one.
+ * Listens on 127.0.0.1 only. `port` 0 (the default) selects a free port.
  * @throws PortInUseError
  */
 export async function serveLoopback(listener: RequestListener, port = 0): Promise<LoopbackServer> {
@@ -19,11 +19,11 @@ export async function serveLoopback(listener: RequestListener, port = 0): Promis
   return { origin: `http://127.0.0.1:${bound}`, close: () => closeServer(server) };
 }
 
-/** The whole body, or undefined as soon as it is larger than `limit` bytes. Rejects when the client leaves. */
+/** Reads the body. Undefined as soon as it exceeds `limit` bytes. Rejects when the client disconnects. */
 export async function readBody(request: IncomingMessage, limit: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // Leaving the loop must not end the connection: the refusal still has to be sent over it.
+  // Leaving the loop must not close the connection: the error response is still to be sent.
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     size += chunk.length;
     if (size > limit) return undefined;
@@ -59,7 +59,10 @@ export function openEventStream(response: ServerResponse, headers: Record<string
   response.flushHeaders();
 }
 
-/** Writes one piece of a response; resolves once it is handed to the system, or the connection is gone. */
+/**
+ * Writes a part of a response. Resolves when it is passed to the operating system or the connection is
+ * closed.
+ */
 export function write(response: ServerResponse, text: string): Promise<void> {
   return new Promise((resolve) => response.write(text, () => resolve()));
 }

@@ -1,6 +1,6 @@
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** A time as request contexts carry it: `12/Mar/2020:19:03:58 +0000`. */
+/** Formats epoch ms as in API Gateway's request contexts: `12/Mar/2020:19:03:58 +0000`. */
 export function requestTime(epochMs: number): string {
   const date = new Date(epochMs);
   const day = String(date.getUTCDate()).padStart(2, "0");

@@ -8,7 +8,7 @@ export function partsOf(path: Path): Parts {
   return typeof path === "string" ? [path] : path;
 }
 
-/** Whether a ConditionExpression holds. An absent item is judged as one without attributes. */
+/** Whether a ConditionExpression holds. An absent item counts as one without attributes. */
 export function holds(item: Item, condition: Condition): boolean {
   switch (condition.is) {
     case "exists":
@@ -24,7 +24,7 @@ export function holds(item: Item, condition: Condition): boolean {
   }
 }
 
-/** Values of different types are unequal and have no order; so is what is absent. */
+/** Compares two values. Values of different types, and absent values, are unequal and unordered. */
 function compares(found: ItemValue | undefined, operator: string, value: string | number | boolean): boolean {
   if (typeof found !== typeof value) return operator === "<>";
   const order = orderOf(found as typeof value, value);

@@ -2,44 +2,47 @@ import type { Key } from "../../shared/world/world.ts";
 import { checkItem, checkKey } from "./item-validation.ts";
 import { type IndexRange, KeyedItems, type Range, type StoredItem } from "./keyed-items.ts";
 
-/** Reads of the table's items. What they return belongs to the store and must not be changed. */
+/** Reads of the table's items. The returned objects belong to the store and must not be modified. */
 export interface ItemReader {
   get(key: Key): StoredItem | undefined;
-  /** To be read in one go: the range must not be read on after something else was awaited. */
+  /** Must be iterated synchronously: do not continue after an `await`. */
   range(range: Range): Iterable<StoredItem>;
-  /** Whole items, in the index's order; `projected` cuts one to what the index holds. As `range`, read in one go. */
+  /**
+   * Complete items in index order; `projected` reduces one to the index's attributes. Iterate synchronously.
+   */
   indexRange(range: IndexRange): Iterable<StoredItem>;
 }
 
 /**
- * The item that takes the place of another. Undefined: there is none (any more). The same object: nothing is written.
- * A new item belongs to the store from then on and must not be changed; it may share parts with the one before.
+ * Computes the new item from the old one. Undefined deletes the item; the same object writes nothing. The
+ * store owns a new item: it must not be modified later. It may share parts with the old item.
  */
 export type Change = (before: StoredItem | undefined) => StoredItem | undefined;
 
 /**
- * The table's items, by key. Items in it are never changed, only replaced. Reads and changes are made in memory at
- * once; only durability is waited for.
+ * The table's items, by key. Stored items are immutable and are replaced as a whole. Reads and changes happen
+ * synchronously in memory; promises only wait for durability.
  */
 export interface ItemStore extends ItemReader {
   all(): Iterable<StoredItem>;
   /**
-   * Replaces an item. `change` is called once, before `write` returns, so changes take effect in the order of the
-   * calls. What `change` throws rejects the promise, and nothing is written.
+   * Replaces an item. `change` is called once, before `write` returns, so changes apply in call order. When
+   * `change` throws, the promise rejects and nothing is written.
    * @returns the item that is stored now, once it is durable
-   * @throws ValidationException for a key or an item that DynamoDB would not take; DiskFullError; nothing was written then
+   * @throws ValidationException for a key or an item that DynamoDB would not take; DiskFullError; nothing was
+   *   written then
    */
   write(key: Key, change: Change): Promise<StoredItem | undefined>;
   /**
-   * Resolves when everything that `get` and `range` show of a partition is durable; undefined when it is already. An
-   * answer that may leave this process waits for it.
+   * Resolves when all visible items of a partition are durable. Undefined when they already are. Await it
+   * before returning data of the partition to a caller.
    */
   settling(pk: string): Promise<void> | undefined;
-  /** Resolves when everything is durable and the folder may be used by another. */
+  /** Resolves when all changes are durable and the folder is unlocked. */
   close(): Promise<void>;
 }
 
-/** Items in memory alone. */
+/** Creates a store in memory, without files. */
 export function createMemoryStore(items: Iterable<StoredItem> = []): ItemStore {
   const keyed = new KeyedItems();
   for (const item of items) keyed.put(item);
@@ -59,7 +62,7 @@ export function createMemoryStore(items: Iterable<StoredItem> = []): ItemStore {
   };
 }
 
-/** Works out a change and checks what it makes. @throws ValidationException, what `change` throws */
+/** Computes a change and validates the new item. @throws ValidationException and the errors of `change` */
 export function checkedChange(items: Pick<ItemReader, "get">, key: Key, change: Change) {
   checkKey(key);
   const before = items.get(key);

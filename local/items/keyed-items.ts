@@ -7,7 +7,7 @@ export type StoredItem = Item & Key;
 
 export type IndexName = "list" | "due";
 
-/** The sparse indexes: the attributes that order them, and what they hold besides both keys. */
+/** The sparse indexes: their key attributes, and their projected attributes besides both keys. */
 export const tableIndexes = {
   list: { pk: "listPk", sk: "listSk", also: ["sessionKey", "createdAt", "lastActiveAt", "label"] },
   due: { pk: "duePk", sk: "dueAt", also: [] },
@@ -22,7 +22,7 @@ export interface Range {
   from?: string;
   /** … to here (inclusive). */
   to?: string;
-  /** Only sort keys that come after this one in the direction of reading: where a page before ended. */
+  /** Only sort keys after this one in reading direction; the last key of the previous page. */
   after?: string;
   descending?: boolean;
 }
@@ -35,7 +35,7 @@ export interface IndexRange {
   from?: number;
   /** … to here (inclusive). */
   upTo?: number;
-  /** Only rows that come after this one in the direction of reading: where a page before ended. */
+  /** Only rows after this one in reading direction; the last row of the previous page. */
   after?: Key & { at: number };
   descending?: boolean;
 }
@@ -79,7 +79,7 @@ export class KeyedItems {
     return within(this.indexed[index].get(pk), bounds, descending);
   }
 
-  /** Partition keys, in no order. Partitions that come and go while they are read may be left out. */
+  /** Partition keys in no particular order. Partitions created or removed meanwhile may be missing. */
   partitionKeys(): Iterable<string> {
     return this.partitions.keys();
   }
@@ -118,7 +118,7 @@ const rowOrders: Record<IndexName, (a: StoredItem, b: StoredItem) => number> = {
   due: (a, b) => Number(a.dueAt) - Number(b.dueAt) || compareKeys(a, b),
 };
 
-/** What an index holds of an item that is in it. */
+/** Reduces an item to the attributes of an index. */
 export function projected(index: IndexName, item: StoredItem): StoredItem {
   const { pk, sk, also } = tableIndexes[index];
   const row: StoredItem = { pk: item.pk, sk: item.sk };
@@ -169,7 +169,7 @@ function removeFrom(
   return removed;
 }
 
-/** The bound behind a place: what is at the place counts as before it, in the direction of reading. */
+/** An exclusive bound: an item equal to the position counts as before it, in reading direction. */
 function beyond(order: Order<StoredItem>, descending: boolean): Order<StoredItem> {
   return descending ? (item) => (order(item) < 0 ? 0 : 1) : (item) => (order(item) > 0 ? 0 : -1);
 }

@@ -1,22 +1,22 @@
-/** Why a store cannot be opened or written, in one line for the user. */
+/** A store cannot be opened or written. The message is one line for the user. */
 export class StoreError extends Error {}
 
-/** The folder belongs to a store that is open, in this process or another. */
+/** The folder is locked by an open store, in this or another process. */
 export class StoreLockedError extends StoreError {
   override name = "StoreLockedError";
 }
 
-/** A change was refused because the disk has no room for it. Nothing of it is kept; it may be tried again. */
+/** A change was rejected because the disk is full. Nothing was written; the change can be retried. */
 export class DiskFullError extends StoreError {
   override name = "DiskFullError";
 }
 
-/** The folder cannot be made, read or written. */
+/** The folder cannot be created, read or written. */
 export class StoreFolderError extends StoreError {
   override name = "StoreFolderError";
 }
 
-/** A file does not hold what was written to it. */
+/** The content of a file is damaged. */
 export class DamagedStoreError extends StoreError {
   override name = "DamagedStoreError";
 }
@@ -24,7 +24,7 @@ export class DamagedStoreError extends StoreError {
 /** No space, no quota, and the process's own limit of a file's size. */
 const fullDisk = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
-/** The store's error for one of the file system; any other error as it is. */
+/** Converts a file system error to a StoreError. Returns other errors unchanged. */
 export function storeError(path: string, error: unknown): unknown {
   if (error instanceof StoreError || !(error instanceof Error)) return error;
   const { code, message } = error as NodeJS.ErrnoException;

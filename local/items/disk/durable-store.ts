@@ -19,17 +19,23 @@ import {
 } from "./table-files.ts";
 
 export interface DurableStoreOptions {
-  /** Folder of the table's files, made when absent. One store at a time uses it. */
+  /** Folder of the table's files; created when missing. Only one store may use it at a time. */
   dir: string;
-  /** Also survive a power loss: a change is acknowledged when the disk has it, and concurrent changes share one sync. */
+  /**
+   * Acknowledges a change only after a sync, so that it survives a power failure. Concurrent changes share
+   * one sync.
+   */
   fsync?: boolean;
-  /** Length of a log from which on a snapshot replaces it, unless the last snapshot was more than half as long. 4 MB. */
+  /**
+   * Minimum log size in bytes for a new snapshot; at least twice the last snapshot's size is needed too.
+   * Default: 4 MB.
+   */
   logBytes?: number;
-  /** Pause between two passes over the table for expired items, in milliseconds; one minute by default. */
+  /** Interval of the removal of expired items, in ms. Default: 1 minute. */
   expiryMs?: number;
-  /** Items that a new table begins with. */
+  /** Initial items of a new table. */
   initial?: () => AsyncIterable<StoredItem>;
-  /** Told why a snapshot or the removal of expired items failed; both are tried again later. */
+  /** Called when a snapshot or the removal of expired items has failed. Both are retried later. */
   onError?: (error: unknown) => void;
 }
 
@@ -37,9 +43,9 @@ const defaultLogBytes = 4 * 1024 * 1024;
 const defaultExpiryMs = 60_000;
 
 /**
- * Opens the items of a folder. All of them are in memory; every change is written to a log before it is made there, so
- * what was acknowledged survives `kill -9`, and what was refused was never seen.
- * @throws StoreLockedError, StoreFolderError, DamagedStoreError, DiskFullError: each with one line for the user
+ * Opens the items of a folder. All items are in memory. Each change is written to a log before it is applied
+ * in memory: acknowledged changes survive `kill -9`, and rejected changes are never visible.
+ * @throws StoreLockedError, StoreFolderError, DamagedStoreError, DiskFullError: each with a one-line message
  */
 export async function openDurableStore(options: DurableStoreOptions): Promise<ItemStore> {
   const { dir, initial } = options;
@@ -139,7 +145,7 @@ class DurableStore implements ItemStore {
       }
       return after;
     } finally {
-      // A refusal, too, tells of what was read.
+      // A rejection also reveals stored data, so it waits until that data is durable.
       const settling = this.settling(key.pk);
       if (settling) await settling;
     }
@@ -165,7 +171,7 @@ class DurableStore implements ItemStore {
     try {
       await this.log.sync();
     } catch (error) {
-      // The log may have been turned in between.
+      // A new log may have been started meanwhile.
       throw this.log.refuse(error);
     }
   }
@@ -177,7 +183,7 @@ class DurableStore implements ItemStore {
     const forget = () => {
       if (this.unsynced.get(pk) === synced) this.unsynced.delete(pk);
     };
-    // A failed sync is not forgotten: nothing that is read here may leave the process any more.
+    // Keep a failed sync: later reads of this partition must reject too.
     synced.then(forget, () => {});
   }
 
@@ -187,7 +193,7 @@ class DurableStore implements ItemStore {
     });
   }
 
-  /** Begins a new log, then writes all items to a snapshot that replaces the logs before it. Never rejects. */
+  /** Starts a new log, then writes a snapshot that replaces all earlier logs. Never rejects. */
   private async makeSnapshot(): Promise<void> {
     const { dir } = this.options;
     try {
@@ -212,7 +218,7 @@ class DurableStore implements ItemStore {
       return;
     }
     syncFolder(this.options.dir);
-    // A sync of the last log may be under way.
+    // A sync of the previous log may still be running.
     const close = () => last.close();
     this.syncs.wait().then(close, close);
   }

@@ -2,7 +2,8 @@ import type { ItemStore } from "../item-store.ts";
 import type { StoredItem } from "../keyed-items.ts";
 
 /**
- * Deletes the items whose time to live, `expiresAt`, has passed. An item that got a later time in between stays.
+ * Deletes the items whose `expiresAt` (epoch seconds) has passed. An item whose time was extended meanwhile
+ * is kept.
  * @param now epoch seconds
  * @returns how many were deleted
  */
@@ -18,8 +19,8 @@ export async function deleteExpired(store: ItemStore, now: number): Promise<numb
 }
 
 /**
- * Deletes expired items now and every `intervalMs`, never in two passes at once. DynamoDB promises only a few days.
- * @returns stops it; resolves when no pass is under way
+ * Deletes expired items now and every `intervalMs`. Passes do not overlap. DynamoDB may take a few days.
+ * @returns a function that stops it and resolves when no pass is running
  */
 export function startExpiry(
   store: ItemStore,

@@ -7,17 +7,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { StoreFolderError, StoreLockedError } from "../store-errors.ts";
 
 const attempts = 5;
-/** Of a socket's path, on the strictest of the systems that have such sockets. */
+/** Maximum length of a Unix socket's path on all supported systems, in bytes. */
 const maxAddressBytes = 100;
 const prefix = "lock-";
 
 /**
- * Takes a folder for this process until the lock is released or the process ends, however it ends.
+ * Locks a folder for this process until the lock is released or the process ends, even by SIGKILL.
  *
- * Every process that wants the folder listens on a socket of its own in it, and only then looks for other sockets. One
- * that takes connections belongs to a running process: then this process gives way and tries again a few times. One that
- * does not is left over. Of two processes at least one looks after both listen, so never do both have the folder.
- * @returns releases the lock
+ * Each process first listens on its own socket in the folder, then checks the other sockets. A socket that
+ * accepts connections belongs to a running process: this process then releases its claim and retries a few
+ * times. A socket that refuses connections is stale. Of two processes, at least one checks after both listen,
+ * so both never hold the lock.
+ * @returns a function that releases the lock
  * @throws StoreLockedError, StoreFolderError
  */
 export async function lockFolder(dir: string): Promise<() => Promise<void>> {
@@ -80,7 +81,10 @@ function isListening(address: string): Promise<boolean> {
   });
 }
 
-/** A path of the folder by which its sockets can be addressed: the system cuts long addresses off. */
+/**
+ * A path of the folder that is short enough for the addresses of its sockets: `dir`, or a temporary symbolic
+ * link.
+ */
 async function shortPath(dir: string, name: string): Promise<{ path: string; remove(): Promise<void> }> {
   if (Buffer.byteLength(join(dir, name)) <= maxAddressBytes) return { path: dir, remove: async () => {} };
   const temporary = await mkdtemp(join(tmpdir(), "gsv-lock-"));

@@ -1,15 +1,15 @@
-/** Lets all who wait at the same time share one sync. */
+/** Shares one sync among concurrent callers. */
 export class GroupSync {
   private readonly sync: () => Promise<void>;
   private running: Promise<void> = Promise.resolve();
   private next: Promise<void> | undefined;
 
-  /** @param sync makes durable everything written before it was called; never called twice at once */
+  /** @param sync makes all earlier writes durable; calls of it never overlap */
   constructor(sync: () => Promise<void>) {
     this.sync = sync;
   }
 
-  /** Resolves after a sync that began after this call; rejects when that sync failed. */
+  /** Resolves after a sync that started after this call. Rejects when that sync fails. */
   wait(): Promise<void> {
     this.next ??= this.running.then(() => {
       this.next = undefined;

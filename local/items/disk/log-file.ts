@@ -4,15 +4,17 @@ import { storeError } from "../store-errors.ts";
 
 const syncData = promisify(fdatasync);
 
-/** A log that is written to. What `append` wrote survives the end of the process; after `sync`, also a power loss. */
+/**
+ * An open log. Appended records survive the end of the process; after `sync` they survive a power failure.
+ */
 export class LogFile {
   readonly path: string;
   private readonly file: number;
   private bytes: number;
-  /** Set when the file may hold something other than what was appended: then nothing more may be written. */
+  /** Set when the file's content is uncertain. Further appends are then rejected with this error. */
   private fault: Error | undefined;
 
-  /** @param bytes length of what is kept of the file; what is behind it is cut off */
+  /** @param bytes the file is truncated to this length */
   constructor(path: string, bytes: number) {
     this.path = path;
     this.bytes = bytes;
@@ -28,7 +30,7 @@ export class LogFile {
     return this.bytes;
   }
 
-  /** @throws DiskFullError, StoreFolderError; then nothing was written */
+  /** Appends a record. @throws DiskFullError, StoreFolderError; the record is then not in the file */
   append(record: string): void {
     if (this.fault) throw this.fault;
     const bytes = Buffer.from(record);
@@ -45,7 +47,7 @@ export class LogFile {
     return syncData(this.file);
   }
 
-  /** As `sync`, before it returns. */
+  /** Like `sync`, but synchronous. */
   syncNow(): void {
     try {
       fdatasyncSync(this.file);
@@ -59,7 +61,7 @@ export class LogFile {
     closeSync(this.file);
   }
 
-  /** Cuts off what was written of a record. */
+  /** Removes a partly written record. */
   private takeBack(): void {
     try {
       ftruncateSync(this.file, this.bytes);
@@ -69,9 +71,9 @@ export class LogFile {
   }
 
   /**
-   * Refuses all further changes. After a failed sync the kernel may have dropped what was written, so that only reading
-   * the file again tells what it holds.
-   * @returns the error that they are refused with
+   * Rejects all further changes. After a failed sync the kernel may have dropped written data. Only a
+   * restart, which reads the file again, shows its content.
+   * @returns the error of the rejected changes
    */
   refuse(error: unknown): Error {
     this.fault ??= new Error(`the table takes no more changes until it is started again: ${error}`, {

@@ -39,7 +39,7 @@ function encode(content: string): string {
   return `${crc32(content).toString(16).padStart(checksumLength, "0")} ${content}\n`;
 }
 
-/** @param line without its newline. @returns undefined when the line is not what was written */
+/** @param line without its newline. @returns undefined when the checksum does not match */
 export function decodeRecord(line: Buffer): LogRecord | undefined {
   const content = line.subarray(checksumLength + 1);
   if (Number.parseInt(line.toString("latin1", 0, checksumLength), 16) !== crc32(content)) return undefined;

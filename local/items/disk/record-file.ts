@@ -6,10 +6,10 @@ const chunkBytes = 1024 * 1024;
 const newline = 10;
 
 /**
- * Reads the records of a log or snapshot in their order. What stands behind the last newline is a record that was cut
- * off while it was written, and is left out.
- * @returns bytes of all whole records, and whether something stands behind them
- * @throws DamagedStoreError when a whole line is not what was written
+ * Reads the records of a log or snapshot in order. Bytes after the last newline are an incomplete record and
+ * ignored.
+ * @returns total bytes of the complete records, and whether an incomplete record follows
+ * @throws DamagedStoreError when the checksum of a complete line does not match
  */
 export function readRecords(
   path: string,

@@ -6,16 +6,16 @@ import { DamagedStoreError, storeError } from "../store-errors.ts";
 import { encodePut, endRecord, type KeyRecord } from "./log-record.ts";
 import { readRecords } from "./record-file.ts";
 
-/** Characters that are encoded at a time: about a millisecond of work between two turns of the event loop. */
+/** Characters that are encoded in one turn of the event loop: about 1 ms of work. */
 const sliceLength = 256 * 1024;
 
 /** The suffix of a snapshot that is not complete yet. */
 export const unfinished = ".tmp";
 
 /**
- * Writes a snapshot. The file appears under its name when it is complete and on the disk.
+ * Writes a snapshot. The file gets its final name when it is complete and synced.
  * @returns its length in bytes
- * @throws DiskFullError, StoreFolderError; then nothing is left of it
+ * @throws DiskFullError, StoreFolderError; no file is left then
  */
 export async function writeSnapshot(
   path: string,
@@ -44,7 +44,7 @@ export async function writeSnapshot(
   }
 }
 
-/** Makes the names of new files in a folder survive a power loss. */
+/** Syncs a folder, so that the names of new files survive a power failure. */
 export function syncFolder(dir: string): void {
   const folder = openSync(dir, "r");
   try {
@@ -66,8 +66,9 @@ export function readSnapshot(path: string, each: (record: KeyRecord) => void): n
 }
 
 /**
- * The items as records, a slice at a time. Items may change between two slices; then it is open whether the snapshot
- * has the item as it was or as it is, so changes made after the first slice must stand in a log that is read after it.
+ * Encodes the items as records, in slices. Items may change between slices, and the snapshot may contain
+ * their old or new state. Changes after the first slice must therefore be in a log that is read after the
+ * snapshot.
  */
 export function* slicesOf(items: KeyedItems): Generator<string> {
   let slice = "";
@@ -90,7 +91,7 @@ export function* slicesOf(items: KeyedItems): Generator<string> {
   yield slice;
 }
 
-/** As `slicesOf`, for items that do not come from a store. */
+/** Like `slicesOf`, for items from an async iterable. */
 export async function* slicesFrom(items: AsyncIterable<StoredItem>): AsyncGenerator<string> {
   for await (const item of items) yield encodePut(item);
 }

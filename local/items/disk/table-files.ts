@@ -6,13 +6,14 @@ import { readRecords } from "./record-file.ts";
 import { readSnapshot, unfinished } from "./snapshot-file.ts";
 
 /**
- * The files of a table: `log-N` and `snapshot-N`, N from 1. A snapshot has at least the changes of all logs with lower
- * numbers, so the table is the newest snapshot with the logs from its number on. `log-N` is begun before `snapshot-N`.
+ * The files of a table: `log-N` and `snapshot-N`, N from 1. A snapshot includes the changes of all logs with
+ * lower numbers. The table is the newest snapshot N plus the logs from N on. `log-N` is created before
+ * `snapshot-N`.
  */
 export interface LoadedFiles {
-  /** Number of the log that is to be continued. */
+  /** Number of the log to append to. */
   number: number;
-  /** Bytes of its whole records. */
+  /** Size of its complete records, in bytes. */
   logBytes: number;
   /** 0 when there is no snapshot. */
   snapshotBytes: number;
@@ -27,8 +28,8 @@ export function hasTable(dir: string): boolean {
 }
 
 /**
- * Reads the table of a folder, and deletes files that it does not need any more.
- * @param items filled
+ * Reads the table of a folder and deletes obsolete files.
+ * @param items receives the table's items
  * @throws DamagedStoreError
  */
 export function loadFiles(dir: string, items: KeyedItems): LoadedFiles {
@@ -70,7 +71,7 @@ function readLogs(dir: string, logs: readonly number[]) {
   return { changes, logBytes };
 }
 
-/** Deletes what a snapshot of this number replaces, and snapshots that were never completed. */
+/** Deletes logs and snapshots with lower numbers, and incomplete snapshots. */
 export function removeFilesBefore(dir: string, number: number): void {
   for (const kind of ["log", "snapshot"] as const) {
     for (const old of numbersOf(dir, kind)) if (old < number) rmSync(join(dir, `${kind}-${old}`));
