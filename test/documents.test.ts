@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { nativeTools } from "../functions/agent/tools/native-tools.ts";
 import { events } from "../shared/protocol/events.ts";
@@ -14,9 +14,8 @@ const tracked = (...rooms: string[]) =>
     .filter(existsSync);
 const textOf = (file: string) => readFileSync(file, "utf8");
 
-const sources = tracked("cli", "functions", "infra", "local", "shared").filter((file) =>
-  /\.m?ts$/.test(file),
-);
+const isCode = (file: string) => /\.m?ts$/.test(file);
+const sources = tracked("cli", "functions", "infra", "local", "shared").filter(isCode);
 const deployed = sources.filter((file) => /^(functions|shared)\//.test(file));
 const protocol = textOf("docs/protocol.md");
 const layout = textOf("docs/storage-layout.md");
@@ -26,7 +25,8 @@ describe("a document that comments cite", () => {
     [...textOf(file).matchAll(/docs\/[\w/-]+\.md(?:,[\s*]*"([^"]+)")?/g)].map(([whole, heading]) => ({
       file,
       document: whole.split(",")[0] ?? "",
-      heading,
+      // A comment may break the line within the heading.
+      heading: heading?.replace(/\s*\n\s*\*\s*/g, " "),
     })),
   );
 
@@ -44,6 +44,69 @@ describe("a document that comments cite", () => {
           .some((line) => /^#+ /.test(line) && line.includes(heading)),
     );
     expect(missing).toEqual([]);
+  });
+});
+
+/** The lines of a source file that are comments. A comment after code on the same line is left out. */
+const commentsOf = (file: string) =>
+  textOf(file)
+    .split("\n")
+    .filter((line) => /^\s*(\/?\*|\/\/)/.test(line))
+    .join("\n");
+
+describe("files and folders of this project", () => {
+  const documents = tracked("*.md");
+  const path = /(?<![\w./-])(?:cli|docs|examples|functions|infra|local|shared|test)(?:\/[\w.-]*\w)+/g;
+  const missing = (files: readonly string[], namesOf: (file: string) => Iterable<string>) =>
+    files.flatMap((file) =>
+      [...namesOf(file)].filter((name) => !existsSync(name)).map((name) => `${file} names ${name}`),
+    );
+
+  it("that a document names exist", () => {
+    const code = /`([^`\n]+)`/g;
+    const found = missing(documents, (file) =>
+      [...textOf(file).matchAll(code)].flatMap(([, quoted = ""]) => quoted.match(path) ?? []),
+    );
+    expect(documents.length).toBeGreaterThan(20);
+    expect(found).toEqual([]);
+  });
+
+  it("that a document names without their folder exist", () => {
+    const names = new Set(tracked(".").map((file) => file.slice(file.lastIndexOf("/") + 1)));
+    const bare = /`([\w-]+(?:\.test)?\.m?ts)`/g;
+    const found = documents.flatMap((file) =>
+      [...textOf(file).matchAll(bare)].map(([, name = ""]) => name).filter((name) => !names.has(name)),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it("that a document links to exist", () => {
+    const link = /\]\((?!https?:|#)([^)#\s]+)/g;
+    const found = missing(documents, (file) =>
+      [...textOf(file).matchAll(link)].map(([, target = ""]) => join(dirname(file), target)),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it("that a comment names exist", () => {
+    const commented = [...sources, ...tracked("test").filter(isCode)];
+    const found = missing(commented, (file) =>
+      (commentsOf(file).match(path) ?? []).filter((name) => /\.(m?ts|md)$/.test(name)),
+    );
+    expect(commented.length).toBeGreaterThan(300);
+    expect(found).toEqual([]);
+  });
+});
+
+describe("docs/operations.md", () => {
+  it("names no event of the log that no function logs", () => {
+    const code = deployed.map(textOf).join("\n");
+    const table = textOf("docs/operations.md").split("## What to count")[1]?.split("\n## ")[0] ?? "";
+    const named = [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = ""]) =>
+      [...cell.matchAll(/`([a-z.]+)`/g)].map(([, name = ""]) => name),
+    );
+    expect(named.length).toBeGreaterThan(15);
+    expect(named.filter((name) => !code.includes(`"${name}"`))).toEqual([]);
   });
 });
 
