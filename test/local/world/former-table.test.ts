@@ -1,11 +1,11 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { tableSchema } from "../../../local/dynamodb/dynamodb-schema.ts";
 import { StoreLockedError } from "../../../local/items/store-errors.ts";
-import { openLocalStore } from "../../../local/world/local-table.ts";
+import { openLocalStore, tableOver } from "../../../local/world/local-table.ts";
 import { openDynamoDBTable } from "../../../shared/aws/dynamodb-table.ts";
 import { startDynalite } from "../dynamodb/dynalite-server.ts";
 import { clientConfig } from "../support.ts";
@@ -59,4 +59,27 @@ it("takes over every item of the former layout once, and keeps its folder under 
     await store.close();
     expect((await readdir(dir)).sort()).toEqual(["dynamodb.former", "table"]);
   }
+});
+
+it("starts the takeover over when it was cut off", async () => {
+  const { former, items } = await startFormer();
+  await former.close();
+  await mkdir(join(dir, "table"));
+  await writeFile(join(dir, "table", "snapshot-1.tmp"), "half of a snapsh");
+  const store = await openLocalStore({ dir });
+  expect([...store.all()]).toHaveLength(items.length);
+  await store.close();
+  expect(await readdir(join(dir, "table"))).not.toContain("snapshot-1.tmp");
+});
+
+it("does not put the items of the former layout over a table that is there", async () => {
+  const newer = { pk: "S#0", sk: "000", newer: true };
+  const before = await openLocalStore({ dir });
+  await tableOver(before).put(newer);
+  await before.close();
+  const { former } = await startFormer();
+  await former.close();
+  const store = await openLocalStore({ dir });
+  expect([...store.all()]).toEqual([newer]);
+  await store.close();
 });
