@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { parseRecord } from "./http/json.ts";
 
-/** State of an emulator in one JSON file. */
+/** An emulator's state, stored in one JSON file. */
 export interface JsonFile<T> {
   readonly value: T;
   /**
@@ -9,7 +9,7 @@ export interface JsonFile<T> {
    * as a whole, so a crash leaves the old or the new.
    */
   save(): Promise<void>;
-  /** Resolves when nothing is being written any more. Never rejects. */
+  /** Resolves when no write is pending. Never rejects. */
   settled(): Promise<void>;
 }
 

@@ -24,26 +24,29 @@ import { openParameters, type Parameters, type ParametersFile } from "./ssm/para
 import { openLocalStore } from "./world/local-table.ts";
 
 export interface MachineOptions {
-  /** Folder of everything that lasts; one process uses it at a time. */
+  /** Data folder. Only one process may use it at a time. */
   dir: string;
-  /** Waits for the disk at every write, so that what was acknowledged survives a loss of power too. */
+  /** Syncs every write to the disk, so that acknowledged writes survive a power failure. */
   fsync?: boolean;
-  /** How many times faster than the clock schedules come due. */
+  /** Speed factor of schedules: 60 fires a one-hour schedule after one minute. */
   acceleration?: number;
   /** Retries, duplicates and delays of asynchronous invocations. */
   invocations?: Pick<AsyncInvocationOptions, "retryDelaysMs" | "duplicate" | "delayMs">;
-  /** Receives what the functions print, and the faults of the machine itself as `cloud`; by default `{dir}/logs`. */
+  /**
+   * Receives the functions' output, and errors of the machine itself as `cloud`. Default: files in
+   * `{dir}/logs`.
+   */
   log?: FunctionLog;
 }
 
-/** Why a data folder cannot be used, in one line for the user. */
+/** A data folder cannot be used. The message is one line for the user. */
 export class CloudStartError extends Error {}
 
 type Closer = () => Promise<void>;
 
 /**
- * What a cloud on this machine keeps in its data folder, and what it invokes its functions with. The emulators of AWS and
- * the local world are two doors of these stores.
+ * The stores of a local data folder and the host of the functions. The AWS emulators and the local world are
+ * two interfaces to these stores.
  */
 export interface Machine {
   dir: string;
@@ -56,16 +59,16 @@ export interface Machine {
   /** Runs the functions once it is set. */
   host: DeferredHost;
   invocations: AsyncInvocations;
-  /** Starts an endpoint on the port it had last, and closes it with the machine. */
+  /** Starts an endpoint on its previous port, and closes it with the machine. */
   open<T extends Endpoint>(name: string, begin: (port: number) => Promise<T>): Promise<T>;
-  /** Remembers the ports of the endpoints for the next start. */
+  /** Stores the ports of the endpoints for the next start. */
   savePorts(): Promise<void>;
   onClose(close: Closer): void;
-  /** Ends everything, in the reverse order of its start; invocations that run have two seconds. */
+  /** Closes all parts in reverse order of their start. Running invocations get 2 seconds to end. */
   close(): Promise<void>;
 }
 
-/** Milliseconds that running invocations have at the end. */
+/** Time that running invocations get to end at close, ms. */
 const graceMs = 2000;
 
 /**
@@ -118,7 +121,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
   }
 }
 
-/** The error for the user where a store cannot be opened; any other error as it is. */
+/** Converts a StoreError to a CloudStartError. Returns other errors unchanged. */
 function startError(error: unknown, dir: string, pid: number | undefined): unknown {
   if (error instanceof StoreLockedError) {
     const holder = pid === undefined ? "another process" : `the process ${pid}`;
@@ -165,7 +168,7 @@ async function openSchedules(
   return schedules;
 }
 
-/** The stack's recurring schedule; the same request again changes nothing. */
+/** Creates the stack's recurring sweep schedule. Does nothing when it exists. */
 async function createSweep(schedules: Schedules): Promise<void> {
   await schedules.create(names.scheduleGroup, "sweep", {
     expression: "rate(1 minute)",
@@ -185,7 +188,7 @@ async function openFolder(dir: string): Promise<JsonFile<CloudFile>> {
   try {
     const made = await mkdir(dir, { recursive: true, mode: 0o700 });
     await access(dir, constants.W_OK);
-    // The folder holds tokens and keys, and may lie in a project: git must not take it in.
+    // The folder contains tokens and keys and may be inside a Git repository: exclude it from Git.
     if (made !== undefined) await writeFile(join(dir, ".gitignore"), "*\n");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

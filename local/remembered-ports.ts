@@ -1,11 +1,11 @@
 import { PortInUseError } from "./http/http-endpoint.ts";
 import type { JsonFile } from "./json-file.ts";
 
-/** What `cloud.json` holds. */
+/** The content of `cloud.json`. */
 export interface CloudFile {
-  /** The process that uses the folder, good as long as it lives. */
+  /** Id of the process that uses the folder; outdated when that process has ended. */
   pid?: number;
-  /** The ports that the endpoints had last, by name. */
+  /** The previous ports of the endpoints, by name. */
   ports: Record<string, number>;
 }
 

@@ -1,10 +1,10 @@
 import type { FunctionHost } from "./host.ts";
 
-/** Asynchronous invocations: accepted at once, run afterwards, tried again when they fail. */
+/** Asynchronous invocations: accepted immediately, run later, retried after failures. */
 export interface AsyncInvocations {
   /**
    * Accepts an event.
-   * @returns resolves once the event has been handled or given up; never rejects
+   * @returns resolves when the event is handled, or `dead` after the last failed attempt; never rejects
    */
   invoke(name: string, event: unknown): Promise<"handled" | "dead">;
   /** Starts no more attempts. */
@@ -19,20 +19,20 @@ export interface AsyncInvocationOptions {
   duplicate?: (name: string, event: unknown) => boolean;
   /** How long to hold an event back, in milliseconds. */
   delayMs?: (name: string, event: unknown) => number;
-  /** Told of each failed attempt; `last` when the event is given up. */
+  /** Called after each failed attempt. `last`: there is no further attempt. */
   onFailure?: (name: string, event: unknown, error: unknown, last: boolean) => void;
 }
 
 /**
- * Lambda's queue of asynchronous events: a failed event is tried twice more and then given up. It lives in memory;
- * the functions' design makes a lost event a delay, since what it was about stands in the table.
+ * Lambda's queue of asynchronous events. A failed event is retried twice and then dropped. The queue is in
+ * memory: a lost event only causes a delay, because its work is also recorded in the table.
  */
 export function openAsyncInvocations(options: AsyncInvocationOptions): AsyncInvocations {
   const { host, retryDelaysMs = [1000, 2000], onFailure } = options;
   const timers = new Map<NodeJS.Timeout, () => void>();
   let closed = false;
 
-  /** Ends early when this is closed. */
+  /** Resolves after `ms`, or when the queue is closed. */
   function pause(ms: number): Promise<void> {
     if (ms <= 0) return Promise.resolve();
     return new Promise((resolve) => {

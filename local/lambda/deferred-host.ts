@@ -3,7 +3,7 @@ import type { FunctionHost } from "./host.ts";
 /** A host that is set after its users, because the functions' environment names endpoints that need the host. */
 export interface DeferredHost extends FunctionHost {
   set(host: FunctionHost): void;
-  /** Waits until no invocation runs, at most this long, in milliseconds. */
+  /** Waits until no invocation runs, at most `graceMs`. */
   settle(graceMs: number): Promise<void>;
 }
 

@@ -27,9 +27,9 @@ interface RuntimeMessage {
 
 const runtime = fileURLToPath(new URL("./process-runtime.mjs", import.meta.url));
 
-/** One process that runs a function's events one after the other. It ends itself when this process ends. */
+/** A child process that runs a function's events one after the other. It exits when this process exits. */
 export class FunctionInstance {
-  /** Resolves when the process has ended, for whatever reason. */
+  /** Resolves when the process has ended, for any reason. */
   readonly ended: Promise<void>;
   private readonly name: string;
   private readonly child: ChildProcess;
@@ -64,7 +64,7 @@ export class FunctionInstance {
   }
 
   /**
-   * Runs one event; the process is killed when the function's time is up. Not to be called while another runs.
+   * Runs one event. Kills the process at the function's timeout. Must not be called while another event runs.
    * @throws FunctionError
    */
   async run(event: unknown, settings: FunctionSettings): Promise<unknown> {
@@ -87,12 +87,12 @@ export class FunctionInstance {
     return value;
   }
 
-  /** Ends the process at once. */
+  /** Kills the process. */
   kill(): void {
     this.child.kill("SIGKILL");
   }
 
-  /** Lets the process end by itself, and kills it if it does not. */
+  /** Lets the process exit by itself, and kills it when it does not. */
   stop(): void {
     if (this.child.connected) this.child.disconnect();
     const timer = setTimeout(() => this.kill(), 1000);

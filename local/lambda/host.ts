@@ -3,7 +3,7 @@ import { arn } from "../http/account.ts";
 
 /** Runs the handlers as Lambda would. */
 export interface FunctionHost {
-  /** Names of the functions it has. */
+  /** Names of the hosted functions. */
   readonly functions: readonly string[];
   /**
    * Runs a handler with a JSON event and returns its result as JSON would carry it.
@@ -11,7 +11,7 @@ export interface FunctionHost {
    * @throws UnknownFunctionError
    */
   invoke(name: string, event: unknown): Promise<unknown>;
-  /** Ends what still runs. */
+  /** Stops running invocations. */
   close(): Promise<void>;
 }
 
@@ -104,7 +104,7 @@ export function settingsOf<F extends FunctionSettings>(functions: Record<string,
   return settings;
 }
 
-/** What Lambda says when a function runs out of time. */
+/** Lambda's error for a function that exceeds its timeout. */
 export function timedOut({ awsRequestId }: ContextFields, { timeoutMs }: FunctionSettings): FunctionError {
   const seconds = (timeoutMs / 1000).toFixed(2);
   return new FunctionError(

@@ -18,8 +18,8 @@ export interface InProcessHostOptions {
 }
 
 /**
- * Runs functions in this process. A handler that runs out of time fails its invocation but cannot be stopped. Log lines
- * of the functions go to the log of the host that was started last.
+ * Runs functions in this process. An invocation fails at its timeout, but its handler cannot be stopped. Log
+ * lines of all functions go to the log of the host that was started last.
  */
 export function startInProcessHost({ functions, log }: InProcessHostOptions): FunctionHost {
   const restoreLog = setLogOutput((line) => log("functions", line));

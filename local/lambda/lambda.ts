@@ -20,9 +20,9 @@ export interface LambdaOptions {
   onError?: (error: unknown) => void;
 }
 
-/** Bytes of a synchronous payload, either way. */
+/** Maximum size of a synchronous request or response payload, in bytes. */
 const maxSyncPayloadBytes = 6 * 1024 * 1024;
-/** Bytes of an asynchronous event. */
+/** Maximum size of an asynchronous event, in bytes. */
 const maxAsyncPayloadBytes = 1024 * 1024;
 
 /** Lambda's Invoke API: RequestResponse, Event and DryRun, by function name or ARN. */

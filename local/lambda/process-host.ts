@@ -10,7 +10,10 @@ import {
 } from "./host.ts";
 
 export interface ProcessHostOptions {
-  /** Environment of the instances, beside their function's access key; nothing else of this process's reaches them. */
+  /**
+   * Environment of the instances, besides their function's access key. They do not inherit this process's
+   * environment.
+   */
   env: Record<string, string>;
   functions?: Record<string, FunctionSettings>;
   /** Path of a function's bundle; by default `dist/functions/{name}/handler.mjs` of this project. */
@@ -22,18 +25,21 @@ export interface ProcessHostOptions {
   log: FunctionLog;
 }
 
-/** A host whose functions are processes that can be counted and killed. */
+/** A host whose function instances are child processes. */
 export interface ProcessHost extends FunctionHost {
   /** Living instances of a function, or of all of them. */
   instances(name?: string): number;
-  /** Ends a function's instances with SIGKILL, or those of all functions; what they ran fails. Returns how many. */
+  /**
+   * Kills the instances of one or all functions with SIGKILL. Their invocations fail. Returns the number of
+   * instances.
+   */
   kill(name?: string): number;
 }
 
 interface Pool {
   instances: Set<FunctionInstance>;
   idle: FunctionInstance[];
-  /** Invocations that wait for an instance, first come first served. */
+  /** Invocations that wait for an instance, in order of arrival. */
   waiting: Waiter[];
 }
 
@@ -42,14 +48,14 @@ interface Waiter {
   fail(error: Error): void;
 }
 
-/** The fake access key id by which the endpoints know which function is calling. */
+/** The fake access key id that identifies a function to the emulators. */
 export function accessKeyIdOfFunction(name: string): string {
   return `LOCAL${name}`;
 }
 
 /**
- * Runs the bundles that are deployed, each instance in a process of its own that handles one event at a time. Events
- * that arrive together get more instances, and an idle instance is used again, as on Lambda.
+ * Runs the deployable bundles. Each instance is a separate process that handles one event at a time.
+ * Concurrent events start more instances, and idle instances are reused, as on Lambda.
  */
 export function startProcessHost(options: ProcessHostOptions): ProcessHost {
   const { functions = stackFunctions, entry = bundleOf, maxInstances = 6 } = options;
@@ -135,7 +141,7 @@ function bundleOf(name: string): string {
   return resolve(import.meta.dirname, "..", "..", "dist", "functions", name, "handler.mjs");
 }
 
-/** What a process needs of this one to run at all. */
+/** The variables of this process's environment that a child process needs to start. */
 function inherited(): Record<string, string> {
   const names = ["PATH", "HOME", "TMPDIR", "NODE_EXTRA_CA_CERTS"];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));

@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 
 const [, , entry] = process.argv;
 
-// The host has gone: nobody is left to answer.
+// The host process has ended.
 process.on("disconnect", () => process.exit(0));
 
 const describe = (error) => ({

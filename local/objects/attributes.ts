@@ -1,6 +1,6 @@
 import { S3Error } from "./s3-error.ts";
 
-/** What a write sets of an object besides its body. */
+/** Metadata of an object that a write sets. */
 export type Attributes = {
   /** System metadata by header name: content-type and the like. */
   headers: Record<string, string>;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { S3Error } from "./s3-error.ts";
 
-/** Digests that are computed here. S3 knows more (crc32c, crc64nvme): those are stored as sent, unverified. */
+/** Supported digests. Other checksums of S3 (crc32c, crc64nvme) are stored as sent, without verification. */
 export type DigestName = "md5" | "sha1" | "sha256" | "crc32";
 
 /** The checksum of a whole body: `algorithm` as in `x-amz-checksum-{algorithm}`, `value` in base64. */
@@ -13,7 +13,7 @@ const checksumBytes: Record<string, number> = { crc32: 4, crc32c: 4, crc64nvme: 
 
 type Digest = { update(chunk: Uint8Array): void; digest(): Buffer };
 
-/** A running digest over what is given to `update`. */
+/** Creates an incremental digest. */
 export function createDigest(name: DigestName): Digest {
   if (name === "crc32") return createCrc32();
   const hash = createHash(name);
@@ -32,7 +32,7 @@ export function digestOf(name: DigestName, bytes: Uint8Array): Buffer {
   return digest.digest();
 }
 
-/** The digest behind a checksum algorithm, or undefined where it is one that is not computed here. */
+/** The digest of a checksum algorithm; undefined when it is not supported. */
 export function computable(algorithm: string): DigestName | undefined {
   return algorithm === "crc32" || algorithm === "sha1" || algorithm === "sha256" ? algorithm : undefined;
 }

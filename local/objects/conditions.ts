@@ -1,7 +1,7 @@
 import type { ObjectRecord } from "./object-record.ts";
 import { S3Error } from "./s3-error.ts";
 
-/** A condition on the object at a key, without which a write does not happen. */
+/** The precondition of a write on the existing object at its key. */
 export type WriteCondition = { ifMatch?: string; ifAbsent?: boolean };
 
 /** The write condition in a request's headers. Throws NotImplemented for what S3 does not take: an If-None-Match other

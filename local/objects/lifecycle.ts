@@ -1,13 +1,13 @@
 import { findKeys, findObject, removeObject, type Store } from "./object-files.ts";
 
-/** A rule of a bucket's lifecycle: objects whose key begins with `prefix` go when they are `days` old. */
+/** A rule of a bucket's lifecycle: objects whose key begins with `prefix` are deleted after `days` days. */
 export type Expiration = { prefix: string; days: number };
 
 const dayMs = 24 * 3600 * 1000;
-/** S3 looks once a day, and promises no hour. */
+/** Interval of the removal, ms. S3 runs it once a day. */
 const intervalMs = 3600 * 1000;
 
-/** Removes the objects of all buckets that a rule has expired. @param now epoch ms */
+/** Removes the expired objects of all buckets. @param now epoch ms */
 export async function removeExpired(store: Store, rules: readonly Expiration[], now: number): Promise<void> {
   for (const bucket of store.buckets) {
     for (const { prefix, days } of rules) {
@@ -21,8 +21,8 @@ export async function removeExpired(store: Store, rules: readonly Expiration[], 
 }
 
 /**
- * Removes expired objects now and every hour. A failure is left to the next time.
- * @returns the way to stop it, which waits for the removal under way
+ * Removes expired objects now and every hour. Errors are ignored; the next run tries again.
+ * @returns a function that stops it and waits for a running removal
  */
 export function startLifecycle(store: Store, rules: readonly Expiration[]): () => Promise<void> {
   const pass = () => removeExpired(store, rules, Date.now()).catch(() => {});

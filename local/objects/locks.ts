@@ -2,7 +2,7 @@
  * Work under other names runs meanwhile. Holds within one process only. */
 export type Locks = <T>(name: string, work: () => Promise<T>) => Promise<T>;
 
-/** A fresh set of locks. A piece of work that fails does not keep the next one from running. */
+/** Creates a set of locks. A failed callback does not block the next one. */
 export function createLocks(): Locks {
   const tails = new Map<string, Promise<unknown>>();
   return async (name, work) => {

@@ -1,7 +1,7 @@
 import type { Attributes } from "./attributes.ts";
 import type { Checksum } from "./checksums.ts";
 
-/** Everything that is stored of an object but its body. */
+/** The stored data of an object except its body. */
 export type ObjectRecord = Attributes & {
   key: string;
   /** Names the body file while it is in the staging folder. */

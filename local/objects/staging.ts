@@ -15,21 +15,21 @@ export type Staged = {
   digests: Map<DigestName, Buffer>;
 };
 
-/** A staged body that agrees with every digest its request states. */
+/** A staged body that matches all digests of its request. */
 export type Received = { staged: Staged; md5: Buffer; checksum?: Checksum };
 
-/** A folder of ours, and the order in which things are done in it. */
+/** A store's root folder with the locks that order its changes. */
 export type Disk = {
   root: string;
   lock: Locks;
-  /** Whether each file waits for the disk before it counts as written. */
+  /** Whether each file is synced to the disk. */
   fsync: boolean;
 };
 
 /** Name of the lock under which folders are made and removed. No bucket has an empty name, so it is no object's lock. */
 const folderLock = "/folders";
 
-/** Folder of bodies and records that are being written. Everything in it that nothing refers to is garbage. */
+/** Folder of bodies and records that are being written. Files in it without a reference are garbage. */
 export function stagingFolder(root: string): string {
   return join(root, ".staging");
 }
@@ -100,7 +100,7 @@ export async function removeEmptyFolders({ lock }: Disk, folder: string, top: st
   });
 }
 
-/** Removes a staged file if it is there. A failure is left to the sweep at the next start. */
+/** Removes a staged file if it exists. Errors are ignored: the next start removes leftover files. */
 export async function discard(path: string): Promise<void> {
   await rm(path, { force: true }).catch(() => undefined);
 }

@@ -36,7 +36,7 @@ const minimumPartBytes = 5 * 1024 ** 2;
 /** Age at which an upload that was never completed is removed, in milliseconds: a week. */
 const abandonedAfter = 7 * 24 * 3600 * 1000;
 
-/** Makes the folder of uploads, and removes those that were abandoned. */
+/** Creates the folder of uploads and removes uploads older than a week. */
 export async function sweepUploads(root: string): Promise<void> {
   await mkdir(join(root, ".uploads"), { recursive: true });
   for (const uploadId of await readdir(join(root, ".uploads"))) {
@@ -72,7 +72,7 @@ export async function withUpload<T>(
   });
 }
 
-/** Adds a part, in place of an earlier one of its number. The staged body is gone afterwards. */
+/** Adds a part; replaces an earlier part of the same number. The staged body is consumed. */
 export async function putPart(
   store: Store,
   uploadId: string,

@@ -1,4 +1,4 @@
-/** Bounds of a quoted text. */
+/** Limits of a quoted text. */
 const mostLines = 200;
 const mostCharacters = 8000;
 

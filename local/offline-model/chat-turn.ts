@@ -1,6 +1,8 @@
 import { type ChatMessage, messageText } from "../openai-wire/chat-request.ts";
 
-/** First line of the first answer in a conversation, so that nobody takes the rules for a language model. */
+/**
+ * First line of the first answer in a conversation. It states that the offline model is not a language model.
+ */
 export const label =
   "(built-in offline model: rules, not a language model; set a provider key for a real one)";
 
@@ -17,7 +19,7 @@ export type Outcome = { ok: true; value: unknown } | { ok: false; error: string 
 /** What the model does next: call tools, or answer. */
 export type Move = { calls: { name: string; args: Record<string, unknown> }[] } | { text: string };
 
-/** The part of a conversation that the rules look at. */
+/** The part of a conversation that the rules use. */
 export interface ChatTurn {
   /** The last message of the user. */
   question: string;
@@ -27,7 +29,10 @@ export interface ChatTurn {
   labelled: boolean;
 }
 
-/** How pi-ai hands over the images of tool results, which Chat Completions cannot hold in a tool message. */
+/**
+ * Text that pi-ai puts before images of tool results. Chat Completions does not allow images in tool
+ * messages.
+ */
 const imageNotice = "Attached image(s) from tool result:";
 
 /** Reads a conversation whose tool calls are all answered. */
@@ -79,7 +84,7 @@ function readArguments(json: string): Record<string, unknown> {
   return isRecord(value) ? value : {};
 }
 
-/** Undefined for what is not JSON. */
+/** Parses JSON. Returns undefined for invalid JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

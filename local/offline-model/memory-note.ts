@@ -1,9 +1,9 @@
 import { isRecord, type Move, type Step } from "./chat-turn.ts";
 import { resultOf } from "./tool-answers.ts";
 
-/** The workspace file of what holds for long. */
+/** The workspace file for long-term memory. */
 const file = "MEMORY.md";
-/** The last line of the file while nothing is noted in it. */
+/** The last line of the file while it is empty. */
 const placeholder = "(Nothing yet.)";
 
 const read = "gsv__ReadFile";
@@ -33,8 +33,8 @@ export function recall(about: string | undefined, steps: Step[], native: Readonl
 }
 
 /**
- * Writes a fact down: reads the file, adds a line at its end, says so. The line is added by an edit, so that a change
- * in between is not lost, and nothing that the result left out.
+ * Records a fact: reads the file, appends a line, and confirms. The line is appended by an edit, which keeps
+ * concurrent changes and text that the tool result has truncated.
  */
 export function remember(fact: string, steps: Step[], native: ReadonlySet<string>): Move {
   if (![read, write, edit].every((tool) => native.has(tool))) return { text: notOffered };

@@ -30,14 +30,15 @@ const mostBytes = 32 * 1024 * 1024;
 const pieces = 6;
 
 /**
- * Serves the built-in offline model on 127.0.0.1: `POST /v1/chat/completions` (streamed or not) and `GET /v1/models`,
- * as OpenAI-compatible servers do. It is a set of rules that answers from real tool calls, and says so first.
- * The same request always gets the same answer. `port` 0 (the default) takes a free one.
+ * Serves the built-in offline model on 127.0.0.1: `POST /v1/chat/completions` (streamed or not) and `GET
+ * /v1/models`, as OpenAI-compatible servers do. The model is a set of rules that answers from real tool
+ * calls, and its first answer states this. Equal requests get equal answers. `port` 0 (the default) selects a
+ * free port.
  * @throws PortInUseError
  */
 export async function startOfflineModel(options: { port?: number } = {}): Promise<OfflineModel> {
   const server = await serveLoopback((request, response) => {
-    // Only a client that went away in the middle of its request ends up here.
+    // Reached only when a client disconnects during its request.
     serve(request, response).catch(() => response.destroy());
   }, options.port);
   return { url: `${server.origin}/v1`, model, close: server.close };
@@ -111,7 +112,7 @@ function refuse(response: ServerResponse, status: number, fault: OpenAiFault): v
   sendJson(response, status, openAiError(fault));
 }
 
-/** Undefined for what is not JSON. */
+/** Parses JSON. Returns undefined for invalid JSON. */
 function parse(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString("utf8"));

@@ -1,4 +1,7 @@
-/** What the user asks for. Paths and patterns are as the node's tools take them; no path is the node's own folder. */
+/**
+ * The user's request. Paths and patterns have the format of the node's tools. Without a path: the node's
+ * workspace.
+ */
 export type Request =
   | { kind: "list"; pattern: string; path?: string }
   | { kind: "read"; path: string }
@@ -15,10 +18,12 @@ export interface Intent {
   on?: string;
 }
 
-/** Makes a request of the groups of a rule's expression; undefined when they make no sense as this request. */
+/**
+ * Creates a request from the capture groups of a rule. Undefined when they do not fit this kind of request.
+ */
 type MakeRequest = (...groups: (string | undefined)[]) => Request | undefined;
 
-/** Sentences and what they ask for. The first rule that makes a request wins, so that the order matters. */
+/** Patterns of sentences and their requests. The first rule that returns a request is used. */
 const rules: [says: RegExp, make: MakeRequest][] = [
   [/^[$!]\s*(.+)$/s, run],
   [/^(pwd|whoami|hostname|uptime|date|ls\s+-.+|git\s+(?:status|log|diff|branch|show)(?:\s.+)?)$/, run],
@@ -65,7 +70,7 @@ const rules: [says: RegExp, make: MakeRequest][] = [
   ],
 ];
 
-/** Longer messages are not looked at, in characters. */
+/** Maximum length of an understood message, in characters. */
 const longest = 4000;
 
 /**
@@ -82,12 +87,12 @@ export function readIntent(text: string, nodes: readonly string[]): Intent {
   return isNamed(last, nodes) ? { request: requestOf(before), on: last } : { request: requestOf(said) };
 }
 
-/** Whether a name means one of the nodes, in whatever case and punctuation. */
+/** Whether a name equals the id of a node, ignoring case and punctuation. */
 function isNamed(name: string, nodes: readonly string[]): boolean {
   return nodes.some((node) => plainName(node) === plainName(name));
 }
 
-/** A node's name as it is compared. */
+/** Normalizes a node's name for comparison. */
 export function plainName(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "_");
 }

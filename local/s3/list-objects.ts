@@ -7,10 +7,10 @@ import { element, textElement, xmlDocument } from "./xml.ts";
 /** Most keys and common prefixes on one page. */
 const maximumPage = 1000;
 
-/** What a page begins after: a key, or everything that a common prefix stands for. */
+/** Position before a page: a key, or a common prefix with all its keys. */
 type Position = { after: string; isPrefix: boolean };
 
-/** One page: what it holds, in order, and where the next begins if there is one. */
+/** One page: its entries in order, and the position of the next page if there is one. */
 type Page = { entries: Position[]; next?: Position };
 
 export async function listObjectsV2({ request, store, authorize }: Call): Promise<Answer> {

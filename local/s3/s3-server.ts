@@ -12,7 +12,7 @@ import { findOperation } from "./s3-operations.ts";
 import { readRequest } from "./s3-request.ts";
 import { errorDocument } from "./xml.ts";
 
-/** Asked before an operation acts. A returned string is the reason for refusing, undefined allows. */
+/** Authorizes an operation. Returns the reason of a refusal, or undefined to allow it. */
 export type AuthorizeS3 = (call: {
   /** From the signature; undefined when the request carries none. */
   accessKeyId: string | undefined;
@@ -74,7 +74,8 @@ async function serve(
 ) {
   const requestId = randomBytes(8).toString("hex").toUpperCase();
   response.setHeader("x-amz-request-id", requestId);
-  // A connection that breaks is noticed where it is read or written; without a listener it would end the process.
+  // Reads and writes report a broken connection. Without this listener, the error event would end the
+  // process.
   message.on("error", () => undefined);
   response.on("error", () => undefined);
   try {
@@ -83,7 +84,7 @@ async function serve(
     if (response.headersSent) response.destroy();
     else sendError(response, toS3Error(error), { resource: message.url ?? "/", requestId });
   }
-  // The rest of a body that was refused is read and dropped: closing early would keep the client from reading why.
+  // Read and discard the rest of a refused body: closing early would keep the client from reading the error.
   message.resume();
 }
 
@@ -112,7 +113,7 @@ async function send(
 ): Promise<void> {
   const streamed = body instanceof Readable;
   try {
-    // The length of what HEAD would send stands in the headers already.
+    // For HEAD, the headers already contain the length.
     const length =
       streamed || status === 204 || status === 304 ? {} : { "content-length": Buffer.byteLength(body) };
     response.writeHead(status, { ...length, ...headers });
@@ -130,7 +131,7 @@ function sendError(
   about: { resource: string; requestId: string },
 ): void {
   const document = errorDocument(error, about.resource, about.requestId);
-  // HEAD has no body to put the document in; clients go by the status there.
+  // A HEAD response has no body; clients use its status.
   const body = response.req.method === "HEAD" ? "" : document;
   response.writeHead(error.status, {
     "content-type": "application/xml",

@@ -12,7 +12,7 @@ import type { StoredSchedules } from "./stored-schedules.ts";
 export interface SchedulesOptions {
   stored: StoredSchedules;
   groups: readonly string[];
-  /** Delivers to the target; resolves when it was handled or given up, and does not reject. */
+  /** Invokes the target. Resolves when the event is handled or finally failed. Never rejects. */
   fire: (schedule: Schedule) => Promise<unknown>;
   /** How many times faster than the clock schedules come due. */
   acceleration: number;
@@ -20,8 +20,8 @@ export interface SchedulesOptions {
 }
 
 /**
- * Schedules that survive a restart: one that came due meanwhile fires once. A one-shot schedule is kept until its
- * target has handled it, so a crash repeats it rather than loses it.
+ * Persistent schedules. A schedule that came due while the process was stopped fires once. A one-shot
+ * schedule is kept until its target has handled it, so that a crash repeats it and does not lose it.
  */
 export class Schedules {
   private readonly options: SchedulesOptions;
@@ -37,7 +37,7 @@ export class Schedules {
     });
   }
 
-  /** Begins to fire, with what is overdue. */
+  /** Starts firing schedules, overdue ones first. */
   start(): void {
     this.started = true;
     for (const [key, schedule] of this.stored) this.arm(key, schedule);
@@ -52,7 +52,7 @@ export class Schedules {
   async create(group: string, name: string, input: ScheduleInput): Promise<void> {
     const existing = this.stored.get(this.keyOf(group, name));
     if (existing !== undefined) {
-      // The same request again, as the SDK sends it when it got no answer.
+      // A retry of the SDK after a lost response.
       if (input.clientToken !== undefined && input.clientToken === existing.clientToken) return;
       throw new AwsError(409, "ConflictException", `Schedule ${name} already exists.`);
     }
@@ -129,7 +129,7 @@ export class Schedules {
     const expression = parse(schedule);
     if (expression.kind === "at") {
       await this.options.fire(schedule);
-      // Unless it was deleted or set anew meanwhile, or this process is about to end.
+      // Skip when the schedule was deleted or updated meanwhile, or when the store is closing.
       if (this.started && this.stored.get(key) === schedule) await this.complete(key, schedule);
       return;
     }
@@ -145,7 +145,7 @@ export class Schedules {
     await this.options.fire(schedule);
   }
 
-  /** The time after the one that fires now. Times that passed while nothing ran fire together, once. */
+  /** Plans the next time. Times missed while the process was stopped fire once in total. */
   private planNext(
     schedule: Schedule,
     expression: ScheduleExpression,

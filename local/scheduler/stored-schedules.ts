@@ -48,7 +48,7 @@ function toSchedule(item: Item): Schedule {
   return item.schedule as unknown as Schedule;
 }
 
-/** The file is renamed once its schedules are stored, so that a crash in between takes it over again. */
+/** Imports the former file and then renames it. After a crash in between, it is imported again. */
 async function takeOver(store: ItemStore, path: string): Promise<void> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;

@@ -63,7 +63,7 @@ async function perform(
   return run(input);
 }
 
-/** What IAM checks: the parameters that are named, or the path; all of them where none is. */
+/** The names that IAM checks: the request's parameter names, or its path, or all parameters. */
 function namesOf(input: JsonRecord): string[] {
   const given = Array.isArray(input.Names) ? input.Names : [input.Name ?? input.Path];
   const names = given.filter((name) => typeof name === "string");

@@ -6,7 +6,7 @@ import type { WebSocketLimits } from "./websocket-limits.ts";
 export interface Connection extends ConnectionFacts {
   /** False from the moment that its closing starts. */
   isOpen(): boolean;
-  /** When a frame last went either way, in epoch milliseconds. */
+  /** Time of the last frame in either direction, in epoch milliseconds. */
   lastActiveAt(): number;
   /**
    * Sends a text message, in frames of at most 32 KB.
@@ -16,15 +16,15 @@ export interface Connection extends ConnectionFacts {
   close(code: number, reason: string): void;
 }
 
-/** How long a client may take to answer a close, in milliseconds: one that has gone silently never does. */
+/** Timeout for a client's answer to a close frame, ms. A client that is gone never answers. */
 const goodbyeMs = 2000;
 
-/** What a client may leave unread before further messages are refused, in bytes. */
+/** Maximum size of unread messages of a client, in bytes. Further messages are refused. */
 const maxUnreadBytes = 8 * 1024 * 1024;
 
 /**
  * Wraps an open socket: counts its activity and closes it when it is idle or too old.
- * @param onClose told once, with the close code and reason
+ * @param onClose called once, with the close code and reason
  */
 export function openConnection(
   facts: ConnectionFacts,
@@ -74,7 +74,7 @@ function sendInFrames(socket: WebSocket, data: Buffer, frameBytes: number): void
   let offset = 0;
   do {
     const end = offset + frameBytes;
-    // A failed write ends the socket, which is told by its close event.
+    // A failed write closes the socket; its close event reports it.
     socket.send(data.subarray(offset, end), { binary: false, fin: end >= data.length }, () => undefined);
     offset = end;
   } while (offset < data.length);

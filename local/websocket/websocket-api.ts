@@ -25,9 +25,9 @@ export interface WebSocketApiOptions {
   apiId: string;
   port?: number;
   limits?: Partial<WebSocketLimits>;
-  /** Asked before each use of @connections. */
+  /** Authorizes each call of the @connections API. */
   authorize?: Authorize;
-  /** Told of failed invocations and other faults. */
+  /** Called with the errors of failed invocations and other errors. */
   onError?: (error: unknown) => void;
 }
 
@@ -40,8 +40,8 @@ export interface WebSocketEndpoint extends Endpoint {
 type Outcome = { status: number } | "failed" | "timed out";
 
 /**
- * An API Gateway WebSocket API with its @connections API on one port. Messages of a connection are handed to the
- * function as they come, not one after the other; what the function returns for a message is not sent.
+ * An API Gateway WebSocket API with its @connections API on one port. The function is invoked for each
+ * message immediately, also concurrently for one connection. The function's result is not sent to the client.
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-websocket-api.html
  * @throws PortInUseError
  */
@@ -93,7 +93,7 @@ class WebSocketApi {
     this.sockets = new WebSocketServer({
       noServer: true,
       maxPayload: options.limits.messageBytes,
-      // A subprotocol is for the $connect route to choose; ours chooses none.
+      // The $connect route would select a subprotocol; this application selects none.
       handleProtocols: () => false,
     });
   }
@@ -110,7 +110,7 @@ class WebSocketApi {
     this.accept(facts, request, socket, head);
   }
 
-  /** Closes every connection and waits until the function has been told, two seconds at most. */
+  /** Closes all connections and waits for their $disconnect invocations, at most 2 seconds. */
   async close(): Promise<void> {
     for (const connection of this.connections.values()) connection.close(1001, "Going away");
     const deadline = Date.now() + 2000;
@@ -137,7 +137,8 @@ class WebSocketApi {
     const frames = new FrameReader(limits);
     let broken = false;
     let opened: WebSocket | undefined;
-    // Registered before the socket's own listener, so that a message over a limit is known as such when it comes.
+    // Registered before the socket's own listener, so that a violated limit is detected before the message
+    // event.
     stream.on("data", (chunk: Buffer) => {
       if (broken) return;
       const violation = frames.read(chunk);
@@ -178,7 +179,7 @@ class WebSocketApi {
     this.disconnecting.add(told);
   }
 
-  /** A function must answer with a status code, or API Gateway takes it for failed. */
+  /** Invokes the function. As in API Gateway, a result without a status code is a failure. */
   private async run(event: WebSocketEvent): Promise<Outcome> {
     const { invoke, limits, onError } = this.options;
     let timer: NodeJS.Timeout | undefined;

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { requestTime } from "../http/request-time.ts";
 
-/** What the API knows of a connection, and tells its function with each event. */
+/** The data of a connection that each event contains. */
 export interface ConnectionFacts {
   connectionId: string;
   /** Epoch milliseconds. */

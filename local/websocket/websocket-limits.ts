@@ -1,4 +1,4 @@
-/** Limits of API Gateway's WebSocket APIs. Tests may shorten the times; the sizes are what clients must live with. */
+/** Limits of API Gateway's WebSocket APIs. Tests may shorten the times, but not change the sizes. */
 export interface WebSocketLimits {
   /** Bytes of one message, either way. A larger one from the client closes its connection with 1009. */
   messageBytes: number;

@@ -2,7 +2,7 @@ import type { Sockets } from "../../shared/world/world.ts";
 import type { Connection } from "../websocket/connections.ts";
 import { apiGatewayLimits, type WebSocketLimits } from "../websocket/websocket-limits.ts";
 
-/** Sends straight to the open connections of the WebSocket API, within the limits of API Gateway. */
+/** Sends directly to the open connections of the local WebSocket API, within API Gateway's limits. */
 export function openLocalSockets(
   connections: ReadonlyMap<string, Connection>,
   limits: Partial<WebSocketLimits> = {},

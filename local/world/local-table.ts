@@ -35,7 +35,7 @@ export function tableOver(store: ItemStore): Table {
   };
 }
 
-/** Returns the item as it was. */
+/** Deletes an item and returns its previous value. */
 async function remove(store: ItemStore, key: Key, call: WriteCall): Promise<Item | undefined> {
   let removed: StoredItem | undefined;
   await store.write(key, (before) => {
@@ -45,7 +45,7 @@ async function remove(store: ItemStore, key: Key, call: WriteCall): Promise<Item
   return removed && copyOf(removed);
 }
 
-/** A table in memory alone. */
+/** Creates a table in memory, without files. */
 export function createMemoryTable(): Table {
   return tableOver(createMemoryStore());
 }

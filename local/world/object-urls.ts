@@ -7,7 +7,7 @@ import { closeServer, listen } from "../http/http-endpoint.ts";
 import { commitObject, openObject, type Store } from "../objects/object-files.ts";
 import { stage } from "../objects/staging.ts";
 
-/** What a URL allows: one method on one object, until a time. */
+/** The permission of a URL: one method on one object, with an expiry time. */
 interface Permit {
   method: "GET" | "PUT";
   key: string;
@@ -59,7 +59,7 @@ export function openObjectUrls(store: Store, onError: (error: unknown) => void):
   };
 }
 
-/** Permits are kept in the order of their making, which is nearly that of their end. */
+/** Removes expired permits. They are stored in creation order, which is nearly the order of expiry. */
 function dropExpired(permits: Map<string, Permit>): void {
   const now = Date.now();
   for (const [secret, { expiresAt }] of permits) {
@@ -111,7 +111,7 @@ async function upload(
 }
 
 function refuse(request: IncomingMessage, response: ServerResponse, status: number, reason: string): void {
-  // The rest of a body is read and dropped: closing early would keep the client from reading why.
+  // Read and discard the rest of the body: closing early would keep the client from reading the error.
   request.resume();
   response.writeHead(status, { "content-type": "text/plain" }).end(`${reason}\n`);
 }
