@@ -3,12 +3,12 @@ import type { Step } from "../../shared/world/expression.ts";
 import type { Request } from "./model/process.ts";
 import type { Member } from "./model/world.ts";
 
-/** Names a process in a schedule that is shown. */
+/** The name of a process in a printed schedule. */
 export function describeMember({ node, epoch }: Member): string {
   return epoch > 0 ? `${node.program.name} (epoch ${epoch})` : node.program.name;
 }
 
-/** Says what a process asks for. */
+/** Describes a request of a process. */
 export function describeRequest(request: Request): string {
   switch (request.to) {
     case "table":

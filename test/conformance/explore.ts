@@ -5,7 +5,7 @@ import type { Scenario } from "./scenario.ts";
 
 export interface Violation {
   faults: readonly string[];
-  /** What happened, from the beginning. */
+  /** The moves from the start state to the violation. */
   schedule: string[];
 }
 
@@ -15,11 +15,11 @@ export interface Exploration {
   states: number;
   /** Moves from one state to another. */
   transitions: number;
-  /** States in which nothing is left to happen, by what they are. */
+  /** Final states, in which no move is left, by their description. */
   ends: ReadonlySet<string>;
   /** Runs of the real code from a program's start. */
   runs: number;
-  /** False when the bound was met before everything was seen. */
+  /** False when `maxStates` ended the search early. */
   complete: boolean;
   violations: Violation[];
 }

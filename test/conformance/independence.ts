@@ -7,9 +7,9 @@ import type { Member, World } from "./model/world.ts";
 import type { Scenario } from "./scenario.ts";
 
 /**
- * Whether nothing that others can do meets what this process does next. Then its moves need not be tried before and
- * after each of theirs: they may as well come first, and what can be reached in the end is the same (a persistent set,
- * in the words of partial-order reduction). What is left out are only orders of moves that do not see each other.
+ * Whether the next moves of this process are independent of all moves of the other processes. Then they need not be tried
+ * before and after each of theirs: trying them first reaches the same final states (a persistent set, in the terms of
+ * partial-order reduction). Only orders of independent moves are left out.
  */
 export function isIndependent(world: World, member: Member, scenario: Scenario): boolean {
   const { waiting } = member.node;
@@ -20,7 +20,7 @@ export function isIndependent(world: World, member: Member, scenario: Scenario):
 function meetsNobody(world: World, member: Member, request: Request, scenario: Scenario): boolean {
   const { schedules, calls } = world.outside;
   switch (request.to) {
-    // Whoever is woken, answers or fires may wait as long as it likes.
+    // A wake, an answer or a timer may be delayed without bound.
     case "agent":
       return true;
     case "scheduler":
@@ -35,7 +35,7 @@ function meetsNobody(world: World, member: Member, request: Request, scenario: S
   }
 }
 
-/** After a refused acquire an agent looks only whether it is the owner itself, which one that took no lease never is. */
+/** After a refused acquire, an agent only checks whether it is the owner. An agent without a lease never is. */
 function isOwnerRead(call: TableCall): boolean {
   return call.op === "get" && call.key.sk === metaKey(sessionKey).sk;
 }
@@ -46,7 +46,7 @@ function isOfMessages(call: TableCall): boolean {
   return (call.op === "put" ? call.item : call.key).sk.startsWith("M#");
 }
 
-/** Whether this process alone can reach the messages: its lease cannot run out, and nobody else has had one. */
+/** Whether only this process can access the messages: its lease cannot expire, and no other process has had one. */
 function holdsAlone({ table, crew, outside }: World, member: Member): boolean {
   const { session } = table;
   if (outside.left.pauses > 0 || !session?.owner || session.epoch !== member.epoch) return false;

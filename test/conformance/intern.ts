@@ -13,7 +13,7 @@ export class Interner<T> {
   }
 }
 
-/** JSON in which equal values are equal texts, whatever order their fields were set in. */
+/** JSON with sorted fields, so that equal values give equal texts. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";

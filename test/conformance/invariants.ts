@@ -4,7 +4,7 @@ import { messageKey, needsAgent, type SessionState } from "../../shared/session/
 import { transcriptFault } from "./model/programs.ts";
 import { itemName, type Snapshot, sessionKey } from "./model/snapshot.ts";
 
-/** What a change of the table did that nothing may do. */
+/** The rules that a change of the table has broken. */
 export function changeFaults(before: Snapshot, after: Snapshot): string[] {
   const faults: string[] = [];
   const old = before.session;
@@ -57,7 +57,7 @@ function turnsOf(messages: readonly Message[]): Turn[] {
   return turns;
 }
 
-/** Every accepted entry waits or has been taken up, once; and what was said so far is in order. */
+/** Every accepted entry waits or was taken up, exactly once, and the transcript is in order. */
 function entryFaults(table: Snapshot, session: SessionState): string[] {
   const faults: string[] = [];
   const messages = transcriptOf(table);
@@ -76,20 +76,20 @@ function entryFaults(table: Snapshot, session: SessionState): string[] {
   return faults;
 }
 
-/** What clients may not be told: the answer of a run that a stop was accepted for. */
+/** Clients must not receive the answer of a run after a stop of that run was accepted. */
 export function newsFaults({ session }: Snapshot, news: readonly string[]): string[] {
   return news
     .filter((one) => session?.stop !== undefined && one === `final ${session.stop}`)
     .map((one) => `clients were told "${one}" after it was stopped`);
 }
 
-/** The replies without a call. */
+/** The replies without a tool call. */
 function answersOf({ messages }: Turn): string[] {
   const replies = messages.filter((message): message is AssistantMessage => message.role === "assistant");
   return replies.filter((reply) => toolCallsOf(reply).length === 0).map(textOf);
 }
 
-/** What is wrong with a session at which nobody is at work and nobody will be, as things stand. */
+/** The faults of a session that no process works on and that no pending event will continue. */
 export function restFaults(table: Snapshot, clock: number, isScheduled: (run: Run) => boolean) {
   const { session } = table;
   if (!session) return [];
@@ -107,12 +107,12 @@ export function restFaults(table: Snapshot, clock: number, isScheduled: (run: Ru
   return faults;
 }
 
-/** Whether everything that was accepted is answered. */
+/** Whether every accepted message is answered. */
 export function isDone({ session }: Snapshot): boolean {
   return !session || (session.inbox.length === 0 && session.run === undefined);
 }
 
-/** What is wrong with a conversation in which everything is done. A stopped run need not have an answer. */
+/** The faults of a finished conversation. A stopped run needs no answer. */
 export function doneFaults(table: Snapshot, stopped: ReadonlySet<string>): string[] {
   const messages = transcriptOf(table);
   const turns = turnsOf(messages);

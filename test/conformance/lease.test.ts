@@ -6,7 +6,7 @@ import { mutations } from "./mutations.ts";
 import { type Scenario, scenario } from "./scenario.ts";
 import { quickScenarios } from "./scenarios.ts";
 
-/** Far above what one exploration takes; a busy machine is not a fault. */
+/** Far above the time of one exploration, so that a busy machine fails no test. */
 const patience = 180_000;
 
 const cold = { agent: agent() };

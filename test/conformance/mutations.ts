@@ -1,10 +1,10 @@
 import type { TableCall } from "../../local/items/table-call.ts";
 import type { Condition } from "../../shared/world/expression.ts";
 
-/** A part of a condition, by what it says of which place. */
+/** A part of a condition, by its operator and its path. */
 export type Part = Exclude<Condition, { of: Condition[] }>;
 
-/** Leaves parts out of every condition, wherever they stand; a condition of nothing else always holds. */
+/** Removes parts from every condition, at any depth. A condition without parts always holds. */
 export function without(isDropped: (part: Part) => boolean): (call: TableCall) => TableCall {
   const kept = (condition: Condition): Condition | undefined => {
     if (!("of" in condition)) return isDropped(condition) ? undefined : condition;
@@ -19,7 +19,7 @@ export function without(isDropped: (part: Part) => boolean): (call: TableCall) =
 
 const isAt = (part: Part, ...path: (string | number)[]) => [part.path].flat().join("/") === path.join("/");
 
-/** Conditions that the protocol stands on, each left out. */
+/** Conditions that the protocol needs, each to be left out once. */
 export const mutations = {
   "the epoch of a commit": without((part) => part.is === "=" && isAt(part, "epoch")),
   "an empty inbox at the idle release": without((part) => part.is === "absent" && isAt(part, "inbox", 0)),

@@ -2,28 +2,28 @@ import type { TableCall } from "../../local/items/table-call.ts";
 import type { Program } from "./model/process.ts";
 import type { Mishaps } from "./model/world.ts";
 
-/** What is explored: who takes part, and what may go wrong. */
+/** A scenario: the processes that take part, and the mishaps that may happen. */
 export interface Scenario {
   name: string;
-  /** What has happened before, undisturbed: a sender whose messages are answered. */
+  /** A sender whose messages were answered before the start, without faults. */
   before?: Program;
   senders: readonly Program[];
-  /** What every wake of the agent starts. */
+  /** The program that every wake of the agent starts. */
   agent: Program;
-  /** Invocations of the agent that nobody asked for, as a wake that is delivered again makes them. */
+  /** Additional invocations of the agent, as a repeated wake causes them. */
   extraAgents: readonly Program[];
   /** Renewals that one invocation may make. */
   renewals: number;
   mishaps: Mishaps;
-  /** Stands between the code and the table: leaves a condition out, to show that the check finds it. */
+  /** Changes the calls to the table: leaves a condition out, to show that the check finds the fault. */
   mutate?: (call: TableCall) => TableCall;
-  /** Tries also what makes no difference: see `independence.ts`, and `forget` of a process. */
+  /** Disables the reductions: see `independence.ts`, and `forget` of a process. */
   unreduced?: boolean;
 }
 
 const none: Mishaps = { crashes: 0, failures: 0, pauses: 0, repeats: 0, duplicates: 0, sweeps: 0 };
 
-/** A scenario in which nothing goes wrong but what `mishaps` says. */
+/** A scenario with no mishaps except those in `mishaps`. */
 export function scenario(
   name: string,
   parts: Omit<Scenario, "name" | "extraAgents" | "renewals" | "mishaps"> & Partial<Scenario>,

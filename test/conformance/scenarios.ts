@@ -15,7 +15,7 @@ const used = { ...fresh, before: sender("m0") };
 const thinking = { agent: agent({ isSlow: true }), before: sender("m0") };
 const extra = agent();
 
-/** Gone through whole in every run of the tests. */
+/** Explored completely in every run of the tests. */
 export const quickScenarios: readonly Scenario[] = [
   scenario("a new session, three extra agents", {
     ...fresh,
@@ -58,7 +58,7 @@ export const quickScenarios: readonly Scenario[] = [
   }),
 ];
 
-/** For a machine that has some minutes. */
+/** Scenarios that take some minutes. */
 export const deepScenarios: readonly Scenario[] = [
   ...quickScenarios,
   scenario("all: three extra agents", { ...used, senders: withTool, extraAgents: [extra, extra, extra] }),

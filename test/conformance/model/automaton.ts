@@ -15,8 +15,8 @@ export interface Asked {
 }
 
 /**
- * A program at rest after a certain sequence of answers. It depends on nothing else, so one stands for every process
- * that was told the same.
+ * A program that waits after a certain sequence of answers. Its state depends on nothing else, so one node represents
+ * every process that got the same answers.
  */
 export interface Node {
   id: number;
@@ -25,26 +25,26 @@ export interface Node {
   hasInterval: boolean;
   ended?: "returned" | "threw";
   error?: string;
-  /** What was reported on the way from the node before, and whether the clock was read on it. */
+  /** Reports since the previous node, and whether the clock was read since then. */
   news: readonly string[];
   readClock: boolean;
-  /** How it was reached; undefined before the start. */
+  /** The previous node and its event; undefined at the start. */
   via?: { from: Node; happening: () => Happening | "start"; clock: number };
   edges: Map<string, Edge>;
 }
 
 interface Edge {
-  /** Where it leads, when the clock was not read on the way. */
+  /** The next nodes by event, for transitions that did not read the clock. */
   to?: Node;
   byClock?: Map<number, Node>;
 }
 
-/** Instances that are kept for going on; others are made again by telling a new one the same. */
+/** Number of running instances that are kept. Others are rebuilt by giving a new instance the same answers. */
 const maxKept = 4000;
 
 /**
- * What programs do, found out by running them: each node is reached once by the real code, and then remembered. A
- * program that cannot be run from its middle is run from its start, with the answers that led there.
+ * The behaviour of programs, found by running them: the real code reaches each node once, and the result is remembered.
+ * To continue from a node without a running instance, a new instance gets the answers that led there.
  */
 export class Automaton {
   /** Runs of a program from its start. */
@@ -58,8 +58,8 @@ export class Automaton {
   private nodes = 0;
 
   /**
-   * @param mask takes out of a request what nothing depends on, and gives each thing one name
-   * @param mayForget whether processes that say they know the same count as one
+   * @param mask removes the parts of a request that no decision reads, and replaces random ids by fixed names
+   * @param mayForget whether processes that report the same knowledge count as one
    */
   constructor(mask: (request: Request) => Request, mayForget: boolean) {
     this.mask = mask;
@@ -83,13 +83,13 @@ export class Automaton {
     return root;
   }
 
-  /** Where a happening leads, if that is known. `name` tells happenings at this node apart. */
+  /** The node after an event, if it is known. `name` distinguishes the events at this node. */
   known(node: Node, name: string, clock: number): Node | undefined {
     const edge = node.edges.get(name);
     return edge && (edge.to ?? edge.byClock?.get(clock));
   }
 
-  /** Finds out where a happening leads. `happening` makes its values anew, since programs may change them. */
+  /** Runs the program to find the node after an event. `happening` creates its values anew, since programs may change them. */
   async learn(node: Node, name: string, happening: () => Happening | "start", clock: number): Promise<Node> {
     const instance = await this.instanceAt(node);
     const rest = await instance.advance(happening(), clock);
@@ -123,7 +123,7 @@ export class Automaton {
     return lead(learnt);
   }
 
-  /** What is equal for nodes that go on alike, and were reached with the same to be seen from outside. */
+  /** Equal for nodes that behave alike and were reached with the same visible effects. */
   private knowledgeName(
     program: Program,
     { knowledge, news, readClock, hasInterval, ended }: Rest,

@@ -7,7 +7,7 @@ import { isAgent } from "./programs.ts";
 import { isAcquire, type Outcome, Snapshots } from "./snapshot.ts";
 import type { Member, Mishaps, Parts, Schedule, World } from "./world.ts";
 
-/** What a request does to the world, before the process that made it is told. */
+/** The effect of a request on the world, before its process gets the answer. */
 export interface Effect {
   world: World;
   /** The answer, by a name that equal answers to one request share. */
@@ -18,7 +18,7 @@ export interface Effect {
   /** The caller's epoch from now on. */
   epoch: number;
   faults: readonly string[];
-  /** Whether the SDK would make it again if its answer were lost, and that could matter. */
+  /** Whether the SDK would repeat it after a lost answer, and the repeat could have an effect. */
   repeatable: boolean;
 }
 
@@ -62,7 +62,7 @@ export class Effects {
     }
   }
 
-  /** A name that is taken is left as it is. */
+  /** An existing schedule of the same name is left unchanged. */
   private scheduled(world: World, name: string, event: Schedule["event"]): World {
     const { schedules } = world.outside;
     if (schedules.some((one) => one.name === name)) return world;
@@ -96,7 +96,7 @@ export class Effects {
   }
 }
 
-/** Only the newest epoch writes the session, and nobody takes a lease that has not run out. */
+/** Only the newest epoch writes the session, and no process takes a lease that has not expired. */
 function leaseFault(
   { session }: Outcome,
   call: TableCall,
@@ -109,7 +109,7 @@ function leaseFault(
     const isLive = before?.leaseUntil !== undefined && before.leaseUntil >= clock;
     return isLive ? "a lease was taken that had not run out" : undefined;
   }
-  // A result may be recorded by whoever has it, so also by an agent that finds the node gone.
+  // Any process may record a result, also an agent that finds the node disconnected.
   if (call.op === "update" && call.steps.some(({ path }) => path[1] === "pending")) return undefined;
   if (epoch === after.epoch) return undefined;
   return `epoch ${epoch} wrote the session when ${after.epoch} was the newest`;

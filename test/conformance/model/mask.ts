@@ -3,7 +3,7 @@ import type { Step } from "../../../shared/world/expression.ts";
 import type { Item, ItemValue } from "../../../shared/world/world.ts";
 import type { Request } from "./process.ts";
 
-/** Times that are told or listed and decide nothing: with them every moment would be a state of its own. */
+/** Times that are reported or listed and that no decision reads. With them, every moment would be a separate state. */
 const idleTimes = new Set([
   "at",
   "createdAt",
@@ -15,8 +15,8 @@ const idleTimes = new Set([
 ]);
 
 /**
- * A request without what no decision depends on, so that runs which differ in nothing else are one: the times above,
- * the times in `recent` and of expiry, and the random id of the session.
+ * A request without the parts that no decision reads, so that runs which differ only in these count as one: the times
+ * above, the times in `recent`, expiry times, and the random id of the session.
  */
 export function maskRequest(request: Request): Request {
   return request.to === "table" ? { to: "table", call: maskCall(request.call) } : request;

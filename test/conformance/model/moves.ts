@@ -22,11 +22,11 @@ import {
 /** One thing that can happen next. */
 export interface Move {
   what: string;
-  /** Who does it, and which of its requests it is about. */
+  /** The process, and the index of its request. */
   by?: Member;
   place?: number;
   world: World;
-  /** What happened that must not. */
+  /** The rules that it has broken. */
   faults: readonly string[];
   /** Whether it would be another move at another time. */
   readsClock?: boolean;
@@ -34,7 +34,7 @@ export interface Move {
 
 type Told = Pick<Move, "world" | "faults" | "readsClock">;
 
-/** What a program does next that has not been found out yet. */
+/** The next step of a program that has not been run yet. */
 interface Unknown {
   node: Node;
   name: string;
@@ -42,22 +42,22 @@ interface Unknown {
   clock: number;
 }
 
-/** How long after everything has come to rest a sweep comes: past every lease, deadline and grace. */
+/** Time from the last move to the sweep: longer than every lease, deadline and grace period. */
 const longMs = 3_600_000;
 
-/** The clock starts at a time that no arithmetic takes for an absent one. */
+/** Start of the clock: not 0, which code could take for an absent time. */
 const firstMoment = 1_000_000_000_000;
 
 const fault = { answerName: "fault", answer: (): Answer => ({ failure: "fault" }), repeatable: false };
 
-/** What can happen in a world, by the real code's own doing and by the mishaps that are left. */
+/** The possible moves in a world: steps of the real code, and the remaining mishaps. */
 export class Moves {
   readonly automaton: Automaton;
   private readonly scenario: Scenario;
   private readonly parts = new Parts();
   private readonly effects: Effects;
   private unknown: Unknown[] = [];
-  /** Without a crash or a pause each answer is told once. */
+  /** Without a crash or a pause, clients receive each answer once. */
   private readonly countsAnswers: boolean;
 
   constructor(scenario: Scenario) {
@@ -80,12 +80,12 @@ export class Moves {
     return this.foundOut(() => programs.reduce((all, program) => this.begun(all, program), world));
   }
 
-  /** Everything that can happen next; or as much of it as has to be tried. */
+  /** All possible next moves, or the subset that has to be tried. */
   from(world: World): Promise<Move[]> {
     return this.foundOut(() => this.movesIn(world));
   }
 
-  /** What is wrong with the world as it stands, when nobody is at work. */
+  /** The faults of the world when no process is running. */
   faultsOf({ table, crew, outside }: World): readonly string[] {
     if (crew.isAtWork) return [];
     const { schedules, clock, crashed, told } = outside;
@@ -105,14 +105,14 @@ export class Moves {
     return [...faults, ...doneFaults(table, stopped)];
   }
 
-  /** For the schedule of a violation. */
+  /** A line for the printed schedule of a violation. */
   describe({ what, by, place }: Move): string {
     if (!by) return what;
     const asked = place === undefined ? undefined : by.node.waiting[place];
     return `${describeMember(by)}: ${asked ? describeRequest(asked.request) : ""}${what}`;
   }
 
-  /** Works something out, running the programs as far as that needs. */
+  /** Computes a value, and runs the programs as far as needed. */
   private async foundOut<T>(work: () => T): Promise<T> {
     for (;;) {
       this.unknown = [];
@@ -200,7 +200,7 @@ export class Moves {
     moves.push({ what: " – fails after its effect", by, place, ...this.answered(by, place, after) });
   }
 
-  /** A process is told something, and goes on to where it rests again. */
+  /** A process gets an answer and runs until it waits again. */
   private told(
     world: World,
     member: Member,
@@ -248,8 +248,8 @@ export class Moves {
   }
 
   /**
-   * An event from outside. What a crash makes happen again comes when the first time is over; both at once is for
-   * `duplicates`.
+   * An event from outside. A repeat after a crash comes when the first delivery has been handled; two at once are a
+   * mishap of `duplicates`.
    */
   private arriving(
     world: World,
@@ -267,7 +267,7 @@ export class Moves {
     moves.push({ what: `${what}, and is delivered twice`, world: twice, faults: [] });
   }
 
-  /** Nothing is left to happen: what a crash has left undone, a sweep takes up. */
+  /** No other move is left: a sweep continues the work that a crash has interrupted. */
   private atRest(world: World, moves: Move[]): void {
     const { schedules, crashed, swept, clock } = world.outside;
     if (world.crew.members.length > 0 || schedules.length > 0 || !crashed || isDone(world.table)) return;
@@ -280,7 +280,7 @@ export class Moves {
     moves.push({ what: "much later, a sweep begins", world: this.begun(later, sweeper), faults: [] });
   }
 
-  /** A program is started. While nobody can be paused, its start is no step of its own: it changes nothing. */
+  /** Starts a program. If no pause is possible, the start is not a separate step, because it changes nothing. */
   private begun(world: World, program: Program): World {
     const node = this.automaton.root(program);
     const fresh = this.parts.member({ node, epoch: 0, renewals: this.scenario.renewals, repeated: -1 });

@@ -2,7 +2,7 @@ import { ValidationException } from "../../../local/items/item-validation.ts";
 import type { TableCall } from "../../../local/items/table-call.ts";
 import { ConditionFailed, type Item, type Table, type TimerEvent } from "../../../shared/world/world.ts";
 
-/** What a process asks of its surroundings, and waits for. */
+/** A request of a process, which waits for the answer. */
 export type Request =
   | { to: "table"; call: TableCall }
   /** Starts the agent for the session. */
@@ -12,52 +12,52 @@ export type Request =
   | { to: "node"; callId: string }
   | { to: "model" };
 
-/** What a process is told: the answer to the request it waits for at this place, or that its interval is over. */
+/** An event for a process: the answer to its request at this index, or a tick of its interval. */
 export type Happening = { request: number; answer: Answer } | { interval: true };
 
 export type Answer = { value: unknown } | { failure: "condition" | "validation" | "fault" };
 
-/** What a program can reach. All of it but the clock answers when the scheduler of the check says so. */
+/** The dependencies of a program. The check's scheduler decides when each call answers, except those of the clock. */
 export interface Surroundings {
   table: Table;
   now(): number;
   ask(request: Request): Promise<unknown>;
-  /** Notes something that others see, but nobody waits for. */
+  /** Reports an effect that others see and that the program does not wait for. */
   report(news: string): void;
-  /** Says what all of its knowledge is: from here on it does what every process of its program does that knows this. */
+  /** Declares the program's whole knowledge: all processes of this program with the same knowledge behave alike from here. */
   forget(knowledge: unknown): void;
 }
 
-/** One function of the system, as it is started once. */
+/** One function of the system, for one invocation. */
 export interface Program {
   name: string;
   run(surroundings: Surroundings): Promise<unknown>;
 }
 
-/** The error of an AWS call that failed for good: whether it took effect is not known to the caller. */
+/** The error of an AWS call that failed for good. The caller does not know whether it took effect. */
 export class Fault extends Error {
   override name = "Fault";
 }
 
-/** A running program, seen when it has come to rest: everything it can do without an answer is done. */
+/** A running program that waits: it has done everything that needs no further answer. */
 export interface Rest {
   waiting: readonly Request[];
   /** Whether an interval is running. */
   hasInterval: boolean;
   ended?: "returned" | "threw";
-  /** What it threw, or what it left unhandled. */
+  /** Its exception or its unhandled rejection. */
   error?: string;
-  /** What was reported since it was last at rest. */
+  /** Reports since it last waited. */
   news: readonly string[];
-  /** Whether the clock was read since it was last at rest. */
+  /** Whether the clock was read since it last waited. */
   readClock: boolean;
-  /** All that it knows, if it has said so since it was last at rest. */
+  /** Its knowledge, if it declared it since it last waited. */
   knowledge?: unknown;
 }
 
 /** A program in the middle of its work. */
 export interface Instance {
-  /** Lets something happen to it; it is at rest again afterwards. */
+  /** Delivers an event and runs the program until it waits again. */
   advance(happening: Happening | "start", clock: number): Promise<Rest>;
 }
 
@@ -67,7 +67,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** How a process is told that it is itself the owner of a lease: its own id differs from run to run. */
+/** Stands for the process's own id as the owner of a lease, because the id differs from run to run. */
 export const ownName = "me";
 
 /**
@@ -194,8 +194,8 @@ function askingTable(
 }
 
 /**
- * Intervals are kept in `intervals` instead of running, nothing is printed, and a rejection that nobody handles, which
- * would end a function's process, is told to `unhandled`.
+ * Intervals are collected in `intervals` and do not run, and nothing is printed. An unhandled rejection, which would end a
+ * function's process, is passed to `unhandled`.
  */
 async function withGlobals(
   intervals: Map<object, () => void>,
@@ -226,7 +226,7 @@ async function withGlobals(
   }
 }
 
-/** Resolves when everything that follows from what is resolved already has run. */
+/** Resolves when all continuations of already resolved promises have run. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

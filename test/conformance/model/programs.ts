@@ -47,7 +47,7 @@ const settings: Configuration = {
   session: { ...defaults.session, defaultResetPolicy: { mode: "manual" } },
 };
 
-/** The table as a function sees it; who is connected does not change, so reading it is no step of the check. */
+/** The table as a function sees it. The connected peers do not change, so reading them is not a step of the check. */
 function tableOf({ table }: Surroundings): Table {
   const of = (pk: string) => (pk.startsWith("PEER#") ? peers : table);
   return {
@@ -77,7 +77,7 @@ export function sender(...ids: string[]): Program {
   };
 }
 
-/** The node's answer to a call, as the socket function takes it in; for a message "tool-large…" an item of its own. */
+/** The node's answer to a call, in the socket function; for a message "tool-large…" the result is a separate item. */
 export function toolResult(callId: string): Program {
   const address = decodeCallAddress(callId);
   const result = address?.runId.startsWith("tool-large") ? "found".repeat(1000) : "found";
@@ -128,7 +128,7 @@ export function agent(options: AgentOptions = {}): Program {
       let left = steps;
       const watched = watch(surroundings);
       const timeLeft = () => {
-        // What a slow agent has seen of a stop is not in its knowledge.
+        // A slow agent may have seen a stop, which is not part of its declared knowledge.
         if (!isSlow) surroundings.forget([left, watched.knowledge()]);
         return left-- > 0 ? Number.POSITIVE_INFINITY : 0;
       };
@@ -226,7 +226,7 @@ function answerTo(messages: readonly Message[]): AssistantMessage {
   return { role: "assistant", content, timestamp: 0 };
 }
 
-/** What a provider would refuse: a call without its results directly after it, or a result without its call. */
+/** The reasons for which a provider would refuse: a call without its results directly after it, or a result without its call. */
 export function transcriptFault(messages: readonly Message[]): string | undefined {
   let open: string[] = [];
   for (const message of messages) {
@@ -241,7 +241,7 @@ export function transcriptFault(messages: readonly Message[]): string | undefine
   return open.length > 0 ? "a call has no result" : undefined;
 }
 
-/** What a program is given of its dependencies; reaching for another one is an error, not `undefined`. */
+/** The given dependencies. Access to any other one throws instead of returning `undefined`. */
 function only<T extends object>(name: string, parts: Partial<T>): T {
   const get = (target: object, property: string | symbol) => {
     if (!(property in target)) throw new Error(`the check has no ${name}.${String(property)}`);

@@ -35,19 +35,19 @@ export interface Outcome {
   answerName: string;
   answer: () => Answer;
   failed: boolean;
-  /** What was written over, and by what, where the session's item was written. */
+  /** The session's item before and after the write, if the request wrote it. */
   session?: { before?: SessionState; after: SessionState };
-  /** What the write did that no write may do. */
+  /** The rules that the write has broken. */
   faults: readonly string[];
 }
 
-/** More than any exploration meets, so that three numbers make one. */
+/** Above the number of states of any exploration, so that three numbers can be combined into one. */
 const maxRequests = 2 ** 20;
 const maxEpochs = 64;
 
 const sessionItem = itemName(metaKey(sessionKey));
 
-/** Table states and what requests make of them, each worked out once. */
+/** Table states and the effects of requests on them, each computed once. */
 export class Snapshots {
   private readonly items = new Interner<{ id: number }>();
   private readonly itemIds = new WeakMap<Item, number>();
@@ -55,7 +55,7 @@ export class Snapshots {
   private readonly outcomes = new Map<number, Outcome>();
   private readonly check: (before: Snapshot, after: Snapshot) => string[];
 
-  /** @param check what is wrong with a change of the table */
+  /** @param check returns the faults of a change of the table */
   constructor(check: (before: Snapshot, after: Snapshot) => string[]) {
     this.check = check;
   }
@@ -139,7 +139,7 @@ export class Snapshots {
   }
 }
 
-/** An item of the table by one name. */
+/** The key of an item as one text. */
 export function itemName({ pk, sk }: Key): string {
   return `${pk}\n${sk}`;
 }
@@ -154,12 +154,12 @@ function found(table: Snapshot, call: ReadCall): Item | Item[] | undefined {
   return call.op === "query" ? itemsOf(store, call.query) : rowsOf(store, call.query);
 }
 
-/** The item with the holder of its lease named by the epoch, since that is a name which every run agrees on. */
+/** The item with its lease's owner replaced by the epoch, which is the same in every run. */
 function owned(item: StoredItem): StoredItem {
   return item.owner === ownName ? { ...item, owner: String(item.epoch) } : item;
 }
 
-/** An item as the taker of a lease sees it: it knows itself, and nobody else, by the owner. */
+/** An item as a lease holder sees it: it recognizes only itself as the owner. */
 function seenBy(item: Item, epoch: number): Item {
   if (item.owner === undefined) return item;
   return { ...item, owner: item.owner === String(epoch) ? ownName : "another" };

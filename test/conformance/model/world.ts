@@ -3,15 +3,15 @@ import { Interner } from "../intern.ts";
 import type { Node } from "./automaton.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** A process: where its program is, and what the check knows of it besides. Equal ones are one object. */
+/** A process: the node of its program, and further data of the check. Equal ones are one object. */
 export interface Member {
   id: number;
   node: Node;
-  /** Of the lease that it took; 0 before. */
+  /** Epoch of the lease that it took; 0 before. */
   epoch: number;
   /** Renewals that its interval may still make. */
   renewals: number;
-  /** The place of a request that has taken effect already, its answer lost, and is made again; else -1. */
+  /** Index of a request that took effect, lost its answer and is repeated; else -1. */
   repeated: number;
 }
 
@@ -19,9 +19,9 @@ export interface Member {
 export interface Crew {
   id: number;
   members: readonly Member[];
-  /** Whether any of them still does what others wait for. What outlives its function's end may never happen. */
+  /** Whether any of them still has work that others wait for. Work that continues after its function has ended may never finish. */
   isAtWork: boolean;
-  /** The crews that differ from it in one process, by what has left and what has come. */
+  /** The crews that differ from it in one process, by the removed and the added process. */
   next: Map<number, Crew>;
 }
 
@@ -31,13 +31,13 @@ export interface Schedule {
   event: Extract<TimerEvent, { kind: "tool-timeout" }>;
 }
 
-/** What may still go wrong, by number of times. */
+/** How often each mishap may still happen. */
 export interface Mishaps {
   /** Processes that die. */
   crashes: number;
   /** Calls of AWS that fail for good, before they take effect or after. */
   failures: number;
-  /** Times that everybody stands still until all leases have run out. */
+  /** Pauses of all processes until all leases have expired. */
   pauses: number;
   /** Writes whose answer is lost, so that the SDK makes them again. */
   repeats: number;
@@ -47,7 +47,7 @@ export interface Mishaps {
   sweeps: number;
 }
 
-/** What there is besides the table and the processes. Equal ones are one object. */
+/** The state outside the table and the processes. Equal ones are one object. */
 export interface Outside {
   id: number;
   schedules: readonly Schedule[];
@@ -56,11 +56,11 @@ export interface Outside {
   /** Epoch ms. */
   clock: number;
   left: Mishaps;
-  /** Whether something died or failed. */
+  /** Whether a process died or a call failed. */
   crashed: boolean;
-  /** Sweeps that came when nothing else was left to happen. */
+  /** Sweeps that came when no other move was left. */
   swept: number;
-  /** What clients were told: "final" or "error", and the run. Sorted. */
+  /** The events that clients got: "final" or "error", and the run. Sorted. */
   told: readonly string[];
 }
 
@@ -71,7 +71,7 @@ export interface World {
   outside: Outside;
 }
 
-/** More members than any exploration meets, so that two of their numbers make one. */
+/** Above the number of members of any exploration, so that two of their numbers can be combined into one. */
 const maxIds = 2 ** 24;
 
 /** Makes equal parts of worlds one object each. */
@@ -97,7 +97,7 @@ export class Parts {
     }));
   }
 
-  /** The crew after one process has gone, one has come, or one has become another. */
+  /** The crew after one process was removed, added or replaced. */
   exchange(crew: Crew, gone: Member | undefined, come: Member | undefined): Crew {
     const name = (gone ? gone.id + 1 : 0) * maxIds + (come ? come.id + 1 : 0);
     const known = crew.next.get(name);
@@ -127,7 +127,7 @@ export class Seen {
   size = 0;
   private readonly byTable: Set<number>[] = [];
 
-  /** False when it was there already. */
+  /** Returns false when it was there already. */
   add({ table, crew, outside }: World): boolean {
     let known = this.byTable[table.id];
     if (!known) {
