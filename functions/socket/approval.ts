@@ -7,13 +7,13 @@ import { code, PeerError } from "../../shared/protocol/errors.ts";
 import { log } from "../../shared/runtime/log.ts";
 import { isSameSender } from "../../shared/session/key/identity.ts";
 
-/** A person on a channel, by id in any of its forms. */
+/** A sender on a channel. `senderId` need not be normalized. */
 export interface Applicant {
   channel: string;
   senderId: string;
 }
 
-/** Who was let in, by the id as the platform writes it. */
+/** The approved sender, with the id as the platform writes it. */
 export interface Approved {
   senderId: string;
   senderName?: string;
@@ -22,10 +22,11 @@ export interface Approved {
 export type Approving = Inbound & { configuration: ConfigurationStore };
 
 /**
- * Lets a sender in: adds them to the channel's `allowFrom`, then takes the messages of theirs that wait. Each
- * step may be repeated, by whoever comes after a crash or at the same moment: a message is taken once, by its
- * event id, and its request goes last.
- * @throws PeerError 404 for somebody who neither asks nor is let in, 409 where the channel is closed
+ * Approves a sender: adds the id to the channel's `allowFrom`, then handles the sender's held messages. Safe
+ * to repeat, also in parallel: a message is handled once, by its event id, and its pairing request is deleted
+ * last.
+ * @throws PeerError 404 for a sender without a request who is not in `allowFrom`, 409 when the channel is
+ * closed
  */
 export async function approveSender(approving: Approving, applicant: Applicant): Promise<Approved> {
   const { table, configuration, now } = approving;
@@ -43,13 +44,14 @@ export async function approveSender(approving: Approving, applicant: Applicant):
     withSender(list, senderId),
   );
   log("pairing.approved", { channel, senderId });
-  // Looked for again: what came before the list was changed is found now, what comes later finds the change.
+  // List again: requests made before `allowFrom` changed are found now, and later messages are admitted by
+  // it.
   for (const request of await listRequests(table, now(), applicant)) await take(approving, request);
   return { senderId, ...(first?.senderName === undefined ? {} : { senderName: first.senderName }) };
 }
 
 /**
- * Forgets a sender's requests; if they write again, they ask again.
+ * Deletes a sender's pairing requests. A later message of the sender creates a new request.
  * @throws PeerError 404 when there is none
  */
 export async function rejectSender(

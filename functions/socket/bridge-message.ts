@@ -9,10 +9,10 @@ import type { RemoteMedia } from "../../shared/session/inbox-entry.ts";
 type Inbound = Params<"channel.inbound">;
 
 /**
- * What a bridge brings, in the terms of every channel. In a direct message the peer is who wrote it, unless a
- * sender is named.
- * @param now epoch ms: when it came
- * @throws PeerError 400 for a message without a sender, or with nothing in it
+ * Converts a bridge's `channel.inbound` params to the message type of all channels. In a direct message
+ * without `sender` the peer is the sender.
+ * @param now time of receipt, epoch ms
+ * @throws PeerError 400 for a message without a sender, or without text, media and location
  */
 export function readBridgeMessage(
   { peer, sender, message, wasMentioned }: Inbound,
@@ -46,7 +46,9 @@ export function readBridgeMessage(
   };
 }
 
-/** Many messengers number the messages of each conversation by itself. */
+/**
+ * A digest of the peer, which makes event ids unique: many messengers number messages for each conversation.
+ */
 function digestOf({ kind, id }: Inbound["peer"]): string {
   return createHash("sha256")
     .update(JSON.stringify([kind, id]))
@@ -56,14 +58,14 @@ function digestOf({ kind, id }: Inbound["peer"]): string {
 
 type Media = Inbound["message"]["media"][number];
 
-/** What comes with its bytes. @throws PeerError 400 for what is no base64 */
+/** Media that the message contains as base64. @throws PeerError 400 when it is not base64 */
 function enclosedMedia({ data, url: _url, ...media }: Media): EnclosedMedia[] {
   if (data === undefined) return [];
   decodeMedia(data);
   return [{ ...media, data }];
 }
 
-/** What lies somewhere else. */
+/** Media that the message names by URL. */
 function remoteMedia({ data, url, transcription: _transcription, ...media }: Media): RemoteMedia[] {
   return data === undefined && url !== undefined ? [{ ...media, source: { url } }] : [];
 }

@@ -14,7 +14,7 @@ import { log } from "../../shared/runtime/log.ts";
 import { failDeferred } from "./deferred.ts";
 import type { Caller, Gateway } from "./gateway.ts";
 
-/** What a host must be able to do to be an execution host. */
+/** Capabilities that an execution host needs. */
 const executionCapabilities: Capability[] = [
   "filesystem.list",
   "filesystem.read",
@@ -23,9 +23,10 @@ const executionCapabilities: Capability[] = [
 ];
 
 /**
- * `connect`: makes the socket the connection of a client, node or channel, in place of an older one of the
- * same id.
- * @throws PeerError 401, 102, 103 or 403, in this order; 409 for what is somebody else's
+ * Handles `connect`: registers the socket as a client, node or channel. An older connection of the same id is
+ * closed.
+ * @throws PeerError 401, 102, 103 or 403, checked in this order; 409 for an account of the gateway's own, a
+ * socket that is already connected or has ended, and a peer with a newer connection
  */
 export async function connectPeer(
   gateway: Gateway,
@@ -39,7 +40,7 @@ export async function connectPeer(
   if (mode === "node") checkNode(params);
   const { version, platform } = params.client;
   const address = mode === "channel" ? await checkChannel(gateway, params, holder) : undefined;
-  // An account has one bridge, whatever it calls itself.
+  // An account has one bridge: its peer id comes from the account, not from the client's id.
   const id = address ? bridgeId(address) : params.client.id;
   const caller: Caller = {
     ...record,
@@ -68,7 +69,7 @@ export async function connectPeer(
   }
   log("peer.connected", { mode, peerId: id, connectionId, tokenId: holder.id });
   if (bound.replaced) await gateway.sockets.close(bound.replaced);
-  // Also those of connections whose end nobody was told of.
+  // Also fails requests left by connections that ended without `$disconnect`.
   if (mode === "node") await failDeferred(gateway, id, (other) => other !== connectionId);
   const server = { version: packageFile.version, connectionId };
   return {
@@ -115,7 +116,8 @@ function checkMode({ client }: ConnectParams, { scopes }: Pick<TokenHolder, "sco
 }
 
 /**
- * What a bridge is for: what its token is bound to, and no account of the gateway's own.
+ * The channel and account of a bridge. They must match the token's, and must not be an account of the
+ * gateway's own.
  * @throws PeerError 103, 403 or 409
  */
 async function checkChannel(

@@ -7,10 +7,10 @@ import type { Item } from "../../shared/world/world.ts";
 import type { Gateway } from "./gateway.ts";
 import { respond } from "./respond.ts";
 
-/** A node that has not answered after this long is not waited for any more; seconds. */
+/** Lifetime of a deferred request, in seconds; TTL then removes it. */
 const waitSeconds = 3600;
 
-/** A request that a node answers: the connection that waits, and the shape of the answer. */
+/** A request that a node answers: the waiting connection and the kind of response. */
 export type Deferred = DeferredCall &
   (
     | { kind: "tool"; tool: string }
@@ -22,9 +22,9 @@ export type Deferred = DeferredCall &
 interface DeferredCall {
   callId: string;
   nodeId: string;
-  /** The node's connection at the time: when it ends, the answer will not come. */
+  /** The node's connection when the call was sent. The request fails when it ends. */
   nodeConnectionId: string;
-  /** The connection and request that wait. */
+  /** The connection and request that wait for the response. */
   connectionId: string;
   requestId: string;
 }
@@ -37,7 +37,7 @@ export async function putDeferred(gateway: Gateway, deferred: Deferred): Promise
   await gateway.table.put({ ...item, ...keyOf(deferred.nodeId, deferred.callId), expiresAt });
 }
 
-/** A waiting request; undefined when there is none, or it was answered already. */
+/** Reads a deferred request; undefined when it does not exist or was already answered. */
 export async function readDeferred(
   gateway: Gateway,
   nodeId: string,
@@ -47,13 +47,14 @@ export async function readDeferred(
   return item as Deferred | undefined;
 }
 
-/** Forgets a request, which waits no more. */
+/** Deletes a deferred request. */
 export async function dropDeferred(gateway: Gateway, nodeId: string, callId: string): Promise<void> {
   await gateway.table.delete(keyOf(nodeId, callId));
 }
 
 /**
- * Sends a node's answer to the connection that waits for it; the answer to a `tool.request` to every client.
+ * Sends a node's result to the waiting connection. The result of a `tool.request` goes to every client as an
+ * event.
  */
 export async function answerDeferred(
   gateway: Gateway,
@@ -76,14 +77,14 @@ export async function answerDeferred(
 
 function answerFrame({ kind, requestId }: Deferred, { result, error }: CallOutcome): ResponseFrame {
   if (error !== undefined) return errorFrame(requestId, { code: code.internal, message: error });
-  // A node answers `logs.get` by `logs.result`, whose handler makes this shape.
+  // The handler of `logs.result` has built this shape.
   if (kind === "logs") return okFrame<"logs.get">(requestId, result as Results["logs.get"]);
   return okFrame<"tool.invoke">(requestId, { result });
 }
 
 /**
- * Connections of a node have ended: everybody who waits for an answer over them is told, with 503. Who cannot
- * be told now waits until the node connects again.
+ * Fails the requests that wait on ended connections of a node, with 503. A request whose error cannot be sent
+ * stays stored; the node's next `connect` fails it.
  */
 export async function failDeferred(
   gateway: Gateway,

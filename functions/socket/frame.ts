@@ -15,13 +15,13 @@ import { authTimeoutMs, closeSocket } from "./lifecycle.ts";
 import { methodTable } from "./methods/methods.ts";
 import { respond } from "./respond.ts";
 
-/** A socket that fails to connect this often is closed. */
+/** Failed `connect` requests after which a socket is closed. */
 const maxFailures = 3;
 
-/** Connected sockets that a warm function remembers; past this it starts over. */
+/** Maximum entries of the cache of connected sockets; a full cache is cleared. */
 const maxRemembered = 1000;
 
-/** `$default`: one text message of a peer. */
+/** Handles the route `$default`: one text message of a peer. */
 export async function handleFrame(gateway: Gateway, connectionId: string, text: string): Promise<void> {
   const frame = parseFrame(text);
   if (frame === undefined) {
@@ -43,7 +43,7 @@ export async function handleFrame(gateway: Gateway, connectionId: string, text: 
     const message = "not connected: send connect first";
     return respond(gateway, connectionId, errorFrame(frame.id, { code: code.notConnected, message }));
   }
-  // Nearly every request of a client reads it next: the two reads are made at the same time.
+  // Start loading the configuration in parallel with the token check: most requests of clients need it.
   if (caller.mode === "client") gateway.configuration.load().catch(() => {});
   if (!(await gateway.tokens.isValid(caller.tokenId))) {
     return refuse(gateway, connectionId, frame.id, new PeerError(code.unauthorized, "the token was revoked"));
@@ -51,7 +51,7 @@ export async function handleFrame(gateway: Gateway, connectionId: string, text: 
   await handleRequest(gateway, caller, frame);
 }
 
-/** Undefined for a socket that is unknown, or has had its time to connect. */
+/** Undefined for an unknown socket, and for one without a token after `authTimeoutMs`. */
 async function findConnection(gateway: Gateway, connectionId: string): Promise<ConnectionRecord | undefined> {
   const record = await readConnection(gateway.table, connectionId, gateway.now());
   if (!record) return undefined;
@@ -88,7 +88,7 @@ async function handleConnect(gateway: Gateway, record: ConnectionRecord, frame: 
   }
 }
 
-/** What a peer is sent once it knows that it has connected: what waited for it. */
+/** Sends a bridge its waiting messages, after the response to `connect`. */
 async function welcome(
   { bridges }: Gateway,
   { mode, channel, accountId, connectionId }: Caller,
@@ -131,7 +131,7 @@ async function callMethod<M extends HandledMethod>(
   return result === deferred ? deferred : okFrame<M>(frame.id, result);
 }
 
-/** Large params have been uploaded before, and the frame refers to them. */
+/** The params of a frame, or the uploaded params that its `paramsRef` names. */
 async function paramsOf(
   { payloads }: Gateway,
   connectionId: string,
@@ -153,7 +153,7 @@ function checkAccess(
   }
 }
 
-/** Says why, then closes. API Gateway chooses the close code itself. */
+/** Sends the error, then closes the socket. API Gateway chooses the close code. */
 async function refuse(gateway: Gateway, connectionId: string, id: string, error: unknown): Promise<void> {
   await respond(gateway, connectionId, errorFrame(id, errorShape(error)));
   await endSocket(gateway, connectionId);

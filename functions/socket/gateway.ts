@@ -10,7 +10,7 @@ import type { Results } from "../../shared/protocol/results.ts";
 import type { Workspace } from "../../shared/workspace/files.ts";
 import type { Bucket, Schedules, Sockets, WakeAgent } from "../../shared/world/world.ts";
 
-/** What the socket function works with, built once at cold start. */
+/** The dependencies of the socket function, built once at cold start. */
 export interface Gateway extends AccountTools {
   bucket: Bucket;
   sockets: Sockets;
@@ -22,22 +22,22 @@ export interface Gateway extends AccountTools {
   bridges: Bridges;
   workspace: Workspace;
   tokens: TokenVerifier;
-  /** Sockets that have connected, kept while the function is warm: their records do not change any more. */
+  /** Cache of connected sockets, by connection id. Their records do not change any more. */
   connected: Map<string, Caller>;
 }
 
 /** A peer that has connected. */
 export type Caller = ConnectionRecord & { mode: Mode; peerId: string; tokenId: string; scopes: Scope[] };
 
-/** A handler returns this when the request is answered later, by a node or by the agent. */
+/** Returned by a handler when a node or the agent answers the request later. */
 export const deferred = Symbol("deferred");
 
 /**
- * One method: the peers that may call it, and its handler, which translates between the wire and `shared`.
+ * A method's access rules and its handler.
  */
 export interface MethodEntry<M extends Method> {
   modes: readonly Mode[];
-  /** A scope that the token needs besides the mode's own. */
+  /** A scope that the token needs in addition to the mode's scope. */
   scope?: Scope;
   handle(
     gateway: Gateway,
@@ -46,7 +46,7 @@ export interface MethodEntry<M extends Method> {
   ): Promise<Results[M] | typeof deferred>;
 }
 
-/** Every method but `connect`, which comes before a peer is known: see connect.ts. */
+/** Every method except `connect`, which connect.ts handles. */
 export type HandledMethod = Exclude<Method, "connect">;
 
 export type MethodTable = { [M in HandledMethod]: MethodEntry<M> };

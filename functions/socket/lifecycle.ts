@@ -4,12 +4,12 @@ import { log } from "../../shared/runtime/log.ts";
 import { failDeferred } from "./deferred.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** A socket that has shown no valid token after this long is closed. Milliseconds. */
+/** Time within which a socket must show a valid token, in milliseconds. It is closed otherwise. */
 export const authTimeoutMs = 30_000;
 
 /**
- * `$connect`. A token in the Authorization header is checked here, so that a wrong one never gets a socket.
- * Without one the socket has half a minute to show it in `connect`.
+ * Handles the route `$connect`. A token in the Authorization header is checked here: a wrong token is refused
+ * with 401. Without a token the socket has `authTimeoutMs` to show one in `connect`.
  * @param openedAt epoch ms, by API Gateway's clock
  * @returns the HTTP status of the upgrade: 200 or 401
  */
@@ -36,7 +36,10 @@ export async function openSocket(
   return 200;
 }
 
-/** `$disconnect`: forgets the peer, and answers those who wait for a node that is gone. */
+/**
+ * Handles the route `$disconnect`: removes the connection and its peer. For a node, fails the requests that
+ * wait for it.
+ */
 export async function closeSocket(gateway: Gateway, connectionId: string): Promise<void> {
   gateway.connected.delete(connectionId);
   const peer = await dropConnection(gateway.table, connectionId);

@@ -12,8 +12,8 @@ import { closeSocket } from "./lifecycle.ts";
 
 /**
  * Sends a call to a node.
- * @throws PeerError 503 when it is gone, 413 when the call is too large; the waiting request is taken back
- * then
+ * @throws PeerError 503 when the node is gone, 413 when the call is too large; the deferred request is
+ * deleted in both cases
  */
 export async function askNode(
   gateway: Gateway,
@@ -30,9 +30,9 @@ export async function askNode(
 }
 
 /**
- * Takes a node's answer to a call: of a session's run, or of a request that waits. What comes late, or twice,
- * changes nothing.
- * @throws PeerError 404 for a call that this node was not asked
+ * Accepts a node's result of a session's tool call or of a deferred request. A late or repeated result of a
+ * session's call changes nothing and is reported as `dropped`.
+ * @throws PeerError 404 for a call that was not sent to this node
  */
 export async function acceptResult(
   gateway: Gateway,
@@ -46,14 +46,15 @@ export async function acceptResult(
     const { sessionKey, runId } = address;
     log("tool.result", { sessionKey, runId, callId: address.callId, nodeId, status: recorded.status });
     if (recorded.status === "unknown") throw new PeerError(code.notFound, "unknown call");
-    // Also for a repeat: whoever brought the last result may have died before it could wake the agent.
+    // Also for a repeated result: the first invocation may have crashed before it woke the agent.
     if (needsAgent(recorded.state, gateway.now())) await gateway.wake(address.sessionKey);
     return recorded.status === "recorded" ? { ok: true } : { ok: true, dropped: true };
   }
   const waiting = await readDeferred(gateway, nodeId, callId);
   if (!waiting) throw new PeerError(code.notFound, "unknown call");
   await answerDeferred(gateway, waiting, outcome);
-  // Only now: if it could not be answered, the node's repeat does it. A second answer is ignored by its id.
+  // Deleted after the response, so that a retry by the node can answer after a failure. Clients ignore a
+  // second response to the same request id.
   await dropDeferred(gateway, nodeId, callId);
   return { ok: true };
 }

@@ -9,7 +9,10 @@ import {
 import { log } from "../../shared/runtime/log.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** Posts a response. One that is too large for the peer becomes a 413; a peer that has gone is forgotten. */
+/**
+ * Posts a response. A response that is too large for the peer is replaced by a 413 error. When the connection
+ * is gone, its peer record is removed.
+ */
 export async function respond(
   gateway: Pick<Gateway, "sockets" | "table">,
   connectionId: string,

@@ -85,7 +85,7 @@ not as a form, one or two questions at a time:
 When that is done, or when they would rather not, delete BOOTSTRAP.md with gsv__DeleteFile: then you are in service.
 `;
 
-/** BOOTSTRAP.md is no part of this table: see `writeTemplates`. */
+/** All template files except BOOTSTRAP.md: see `writeTemplates`. */
 const templates: Record<string, string> = {
   "SOUL.md": soul,
   "IDENTITY.md": identity,
@@ -97,10 +97,9 @@ const templates: Record<string, string> = {
 };
 
 /**
- * Gives an agent the files it starts with, and returns the names of those that were written. A file that is
- * there is left as it is. BOOTSTRAP.md, the first run's ceremony, is written only into a workspace that has
- * none of the others, and before them: an agent that has been through it, and deleted it, is not sent through
- * it again.
+ * Writes the missing template files of an agent's workspace and returns their names. Existing files are not
+ * changed. BOOTSTRAP.md is written first, and only into a workspace without any template file: an agent that
+ * has completed and deleted it does not get it again.
  * @throws PeerError 400 for an agent id that is not normalized.
  */
 export async function writeTemplates(bucket: Bucket, agentId: string): Promise<string[]> {

@@ -11,14 +11,17 @@ import type { Bucket, Table } from "../../shared/world/world.ts";
 export interface TranscriptRequest {
   agentId: string;
   sessionId: string;
-  /** Canonical; where the conversation is looked for while it is live. */
+  /** Canonical. Needed to find a live conversation that has no archived part. */
   sessionKey?: string;
   next?: string;
-  /** Most bytes of a page's messages as JSON. */
+  /** Maximum size of a page's messages, in bytes of JSON. */
   maxBytes: number;
 }
 
-/** Where a page begins: at a line of a source, at a character of that line. `parts`: how many there were. */
+/**
+ * The start of a page: source, line in the source, character in the line. `parts`: number of parts at the
+ * first page.
+ */
 interface Place {
   parts: number;
   source: number;
@@ -30,8 +33,8 @@ type Source = (fromLine: number) => AsyncIterable<string>;
 
 /**
  * Reads a page of a conversation.
- * @throws PeerError 404 when there is no such conversation, 400 for a `next` that this did not make, 409 when
- * the conversation was compacted since the first page: reading then starts over
+ * @throws PeerError 404 when the conversation does not exist, 400 for an invalid `next`, 409 (retryable) when
+ * the conversation was compacted after the first page: the caller starts again
  */
 export async function readTranscriptPage(
   store: { table: Table; bucket: Bucket },
@@ -39,10 +42,11 @@ export async function readTranscriptPage(
 ): Promise<TranscriptPage> {
   const { agentId, sessionId, maxBytes } = request;
   const session = await findLive(store, request);
-  // Listed after the session was read, so that every part is there that the session has let go of.
+  // List archives after reading the session, so that every part that the session no longer holds is in the
+  // list.
   const { parts: listed, final } = await findArchives(store.bucket, agentId, sessionId);
   const live = final === undefined ? session : undefined;
-  // What the newest part holds is still live until its compaction is committed.
+  // Messages of the newest part are still live until its compaction is committed.
   const parts = listed.filter((key) => !live || partTime(key) <= (live.compactedAt ?? 0));
   if (parts.length === 0 && !final && !live) {
     const message = `no conversation ${sessionId} of agent ${agentId}; a live one is found by its session key`;
@@ -57,7 +61,7 @@ export async function readTranscriptPage(
   );
   if (live) sources.push((fromLine) => liveLines(store, live, fromLine));
   const page = await fillPage(sources, start, maxBytes);
-  // It was compacted or reset while it was read: what was live may have been gone before it was reached.
+  // A compaction or reset during the read may have deleted messages before they were read: read again.
   if (live && !(await isUnmoved(store.table, live))) return readTranscriptPage(store, request);
   const metadata =
     final !== undefined && request.next === undefined
@@ -78,7 +82,10 @@ async function isUnmoved(table: Table, { sessionKey, sessionId, first }: Session
   return now?.sessionId === sessionId && now.first === first;
 }
 
-/** The session whose conversation this still is. Without a key, a part of it tells. */
+/**
+ * The session, when the conversation is live. Without a session key, the key comes from the metadata of an
+ * archived part.
+ */
 async function findLive(
   { table, bucket }: { table: Table; bucket: Bucket },
   { sessionKey, sessionId, agentId }: TranscriptRequest,
@@ -128,7 +135,10 @@ function isSummary(line: string): boolean {
   return readSummaryMessage(JSON.parse(line) as Message) !== undefined;
 }
 
-/** A character is three bytes of UTF-8 at most, and a quotation mark two once it is quoted in the page. */
+/**
+ * The next piece of a message larger than a page. A UTF-16 unit takes at most 3 bytes of UTF-8, a quoted
+ * character 2.
+ */
 function takePiece(text: string, place: Place, maxBytes: number): Pick<TranscriptPage, "piece" | "next"> {
   const end = place.offset + Math.floor(maxBytes / 3);
   const isLast = end >= text.length;
@@ -154,7 +164,10 @@ function writePlace({ parts, source, line, offset }: Place): string {
   return [parts, source, line, offset].join(".");
 }
 
-/** A live conversation that is reset meanwhile goes on in its archive, which begins with the same message. */
+/**
+ * When the conversation was reset after the first page, the same place is valid in its archive, which has the
+ * same messages.
+ */
 function readPlace(next: string | undefined, partsNow: number): Place {
   if (next === undefined) return { parts: partsNow, source: 0, line: 0, offset: 0 };
   if (!/^\d{1,9}(\.\d{1,9}){3}$/.test(next)) throw new PeerError(code.badRequest, "next: not from a page");

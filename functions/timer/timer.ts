@@ -10,7 +10,7 @@ import { readSession } from "../../shared/session/sessions.ts";
 import { duePartition, needsAgent } from "../../shared/session/state.ts";
 import type { Schedules, Sockets, Table, TimerEvent, WakeAgent } from "../../shared/world/world.ts";
 
-/** What the timer function works with, built once at cold start. */
+/** The dependencies of the timer function, built once at cold start. */
 export interface Timer {
   table: Table;
   sockets: Sockets;
@@ -20,10 +20,12 @@ export interface Timer {
   now: () => number;
 }
 
-/** Sessions that one sweep looks at; the next sweep goes on with the rest. */
+/** Maximum number of sessions checked by one sweep; the next sweep checks the rest. */
 const sweepLimit = 200;
 
-/** The deadline of a step's tools: what is still pending counts as timed out, and the agent goes on. */
+/**
+ * Handles the deadline of a step's tool calls: pending calls are marked as timed out and the agent is woken.
+ */
 export async function expireTools(
   { table, wake, now }: Timer,
   { sessionKey, runId, step, deadline }: Extract<TimerEvent, { kind: "tool-timeout" }>,
@@ -34,10 +36,9 @@ export async function expireTools(
 }
 
 /**
- * The time at which a session may be due for a reset by its policy. If it is, the agent is asked to do it,
- * and looks once more when its turn has come: a message that came first resets the session itself, or shows
- * that it is in use. If it is not, the next time is looked ahead to. A schedule that another one has replaced
- * does nothing.
+ * Handles the time at which a session may be due for a reset. When it is due, a reset entry is appended to
+ * its inbox; the agent checks again before it resets, because a message may have come first. When it is not
+ * due, the next check is scheduled. A schedule that was replaced by another is ignored.
  */
 export async function resetIfDue(
   timer: Timer,
@@ -45,7 +46,7 @@ export async function resetIfDue(
 ): Promise<void> {
   const state = await readSession(timer.table, sessionKey);
   if (state?.resetScheduledFor !== at) return;
-  // The time that the schedule stands for counts, should this clock be behind it.
+  // Use the schedule's time when this clock is behind it.
   const now = Math.max(timer.now(), at);
   const { policy, timezone } = await resetRules(timer.configuration, state);
   const isBusy = state.run !== undefined || state.inbox.length > 0;
@@ -63,7 +64,7 @@ export async function resetIfDue(
 }
 
 /**
- * Half a minute after a socket was opened without a token: it is closed unless it has connected meanwhile.
+ * Closes a socket that was opened without a token and has not connected within `authTimeoutMs`.
  */
 export async function closeUnauthenticated(
   { table, sockets, now }: Timer,
@@ -77,10 +78,9 @@ export async function closeUnauthenticated(
 }
 
 /**
- * Wakes the agent for sessions that were left with something to do, which only a crash can leave behind:
- * overdue by the index, and, as the session itself says, with nobody at work on it. One that cannot be looked
- * after does not keep the others waiting.
- * @throws the last failure, when all have been looked at
+ * Wakes the agent for sessions with work that no agent holds, which only a crash leaves behind. The index
+ * gives overdue sessions; the session's item decides. A failure for one session does not stop the sweep.
+ * @throws the last failure, after all sessions were checked
  */
 export async function sweep(timer: Timer): Promise<void> {
   const { table, now } = timer;
@@ -101,8 +101,8 @@ export async function sweep(timer: Timer): Promise<void> {
 }
 
 /**
- * A run whose tools are overdue, because its schedule was lost, is treated as timed out; a session with
- * nothing to do is not listed any more.
+ * Checks one overdue session. Tool calls past their deadline, whose schedule was lost, are marked as timed
+ * out. An idle session is removed from the `due` index.
  * @returns true when the agent was woken
  */
 async function lookAfter({ table, wake, now }: Timer, sessionKey: string): Promise<boolean> {

@@ -7,7 +7,7 @@ import { log } from "../../shared/runtime/log.ts";
 import type { Secrets } from "../../shared/world/world.ts";
 import { readAddress, readBody } from "./request.ts";
 
-/** What the webhook function works with, built once at cold start. */
+/** The dependencies of the webhook function, built once at cold start. */
 export interface Webhook extends Inbound {
   secrets: Pick<Secrets, "get">;
   channels: Channels;
@@ -22,10 +22,10 @@ export interface WebhookAnswer {
 }
 
 /**
- * Answers one call of a platform: what is too large, unknown or not configured is refused before it is read,
- * what is not verified before anything is stored. Messages are taken in their order, and only then the call
- * is answered, so that the platform repeats what was not taken.
- * @throws when it is to be repeated
+ * Answers one request of a platform. A request that is too large or for an unknown or unconfigured account is
+ * refused before the channel parses it. An unverified request is refused before anything is stored. The
+ * response is sent after all messages were handled in order, so that the platform retries after a failure.
+ * @throws any error; the handler answers it with 500, and the platform retries
  */
 export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEvent): Promise<WebhookAnswer> {
   const body = readBody(event);
@@ -58,8 +58,8 @@ export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEv
 }
 
 /**
- * A stopped account is answered as ever: a platform that is refused says it again for hours, or gives up the
- * webhook. What was said meanwhile is gone.
+ * Discards the messages of a stopped account with a 200 response. After an error response a platform would
+ * retry for hours, or disable the webhook.
  */
 function dropMessages(
   address: ChannelAddress,
@@ -80,10 +80,10 @@ async function takeMessage(
   log("webhook.message", {
     ...address,
     eventId: message.eventId,
-    // What an operator puts into `allowFrom`.
+    // An operator copies this id into `allowFrom`.
     senderId: message.sender.id,
     ...outcome,
-    // Content.
+    // Message content is not logged.
     answer: undefined,
   });
   return outcome;
@@ -95,12 +95,12 @@ function bodyFor(outcome: InboundOutcome, shown: ShownAnswer): string {
   return isRefused ? shown.refused : shown.pending;
 }
 
-/** The answer after an error of ours: the platform delivers the event again. */
+/** The response to an internal error; the platform delivers the event again. */
 export function failure(): WebhookAnswer {
   return answer(500, JSON.stringify({ error: "internal error" }));
 }
 
-/** `reason` is logged; the caller, who may be anybody, is told `error` alone. */
+/** Logs `reason` and sends only `error`, because the caller is not authenticated. */
 function refuse(
   statusCode: number,
   error: string,

@@ -35,13 +35,13 @@ export const bridgeMethods: Pick<MethodTable, "channel.inbound" | "channel.deliv
   },
 };
 
-/** What the connection was made for, which its token allows. */
+/** The channel and account of a bridge's connection, checked against its token in `connect`. */
 function addressOf({ channel = "", accountId = "" }: Caller): ChannelAddress {
   return { channel, accountId };
 }
 
 /**
- * In the words of the protocol: what a command answers goes by `channel.outbound`, now or when it is done.
+ * The result of `channel.inbound`. A command's response is sent separately, by `channel.outbound`.
  */
 function replyOf(outcome: InboundOutcome): InboundResult {
   switch (outcome.status) {

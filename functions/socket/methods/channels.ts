@@ -85,7 +85,7 @@ export const channelMethods: Pick<MethodTable, ChannelMethod> = {
   },
 };
 
-/** @throws PeerError 404 for a channel that is neither known here nor a bridge's */
+/** @throws PeerError 404 for a channel that is neither built in nor has a bridge */
 async function statusesOf(gateway: Gateway, name: string): Promise<AccountStatus[]> {
   const found = ownValue(gateway.channels, name);
   const [{ channels }, known] = await Promise.all([
@@ -102,7 +102,7 @@ async function statusesOf(gateway: Gateway, name: string): Promise<AccountStatus
   ]);
 }
 
-/** Every account: of the gateway's own, and of bridges. */
+/** Lists all accounts: the gateway's own and those of bridges. */
 async function listChannels({
   configuration,
   channels,

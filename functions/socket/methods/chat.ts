@@ -7,7 +7,7 @@ import { keyRules } from "../../../shared/session/key/routing.ts";
 import { canonicalizeSessionKey } from "../../../shared/session/key/session-key.ts";
 import { deferred, type Gateway, type MethodTable } from "../gateway.ts";
 
-/** The one form of a session key that the table knows, whatever form a peer wrote. */
+/** The canonical form of a session key given by a peer. */
 export async function canonicalKey(
   gateway: Pick<Gateway, "configuration">,
   sessionKey: string,
@@ -15,7 +15,11 @@ export async function canonicalKey(
   return canonicalizeSessionKey(sessionKey, keyRules(await gateway.configuration.load()));
 }
 
-/** One after the other, for each may be 25 MB; what is no base64 is refused before anything is stored. */
+/**
+ * Stores attachments one after the other, because each may have 25 MB. Invalid base64 is refused before
+ * anything is stored.
+ * @throws PeerError 400, 404 or 413
+ */
 async function storeAttachments(
   { bucket, payloads }: Gateway,
   connectionId: string,

@@ -12,7 +12,10 @@ import { tokenMethods } from "./tokens.ts";
 import { toolMethods } from "./tools.ts";
 import { workspaceMethods } from "./workspace.ts";
 
-/** Every method of the protocol and its handler. Total: a method without a handler does not compile. */
+/**
+ * Every method of the protocol and its handler. The table is total: a method without a handler is a type
+ * error.
+ */
 export const methodTable: MethodTable = {
   ...chatMethods,
   ...toolMethods,

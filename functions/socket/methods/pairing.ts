@@ -3,7 +3,7 @@ import type { PairEntry } from "../../../shared/protocol/channel-accounts.ts";
 import { approveSender, rejectSender } from "../approval.ts";
 import type { MethodTable } from "../gateway.ts";
 
-/** Longest part of a held message that a list shows, in characters. */
+/** Characters of a held message that `pair.list` returns. */
 const shownCharacters = 200;
 
 export const pairingMethods: Pick<MethodTable, "pair.list" | "pair.approve" | "pair.reject"> = {

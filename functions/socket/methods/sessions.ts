@@ -9,10 +9,10 @@ import { readMessages } from "../../../shared/session/transcript.ts";
 import { deferred, type Gateway, type MethodTable } from "../gateway.ts";
 import { canonicalKey } from "./chat.ts";
 
-/** Messages of a preview without `limit`. */
+/** Number of messages in a preview without `limit`. */
 const previewLimit = 50;
 
-/** A session in which nothing was said yet is an empty one: its key exists, as every key does. */
+/** Reads a session. A session that does not exist yet is returned as an empty one. */
 async function load(gateway: Gateway, sessionKey: string): Promise<SessionState> {
   const key = await canonicalKey(gateway, sessionKey);
   return (await readSession(gateway.table, key)) ?? newSession(key, "", gateway.now());

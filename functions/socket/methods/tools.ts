@@ -14,7 +14,7 @@ async function findTool(gateway: Gateway, name: string): Promise<NodeTool> {
   return tool;
 }
 
-/** Stores the request that waits, then asks the node. */
+/** Stores the deferred request, then sends the call to the node. */
 async function callTool(
   gateway: Gateway,
   tool: NodeTool,

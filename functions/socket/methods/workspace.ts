@@ -3,7 +3,7 @@ import { normalizeAgentId } from "../../../shared/session/key/session-key.ts";
 import type { Gateway, MethodTable } from "../gateway.ts";
 import { writeTemplates } from "../templates.ts";
 
-/** The agent that params name, else the default one. */
+/** The normalized agent id, or the default agent's id when undefined. */
 export async function agentOf(
   { configuration }: Pick<Gateway, "configuration">,
   agentId: string | undefined,

@@ -14,7 +14,7 @@ const verification = v.object({ challenge: v.string() });
 const eventCallback = v.object({
   event_id: v.pipe(v.string(), v.minLength(1)),
   event: v.looseObject({ type: v.string() }),
-  /** The installation of the app that received the event. `user_id` is the bot's user when `is_bot` is true. */
+  /** The installation of the app that received the event. `user_id` is the bot's user if `is_bot`. */
   authorizations: v.optional(
     v.array(v.object({ user_id: v.nullish(v.string()), is_bot: v.optional(v.boolean()) })),
   ),
