@@ -2,7 +2,9 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { commands } from "../cli/commands/command-table.ts";
 import { nativeTools } from "../functions/agent/tools/native-tools.ts";
+import { channels } from "../shared/channels/channels.ts";
 import { events } from "../shared/protocol/events.ts";
 import { methods } from "../shared/protocol/methods.ts";
 import { metadataNames } from "../shared/world/world.ts";
@@ -125,6 +127,20 @@ describe("docs/protocol.md", () => {
         [...(row.split("|")[1] ?? "").matchAll(/`([a-z]+\.[a-z]+)`/g)].map(([, name]) => name),
       );
     expect(named.sort()).toEqual(methods.filter((name) => name !== "connect").sort());
+  });
+});
+
+describe("a channel", () => {
+  const names = Object.keys(channels);
+
+  it("has a chapter in docs/channels.md", () => {
+    const headings = textOf("docs/channels.md").match(/^## .*$/gm) ?? [];
+    expect(names.filter((name) => !headings.some((line) => line.toLowerCase() === `## ${name}`))).toEqual([]);
+  });
+
+  it("is named by the help of `gsv channel`", () => {
+    const summary = commands.find(({ name }) => name === "channel")?.summary.toLowerCase() ?? "";
+    expect(names.filter((name) => !summary.includes(name))).toEqual([]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { ownValue } from "../../shared/channels/account.ts";
 import type { Channel } from "../../shared/channels/channel.ts";
+import type { ChannelName } from "../../shared/channels/channels.ts";
 import { directCommand } from "../support/platforms/discord-interactions.ts";
 import { ed25519Key, signDiscord } from "../support/platforms/discord-signature.ts";
 import { type MutationName, mutated } from "../support/platforms/mutations.ts";
@@ -37,7 +38,7 @@ const second = "the-second_secret-0123456789abcdef";
 const seconds = () => Math.floor(Date.now() / 1000);
 const signed: MutationName[] = ["body", "header", "path", "account", "method"];
 
-const cases: Record<string, Case> = {
+const cases: Record<ChannelName, Case> = {
   telegram: {
     settings: (webhookSecret) => ({ botToken: "1:token", webhookSecret }),
     valid: () => ({

@@ -1,3 +1,4 @@
+import { channels } from "../../../shared/channels/channels.ts";
 import type { AccountStatus } from "../../../shared/protocol/channel-accounts.ts";
 import { columns, moment, pairs, visible } from "../../app/columns.ts";
 import { Failure, usage } from "../../app/failure.ts";
@@ -18,7 +19,8 @@ export const listChannels: Action = async (context) => {
     moment(connectedAt || undefined),
     moment(lastMessageAt),
   ]);
-  const none = "no channels; connect one with `gsv channel add telegram` (or whatsapp, slack, discord)";
+  const [first, ...others] = Object.keys(channels);
+  const none = `no channels; connect one with \`gsv channel add ${first}\` (or ${others.join(", ")})`;
   const header = ["CHANNEL", "ACCOUNT", "BY", "STATE", "SINCE", "LAST MESSAGE"];
   context.print(answer, rows.length > 0 ? columns(header, rows) : none);
 };

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as v from "valibot";
 import type { ChannelOrigin } from "../../../shared/channels/channel.ts";
+import { channels } from "../../../shared/channels/channels.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import { loadFile } from "./message-file.ts";
 import { nativeTool } from "./native-tool.ts";
@@ -10,7 +11,7 @@ const named = (most: number, description: string) =>
 
 const messageArguments = {
   text: v.optional(v.pipe(v.string(), v.maxLength(100_000))),
-  channel: named(256, "telegram, whatsapp, slack, discord, or what a bridge attaches"),
+  channel: named(256, `${Object.keys(channels).join(", ")}, or what a bridge attaches`),
   to: named(
     256,
     "The channel's id: a Telegram chat, a WhatsApp number, a Slack or Discord channel. A thread is room/thread",

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Channel, ChannelAccount } from "../../../shared/channels/channel.ts";
-import { channels } from "../../../shared/channels/channels.ts";
+import { type ChannelName, channels } from "../../../shared/channels/channels.ts";
 
 const token = "a-token-that-nobody-sees";
 const peers: Record<string, string> = {
@@ -10,13 +10,13 @@ const peers: Record<string, string> = {
   slack: "D024BE91L",
   whatsapp: "16505551234",
   discord: "645027906669510667",
-};
+} satisfies Record<ChannelName, string>;
 const own: Record<string, string> = {
   telegram: `https://api.telegram.org/bot${token}/sendMessage`,
   slack: "https://slack.com/api/chat.postMessage",
   whatsapp: "https://graph.facebook.com/v25.0/106540352242922/messages",
   discord: "https://discord.com/api/v10/channels/645027906669510667/messages",
-};
+} satisfies Record<ChannelName, string>;
 
 const accountAt = (apiBaseUrl: string | undefined): ChannelAccount => ({
   accountId: "default",

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { ChannelName } from "../../../shared/channels/channels.ts";
 import { type Platform, platformStarts } from "../../support/platforms/platforms.ts";
 import { TurnBench } from "../turn-bench.ts";
 
@@ -54,7 +55,7 @@ const discordFile = v.strictObject({
 const interaction = "/api/v10/webhooks/\\d+/[\\w%-]+";
 
 /** Every call that is made, but for the downloads of files. */
-const shapes: Record<string, Record<string, Shape>> = {
+const shapes: Record<ChannelName, Record<string, Shape>> = {
   // https://core.telegram.org/bots/api
   telegram: {
     getMe: { to: /^POST \/bot[\w:-]+\/getMe$/, headers: json, body: v.strictObject({}) },
@@ -185,7 +186,7 @@ function isOf({ to, headers = {}, body }: Shape, call: Call): boolean {
   return to.test(call.to) && hasHeaders && (body ? v.is(body, call.body) : call.body === undefined);
 }
 
-const names = Object.keys(platformStarts) as (keyof typeof platformStarts)[];
+const names = Object.keys(platformStarts) as ChannelName[];
 
 describe.each(names)("%s", (name) => {
   let platform: Platform;
@@ -245,10 +246,10 @@ describe.each(names)("%s", (name) => {
     await bench.runAgents();
     for (const call of calls)
       expect(
-        Object.values(shapes[name] ?? {}).some((shape) => isOf(shape, call)),
+        Object.values(shapes[name]).some((shape) => isOf(shape, call)),
         JSON.stringify(call).slice(0, 300),
       ).toBe(true);
-    const unused = Object.entries(shapes[name] ?? {}).filter(
+    const unused = Object.entries(shapes[name]).filter(
       ([, shape]) => !calls.some((call) => isOf(shape, call)),
     );
     expect(unused.map(([kind]) => kind)).toEqual([]);

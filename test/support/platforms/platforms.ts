@@ -1,3 +1,4 @@
+import type { ChannelName } from "../../../shared/channels/channels.ts";
 import { directCommand, fileCommand, guildCommand } from "./discord-interactions.ts";
 import { tooManyRequests } from "./discord-methods.ts";
 import { startDiscordServer } from "./discord-server.ts";
@@ -66,6 +67,8 @@ export interface Platform {
   awaiting(): number;
   /** Turns the next sends away, one for each. `busy` asks for a second. */
   refuse(...how: Refusal[]): void;
+  /** A word of the reason that the platform gives with `never`. */
+  neverReason: string;
   close(): Promise<void>;
 }
 
@@ -79,6 +82,7 @@ export async function startTelegram(): Promise<Platform> {
   };
   return {
     name: "telegram",
+    neverReason: "blocked",
     sends: /sendMessage /,
     url: server.url,
     account: { botToken: server.token, webhookSecret, apiBaseUrl: server.url },
@@ -129,6 +133,7 @@ export async function startWhatsapp(): Promise<Platform> {
   };
   return {
     name: "whatsapp",
+    neverReason: "undeliverable",
     sends: /"(?:to|recipient)":/,
     url: server.url,
     account: { accessToken, appSecret, phoneNumberId, verifyToken: "a-text", apiBaseUrl: server.url },
@@ -166,6 +171,7 @@ export async function startSlack(): Promise<Platform> {
   };
   return {
     name: "slack",
+    neverReason: "archived",
     sends: /chat\.postMessage /,
     url: server.url,
     account: { botToken, signingSecret, apiBaseUrl: server.url },
@@ -207,6 +213,7 @@ export async function startDiscord(): Promise<Platform> {
   };
   return {
     name: "discord",
+    neverReason: "Access",
     sends: /^(?:POST|PATCH) .*\/(?:messages|webhooks)/,
     url: server.url,
     account: { botToken, applicationId, publicKey, apiBaseUrl: server.url },
@@ -251,12 +258,12 @@ export async function startDiscord(): Promise<Platform> {
 }
 
 /** How each platform is started. */
-export const platformStarts = {
+export const platformStarts: Record<ChannelName, () => Promise<Platform>> = {
   telegram: startTelegram,
   whatsapp: startWhatsapp,
   slack: startSlack,
   discord: startDiscord,
-} as const;
+};
 
 /** What all platforms' configurations are together, with one account each. */
 export function channelsOf(platforms: readonly Platform[], settings: object): Record<string, object> {
