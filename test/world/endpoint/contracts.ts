@@ -7,12 +7,13 @@ import { isPart, parts } from "./contract-parts.ts";
 
 const usage = `Runs the contracts of the outside world against any server that speaks the AWS APIs.
 
-  npm run contracts -- --endpoint URL [--only PARTS] [--table NAME] [--json]
+  npm run contracts -- --endpoint URL [--only PARTS] [--table NAME] [--bucket NAME] [--json]
 
   --endpoint URL   the server, such as http://127.0.0.1:8000
   --only PARTS     parts with commas between, of: ${parts.join(", ")}; all by default
   --table NAME     use this table, which must have the application's keys and indexes, and leave items in it;
                    without it a table with a random name is made, and deleted at the end
+  --bucket NAME    the same for the bucket, which must be empty, and is empty at the end
   --json           print one line of JSON: endpoint, passed, and failed as [{ name, message }]
 
 Credentials and region come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION); without
@@ -21,6 +22,7 @@ them it signs with dummies, for us-east-1. Exits with 1 when a case fails.
 
 const { values: options } = parseArgs({
   options: {
+    bucket: { type: "string" },
     endpoint: { type: "string" },
     help: { type: "boolean" },
     json: { type: "boolean" },
@@ -75,5 +77,6 @@ function environment(endpoint: string): Record<string, string> {
     AWS_REGION: process.env.AWS_REGION ?? "us-east-1",
     AWS_ENDPOINT_URL: endpoint,
     ...(options.table === undefined ? {} : { CONTRACTS_TABLE: options.table }),
+    ...(options.bucket === undefined ? {} : { CONTRACTS_BUCKET: options.bucket }),
   };
 }
