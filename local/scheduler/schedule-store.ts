@@ -40,7 +40,11 @@ export class Schedules {
   /** Starts firing schedules, overdue ones first. */
   start(): void {
     this.started = true;
-    for (const [key, schedule] of this.stored) this.arm(key, schedule);
+    for (const [key, stored] of this.stored) {
+      const schedule = this.afterClockWasSetBack(stored);
+      this.stored.set(key, schedule);
+      this.arm(key, schedule);
+    }
   }
 
   stop(): void {
@@ -153,8 +157,23 @@ export class Schedules {
   ): Schedule {
     const planned = this.plan(schedule, timeAfter(expression, fired.time), fired);
     const now = Date.now();
-    if (planned.dueAt === undefined || planned.dueAt > now) return planned;
-    return this.plan(schedule, timeAfter(expression, now), { time: now, dueAt: now });
+    if (planned.dueAt !== undefined && planned.dueAt <= now) {
+      return this.plan(schedule, timeAfter(expression, now), { time: now, dueAt: now });
+    }
+    return this.afterClockWasSetBack(planned);
+  }
+
+  /**
+   * The schedule itself, unless it is a rate whose next time is more than one interval away: then the clock was set back
+   * since that time was planned, and the next time is one interval from now.
+   */
+  private afterClockWasSetBack(schedule: Schedule): Schedule {
+    const expression = parse(schedule);
+    const { dueAt, startDate = 0 } = schedule;
+    const now = Date.now();
+    if (expression.kind !== "rate" || dueAt === undefined || startDate * 1000 > now) return schedule;
+    if (dueAt - now <= expression.everyMs / this.options.acceleration) return schedule;
+    return this.plan(schedule, now + expression.everyMs, { time: now, dueAt: now });
   }
 
   private async complete(key: string, schedule: Schedule): Promise<void> {

@@ -13,7 +13,7 @@ import {
   UpdateScheduleCommand,
   ValidationException,
 } from "@aws-sdk/client-scheduler";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AccessRequest } from "../../local/http/access.ts";
 import { until } from "../support/until.ts";
 import { clientConfig, startSchedulerAt } from "./support.ts";
@@ -241,6 +241,25 @@ describe("EventBridge Scheduler", () => {
     ]);
     denied = "";
     await expect(get("x")).rejects.toBeInstanceOf(ResourceNotFoundException);
+  });
+
+  it("goes on with a rate after the clock was set back, while it runs and after a restart", async () => {
+    const now = Date.now;
+    const clock = vi.spyOn(Date, "now").mockImplementation(() => now() + 5 * 24 * 60 * minute);
+    try {
+      await client.send(new CreateScheduleCommand(input("sweep", "rate(1 day)")));
+      await until(() => fired.length > 0);
+    } finally {
+      clock.mockRestore();
+    }
+    await scheduler.close();
+    await start({ acceleration: 24 * 60 * 60 * 5 });
+    await until(() => fired.length > 1);
+    await scheduler.close();
+    await start();
+    expect(scheduler.schedules.get("gsv-local", "sweep").dueAt).toBeLessThanOrEqual(
+      Date.now() + 24 * 60 * minute,
+    );
   });
 
   it("answers garbage and unsigned requests with an error", async () => {
