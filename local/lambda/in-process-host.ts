@@ -59,5 +59,8 @@ function contextOf({ deadline, ...fields }: ContextFields): object {
 function asFunctionError(error: unknown): FunctionError {
   if (error instanceof FunctionError) return error;
   if (!(error instanceof Error)) return new FunctionError("Error", String(error));
-  return new FunctionError(error.name, error.message, (error.stack ?? "").split("\n"));
+  const failed = new FunctionError(error.name, error.message, (error.stack ?? "").split("\n"));
+  // A log of this error must show where the function failed.
+  failed.stack = error.stack;
+  return failed;
 }

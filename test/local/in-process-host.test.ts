@@ -45,6 +45,13 @@ describe("the in-process host", () => {
     await expect(throwing.invoke("other", {})).rejects.toThrow("Function not found");
   });
 
+  it("keeps the place where the handler failed in the error's stack", async () => {
+    const failed = start(function openLedger() {
+      throw new Error("no ledger");
+    }).invoke("agent", {});
+    await expect(failed).rejects.toMatchObject({ stack: expect.stringContaining("openLedger") });
+  });
+
   it("fails an invocation whose time is up", async () => {
     await expect(start(() => new Promise(() => undefined)).invoke("hasty", {})).rejects.toMatchObject({
       errorType: "Sandbox.Timedout",
