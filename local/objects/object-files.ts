@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, readdir, readFile, rm } from "node:fs/promises";
+import { chmod, type FileHandle, mkdir, open, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { checkWrite, type WriteCondition } from "./conditions.ts";
 import { createLocks } from "./locks.ts";
@@ -42,6 +42,9 @@ export async function openStore(
 ): Promise<Store> {
   const wrong = buckets.find((bucket) => !bucketName.test(bucket));
   if (wrong !== undefined) throw new Error(`not a bucket name: ${JSON.stringify(wrong)}`);
+  await mkdir(root, { recursive: true, mode: 0o700 });
+  // The folder of an earlier version may be open to other users.
+  await chmod(root, 0o700);
   for (const bucket of buckets) await mkdir(join(root, bucket), { recursive: true });
   await mkdir(join(root, ".metadata"), { recursive: true });
   await mkdir(stagingFolder(root), { recursive: true });

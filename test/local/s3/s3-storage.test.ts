@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -44,6 +44,13 @@ describe("on disk", () => {
     });
     expect(await tree(Bucket)).toContain("media/agent:main:cli/1.png");
     expect(await s3.staged()).toEqual([]);
+  });
+
+  it("only the owner can enter the folder, also one of an earlier version that others could", async () => {
+    const mode = async () => (await stat(s3.dir)).mode & 0o777;
+    await chmod(s3.dir, 0o755);
+    await openStore(s3.dir, [Bucket]);
+    expect(await mode()).toBe(0o700);
   });
 
   it("a key and the keys that begin with it have a place each", async () => {
