@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { join, relative } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import type { Dev } from "../../../local/dev/dev.ts";
 import { openLogs } from "../../../local/dev/dev-logs.ts";
@@ -22,6 +23,9 @@ import { chatAtTerminal, chatByLine } from "../session/client-command.ts";
  */
 const heapGrowingPercent = 25;
 
+/** How long the chat and the node have to end after a signal, in milliseconds. */
+const leaveMs = 3000;
+
 export const dev: Action = async (context, { options }) => {
   const port = wholeNumber("--port", options.port, 1, 65_535);
   const webhookUrl = publicUrl(text(options.webhookUrl));
@@ -38,8 +42,12 @@ export const dev: Action = async (context, { options }) => {
       published,
       fsync: options.fsync === true,
     });
-    if (published) await serveOnly(context, running, choice, signal.received);
-    else await serveAndChat(context, running, choice, environment, signal.received);
+    const { received } = signal;
+    const served = published
+      ? serveOnly(context, running, choice, received)
+      : serveAndChat(context, running, choice, environment, received);
+    // A signal also ends work that waits for an answer of the gateway.
+    await Promise.race([served, received.then(() => sleep(leaveMs, undefined, { ref: false }))]);
   } finally {
     await running?.close();
     signal.dispose();
