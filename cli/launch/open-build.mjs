@@ -85,6 +85,10 @@ async function makeBuild(root, places) {
       if (!markUsed(build)) continue;
       pruneBuilds(folder);
       return build;
+    } catch (error) {
+      const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+      if (!["ENOSPC", "EDQUOT", "EFBIG"].includes(code ?? "")) throw error;
+      throw new LaunchError(`cannot write a build to ${folder}: the disk is full`);
     } finally {
       rmSync(unfinished, { recursive: true, force: true });
     }

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -198,6 +199,16 @@ describe("a project that cannot be written", () => {
       stderr: `gsv: cannot write a build to ${project.builds} (ENOTDIR) or ${ownFolder()} (another user can write there); make one of them writable\n`,
     });
   });
+});
+
+it("says in one line that the disk is too full for a build", () => {
+  project.says("x".repeat(10_000));
+  // The limit of a file's size stands for a full disk.
+  const limited = "trap '' XFSZ; ulimit -f 4; exec \"$0\" cli/bin.mjs";
+  const options = { cwd: project.root, env: { PATH: process.env.PATH, TMPDIR: project.temporary } };
+  const { status, stderr } = spawnSync("sh", ["-c", limited.replace("$0", process.execPath)], options);
+  expect(String(stderr)).toBe(`gsv: cannot write a build to ${project.builds}: the disk is full\n`);
+  expect(status).toBe(1);
 });
 
 describe("sources that cannot be built", () => {
