@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
@@ -6,7 +5,6 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { startOpenAiServer } from "../../../support/models/openai-server.ts";
 import { startTelegramServer } from "../../../support/platforms/telegram-server.ts";
-import { until } from "../../../support/until.ts";
 import { type GsvProcess, killLeftovers, runGsv, startGsv } from "../../gsv-process.ts";
 import { gsv, newFolder } from "../../run-gsv.ts";
 
@@ -303,20 +301,6 @@ describe("gsv dev --serve", () => {
     },
     whole,
   );
-
-  it("ends at a signal, also while the full disk keeps the folder's node from connecting", async () => {
-    const cwd = newFolder();
-    await runGsv(cwd, ["dev"]);
-    const { size } = statSync(join(cwd, ".gsv/table/log-1"));
-    // The kernel's limit of a file's size stands for a full disk. By default it ends the process.
-    const NODE_OPTIONS = "--import=data:text/javascript,process.on('SIGXFSZ',()=>{})";
-    const { child, ended } = startGsv(cwd, ["dev"], { NODE_OPTIONS });
-    execFileSync("prlimit", [`--fsize=${size + 2500}:`, "--pid", String(child.pid)]);
-    const nodeLog = join(cwd, ".gsv/logs/node.log");
-    await until(() => /refused to connect/.test(readFileSync(nodeLog, "utf8")));
-    child.kill("SIGTERM");
-    expect(await ended).toBe(0);
-  });
 
   it("says in one line that its folder cannot be written", async () => {
     const cwd = newFolder();

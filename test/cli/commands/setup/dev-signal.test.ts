@@ -1,0 +1,23 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, it } from "vitest";
+import { until } from "../../../support/until.ts";
+import { killLeftovers, runGsv, startGsv } from "../../gsv-process.ts";
+import { newFolder } from "../../run-gsv.ts";
+
+afterEach(killLeftovers);
+
+it("gsv dev ends at a signal, also while the full disk keeps the folder's node from connecting", async () => {
+  const cwd = newFolder();
+  await runGsv(cwd, ["dev"]);
+  const { size } = statSync(join(cwd, ".gsv/table/log-1"));
+  // The kernel's limit of a file's size stands for a full disk. By default it ends the process.
+  const NODE_OPTIONS = "--import=data:text/javascript,process.on('SIGXFSZ',()=>{})";
+  const { child, ended } = startGsv(cwd, ["dev"], { NODE_OPTIONS });
+  execFileSync("prlimit", [`--fsize=${size + 2500}:`, "--pid", String(child.pid)]);
+  const nodeLog = join(cwd, ".gsv/logs/node.log");
+  await until(() => /refused to connect/.test(readFileSync(nodeLog, "utf8")));
+  child.kill("SIGTERM");
+  expect(await ended).toBe(0);
+});
