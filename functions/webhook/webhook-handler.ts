@@ -8,8 +8,11 @@ import type { World } from "../../shared/world/world.ts";
 import { readAddress } from "./request.ts";
 import { answerWebhook, failure, type Webhook, type WebhookAnswer } from "./webhook.ts";
 
+/** The parts of the outside that the webhook function uses. */
+type WebhookWorld = Pick<World, "table" | "secrets" | "wake" | "now">;
+
 /** The webhook function's handler, behind its function URL. */
-export function createWebhookHandler(world: World) {
+export function createWebhookHandler(world: WebhookWorld) {
   const webhook = createWebhook(world);
   return wrapHandler<LambdaFunctionURLEvent, WebhookAnswer>(
     "webhook",
@@ -18,7 +21,7 @@ export function createWebhookHandler(world: World) {
   );
 }
 
-function createWebhook({ table, secrets, wake, now }: World): Webhook {
+function createWebhook({ table, secrets, wake, now }: WebhookWorld): Webhook {
   const configuration = openConfiguration(table, secrets);
   const activity = createActivity(table, now);
   const sender = noteFailures(createChannelSender({ table, secrets, configuration, now }), activity);
