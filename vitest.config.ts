@@ -2,14 +2,14 @@ import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
 
 const shared = {
-  pool: "forks",
+  pool: "forks" as const,
   // Fewer collections of short-lived garbage: a tenth of a worker's time with the default of 16 MB.
   execArgv: ["--max-semi-space-size=64"],
   // A busy machine takes many times what a quiet one does.
   testTimeout: 180_000,
   hookTimeout: 180_000,
   expect: { poll: { timeout: 60_000 } },
-} as const;
+};
 
 /** Tests that leave nothing in their process for another file to see: they share its loaded modules. */
 const sharing = [

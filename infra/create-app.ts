@@ -1,7 +1,7 @@
 import { App, type AppProps } from "aws-cdk-lib";
 import featureFlags from "aws-cdk-lib/recommended-feature-flags.json" with { type: "json" };
-import { readSettings } from "./settings.ts";
 import { GsvStack } from "./stack.ts";
+import { readSettings } from "./stage-settings.ts";
 
 /**
  * Creates the CDK app with the stack `gsv-{stage}`. CDK's recommended feature flags are set here and not in

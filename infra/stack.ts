@@ -9,7 +9,7 @@ import { SocketApi } from "./constructs/socket-api.ts";
 import { Storage } from "./constructs/storage.ts";
 import { memoryMegabytes } from "./memory.ts";
 import { type Arns, type FunctionName, functionNames } from "./permissions.ts";
-import type { Settings } from "./settings.ts";
+import type { Settings } from "./stage-settings.ts";
 
 export interface GsvStackProps extends StackProps {
   settings: Settings;

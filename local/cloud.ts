@@ -1,6 +1,6 @@
+import * as names from "./cloud-names.ts";
 import { openDoors } from "./doors.ts";
 import { type ServiceUrls, startServices } from "./emulators.ts";
-import * as names from "./environment.ts";
 import type { Authorize } from "./http/access.ts";
 import type { FunctionHost, FunctionLog } from "./lambda/host.ts";
 import { type ProcessHost, startProcessHost } from "./lambda/process-host.ts";

@@ -1,4 +1,4 @@
-import * as names from "./environment.ts";
+import * as names from "./cloud-names.ts";
 import type { Authorize } from "./http/access.ts";
 import { startFunctionUrl } from "./http/function-url.ts";
 import type { Endpoint } from "./http/http-endpoint.ts";

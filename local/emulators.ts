@@ -1,5 +1,5 @@
+import * as names from "./cloud-names.ts";
 import { startDynamoDB } from "./dynamodb/dynamodb.ts";
-import * as names from "./environment.ts";
 import type { Authorize } from "./http/access.ts";
 import { startLambda } from "./lambda/lambda.ts";
 import type { Machine } from "./machine.ts";

@@ -1,7 +1,7 @@
 import type { World } from "../shared/world/world.ts";
+import * as names from "./cloud-names.ts";
 import { openDoors } from "./doors.ts";
 import { type PublishedUrls, publishStores } from "./emulators.ts";
-import * as names from "./environment.ts";
 import type { Authorize } from "./http/access.ts";
 import { startInProcessHost } from "./lambda/in-process-host.ts";
 import { type Machine, type MachineOptions, openMachine } from "./machine.ts";

@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import * as names from "./cloud-names.ts";
 import { openLogs } from "./dev/dev-logs.ts";
-import * as names from "./environment.ts";
 import type { Endpoint } from "./http/http-endpoint.ts";
 import type { ItemStore } from "./items/item-store.ts";
 import { StoreError, StoreLockedError } from "./items/store-errors.ts";
@@ -14,8 +14,8 @@ import {
 } from "./lambda/async-invocations.ts";
 import { type DeferredHost, openDeferredHost } from "./lambda/deferred-host.ts";
 import { type FunctionLog, functionArn, functionNameOf } from "./lambda/host.ts";
-import { startLifecycle } from "./objects/lifecycle.ts";
 import { openStore, type Store } from "./objects/object-files.ts";
+import { startLifecycle } from "./objects/object-lifecycle.ts";
 import { sweepUploads } from "./objects/uploads.ts";
 import { type CloudFile, onRememberedPort } from "./remembered-ports.ts";
 import { Schedules } from "./scheduler/schedule-store.ts";

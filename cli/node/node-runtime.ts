@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { HeardEvents } from "../../shared/protocol/gsv-gateway.ts";
 import type { ConnectionState, ConnectionTiming, RequestError } from "../gateway/connection.ts";
 import { Connection } from "../gateway/connection.ts";
-import { FileQueues } from "./files/files.ts";
+import { FileQueues } from "./files/node-files.ts";
 import { LogBuffer } from "./log-buffer.ts";
 import { Outbox } from "./result-outbox.ts";
 import { fieldsOf, NodeCalls } from "./running-calls.ts";

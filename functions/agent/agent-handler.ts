@@ -8,7 +8,7 @@ import { createGuardedFetch } from "../../shared/http/guarded-fetch.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
-import { openWorkspace } from "../../shared/workspace/files.ts";
+import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import type { World } from "../../shared/world/world.ts";
 import type { Agent } from "./agent.ts";
 import { createHistory } from "./context/history.ts";

@@ -2,7 +2,7 @@ import type { ChannelSender } from "../../shared/channels/channel.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
 import type { GuardedFetch } from "../../shared/http/guarded-fetch.ts";
 import type { Broadcast } from "../../shared/peers/broadcast.ts";
-import type { Workspace } from "../../shared/workspace/files.ts";
+import type { Workspace } from "../../shared/workspace/workspace-files.ts";
 import type { Bucket, Schedules, Sockets, Table, WakeAgent } from "../../shared/world/world.ts";
 import type { History } from "./context/history.ts";
 import type { PromptSource } from "./context/prompt-source.ts";

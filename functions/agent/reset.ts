@@ -4,8 +4,8 @@ import { log, logError } from "../../shared/runtime/log.ts";
 import { archiveSession } from "../../shared/session/archive.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { agentIdOf } from "../../shared/session/key/session-key.ts";
-import { isResetDue } from "../../shared/session/reset-policy.ts";
-import { resetRules, resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
+import { isResetDue } from "../../shared/session/reset/reset-policy.ts";
+import { resetRules, resetScheduleSteps } from "../../shared/session/reset/reset-schedule.ts";
 import {
   assign,
   maxPreviousIds,

@@ -1,7 +1,7 @@
 import { ownValue } from "../../shared/channels/account.ts";
 import { type Inbound, takeInbound } from "../../shared/channels/inbound/inbound.ts";
 import { closeRequest, listRequests, type PairingRequest } from "../../shared/channels/inbound/pairing.ts";
-import { formatPath } from "../../shared/configuration/paths.ts";
+import { formatPath } from "../../shared/configuration/configuration-paths.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import { log } from "../../shared/runtime/log.ts";

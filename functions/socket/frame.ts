@@ -11,9 +11,9 @@ import { isMethod, type Method, parseParams } from "../../shared/protocol/method
 import { log, logError } from "../../shared/runtime/log.ts";
 import { connectPeer } from "./connect.ts";
 import { type Caller, deferred, type Gateway, type HandledMethod, type MethodEntry } from "./gateway.ts";
-import { authTimeoutMs, closeSocket } from "./lifecycle.ts";
 import { methodTable } from "./methods/methods.ts";
 import { respond } from "./respond.ts";
+import { authTimeoutMs, closeSocket } from "./socket-lifecycle.ts";
 
 /** Failed `connect` requests after which a socket is closed. */
 const maxFailures = 3;

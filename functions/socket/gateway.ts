@@ -7,7 +7,7 @@ import type { ConnectionRecord, Mode } from "../../shared/peers/registry.ts";
 import type { TokenVerifier } from "../../shared/peers/tokens.ts";
 import type { Method, Params, Scope } from "../../shared/protocol/methods.ts";
 import type { Results } from "../../shared/protocol/results.ts";
-import type { Workspace } from "../../shared/workspace/files.ts";
+import type { Workspace } from "../../shared/workspace/workspace-files.ts";
 import type { Bucket, Schedules, Sockets, WakeAgent } from "../../shared/world/world.ts";
 
 /** The dependencies of the socket function, built once at cold start. */

@@ -8,7 +8,7 @@ import { type CallOutcome, recordResult } from "../../shared/session/calls.ts";
 import { needsAgent } from "../../shared/session/state.ts";
 import { answerDeferred, dropDeferred, readDeferred } from "./deferred.ts";
 import type { Gateway } from "./gateway.ts";
-import { closeSocket } from "./lifecycle.ts";
+import { closeSocket } from "./socket-lifecycle.ts";
 
 /**
  * Sends a call to a node.

@@ -8,11 +8,11 @@ import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
 import { createTokenVerifier } from "../../shared/peers/tokens.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
-import { openWorkspace } from "../../shared/workspace/files.ts";
+import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import type { World } from "../../shared/world/world.ts";
 import { handleFrame } from "./frame.ts";
 import type { Gateway } from "./gateway.ts";
-import { closeSocket, openSocket } from "./lifecycle.ts";
+import { closeSocket, openSocket } from "./socket-lifecycle.ts";
 
 /** API Gateway's event; only `$connect` carries headers. */
 type SocketEvent = APIGatewayProxyWebsocketEventV2 & { headers?: Record<string, string | undefined> };

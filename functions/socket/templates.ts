@@ -1,4 +1,4 @@
-import { workspacePrefix } from "../../shared/workspace/paths.ts";
+import { workspacePrefix } from "../../shared/workspace/workspace-paths.ts";
 import { type Bucket, PreconditionFailed } from "../../shared/world/world.ts";
 
 const soul = `# Soul

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Authorize } from "../http/access.ts";
-import { accountId, arn, region } from "../http/account.ts";
+import { accountId, arn, region } from "../http/aws-account.ts";
 import { AwsError, callerOf, requireAccess } from "../http/aws-error.ts";
 import {
   type Endpoint,

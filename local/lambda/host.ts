@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { arn } from "../http/account.ts";
+import { arn } from "../http/aws-account.ts";
 
 /** Runs the handlers as Lambda would. */
 export interface FunctionHost {

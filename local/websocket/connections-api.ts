@@ -1,5 +1,5 @@
 import type { Authorize } from "../http/access.ts";
-import { arn } from "../http/account.ts";
+import { arn } from "../http/aws-account.ts";
 import { AwsError, callerOf, requireAccess } from "../http/aws-error.ts";
 import {
   decodeSegment,

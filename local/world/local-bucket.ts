@@ -8,7 +8,7 @@ import {
   type PutOptions,
   type StoredObject,
 } from "../../shared/world/world.ts";
-import { bucketName } from "../environment.ts";
+import { bucketName } from "../cloud-names.ts";
 import { type Attributes, readAttributes } from "../objects/attributes.ts";
 import {
   commitObject,

@@ -1,5 +1,5 @@
 import type { Schedules } from "../../shared/world/world.ts";
-import { scheduleGroup, scheduleRoleArn } from "../environment.ts";
+import { scheduleGroup, scheduleRoleArn } from "../cloud-names.ts";
 import { AwsError } from "../http/aws-error.ts";
 import { functionArn } from "../lambda/host.ts";
 import type { Schedules as ScheduleStore } from "../scheduler/schedule-store.ts";

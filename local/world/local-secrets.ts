@@ -1,5 +1,5 @@
 import type { Secrets } from "../../shared/world/world.ts";
-import { ssmPrefix } from "../environment.ts";
+import { ssmPrefix } from "../cloud-names.ts";
 import { AwsError } from "../http/aws-error.ts";
 import { isRecord } from "../http/json.ts";
 import type { Parameters } from "../ssm/parameter-store.ts";

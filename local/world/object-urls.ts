@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { Presigner } from "../../shared/world/world.ts";
-import { bucketName } from "../environment.ts";
+import { bucketName } from "../cloud-names.ts";
 import { closeServer, listen } from "../http/http-endpoint.ts";
 import { commitObject, openObject, type Store } from "../objects/object-files.ts";
 import { stage } from "../objects/staging.ts";

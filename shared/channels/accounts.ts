@@ -1,4 +1,4 @@
-import { formatPath } from "../configuration/paths.ts";
+import { formatPath } from "../configuration/configuration-paths.ts";
 import { secretMarker } from "../configuration/secret.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
 import type { StartedAccount } from "../protocol/channel-accounts.ts";

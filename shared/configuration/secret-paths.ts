@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import { formatPath, isObject, type JsonObject, valueAt } from "./paths.ts";
+import { formatPath, isObject, type JsonObject, valueAt } from "./configuration-paths.ts";
 import { isSecret, secretMarker } from "./secret.ts";
 
 /** The secrets that a schema declares, by their configuration paths. */

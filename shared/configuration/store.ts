@@ -2,7 +2,6 @@ import type * as v from "valibot";
 import { code, PeerError } from "../protocol/errors.ts";
 import { absent, equal, set } from "../world/expression.ts";
 import { ConditionFailed, type Secrets, type Table } from "../world/world.ts";
-import { defaults } from "./defaults.ts";
 import {
   checkValue,
   formatPath,
@@ -13,7 +12,8 @@ import {
   valueAt,
   withoutValue,
   withValue,
-} from "./paths.ts";
+} from "./configuration-paths.ts";
+import { defaults } from "./defaults.ts";
 import { type Configuration, configurationSchema, findFault } from "./schema.ts";
 import { secretMarker } from "./secret.ts";
 import { createSecretPaths, type SecretPaths } from "./secret-paths.ts";

@@ -1,4 +1,4 @@
-import { isObject } from "../configuration/paths.ts";
+import { isObject } from "../configuration/configuration-paths.ts";
 import { head } from "./budget.ts";
 import { parseYaml } from "./yaml.ts";
 

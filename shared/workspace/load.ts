@@ -2,8 +2,8 @@ import { addDays, localTime } from "../runtime/zoned-time.ts";
 import type { Bucket } from "../world/world.ts";
 import { createCachedReader } from "./cached-reader.ts";
 import { asksForHeartbeat } from "./heartbeat.ts";
-import { dailyMemoryPath, promptFiles, workspacePrefix } from "./paths.ts";
 import { type Audience, seesDailyMemory, seesLongTermMemory } from "./privacy.ts";
+import { dailyMemoryPath, promptFiles, workspacePrefix } from "./workspace-paths.ts";
 
 /** The text of each prompt file; absent when the file does not exist or the audience must not see it. */
 export interface WorkspaceFiles {

@@ -1,5 +1,5 @@
 import { code, PeerError } from "../protocol/errors.ts";
-import { isSkillPath, promptFiles } from "./paths.ts";
+import { isSkillPath, promptFiles } from "./workspace-paths.ts";
 
 /** The readers of a session. */
 export interface Audience {

@@ -16,7 +16,7 @@ import { acquire, releaseIdle } from "../../shared/session/lease.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { metaKey, type SessionState } from "../../shared/session/state.ts";
 import { readMessages, writeMessages } from "../../shared/session/transcript.ts";
-import { openWorkspace } from "../../shared/workspace/files.ts";
+import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import { set } from "../../shared/world/expression.ts";
 import type { Item } from "../../shared/world/world.ts";
 import type { State } from "../support/state.ts";

@@ -14,7 +14,7 @@ import { listRequests, openRequest } from "../../shared/channels/inbound/pairing
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { type Platform, platformStarts } from "../support/platforms/platforms.ts";
-import { startTelegramServer } from "../support/platforms/telegram-server.ts";
+import { startTelegramServer } from "../support/platforms/telegram/telegram-server.ts";
 import { type State, startState } from "../support/state.ts";
 
 let state: State;

@@ -1,7 +1,7 @@
 import type { ChannelOrigin } from "../../shared/channels/channel.ts";
 import { type ConfigurationStore, openConfiguration } from "../../shared/configuration/store.ts";
 import type { Secrets, Table } from "../../shared/world/world.ts";
-import { startTelegramServer, type TelegramServer } from "../support/platforms/telegram-server.ts";
+import { startTelegramServer, type TelegramServer } from "../support/platforms/telegram/telegram-server.ts";
 import { type State, startState } from "../support/state.ts";
 
 export const webhookSecret = "the-secret_that-setWebhook-was-given";

@@ -22,7 +22,7 @@ import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
 import { toState } from "../../shared/session/state.ts";
 import { readMessages } from "../../shared/session/transcript.ts";
-import { openWorkspace } from "../../shared/workspace/files.ts";
+import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
 import type { Platform } from "../support/platforms/platforms.ts";
 

@@ -6,7 +6,7 @@ import {
   valueAt,
   withoutValue,
   withValue,
-} from "../../shared/configuration/paths.ts";
+} from "../../shared/configuration/configuration-paths.ts";
 
 describe("a configuration path", () => {
   it("is names separated by dots, quoted where a name holds dots, brackets or quotes", () => {

@@ -6,8 +6,8 @@ import { imageBytes } from "../support/images.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelServer } from "../support/models/scripted-model.ts";
 import { Peer } from "../support/peer.ts";
-import { startTelegramServer } from "../support/platforms/telegram-server.ts";
-import { photoUpdate, textUpdate } from "../support/platforms/telegram-updates.ts";
+import { startTelegramServer } from "../support/platforms/telegram/telegram-server.ts";
+import { photoUpdate, textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 

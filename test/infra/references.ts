@@ -1,5 +1,5 @@
-import * as local from "../../local/environment.ts";
-import { accountId, arn, region } from "../../local/http/account.ts";
+import * as local from "../../local/cloud-names.ts";
+import { accountId, arn, region } from "../../local/http/aws-account.ts";
 import type { TemplateJson } from "./synthesis.ts";
 
 /** What `Ref` and `Fn::GetAtt` of a resource stand for. */

@@ -3,7 +3,7 @@ import { runSimulation } from "@cloud-copilot/iam-simulate";
 import { Template } from "aws-cdk-lib/assertions";
 import { beforeAll, expect, test } from "vitest";
 import { type FunctionName, functionNames, grants, resources } from "../../infra/permissions.ts";
-import { accountId, roleArn } from "../../local/http/account.ts";
+import { accountId, roleArn } from "../../local/http/aws-account.ts";
 import { type Permission, rolePolicies } from "./iam.ts";
 import { stageApp, synthesizeTemplate, type TemplateJson } from "./synthesis.ts";
 

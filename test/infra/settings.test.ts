@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readSettings } from "../../infra/settings.ts";
+import { readSettings } from "../../infra/stage-settings.ts";
 
 const read = (context: Record<string, unknown>) => readSettings((key) => context[key]);
 

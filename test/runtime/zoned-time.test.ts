@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { addDays, localTime } from "../../shared/runtime/zoned-time.ts";
-import { dailyMemoryPath } from "../../shared/workspace/paths.ts";
+import { dailyMemoryPath } from "../../shared/workspace/workspace-paths.ts";
 
 describe("the clock of a timezone", () => {
   it("shows date, time and weekday there", () => {

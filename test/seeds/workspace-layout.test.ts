@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openWorkspace } from "../../shared/workspace/files.ts";
+import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import { message, ResetBench } from "../agent/reset-bench.ts";
 import { isReading } from "../support/models/model-window.ts";
 

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { dailyBoundary, isResetDue, nextBoundary, nextResetTime } from "../../shared/session/reset-policy.ts";
+import {
+  dailyBoundary,
+  isResetDue,
+  nextBoundary,
+  nextResetTime,
+} from "../../shared/session/reset/reset-policy.ts";
 
 const iso = (time: number | undefined) => (time === undefined ? undefined : new Date(time).toISOString());
 const at = (text: string) => Date.parse(text);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { dispatchCall } from "../../functions/agent/tools/dispatch.ts";
 import { handleFrame } from "../../functions/socket/frame.ts";
 import type { Gateway } from "../../functions/socket/gateway.ts";
-import { closeSocket } from "../../functions/socket/lifecycle.ts";
+import { closeSocket } from "../../functions/socket/socket-lifecycle.ts";
 import { createMemoryTable } from "../../local/world/local-table.ts";
 import { openConnection } from "../../shared/peers/registry.ts";
 import type { Frame } from "../../shared/protocol/frames.ts";

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bucketName } from "../../local/environment.ts";
+import { bucketName } from "../../local/cloud-names.ts";
 import { createMemoryStore } from "../../local/items/item-store.ts";
 import { openJsonFile } from "../../local/json-file.ts";
 import { openStore } from "../../local/objects/object-files.ts";

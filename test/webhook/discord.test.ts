@@ -5,9 +5,9 @@ import {
   type Interaction,
   messageCommand,
   pingInteraction,
-} from "../support/platforms/discord-interactions.ts";
-import { tooManyRequests } from "../support/platforms/discord-methods.ts";
-import { type DiscordServer, startDiscordServer } from "../support/platforms/discord-server.ts";
+} from "../support/platforms/discord/discord-interactions.ts";
+import { tooManyRequests } from "../support/platforms/discord/discord-methods.ts";
+import { type DiscordServer, startDiscordServer } from "../support/platforms/discord/discord-server.ts";
 import { type Bench, startBench } from "./bench.ts";
 
 const main = "agent:main:main";

@@ -8,7 +8,7 @@ import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import { type ChannelState, startChannels, webhookSecret } from "../channels/fixture.ts";
-import type { TelegramUpdate } from "../support/platforms/telegram-updates.ts";
+import type { TelegramUpdate } from "../support/platforms/telegram/telegram-updates.ts";
 
 export interface WebhookState extends ChannelState {
   url: string;

@@ -4,7 +4,7 @@ import { createWebhookHandler } from "../../functions/webhook/webhook-handler.ts
 import { startFunctionUrl } from "../../local/http/function-url.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { type ChannelState, startChannels, webhookSecret } from "../channels/fixture.ts";
-import { textUpdate } from "../support/platforms/telegram-updates.ts";
+import { textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
 
 const woken: string[] = [];
 const lines: string[] = [];

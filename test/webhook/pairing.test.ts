@@ -12,7 +12,7 @@ import {
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import type { Table } from "../../shared/world/world.ts";
 import { type Around, deathAt } from "../channels/fixture.ts";
-import { groupUpdate, textUpdate } from "../support/platforms/telegram-updates.ts";
+import { groupUpdate, textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
 import { startWebhook, type WebhookState } from "./fixture.ts";
 
 const main = "agent:main:main";

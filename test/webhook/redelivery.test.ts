@@ -6,7 +6,7 @@ import { metaKey } from "../../shared/session/state.ts";
 import { remove, set } from "../../shared/world/expression.ts";
 import type { Table } from "../../shared/world/world.ts";
 import { type Around, deathAt } from "../channels/fixture.ts";
-import { type TelegramUpdate, textUpdate } from "../support/platforms/telegram-updates.ts";
+import { type TelegramUpdate, textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
 import { startWebhook, type WebhookState } from "./fixture.ts";
 
 const main = "agent:main:main";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { appMention, channelMessage, directMessage } from "../support/platforms/slack-events.ts";
-import { type SlackServer, startSlackServer } from "../support/platforms/slack-server.ts";
+import { appMention, channelMessage, directMessage } from "../support/platforms/slack/slack-events.ts";
+import { type SlackServer, startSlackServer } from "../support/platforms/slack/slack-server.ts";
 import { type Bench, startBench } from "./bench.ts";
 
 const main = "agent:main:main";

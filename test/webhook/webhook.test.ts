@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Table } from "../../shared/world/world.ts";
 import { webhookSecret } from "../channels/fixture.ts";
-import { groupUpdate, textUpdate } from "../support/platforms/telegram-updates.ts";
+import { groupUpdate, textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
 import { startWebhook, type WebhookState } from "./fixture.ts";
 
 const main = "agent:main:main";

@@ -6,12 +6,12 @@ import {
   notify,
   statusOf,
   whatsappMessage,
-} from "../support/platforms/whatsapp-notifications.ts";
+} from "../support/platforms/whatsapp/whatsapp-notifications.ts";
 import {
   graphError,
   startWhatsappServer,
   type WhatsappServer,
-} from "../support/platforms/whatsapp-server.ts";
+} from "../support/platforms/whatsapp/whatsapp-server.ts";
 import { until } from "../support/until.ts";
 import { type Bench, startBench } from "./bench.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { maxFileBytes, openWorkspace } from "../../shared/workspace/files.ts";
+import { maxFileBytes, openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import { type Bucket, PreconditionFailed } from "../../shared/world/world.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
 

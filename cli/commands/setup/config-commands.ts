@@ -1,5 +1,5 @@
+import { parsePath, withValue } from "../../../shared/configuration/configuration-paths.ts";
 import { defaults } from "../../../shared/configuration/defaults.ts";
-import { parsePath, withValue } from "../../../shared/configuration/paths.ts";
 import { configurationSecrets, findFault } from "../../../shared/configuration/schema.ts";
 import { usage } from "../../app/failure.ts";
 import type { Action } from "../../app/program.ts";

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import * as v from "valibot";
 import { endOrDelay } from "../end-or-delay.ts";
 import { resolvePath } from "../files/file-paths.ts";
-import { explainFaults } from "../files/files.ts";
+import { explainFaults } from "../files/node-files.ts";
 import { endedReport, runningReport } from "../shell/session-report.ts";
 import { flag, integerBetween, text } from "./arguments.ts";
 import { nodeTool } from "./node-tool.ts";

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { resolvePath } from "../files/file-paths.ts";
-import { explainFaults, inspectFile } from "../files/files.ts";
+import { explainFaults, inspectFile } from "../files/node-files.ts";
 import { content, flag, text } from "./arguments.ts";
 import { nodeTool } from "./node-tool.ts";
 

@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
 import * as v from "valibot";
 import { displayPath, resolvePath } from "../files/file-paths.ts";
-import { explainFaults } from "../files/files.ts";
 import { compileGlob, hasGlobSyntax } from "../files/glob-pattern.ts";
+import { explainFaults } from "../files/node-files.ts";
 import { foldersToSkip, walkFiles } from "../files/walk.ts";
 import { text } from "./arguments.ts";
 import { nodeTool } from "./node-tool.ts";

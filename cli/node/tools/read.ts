@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import * as v from "valibot";
 import { imageTypeOf } from "../../../shared/media/image-format.ts";
 import { resolvePath } from "../files/file-paths.ts";
-import { explainFaults, inspectFile, isBinary, lineBatches } from "../files/files.ts";
+import { explainFaults, inspectFile, isBinary, lineBatches } from "../files/node-files.ts";
 import { jsonBytes } from "../text-ends.ts";
 import { integerBetween, integerFrom, text } from "./arguments.ts";
 import { nodeTool, type ToolResult } from "./node-tool.ts";

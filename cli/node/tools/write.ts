@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { resolvePath } from "../files/file-paths.ts";
-import { explainFaults } from "../files/files.ts";
+import { explainFaults } from "../files/node-files.ts";
 import { content, text } from "./arguments.ts";
 import { nodeTool } from "./node-tool.ts";
 

@@ -5,7 +5,7 @@ import { localTime } from "../../../shared/runtime/zoned-time.ts";
 import { effectiveModel } from "../../../shared/session/commands/model-choice.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
-import { dailyMemoryPath } from "../../../shared/workspace/paths.ts";
+import { dailyMemoryPath } from "../../../shared/workspace/workspace-paths.ts";
 import type { Agent } from "../agent.ts";
 import { tokenRate } from "../context/context-size.ts";
 import { describeModel } from "../model/model.ts";

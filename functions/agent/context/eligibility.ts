@@ -1,4 +1,4 @@
-import { isObject, parsePath, valueAt } from "../../../shared/configuration/paths.ts";
+import { isObject, parsePath, valueAt } from "../../../shared/configuration/configuration-paths.ts";
 import { capabilities, type NodeRuntime } from "../../../shared/protocol/schemas.ts";
 import type { Skill } from "../../../shared/workspace/skills.ts";
 

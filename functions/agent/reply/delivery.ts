@@ -1,6 +1,6 @@
 import { type AssistantMessage, textOf } from "../../../shared/protocol/messages.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
-import { resetScheduleSteps } from "../../../shared/session/reset-schedule.ts";
+import { resetScheduleSteps } from "../../../shared/session/reset/reset-schedule.ts";
 import { failed, type Run } from "../../../shared/session/run.ts";
 import { assign } from "../../../shared/session/state.ts";
 import { remove, type Step } from "../../../shared/world/expression.ts";

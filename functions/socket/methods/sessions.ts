@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { maxPayloadBytes } from "../../../shared/protocol/frames.ts";
 import { logError } from "../../../shared/runtime/log.ts";
 import { submitEntry } from "../../../shared/session/intake.ts";
-import { planReset } from "../../../shared/session/reset-schedule.ts";
+import { planReset } from "../../../shared/session/reset/reset-schedule.ts";
 import { listSessions, patchSession, readSession } from "../../../shared/session/sessions.ts";
 import { messageCount, newSession, type SessionState } from "../../../shared/session/state.ts";
 import { readMessages } from "../../../shared/session/transcript.ts";

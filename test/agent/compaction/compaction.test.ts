@@ -4,7 +4,7 @@ import { localTime } from "../../../shared/runtime/zoned-time.ts";
 import { findArchives, partKey } from "../../../shared/session/archive.ts";
 import { requestStop } from "../../../shared/session/stop.ts";
 import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
-import { dailyMemoryPath } from "../../../shared/workspace/paths.ts";
+import { dailyMemoryPath } from "../../../shared/workspace/workspace-paths.ts";
 import { isReading } from "../../support/models/model-window.ts";
 import { until } from "../../support/until.ts";
 import {

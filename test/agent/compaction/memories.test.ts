@@ -7,7 +7,7 @@ import {
 import { writeSummary } from "../../../functions/agent/compaction/summarize.ts";
 import { newSession } from "../../../shared/session/state.ts";
 import { summaryMessage } from "../../../shared/session/summary-message.ts";
-import { maxFileBytes, openWorkspace, type Workspace } from "../../../shared/workspace/files.ts";
+import { maxFileBytes, openWorkspace, type Workspace } from "../../../shared/workspace/workspace-files.ts";
 import { withWindow } from "../../support/models/model-window.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelServer, Reply } from "../../support/models/scripted-model.ts";

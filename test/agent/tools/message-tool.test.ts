@@ -3,8 +3,8 @@ import { loadFile } from "../../../functions/agent/tools/message-file.ts";
 import { destinationOf } from "../../../functions/agent/tools/message-tool.ts";
 import type { ChannelOrigin } from "../../../shared/channels/channel.ts";
 import { PeerError } from "../../../shared/protocol/errors.ts";
-import { openWorkspace } from "../../../shared/workspace/files.ts";
 import { audienceOf } from "../../../shared/workspace/privacy.ts";
+import { openWorkspace } from "../../../shared/workspace/workspace-files.ts";
 import { imageBytes } from "../../support/images.ts";
 import { createMemoryBucket } from "../../support/memory-bucket.ts";
 

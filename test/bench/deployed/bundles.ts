@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { type BundleSize, bundleFunction, bundleTarget } from "../../../infra/bundle.ts";
 import { type FunctionName, functionNames } from "../../../infra/permissions.ts";
-import { functionEnvironment } from "../../../local/environment.ts";
+import { functionEnvironment } from "../../../local/cloud-names.ts";
 import { round } from "../figures.ts";
 import { makeFolder } from "../processes/children.ts";
 

@@ -5,8 +5,8 @@ import {
   guildCommand,
   type Interaction,
   messageCommand,
-} from "../../support/platforms/discord-interactions.ts";
-import { ed25519Key, signDiscord } from "../../support/platforms/discord-signature.ts";
+} from "../../support/platforms/discord/discord-interactions.ts";
+import { ed25519Key, signDiscord } from "../../support/platforms/discord/discord-signature.ts";
 
 const key = ed25519Key("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60");
 const publicKey = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";

@@ -3,7 +3,7 @@ import { isDiscordSigned } from "../../../shared/channels/discord/discord.ts";
 import { isEd25519Signed, isSameSecret } from "../../../shared/channels/signature.ts";
 import { isSlackSigned } from "../../../shared/channels/slack/slack.ts";
 import { isMetaSigned } from "../../../shared/channels/whatsapp/whatsapp.ts";
-import { ed25519Key, signDiscord } from "../../support/platforms/discord-signature.ts";
+import { ed25519Key, signDiscord } from "../../support/platforms/discord/discord-signature.ts";
 
 describe("a secret", () => {
   it("is the same or it is not, and none is none", () => {

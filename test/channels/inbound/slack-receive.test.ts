@@ -7,8 +7,8 @@ import {
   channelMessage,
   directMessage,
   envelopeOf,
-} from "../../support/platforms/slack-events.ts";
-import { signSlack } from "../../support/platforms/slack-server.ts";
+} from "../../support/platforms/slack/slack-events.ts";
+import { signSlack } from "../../support/platforms/slack/slack-server.ts";
 
 const signingSecret = "5f2d0c7a9be84b1fa3c6d8e7f0a1b2c3";
 const now = 1_780_000_000_000;

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ChannelAccount, InboundMessage } from "../../../shared/channels/channel.ts";
 import { createTelegram } from "../../../shared/channels/telegram/telegram.ts";
-import { startTelegramServer, type TelegramServer } from "../../support/platforms/telegram-server.ts";
+import {
+  startTelegramServer,
+  type TelegramServer,
+} from "../../support/platforms/telegram/telegram-server.ts";
 import {
   documentUpdate,
   editedUpdate,
@@ -10,7 +13,7 @@ import {
   type TelegramUpdate,
   textUpdate,
   voiceUpdate,
-} from "../../support/platforms/telegram-updates.ts";
+} from "../../support/platforms/telegram/telegram-updates.ts";
 
 const webhookSecret = "s3cret_of-the_webhook";
 let server: TelegramServer;

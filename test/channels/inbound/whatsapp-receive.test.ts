@@ -6,8 +6,8 @@ import {
   notify,
   type WhatsappMessage,
   whatsappMessage,
-} from "../../support/platforms/whatsapp-notifications.ts";
-import { signMeta } from "../../support/platforms/whatsapp-server.ts";
+} from "../../support/platforms/whatsapp/whatsapp-notifications.ts";
+import { signMeta } from "../../support/platforms/whatsapp/whatsapp-server.ts";
 
 const appSecret = "0c1d2e3f4a5b6c7d8e9f00112233445566";
 const whatsapp = createWhatsapp();

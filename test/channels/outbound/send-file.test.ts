@@ -2,10 +2,16 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { ChannelAccount, OutboundFile } from "../../../shared/channels/channel.ts";
 import { channels } from "../../../shared/channels/channels.ts";
 import { imageBytes } from "../../support/images.ts";
-import { type DiscordServer, startDiscordServer } from "../../support/platforms/discord-server.ts";
-import { type SlackServer, startSlackServer } from "../../support/platforms/slack-server.ts";
-import { startTelegramServer, type TelegramServer } from "../../support/platforms/telegram-server.ts";
-import { startWhatsappServer, type WhatsappServer } from "../../support/platforms/whatsapp-server.ts";
+import { type DiscordServer, startDiscordServer } from "../../support/platforms/discord/discord-server.ts";
+import { type SlackServer, startSlackServer } from "../../support/platforms/slack/slack-server.ts";
+import {
+  startTelegramServer,
+  type TelegramServer,
+} from "../../support/platforms/telegram/telegram-server.ts";
+import {
+  startWhatsappServer,
+  type WhatsappServer,
+} from "../../support/platforms/whatsapp/whatsapp-server.ts";
 
 const photo: OutboundFile = { filename: "a.jpg", mimeType: "image/jpeg", body: imageBytes("image/jpeg") };
 const plan: OutboundFile = {

@@ -3,7 +3,10 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ChannelAccount } from "../../../shared/channels/channel.ts";
 import { createTelegram } from "../../../shared/channels/telegram/telegram.ts";
-import { startTelegramServer, type TelegramServer } from "../../support/platforms/telegram-server.ts";
+import {
+  startTelegramServer,
+  type TelegramServer,
+} from "../../support/platforms/telegram/telegram-server.ts";
 
 let server: TelegramServer;
 let account: ChannelAccount;

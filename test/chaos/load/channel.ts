@@ -5,7 +5,7 @@ import {
   type PlatformReply,
   startPlatformServer,
 } from "../../support/platforms/platform-server.ts";
-import { textUpdate } from "../../support/platforms/telegram-updates.ts";
+import { textUpdate } from "../../support/platforms/telegram/telegram-updates.ts";
 import { drawFor } from "../draw.ts";
 import { messageText } from "../faults/plan.ts";
 import type { ClientRecord } from "./client.ts";

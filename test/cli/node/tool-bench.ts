@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach } from "vitest";
-import { FileQueues } from "../../../cli/node/files/files.ts";
+import { FileQueues } from "../../../cli/node/files/node-files.ts";
 import type { ShellSession } from "../../../cli/node/shell/shell.ts";
 import { ShellSessions } from "../../../cli/node/shell/shell-sessions.ts";
 import { nodeTools } from "../../../cli/node/tools/offered.ts";

@@ -3,18 +3,24 @@ import { gsv } from "../../cli/run-gsv.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelServer } from "../../support/models/scripted-model.ts";
 import { openClient } from "../../support/peer.ts";
-import { directCommand } from "../../support/platforms/discord-interactions.ts";
-import { type DiscordServer, startDiscordServer } from "../../support/platforms/discord-server.ts";
-import { startTelegramServer, type TelegramServer } from "../../support/platforms/telegram-server.ts";
-import { textUpdate } from "../../support/platforms/telegram-updates.ts";
+import { directCommand } from "../../support/platforms/discord/discord-interactions.ts";
+import { type DiscordServer, startDiscordServer } from "../../support/platforms/discord/discord-server.ts";
+import {
+  startTelegramServer,
+  type TelegramServer,
+} from "../../support/platforms/telegram/telegram-server.ts";
+import { textUpdate } from "../../support/platforms/telegram/telegram-updates.ts";
 import {
   changeOf,
   notificationOf,
   notify,
   statusOf,
   whatsappMessage,
-} from "../../support/platforms/whatsapp-notifications.ts";
-import { startWhatsappServer, type WhatsappServer } from "../../support/platforms/whatsapp-server.ts";
+} from "../../support/platforms/whatsapp/whatsapp-notifications.ts";
+import {
+  startWhatsappServer,
+  type WhatsappServer,
+} from "../../support/platforms/whatsapp/whatsapp-server.ts";
 import { until } from "../../support/until.ts";
 import { type Stack, startStack } from "../stack.ts";
 

@@ -4,8 +4,11 @@ import { accessKeyIdOfFunction } from "../../../local/lambda/process-host.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelServer } from "../../support/models/scripted-model.ts";
 import { openClient, type Peer } from "../../support/peer.ts";
-import { startTelegramServer, type TelegramServer } from "../../support/platforms/telegram-server.ts";
-import { textUpdate } from "../../support/platforms/telegram-updates.ts";
+import {
+  startTelegramServer,
+  type TelegramServer,
+} from "../../support/platforms/telegram/telegram-server.ts";
+import { textUpdate } from "../../support/platforms/telegram/telegram-updates.ts";
 import { until } from "../../support/until.ts";
 import { type Stack, startStack } from "../stack.ts";
 

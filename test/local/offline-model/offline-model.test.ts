@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { nodeTools } from "../../../cli/node/tools/offered.ts";
 import { label } from "../../../local/offline-model/chat-turn.ts";
 import { type OfflineModel, startOfflineModel } from "../../../local/offline-model/offline-model-server.ts";
-import { openWorkspace, type TextEdit, type Workspace } from "../../../shared/workspace/files.ts";
+import { openWorkspace, type TextEdit, type Workspace } from "../../../shared/workspace/workspace-files.ts";
 import { toolBench } from "../../cli/node/tool-bench.ts";
 import { createMemoryBucket } from "../../support/memory-bucket.ts";
 

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { expirations } from "../../../local/environment.ts";
+import { expirations } from "../../../local/cloud-names.ts";
 import { synthesizeTemplate } from "../../infra/synthesis.ts";
 import { startS3At } from "../support.ts";
 import { rawRequest, signed } from "./s3-fixture.ts";

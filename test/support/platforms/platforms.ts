@@ -1,12 +1,12 @@
 import type { ChannelName } from "../../../shared/channels/channels.ts";
-import { directCommand, fileCommand, guildCommand } from "./discord-interactions.ts";
-import { tooManyRequests } from "./discord-methods.ts";
-import { startDiscordServer } from "./discord-server.ts";
+import { directCommand, fileCommand, guildCommand } from "./discord/discord-interactions.ts";
+import { tooManyRequests } from "./discord/discord-methods.ts";
+import { startDiscordServer } from "./discord/discord-server.ts";
 import type { PlatformCall, PlatformFailure, SharedFile } from "./platform-server.ts";
-import { appMention, channelMessage, directMessage } from "./slack-events.ts";
-import { slackFile } from "./slack-files.ts";
-import { startSlackServer } from "./slack-server.ts";
-import { startTelegramServer } from "./telegram-server.ts";
+import { appMention, channelMessage, directMessage } from "./slack/slack-events.ts";
+import { slackFile } from "./slack/slack-files.ts";
+import { startSlackServer } from "./slack/slack-server.ts";
+import { startTelegramServer } from "./telegram/telegram-server.ts";
 import {
   documentUpdate,
   groupUpdate,
@@ -14,10 +14,10 @@ import {
   type TelegramUpdate,
   textUpdate,
   voiceUpdate,
-} from "./telegram-updates.ts";
-import { whatsappFile } from "./whatsapp-media.ts";
-import { notify, whatsappMessage } from "./whatsapp-notifications.ts";
-import { graphError, startWhatsappServer } from "./whatsapp-server.ts";
+} from "./telegram/telegram-updates.ts";
+import { whatsappFile } from "./whatsapp/whatsapp-media.ts";
+import { notify, whatsappMessage } from "./whatsapp/whatsapp-notifications.ts";
+import { graphError, startWhatsappServer } from "./whatsapp/whatsapp-server.ts";
 
 /** What a platform does with the next message that it is to send: too many of them, a fault of its own, never. */
 export type Refusal = "busy" | "down" | "never";

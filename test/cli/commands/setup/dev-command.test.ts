@@ -4,7 +4,7 @@ import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { startOpenAiServer } from "../../../support/models/openai-server.ts";
-import { startTelegramServer } from "../../../support/platforms/telegram-server.ts";
+import { startTelegramServer } from "../../../support/platforms/telegram/telegram-server.ts";
 import { type GsvProcess, killLeftovers, runGsv, startGsv } from "../../gsv-process.ts";
 import { gsv, newFolder } from "../../run-gsv.ts";
 

@@ -7,7 +7,7 @@ import {
   type SignedRequest,
   startPlatformServer,
   type WebhookReply,
-} from "./platform-server.ts";
+} from "../platform-server.ts";
 import {
   answerMedia,
   shownFile,

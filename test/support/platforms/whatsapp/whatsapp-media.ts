@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { download, type PlatformCall, type PlatformReply, type SharedFile } from "./platform-server.ts";
+import { download, type PlatformCall, type PlatformReply, type SharedFile } from "../platform-server.ts";
 
 /** Media that the business's number was sent, by its id. */
 export type WhatsappMedia = Map<string, SharedFile>;

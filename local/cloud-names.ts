@@ -1,4 +1,4 @@
-import { arn, region, roleArn } from "./http/account.ts";
+import { arn, region, roleArn } from "./http/aws-account.ts";
 import { functionArn } from "./lambda/host.ts";
 
 export const tableName = "gsv-local";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { code, PeerError } from "../protocol/errors.ts";
 import { type Bucket, PreconditionFailed, type StoredObject } from "../world/world.ts";
-import { filePath, folderPath, isSkillPath, keyUnder, workspacePrefix } from "./paths.ts";
+import { filePath, folderPath, isSkillPath, keyUnder, workspacePrefix } from "./workspace-paths.ts";
 
 /** A workspace file holds at most this many bytes of UTF-8. */
 export const maxFileBytes = 2 * 1024 * 1024;

@@ -1,13 +1,13 @@
-import { answerApplication, type DiscordApplication } from "./discord-application.ts";
-import { answerDiscord, type DiscordState, endCall } from "./discord-methods.ts";
-import { newKeys, signDiscord } from "./discord-signature.ts";
 import {
   callWebhook,
   type PlatformServer,
   type SignedRequest,
   startPlatformServer,
   type WebhookReply,
-} from "./platform-server.ts";
+} from "../platform-server.ts";
+import { answerApplication, type DiscordApplication } from "./discord-application.ts";
+import { answerDiscord, type DiscordState, endCall } from "./discord-methods.ts";
+import { newKeys, signDiscord } from "./discord-signature.ts";
 
 export interface DiscordServer extends PlatformServer, DiscordState {
   /** 32 bytes in hexadecimal. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { readBody, sendJson, serveLoopback } from "../../../local/http/loopback.ts";
+import { readBody, sendJson, serveLoopback } from "../../../../local/http/loopback.ts";
 import type { Params, StoredFile, TelegramState } from "./telegram-methods.ts";
 import { BotApiFault, METHODS } from "./telegram-methods.ts";
 import type { TelegramMessage, TelegramUpdate, TelegramUser } from "./telegram-updates.ts";

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import type { ConfigurationStore } from "../configuration/store.ts";
-import type { ResetPolicy } from "../protocol/schemas.ts";
-import { logError } from "../runtime/log.ts";
-import { equal, exists, remove, type Step, set } from "../world/expression.ts";
-import { ConditionFailed, type Schedules, type Table } from "../world/world.ts";
+import type { ConfigurationStore } from "../../configuration/store.ts";
+import type { ResetPolicy } from "../../protocol/schemas.ts";
+import { logError } from "../../runtime/log.ts";
+import { equal, exists, remove, type Step, set } from "../../world/expression.ts";
+import { ConditionFailed, type Schedules, type Table } from "../../world/world.ts";
+import { metaKey, type SessionState } from "../state.ts";
 import { nextResetTime } from "./reset-policy.ts";
-import { metaKey, type SessionState } from "./state.ts";
 
 /** The dependencies of scheduling resets. */
 export interface ResetPlanning {

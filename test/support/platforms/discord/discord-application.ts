@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
+import type { PlatformCall, PlatformReply } from "../platform-server.ts";
 import { pingInteraction } from "./discord-interactions.ts";
 import { signDiscord } from "./discord-signature.ts";
-import type { PlatformCall, PlatformReply } from "./platform-server.ts";
 
 /** The application and its bot (reference: https://docs.discord.com/developers/resources/application). */
 export interface DiscordApplication {

@@ -1,4 +1,4 @@
-import { download, type PlatformCall, type PlatformReply, type SharedFile } from "./platform-server.ts";
+import { download, type PlatformCall, type PlatformReply, type SharedFile } from "../platform-server.ts";
 
 /** Files of a workspace, by their ids. */
 export type SlackFiles = Map<string, SharedFile>;

@@ -4,7 +4,7 @@ import {
   type PlatformReply,
   type SharedFile,
   type WebhookReply,
-} from "./platform-server.ts";
+} from "../platform-server.ts";
 
 /** A message that the application has sent, in a channel or to an interaction. */
 export interface DiscordMessage {

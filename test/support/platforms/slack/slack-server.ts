@@ -7,7 +7,7 @@ import {
   type SignedRequest,
   startPlatformServer,
   type WebhookReply,
-} from "./platform-server.ts";
+} from "../platform-server.ts";
 import { answerDownload, answerUpload, type SlackFiles, type SlackUpload } from "./slack-files.ts";
 
 /** A message that the bot has posted. */

@@ -1,6 +1,6 @@
-import type { ResetPolicy } from "../protocol/schemas.ts";
-import { addDays, hourOfDay, localTime } from "../runtime/zoned-time.ts";
-import { messageCount, type SessionState } from "./state.ts";
+import type { ResetPolicy } from "../../protocol/schemas.ts";
+import { addDays, hourOfDay, localTime } from "../../runtime/zoned-time.ts";
+import { messageCount, type SessionState } from "../state.ts";
 
 /** Hour of the daily reset when the policy has none, 0 to 23. */
 export const defaultAtHour = 4;

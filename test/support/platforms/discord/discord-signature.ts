@@ -1,5 +1,5 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, sign as signBytes } from "node:crypto";
-import type { SignedRequest } from "./platform-server.ts";
+import type { SignedRequest } from "../platform-server.ts";
 
 /** The public key is 32 bytes in hexadecimal. */
 export function newKeys(): { publicKey: string; privateKey: KeyObject } {
