@@ -1,11 +1,13 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { parseRecord } from "./http/json.ts";
+import { syncFolder } from "./sync-folder.ts";
 
 /** An emulator's state, stored in one JSON file. */
 export interface JsonFile<T> {
   readonly value: T;
   /**
-   * Writes the value as it is now; resolves when it is on disk. Writes that overlap share one: the file is replaced
+   * Writes the value as it is now; resolves when it is written. Writes that overlap share one: the file is replaced
    * as a whole, so a crash leaves the old or the new.
    */
   save(): Promise<void>;
@@ -14,14 +16,15 @@ export interface JsonFile<T> {
 }
 
 /**
+ * Opens a file that only its owner can read.
  * @param initial used when the file does not exist
- * @param mode permissions of the file
+ * @param fsync whether `save` waits for the disk, so that the file survives a power failure
  * @throws Error when the file exists and holds no JSON object
  */
 export async function openJsonFile<T extends object>(
   path: string,
   initial: T,
-  mode = 0o600,
+  { fsync = false }: { fsync?: boolean } = {},
 ): Promise<JsonFile<T>> {
   const value = (await read<T>(path)) ?? initial;
   let running: Promise<void> = Promise.resolve();
@@ -30,8 +33,9 @@ export async function openJsonFile<T extends object>(
   async function write(): Promise<void> {
     next = undefined;
     const temporary = `${path}.tmp`;
-    await writeFile(temporary, JSON.stringify(value), { mode });
+    await writeFile(temporary, JSON.stringify(value), { mode: 0o600, flush: fsync });
     await rename(temporary, path);
+    if (fsync) syncFolder(dirname(path));
   }
 
   return {

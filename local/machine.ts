@@ -144,7 +144,7 @@ async function openStores(
   const objects = await openStore(join(dir, "s3"), [names.bucketName], { fsync });
   await sweepUploads(join(dir, "s3"));
   closers.push(startLifecycle(objects, names.expirations));
-  const secrets = await openJsonFile<ParametersFile>(join(dir, "ssm.json"), { parameters: {} });
+  const secrets = await openJsonFile<ParametersFile>(join(dir, "ssm.json"), { parameters: {} }, { fsync });
   closers.push(() => secrets.settled());
   return { items, objects, parameters: openParameters(secrets) };
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { syncFolder } from "../sync-folder.ts";
 import { type Checksum, createDigest, type DigestName } from "./checksums.ts";
 import type { Locks } from "./locks.ts";
 import { systemErrorCode } from "./s3-error.ts";
@@ -74,8 +75,13 @@ export async function writeJson(disk: Disk, path: string, value: unknown): Promi
   }
 }
 
-/** Renames a file over `path`, and makes the folders it needs. */
-export async function place({ lock }: Disk, from: string, path: string): Promise<void> {
+/** Renames a file over `path`, and makes the folders it needs. With `fsync` the new name survives a power failure. */
+export async function place(disk: Disk, from: string, path: string): Promise<void> {
+  await renameInto(disk, from, path);
+  if (disk.fsync) syncFolder(dirname(path));
+}
+
+async function renameInto({ lock }: Disk, from: string, path: string): Promise<void> {
   try {
     await rename(from, path);
   } catch (error) {

@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import type { Key } from "../../../shared/world/world.ts";
+import { syncFolder } from "../../sync-folder.ts";
 import { type Change, checkedChange, type ItemStore } from "../item-store.ts";
 import { type IndexRange, KeyedItems, type Range, type StoredItem } from "../keyed-items.ts";
 import { storeError } from "../store-errors.ts";
@@ -8,7 +9,7 @@ import { lockFolder } from "./folder-lock.ts";
 import { GroupSync } from "./group-sync.ts";
 import { LogFile } from "./log-file.ts";
 import { encodeDelete, encodePut } from "./log-record.ts";
-import { slicesFrom, slicesOf, syncFolder, writeSnapshot } from "./snapshot-file.ts";
+import { slicesFrom, slicesOf, writeSnapshot } from "./snapshot-file.ts";
 import {
   hasTable,
   type LoadedFiles,

@@ -1,6 +1,6 @@
-import { closeSync, fsyncSync, openSync } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { syncFolder } from "../../sync-folder.ts";
 import type { KeyedItems, StoredItem } from "../keyed-items.ts";
 import { DamagedStoreError, storeError } from "../store-errors.ts";
 import { encodePut, endRecord, type KeyRecord } from "./log-record.ts";
@@ -41,16 +41,6 @@ export async function writeSnapshot(
   } catch (error) {
     await rm(temporary, { force: true });
     throw storeError(path, error);
-  }
-}
-
-/** Syncs a folder, so that the names of new files survive a power failure. */
-export function syncFolder(dir: string): void {
-  const folder = openSync(dir, "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
   }
 }
 
