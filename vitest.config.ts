@@ -21,6 +21,10 @@ const sharing = [
   "test/channels/{inbound,outbound}/**/!(sender|telegram-send|telegram-receive|platform-send|published-shapes).test.ts",
   "test/channels/!(killed*).test.ts",
   "test/cli/{chat,gateway}/**/*.test.ts",
+  // Loading the CDK takes longer than these tests.
+  "test/infra/**/*.test.ts",
+  "test/world/*.test.ts",
+  "test/seeds/**/*.test.ts",
 ];
 
 export default defineConfig({
@@ -45,6 +49,8 @@ export default defineConfig({
           ...shared,
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
+          // Each file starts and ends a stack of its own; only the modules are shared.
+          isolate: false,
           globalSetup: ["test/support/bundles.ts", "test/support/cli-build.ts"],
         },
       },
