@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { type BundleSize, bundleFunction, bundleTarget } from "../../../infra/bundle.ts";
 import { type FunctionName, functionNames } from "../../../infra/permissions.ts";
-import { functionEnvironment } from "../../../local/cloud-names.ts";
+import { unreachableEnvironment } from "../../support/unreachable-environment.ts";
 import { round } from "../figures.ts";
 import { makeFolder } from "../processes/children.ts";
 
@@ -48,20 +48,8 @@ export function measureBundles({ folder, sizes }: Bundles) {
   return Object.fromEntries(measured);
 }
 
-/** Nothing listens there: a function that is imported calls nobody. */
-const nowhere = "http://127.0.0.1:9";
-const environment = functionEnvironment({
-  dynamodb: nowhere,
-  s3: nowhere,
-  scheduler: nowhere,
-  lambda: nowhere,
-  ssm: nowhere,
-  connections: nowhere,
-  webhook: nowhere,
-});
-
 function importMs(file: string): number {
   const script = `const t = performance.now(); await import(${JSON.stringify(pathToFileURL(file).href)}); process.stdout.write(String(performance.now() - t)); process.exit(0)`;
   const args = ["--input-type=module", "-e", script];
-  return Number(execFileSync(process.execPath, args, { encoding: "utf8", env: environment }));
+  return Number(execFileSync(process.execPath, args, { encoding: "utf8", env: unreachableEnvironment }));
 }
