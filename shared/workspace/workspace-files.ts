@@ -6,8 +6,14 @@ import { filePath, folderPath, isSkillPath, keyUnder, workspacePrefix } from "./
 /** A workspace file holds at most this many bytes of UTF-8. */
 export const maxFileBytes = 2 * 1024 * 1024;
 
-/** Maximum attempts of a change when other writers change the same file. */
-const maxAttempts = 5;
+/**
+ * Maximum attempts of a change when other writers change the same file. One of them gets through in each round,
+ * and the waits between the rounds grow to half a second on average: a hundred writers at once all get through.
+ */
+const maxAttempts = 100;
+
+/** Maximum wait before the next attempt, in milliseconds. */
+const maxWaitMs = 1000;
 
 /** `files` are whole workspace paths; `directories` too, each with a trailing `/`. Both sorted. */
 export interface Listing {
@@ -49,7 +55,7 @@ export interface Workspace {
     path: string,
     content: string,
   ): Promise<{ path: string; size: number; written: true }>;
-  /** Replaces text in a file. Concurrent edits are all applied, one after the other. */
+  /** Replaces text in a file. Up to a hundred concurrent edits are all applied, one after the other; more may get 409. */
   edit(
     agentId: string,
     path: string,
@@ -68,7 +74,10 @@ export interface Workspace {
   delete(agentId: string, path: string): Promise<{ path: string; deleted: true }>;
 }
 
-export function openWorkspace(bucket: Bucket): Workspace {
+/** @param wait lets time pass between two attempts of a change, in milliseconds */
+export function openWorkspace(bucket: Bucket, wait: (ms: number) => Promise<unknown> = delay): Workspace {
+  const change = (key: string, path: string, make: (current: string | undefined) => string) =>
+    changeFile({ bucket, wait }, key, path, make);
   return {
     async list(agentId, path) {
       return listFolder(bucket, workspacePrefix(agentId), folderPath(path));
@@ -84,7 +93,7 @@ export function openWorkspace(bucket: Bucket): Workspace {
     },
     async edit(agentId, path, edit) {
       let replacements = 0;
-      const content = await changeFile(bucket, writableKey(agentId, path), path, (current) => {
+      const content = await change(writableKey(agentId, path), path, (current) => {
         if (current === undefined) throw notFound(path);
         const edited = applyEdit(current, edit);
         replacements = edited.replacements;
@@ -93,14 +102,14 @@ export function openWorkspace(bucket: Bucket): Workspace {
       return { path, size: Buffer.byteLength(content), replacements };
     },
     async append(agentId, path, text) {
-      const content = await changeFile(bucket, writableKey(agentId, path), path, (current = "") =>
+      const content = await change(writableKey(agentId, path), path, (current = "") =>
         current === "" || current.endsWith("\n") ? current + text : `${current}\n${text}`,
       );
       return { path, size: Buffer.byteLength(content) };
     },
     async appendSection(agentId, path, section) {
       const key = writableKey(agentId, path);
-      const content = await changeFile(bucket, key, path, (current) => withSection(current ?? "", section));
+      const content = await change(key, path, (current) => withSection(current ?? "", section));
       return { path, size: Buffer.byteLength(content) };
     },
     async delete(agentId, path) {
@@ -152,7 +161,7 @@ async function readFile(bucket: Bucket, prefix: string, path: string): Promise<F
  * made the same change.
  */
 async function changeFile(
-  bucket: Bucket,
+  { bucket, wait }: { bucket: Bucket; wait: (ms: number) => Promise<unknown> },
   key: string,
   path: string,
   change: (current: string | undefined) => string,
@@ -172,7 +181,7 @@ async function changeFile(
       return wanted;
     } catch (error) {
       if (!(error instanceof PreconditionFailed)) throw error;
-      await delay(Math.random() * 25 * attempt);
+      await wait(Math.random() * Math.min(25 * attempt, maxWaitMs));
     }
   }
   throw new PeerError(code.conflict, `${path} is being changed by others; try again`, { retryable: true });
