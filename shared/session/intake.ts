@@ -1,3 +1,4 @@
+import { code, PeerError } from "../protocol/errors.ts";
 import type { StoredMedia } from "../protocol/messages.ts";
 import type { ChatSendResult, FoundDirectives } from "../protocol/results.ts";
 import { log } from "../runtime/log.ts";
@@ -36,7 +37,8 @@ export type IntakeReply = ChatSendResult | { status: "deferred" };
  * Accepts a message for a session. A slash command is executed; directives are removed from the text; the
  * message is appended to the inbox and the agent is woken. Every client and channel uses this function.
  * @param sessionKey canonical
- * @throws PeerError 429, retryable, when the inbox is full; 413 for a message above `maxEntryBytes`
+ * @throws PeerError 400 for a message of white space alone; 429, retryable, when the inbox is full; 413 for a
+ * message above `maxEntryBytes`
  */
 export async function takeMessage(
   intake: Intake,
@@ -65,11 +67,13 @@ export async function takeMessage(
       directives,
     };
   }
-  const text = found?.text ?? incoming.text;
+  const text = [incoming.envelope, found?.text ?? incoming.text].filter((line) => line).join("\n");
+  if (text.trim() === "" && media.length + attachments.length === 0)
+    throw new PeerError(code.badRequest, "message: is empty; write a text or attach a file");
   const entry: InboxEntry = {
     ...entryBase(intake, incoming),
     kind: "message",
-    text: [incoming.envelope, text].filter((line) => line).join("\n"),
+    text,
     ...(media.length > 0 ? { media: [...media] } : {}),
     ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
     ...(found ? { overrides: found.overrides } : {}),

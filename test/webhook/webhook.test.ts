@@ -47,6 +47,12 @@ function countWrites(): { writes: number } {
   return counted;
 }
 
+it("a direct message of white space alone is dropped, so that the platform does not repeat it", async () => {
+  expect(await on.deliver(textUpdate(" \n "))).toBe(200);
+  expect(await on.session(main)).toBeUndefined();
+  expect(on.woken).toEqual([]);
+});
+
 describe("a call of the webhook that is not a platform's", () => {
   it("with a wrong secret or none is refused, and nothing is stored or sent", async () => {
     const counted = countWrites();

@@ -11,11 +11,15 @@ import { closeRequest, openRequest } from "./pairing.ts";
  */
 export type Access = { allowed: true } | { allowed: false; reason: "closed" | "allowlist" | "pairing" };
 
-/** The reason why a message is blocked. `full`: the account has too many pairing requests. */
+/**
+ * The reason why a message is blocked. `full`: the account has too many pairing requests. `empty`: the message has
+ * neither text nor files.
+ */
 export type Refusal =
   | Exclude<Extract<Access, { allowed: false }>["reason"], "pairing">
   | "not mentioned"
-  | "full";
+  | "full"
+  | "empty";
 
 /** The admission decision about a message. */
 export type Admission =
@@ -65,7 +69,7 @@ function findReason(
   { channels }: Configuration,
   { channel }: ChannelAddress,
   message: InboundMessage,
-): Exclude<Refusal, "full"> | "pairing" | undefined {
+): Exclude<Refusal, "full" | "empty"> | "pairing" | undefined {
   const settings = ownValue(channels, channel);
   const isMeant = message.peer.kind === "dm" || message.wasMentioned || settings?.requireMention === false;
   if (!isMeant) return "not mentioned";

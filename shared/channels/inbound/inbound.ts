@@ -68,6 +68,7 @@ export async function takeInbound(
     };
   }
   const { configuration } = admission;
+  if (isEmpty(message)) return { status: "blocked", reason: "empty" };
   const event = { ...address, eventId: message.eventId };
   const known = await openReceipt(inbound.table, event, inbound.now());
   if (known.isDone) return { status: "duplicate" };
@@ -82,6 +83,11 @@ export async function takeInbound(
   await inbound.activity.message(address);
   if (status === "started") await Promise.race([inbound.sender.typing(origin), sleep(typingMs)]);
   return { status, sessionKey, ...(answer !== undefined && isShown ? { answer } : {}) };
+}
+
+/** A direct message of white space alone. In a room an empty message may be a mention, which asks for an answer. */
+function isEmpty({ text, peer, attachments = [], enclosed = [] }: InboundMessage): boolean {
+  return peer.kind === "dm" && text.trim() === "" && attachments.length + enclosed.length === 0;
 }
 
 /**
