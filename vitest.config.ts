@@ -25,6 +25,7 @@ const sharing = [
   "test/infra/**/*.test.ts",
   "test/world/*.test.ts",
   "test/seeds/**/*.test.ts",
+  "test/security/**/*.test.ts",
 ];
 
 export default defineConfig({

@@ -33,7 +33,7 @@ export async function approveSender(approving: Approving, applicant: Applicant):
   const { channel } = applicant;
   const settings = ownValue((await configuration.load({ fresh: true })).channels, channel);
   const [first] = await listRequests(table, now(), applicant);
-  const listed = settings?.allowFrom?.find((id) => isSameSender(id, applicant.senderId));
+  const listed = settings?.allowFrom?.find((id) => isSameSender(channel, id, applicant.senderId));
   if (!first && listed === undefined) throw unknown(applicant);
   if (!settings?.dmPolicy) {
     const message = `${channel} is closed; set channels.${channel}.dmPolicy first`;
@@ -41,7 +41,7 @@ export async function approveSender(approving: Approving, applicant: Applicant):
   }
   const senderId = first?.senderId ?? listed ?? applicant.senderId;
   await configuration.change(formatPath(["channels", channel, "allowFrom"]), (list) =>
-    withSender(list, senderId),
+    withSender(list, applicant.channel, senderId),
   );
   log("pairing.approved", { channel, senderId });
   // List again: requests made before `allowFrom` changed are found now, and later messages are admitted by
@@ -75,9 +75,9 @@ async function take(approving: Approving, request: PairingRequest): Promise<void
   await closeRequest(approving.table, request, approving.now());
 }
 
-function withSender(list: unknown, senderId: string): unknown {
+function withSender(list: unknown, channel: string, senderId: string): unknown {
   const ids = Array.isArray(list) ? list.map(String) : [];
-  return ids.some((id) => isSameSender(id, senderId)) ? list : [...ids, senderId];
+  return ids.some((id) => isSameSender(channel, id, senderId)) ? list : [...ids, senderId];
 }
 
 function unknown({ channel, senderId }: Applicant): PeerError {

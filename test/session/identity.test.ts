@@ -12,8 +12,8 @@ describe("the id of a sender, as it is compared", () => {
     ["1234567890", "+1234567890"],
     ["123456789", "123456789"],
     ["+123456789", "123456789"],
-  ])("%s is %s", (id, expected) => {
-    expect(normalizeSenderId(id)).toBe(expected);
+  ])("%s is %s on WhatsApp", (id, expected) => {
+    expect(normalizeSenderId("whatsapp", id)).toBe(expected);
   });
 
   it.each([
@@ -25,18 +25,34 @@ describe("the id of a sender, as it is compared", () => {
     ["*", "*"],
     ["", ""],
   ])("%s is no phone number and stays %s", (id, expected) => {
-    expect(normalizeSenderId(id)).toBe(expected);
+    expect(normalizeSenderId("whatsapp", id)).toBe(expected);
+  });
+
+  it.each([
+    ["telegram", "7123456789", "7123456789"],
+    ["discord", "80351110224678912", "80351110224678912"],
+    ["slack", "U024BE7LH", "u024be7lh"],
+    ["matrix", "bob:7", "bob:7"],
+    ["irc", "+1-555-0100-200", "+1-555-0100-200"],
+    ["irc", "bob@c.us", "bob@c.us"],
+    ["irc", "\u212ate", "\u212ate"],
+    ["signal", "+31 6 28552611", "+31628552611"],
+    ["signal", "bob:7", "bob:7"],
+    ["imessage", "Ann@Example.com", "ann@example.com"],
+    ["constructor", "toString", "tostring"],
+  ])("on %s, %s is %s", (channel, id, expected) => {
+    expect(normalizeSenderId(channel, id)).toBe(expected);
   });
 
   it("is the same for two spellings, never for two empty ones", () => {
-    expect(isSameSender("+31628552611", "31628552611@s.whatsapp.net")).toBe(true);
-    expect(isSameSender("-1001234567890", "1001234567890")).toBe(false);
-    expect(isSameSender("", " ")).toBe(false);
+    expect(isSameSender("whatsapp", "+31628552611", "31628552611@s.whatsapp.net")).toBe(true);
+    expect(isSameSender("whatsapp", "-1001234567890", "1001234567890")).toBe(false);
+    expect(isSameSender("whatsapp", "", " ")).toBe(false);
   });
 
   it("is found in linear time for a long one", () => {
     for (const id of [`+${"(".repeat(200_000)}`, `${"1 ".repeat(100_000)}x`, ":1".repeat(100_000)])
-      expect(normalizeSenderId(id)).not.toBe("");
+      expect(normalizeSenderId("whatsapp", id)).not.toBe("");
   });
 });
 

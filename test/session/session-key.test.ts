@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { keyPart } from "../../shared/session/key/key-part.ts";
 import {
   agentIdOf,
   buildAgentSessionKey,
@@ -11,7 +12,6 @@ import {
   normalizeAgentId,
   normalizeChannel,
   normalizeMainKey,
-  normalizePeerId,
   normalizePeerKind,
   parseSessionKey,
   sessionKind,
@@ -51,15 +51,20 @@ describe("normalization", () => {
     expect(normalizeAccountId("§")).toBe("default");
   });
 
-  it("of a channel, a peer's kind and its id replaces what is not a-z 0-9 + - _ @ .", () => {
+  it("of a channel and a peer's kind replaces what is not a-z 0-9 + - _ @ .", () => {
     expect(normalizeChannel(" WhatsApp ")).toBe("whatsapp");
     expect(normalizeChannel("my channel/2")).toBe("my_channel_2");
     expect(normalizeChannel("")).toBe("unknown");
     expect(normalizePeerKind("Group Chat")).toBe("group_chat");
     expect(normalizePeerKind("")).toBe("dm");
-    expect(normalizePeerId("+31 6:2@S.WhatsApp.net")).toBe("+31_6_2@s.whatsapp.net");
-    expect(normalizePeerId("  ")).toBe("unknown");
-    expect(normalizePeerId("a🧾b")).toBe("a_b");
+  });
+
+  it("of a peer's id appends a hash where more than letter case changes", () => {
+    expect(keyPart("31628552611@S.WhatsApp.net")).toBe("31628552611@s.whatsapp.net");
+    expect(keyPart("")).toBe("");
+    expect(keyPart("+31 6:2@S.WhatsApp.net")).toMatch(/^\+31_6_2@s\.whatsapp\.net-[0-9a-f]{24}$/);
+    expect(keyPart("a🧾b")).toMatch(/^a_b-[0-9a-f]{24}$/);
+    expect(keyPart("  ")).toMatch(/^unknown-[0-9a-f]{24}$/);
   });
 
   it("of the main key gives main when empty", () => {
@@ -153,10 +158,13 @@ describe("canonicalizing a key", () => {
     ["agent:main:whatsapp:work:dm:+31", "agent:main:home"],
     ["agent:main:WhatsApp:Group:123@G.US", "agent:main:whatsapp:group:123@g.us"],
     ["work", "agent:main:work"],
-    ["My Project: one", "agent:main:my_project__one"],
+    ["My Project: one", "agent:main:my_project__one-4e19ceb1df9efdcc89ecbf60"],
     ["agent:main:side", "agent:main:side"],
     ["agent", "agent:main:agent"],
-    ["agent:main:discord:thread:a:b", "agent:main:discord:thread:a_b"],
+    ["agent:main:discord:thread:a:b", "agent:main:discord:thread:a_b-6783a31eabf68ccc0660f935"],
+    ["agent:main:discord:thread:11/22", "agent:main:discord:thread:11_22"],
+    ["agent:main:slack:thread:C1/17.5", "agent:main:slack:thread:c1_17.5"],
+    ["agent:main:telegram:thread:-100/5", "agent:main:telegram:thread:-100_5"],
     ["agent:main:group:g1", "agent:main:unknown:group:g1"],
   ])("of %j gives %s where the main key is home and dmScope main", (key, expected) => {
     expect(canonicalizeSessionKey(key, rules({ mainKey: "home" }))).toBe(expected);
@@ -282,7 +290,7 @@ describe("for any of 5,000 inputs", () => {
         agentId: normalizeAgentId(any.agentId),
         channel: normalizeChannel(any.channel),
         accountId: normalizeAccountId(any.accountId),
-        peer: { kind: normalizePeerKind(any.peer.kind), id: normalizePeerId(any.peer.id) },
+        peer: { kind: normalizePeerKind(any.peer.kind), id: keyPart(any.peer.id) },
       };
       const key = buildAgentSessionKey({ ...parts, dmScope: "per-account-channel-peer" });
       if (!key.endsWith(`:${parts.peer.id}`)) continue;

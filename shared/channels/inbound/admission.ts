@@ -1,6 +1,6 @@
 import type { ChannelConfiguration, Configuration } from "../../configuration/schema.ts";
 import type { ConfigurationStore } from "../../configuration/store.ts";
-import { isSameSender, normalizeSenderId } from "../../session/key/identity.ts";
+import { isSameSender } from "../../session/key/identity.ts";
 import type { Table } from "../../world/world.ts";
 import { ownValue } from "../account.ts";
 import type { ChannelAddress, InboundMessage } from "../channel.ts";
@@ -73,7 +73,7 @@ function findReason(
   const settings = ownValue(channels, channel);
   const isMeant = message.peer.kind === "dm" || message.wasMentioned || settings?.requireMention === false;
   if (!isMeant) return "not mentioned";
-  const access = checkAccess(settings, message);
+  const access = checkAccess(channel, settings, message);
   return access.allowed ? undefined : access.reason;
 }
 
@@ -84,6 +84,7 @@ function findReason(
  * room. Only a direct message can lead to pairing.
  */
 export function checkAccess(
+  channel: string,
   configuration: ChannelConfiguration | undefined,
   { peer, sender }: Pick<InboundMessage, "peer" | "sender">,
 ): Access {
@@ -92,12 +93,12 @@ export function checkAccess(
   if (dmPolicy === "open") return { allowed: true };
   const ids = peer.kind === "dm" ? [sender.id] : [sender.id, ...roomIds(peer.id)];
   const isListed = allowFrom.some(
-    (entry) => entry.trim() === "*" || ids.some((id) => isSameSender(entry, id)),
+    (entry) => entry.trim() === "*" || ids.some((id) => isSameSender(channel, entry, id)),
   );
   if (isListed) return { allowed: true };
-  // An id that means everybody or nobody in `allowFrom` cannot be approved.
-  const canPair =
-    dmPolicy === "pairing" && peer.kind === "dm" && !["", "*"].includes(normalizeSenderId(sender.id));
+  // An id that means everybody, nobody or somebody else in `allowFrom` cannot be approved.
+  const isListable = sender.id.trim() !== "*" && isSameSender(channel, sender.id, sender.id);
+  const canPair = dmPolicy === "pairing" && peer.kind === "dm" && isListable;
   return { allowed: false, reason: canPair ? "pairing" : "allowlist" };
 }
 

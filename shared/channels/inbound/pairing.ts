@@ -1,4 +1,4 @@
-import { normalizeSenderId } from "../../session/key/identity.ts";
+import { isSameSender, normalizeSenderId } from "../../session/key/identity.ts";
 import { absent, equal } from "../../world/expression.ts";
 import { ConditionFailed, type Item, type Table } from "../../world/world.ts";
 import type { ChannelAddress, InboundMessage } from "../channel.ts";
@@ -42,7 +42,7 @@ export type Asked =
 const partition = "PAIR";
 
 interface Stored {
-  /** Unexpired requests by normalized sender id. */
+  /** Unexpired requests by normalized sender id. Find one by its sender: former rules made other names. */
   requests: Record<string, PairingRequest>;
   /** The item's version; 0 when there is no item. */
   version: number;
@@ -56,7 +56,8 @@ export async function openRequest(
   now: number,
 ): Promise<Asked> {
   const { sender, eventId } = message;
-  const id = normalizeSenderId(sender.id);
+  const { channel } = address;
+  const id = normalizeSenderId(channel, sender.id);
   const request: PairingRequest = {
     ...address,
     senderId: sender.id,
@@ -67,7 +68,7 @@ export async function openRequest(
     ...(Buffer.byteLength(JSON.stringify(message)) > maxHeldBytes ? {} : { message }),
   };
   return change<Asked>(table, address, now, (requests) => {
-    const found = requests[id];
+    const found = Object.values(requests).find(({ senderId }) => isSameSender(channel, senderId, sender.id));
     if (found)
       return { result: found.eventId === eventId ? { state: "open", request: found } : { state: "waiting" } };
     if (Object.keys(requests).length >= maxRequests) return { result: { state: "full" } };
@@ -77,10 +78,14 @@ export async function openRequest(
 
 /** Deletes a request, unless a newer one has replaced it. @returns false when it does not exist */
 export async function closeRequest(table: Table, request: PairingRequest, now: number): Promise<boolean> {
-  const id = normalizeSenderId(request.senderId);
-  return change<boolean>(table, request, now, ({ [id]: found, ...others }) => {
-    if (found?.eventId !== request.eventId) return { result: false };
-    return { result: true, next: others };
+  return change<boolean>(table, request, now, (requests) => {
+    const all = Object.entries(requests);
+    const others = all.filter(([, { senderId, eventId }]) => {
+      return senderId !== request.senderId || eventId !== request.eventId;
+    });
+    return others.length === all.length
+      ? { result: false }
+      : { result: true, next: Object.fromEntries(others) };
   });
 }
 
@@ -93,9 +98,10 @@ export async function listRequests(
   const prefix = of.channel === undefined ? undefined : `${of.channel}#`;
   const items = await table.query({ pk: partition, ...(prefix ? { prefix } : {}) });
   const requests = items.flatMap((item) => Object.values(waiting(item, now)));
-  const id = of.senderId === undefined ? undefined : normalizeSenderId(of.senderId);
+  const isOf = (id: string) => (request: PairingRequest) =>
+    isSameSender(request.channel, id, request.senderId);
   return requests
-    .filter(({ senderId }) => id === undefined || normalizeSenderId(senderId) === id)
+    .filter(of.senderId === undefined ? () => true : isOf(of.senderId))
     .sort((a, b) => a.requestedAt - b.requestedAt);
 }
 

@@ -1,3 +1,5 @@
+import { lowerCase } from "./key-part.ts";
+
 /** Canonical names of people, each with a list of their ids on channels. The first matching name wins. */
 export type IdentityLinks = Readonly<Record<string, readonly string[]>>;
 
@@ -14,31 +16,43 @@ const phoneNumber = /^\+?[(\s]*\d[\d\s().-]*$/;
 const minPhoneDigits = 10;
 
 /**
- * Normalizes a person's id for comparison in `allowFrom`, identity links and bindings. WhatsApp's suffixes
- * (`@s.whatsapp.net`, `@c.us`, a device such as `:0`) are removed. If the rest looks like a phone number,
- * only its digits are kept, with `+` in front when there are ten or more (E.164). Any other id is only
- * lower-cased.
+ * How channels whose ids are phone numbers write one person's id in several ways. Every other channel has
+ * one way to write an id: it is compared without letter case, and in no other way.
  */
-export function normalizeSenderId(id: string): string {
-  const bare = id
-    .trim()
-    .toLowerCase()
-    .replace(/@(s\.whatsapp\.net|c\.us)$/, "")
-    .replace(/:\d+$/, "");
-  if (!phoneNumber.test(bare)) return bare;
-  const digits = bare.replace(/\D/g, "");
-  return digits.length >= minPhoneDigits ? `+${digits}` : digits;
-}
+const rules: ReadonlyMap<string, (id: string) => string> = new Map([
+  ["whatsapp", (id: string) => plainPhone(withoutServer(id))],
+  ["signal", plainPhone],
+  ["imessage", plainPhone],
+  ["sms", plainPhone],
+]);
 
-/** Whether two ids on one channel belong to the same person or group. Empty ids never match. */
-export function isSameSender(left: string, right: string): boolean {
-  const normalized = normalizeSenderId(left);
-  return normalized !== "" && normalized === normalizeSenderId(right);
+/**
+ * Normalizes an id of a person or a room for comparison on its channel, by the channel's own rules. Two ids
+ * with the same result belong to the same person.
+ * - whatsapp: without `@s.whatsapp.net`, `@c.us` and a device such as `:0`; then as a phone number.
+ * - signal, imessage, sms: a phone number keeps only its digits, with `+` in front when there are ten or more
+ *   (E.164); any other id is only lower-cased.
+ * - every other channel: A-Z become lower case, nothing else changes.
+ * @param channel the channel's name in lower case
+ */
+export function normalizeSenderId(channel: string, id: string): string {
+  const lower = lowerCase(id);
+  return rules.get(channel)?.(lower) ?? lower;
 }
 
 /**
- * The canonical name of a peer; undefined when no entry matches. A plain entry matches on every channel, an
- * entry with a channel's name in front (`telegram:123456789`) only on that channel.
+ * Whether an entry of the configuration names this id of the channel. Blanks around an entry do not count;
+ * an empty entry or id never matches.
+ */
+export function isSameSender(channel: string, entry: string, id: string): boolean {
+  const normalized = normalizeSenderId(channel, entry.trim());
+  return normalized !== "" && normalized === normalizeSenderId(channel, id);
+}
+
+/**
+ * The canonical name of a peer; undefined when no entry matches. A plain entry is compared on every channel,
+ * by that channel's rules; an entry with a channel's name in front (`telegram:123456789`) only on that
+ * channel.
  * @param channel the channel's name in lower case
  */
 export function resolveIdentityLink(
@@ -54,6 +68,17 @@ export function resolveIdentityLink(
 
 function matches(entry: string, peerId: string, channel: string): boolean {
   const [, prefix, id] = prefixedEntry.exec(entry) ?? [];
-  if (prefix === undefined || id === undefined) return isSameSender(entry, peerId);
-  return prefix.trim().toLowerCase() === channel && isSameSender(id, peerId);
+  if (prefix === undefined || id === undefined) return isSameSender(channel, entry, peerId);
+  return prefix.trim().toLowerCase() === channel && isSameSender(channel, id, peerId);
+}
+
+/** Without WhatsApp's server and device: `31628552611` of `31628552611:2@s.whatsapp.net`. */
+function withoutServer(id: string): string {
+  return id.replace(/@(s\.whatsapp\.net|c\.us)$/, "").replace(/:\d+$/, "");
+}
+
+function plainPhone(id: string): string {
+  if (!phoneNumber.test(id)) return id;
+  const digits = id.replace(/\D/g, "");
+  return digits.length >= minPhoneDigits ? `+${digits}` : digits;
 }

@@ -1,4 +1,4 @@
-import { type IdentityLinks, isSameSender, resolveIdentityLink } from "./identity.ts";
+import { type IdentityLinks, isSameSender } from "./identity.ts";
 import {
   buildAgentSessionKey,
   type DmScope,
@@ -69,7 +69,9 @@ export function routeInbound(
     agentId,
     channel: inbound.channel,
     accountId: inbound.accountId,
-    peer: { kind: inbound.peer.kind, id: linkedPeerId(inbound, session.identityLinks) },
+    peer: inbound.peer,
+    senderId: inbound.sender?.id,
+    identityLinks: session.identityLinks,
     mainKey: session.mainKey,
     dmScope: session.dmScope,
   });
@@ -83,7 +85,7 @@ function isMatch(match: Binding["match"], inbound: Inbound): boolean {
     return false;
   if (peer?.kind !== undefined && normalizePeerKind(peer.kind) !== normalizePeerKind(inbound.peer.kind))
     return false;
-  return peer?.id === undefined || isSameSender(peer.id, inbound.peer.id);
+  return peer?.id === undefined || isSameSender(normalizeChannel(inbound.channel), peer.id, inbound.peer.id);
 }
 
 function accountAgent(inbound: Inbound, { channels = {} }: RoutingConfiguration): string | undefined {
@@ -91,12 +93,4 @@ function accountAgent(inbound: Inbound, { channels = {} }: RoutingConfiguration)
   const accounts = Object.hasOwn(channels, channel) ? channels[channel]?.accounts : undefined;
   const accountId = normalizeAccountId(inbound.accountId);
   return accounts && Object.hasOwn(accounts, accountId) ? accounts[accountId]?.agentId : undefined;
-}
-
-function linkedPeerId({ channel, peer, sender }: Inbound, links: IdentityLinks): string {
-  if (normalizePeerKind(peer.kind) !== "dm") return peer.id;
-  const name = normalizeChannel(channel);
-  const byPeer = resolveIdentityLink(peer.id, name, links);
-  if (byPeer !== undefined) return byPeer;
-  return (sender && resolveIdentityLink(sender.id, name, links)) ?? peer.id;
 }

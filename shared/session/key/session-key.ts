@@ -1,10 +1,11 @@
-import { createHash } from "node:crypto";
 import { type IdentityLinks, resolveIdentityLink } from "./identity.ts";
+import { keyPart, lowerCase, normalizeToken, peerPart, shorten } from "./key-part.ts";
 
 /**
  * Session keys name a conversation: `agent:{agentId}:…`, all lower case, only `a-z 0-9 + - _ @ .` between
- * colons. A key is used as a table key and as one segment of an object key, so it has at most 200 bytes. An
- * id that is too long is cut and ends in a hash of the whole id.
+ * colons. A key is used as a table key and as one segment of an object key, so it has at most 200 bytes. A
+ * peer's id or a session's name that is too long, or that has other characters, ends in a hash of the whole
+ * (`key-part.ts`), so that different ids have different keys.
  */
 const maxKeyBytes = 200;
 
@@ -16,11 +17,6 @@ const maxWordLength = 32;
 
 /** Longest main key and name of a session. */
 const maxNameLength = 64;
-
-/**
- * Hexadecimal digits of the hash that ends a cut id: 96 bits, so that nobody can construct a colliding id.
- */
-const hashLength = 24;
 
 /**
  * How direct messages are mapped to sessions: from one session for everybody to one for each account and
@@ -50,25 +46,47 @@ export interface KeyParts {
 /**
  * The session key of a conversation. Parts are normalized; a missing part becomes its default. For a direct
  * message the key depends on `dmScope`, and the peer's id is replaced by its canonical name in
- * `identityLinks`. Shared conversations ignore both.
+ * `identityLinks`: by the name of the peer, else of the sender. Shared conversations ignore both. Ids that
+ * differ in more than letter case have different keys.
  */
 export function buildAgentSessionKey(
-  parts: KeyParts & { mainKey?: string; dmScope?: DmScope; identityLinks?: IdentityLinks },
+  parts: KeyParts & {
+    senderId?: string;
+    mainKey?: string;
+    dmScope?: DmScope;
+    identityLinks?: IdentityLinks;
+  },
 ): string {
-  const agentId = normalizeAgentId(parts.agentId);
+  const { peer, senderId = "", identityLinks = {} } = parts;
   const channel = normalizeChannel(parts.channel);
-  const kind = normalizePeerKind(parts.peer.kind);
-  if (kind !== "dm") return joinKey(["agent", agentId, channel, kind], parts.peer.id);
-  const peerId = resolveIdentityLink(parts.peer.id, channel, parts.identityLinks) ?? parts.peer.id;
-  switch (parts.dmScope ?? "main") {
+  if (normalizePeerKind(peer.kind) !== "dm") return assemble(parts, peerPart(peer.id, channel), parts);
+  const name =
+    resolveIdentityLink(peer.id, channel, identityLinks) ??
+    resolveIdentityLink(senderId, channel, identityLinks);
+  if (name !== undefined) return assemble(parts, keyPart(name), parts);
+  const names = Object.keys(identityLinks).map((taken) => keyPart(taken));
+  return assemble(parts, peerPart(peer.id, channel, names), parts);
+}
+
+/** @param peerId the peer's id as a part of a key; `unknown` when empty */
+function assemble(
+  { agentId: agent, channel: messenger, accountId, peer }: KeyParts,
+  peerId: string,
+  { mainKey, dmScope = "main" }: { mainKey?: string; dmScope?: DmScope },
+): string {
+  const agentId = normalizeAgentId(agent);
+  const channel = normalizeChannel(messenger);
+  const kind = normalizePeerKind(peer.kind);
+  if (kind !== "dm") return joinKey(["agent", agentId, channel, kind], peerId);
+  switch (dmScope) {
     case "main":
-      return mainSessionKey(agentId, parts.mainKey);
+      return mainSessionKey(agentId, mainKey);
     case "per-peer":
       return joinKey(["agent", agentId, "dm"], peerId);
     case "per-channel-peer":
       return joinKey(["agent", agentId, channel, "dm"], peerId);
     case "per-account-channel-peer":
-      return joinKey(["agent", agentId, channel, normalizeAccountId(parts.accountId), "dm"], peerId);
+      return joinKey(["agent", agentId, channel, normalizeAccountId(accountId), "dm"], peerId);
   }
 }
 
@@ -105,9 +123,9 @@ export function parseSessionKey(key: string): KeyParts | null {
  * itself be an entry of another link.
  */
 export function canonicalizeSessionKey(key: string, rules: KeyRules): string {
-  const text = key.trim().toLowerCase();
+  const text = lowerCase(key.trim());
   const parsed = parseSessionKey(text);
-  if (parsed) return buildAgentSessionKey({ ...parsed, mainKey: rules.mainKey, dmScope: rules.dmScope });
+  if (parsed) return assemble(parsed, keyPart(parsed.peer.id, normalizeChannel(parsed.channel)), rules);
   const [prefix, agentId, name] = text.split(":");
   const isAgentKey = prefix === "agent" && agentId !== undefined;
   if (isAgentKey) return namedSessionKey(agentId, name ?? "", rules.mainKey);
@@ -158,32 +176,20 @@ export function normalizePeerKind(kind: string | undefined): string {
   return shorten(normalizeToken(kind) || "dm", maxWordLength);
 }
 
-/** Lower case, `_` for invalid characters; `unknown` when empty. Not shortened: `joinKey` does that. */
-export function normalizePeerId(id: string | undefined): string {
-  return normalizeToken(id) || "unknown";
-}
-
 /** Lower case, `_` for invalid characters, at most 64; `main` when empty. */
 export function normalizeMainKey(mainKey: string | undefined): string {
   return shorten(normalizeToken(mainKey) || "main", maxNameLength);
 }
 
 function namedSessionKey(agentId: string, name: string, mainKey: string): string {
-  const normalized = normalizeMainKey(name);
-  if (normalized === "main") return mainSessionKey(agentId, mainKey);
-  return `agent:${normalizeAgentId(agentId)}:${normalized}`;
+  const isMain = ["main", normalizeMainKey(mainKey)].includes(normalizeMainKey(name));
+  if (isMain) return mainSessionKey(agentId, mainKey);
+  return `agent:${normalizeAgentId(agentId)}:${shorten(keyPart(name), maxNameLength)}`;
 }
 
 function joinKey(prefix: string[], peerId: string): string {
   const start = `${prefix.join(":")}:`;
-  return start + shorten(normalizePeerId(peerId), maxKeyBytes - start.length);
-}
-
-function normalizeToken(text: string | undefined): string {
-  return (text ?? "")
-    .trim()
-    .toLowerCase()
-    .replace(/[^a-z0-9+\-_@.]/gu, "_");
+  return start + shorten(peerId || "unknown", maxKeyBytes - start.length);
 }
 
 function normalizeId(text: string | undefined): string | undefined {
@@ -200,14 +206,4 @@ function normalizeId(text: string | undefined): string | undefined {
 /** Renames a channel or account called `dm`, which would be parsed as the marker of direct messages. */
 function withoutMarker(name: string): string {
   return name === "dm" ? "dm_" : name;
-}
-
-/**
- * Cuts a text and appends a hash, so that different texts stay different. Normalized text is ASCII: length is
- * bytes.
- */
-function shorten(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const hash = createHash("sha256").update(text).digest("hex").slice(0, hashLength);
-  return `${text.slice(0, most - hashLength - 1)}-${hash}`;
 }
