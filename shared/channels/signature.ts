@@ -1,5 +1,17 @@
 import { createHash, createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto";
 
+/** Maximum difference of a signed timestamp from now, in seconds. An older request may be a replay. */
+const maxSkewSeconds = 300;
+
+/**
+ * Whether a signed timestamp is at most five minutes away from now. False for anything but digits.
+ * @param timestamp epoch seconds, as a header holds them
+ * @param now epoch ms
+ */
+export function isRecent(timestamp: string, now: number): boolean {
+  return /^\d{1,15}$/.test(timestamp) && Math.abs(now / 1000 - Number(timestamp)) <= maxSkewSeconds;
+}
+
 /**
  * Constant-time comparison that does not reveal the secret's length. False when the secret is undefined or
  * empty.

@@ -56,7 +56,7 @@ describe("Discord", () => {
     const zeros = { ...headers, "x-signature-ed25519": "0".repeat(128) };
     for (const wrong of [zeros, {}]) {
       const answer = await fetch(`${on.url}/discord/default`, { method: "POST", headers: wrong, body });
-      expect([answer.status, await answer.text()]).toEqual([401, '{"error":"wrong signature"}']);
+      expect([answer.status, await answer.text()]).toEqual([401, '{"error":"wrong signature or timestamp"}']);
     }
   });
 

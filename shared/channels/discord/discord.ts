@@ -14,7 +14,7 @@ import {
   type WebhookRequest,
 } from "../channel.ts";
 import { splitText } from "../outbound/split.ts";
-import { isEd25519Signed } from "../signature.ts";
+import { isEd25519Signed, isRecent } from "../signature.ts";
 import { discordAccount } from "./discord-account.ts";
 import { callDiscord, type DiscordAnswer, type DiscordRequest } from "./discord-api.ts";
 import { type Interaction, parseInteraction, readInteraction } from "./discord-interaction.ts";
@@ -76,7 +76,8 @@ export function createDiscord({ now = Date.now }: { now?: () => number } = {}): 
     ...discordAccount,
     async receive(request, account) {
       if (request.method !== "POST") return refused(405, "only POST");
-      if (!isDiscordSigned(request, account.settings.publicKey)) return refused(401, "wrong signature");
+      if (!isDiscordSigned(request, account.settings.publicKey, now()))
+        return refused(401, "wrong signature or timestamp");
       const call = parseInteraction(request.body);
       if (!call) return refused(400, "not an interaction of Discord");
       if (call.kind === "ping") return answered({ type: pong });
@@ -94,16 +95,19 @@ export function createDiscord({ now = Date.now }: { now?: () => number } = {}): 
 }
 
 /**
- * Whether Discord signed a request
+ * Whether Discord signed a request within the last minutes
  * (https://docs.discord.com/developers/interactions/overview#setting-up-an-endpoint).
+ * @param now epoch ms
  */
 export function isDiscordSigned(
   { headers, body }: Pick<WebhookRequest, "headers" | "body">,
   publicKey: unknown,
+  now: number,
 ): boolean {
   const signature = headers["x-signature-ed25519"];
   const timestamp = headers["x-signature-timestamp"];
   if (typeof publicKey !== "string" || !signature || !timestamp) return false;
+  if (!isRecent(timestamp, now)) return false;
   return isEd25519Signed(publicKey, signature, Buffer.concat([Buffer.from(timestamp), body]));
 }
 

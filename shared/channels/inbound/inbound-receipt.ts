@@ -8,6 +8,15 @@ import type { ChannelAddress } from "../channel.ts";
  */
 const keptSeconds = 8 * 86_400;
 
+/**
+ * Whether the receipt of a message may have been deleted already, so that a replay would count as new.
+ * @param timestamp when the platform got the message, epoch ms
+ * @param now epoch ms
+ */
+export function isPastReceipt(timestamp: number, now: number): boolean {
+  return now - timestamp > keptSeconds * 1000;
+}
+
 /** The address of a platform's event. */
 export type EventId = ChannelAddress & { eventId: string };
 

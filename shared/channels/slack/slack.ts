@@ -11,15 +11,12 @@ import {
   type SendOutcome,
   type WebhookRequest,
 } from "../channel.ts";
-import { hmacSha256, isSameSecret } from "../signature.ts";
+import { hmacSha256, isRecent, isSameSecret } from "../signature.ts";
 import { slackAccount } from "./slack-account.ts";
 import { callSlack, slackHeaders, slackOrigin } from "./slack-api.ts";
 import { parseSlackCall, readSlackMessage } from "./slack-event.ts";
 import { shareFile } from "./slack-file.ts";
 import { encodeSlackText } from "./slack-text.ts";
-
-/** Maximum difference of a request's timestamp from now, in seconds. An older request may be a replay. */
-const maxSkewSeconds = 300;
 
 /** Slack, by the Events API and a bot's token (https://docs.slack.dev/apis/events-api). */
 export function createSlack({ now = Date.now }: { now?: () => number } = {}): Channel {
@@ -60,8 +57,7 @@ export function isSlackSigned(
   now: number,
 ): boolean {
   const timestamp = headers["x-slack-request-timestamp"] ?? "";
-  const isRecent = Math.abs(now / 1000 - Number(timestamp)) <= maxSkewSeconds;
-  if (!signingSecret || !/^\d{1,15}$/.test(timestamp) || !isRecent) return false;
+  if (!signingSecret || !isRecent(timestamp, now)) return false;
   const signature = `v0=${hmacSha256(signingSecret, `v0:${timestamp}:`, body)}`;
   return isSameSecret(headers["x-slack-signature"], signature);
 }

@@ -6,6 +6,7 @@ import {
   type ChannelAccount,
   type Destination,
   type FileMessage,
+  type InboundMessage,
   type MediaLocation,
   type OutboundMessage,
   type Received,
@@ -15,6 +16,7 @@ import {
   sendTimeoutMs,
   type WebhookRequest,
 } from "../channel.ts";
+import { isPastReceipt } from "../inbound/inbound-receipt.ts";
 import { hmacSha256, isSameSecret } from "../signature.ts";
 import { whatsappAccount } from "./whatsapp-account.ts";
 import { callGraph, callMessages, describeFailure, graphHeaders, phoneNumberOf } from "./whatsapp-api.ts";
@@ -23,9 +25,11 @@ import { type MessageStatus, readNotification } from "./whatsapp-notification.ts
 
 /**
  * WhatsApp, by a business's webhook and the Cloud API
- * (https://developers.facebook.com/documentation/business-messaging/whatsapp).
+ * (https://developers.facebook.com/documentation/business-messaging/whatsapp). Meta's signature covers no
+ * time, so a request stays valid: a message that is older than receipts are kept is dropped, because it may
+ * have been handled before.
  */
-export function createWhatsapp(): Channel {
+export function createWhatsapp({ now = Date.now }: { now?: () => number } = {}): Channel {
   return {
     name: "whatsapp",
     maxText: 4096,
@@ -36,7 +40,8 @@ export function createWhatsapp(): Channel {
       if (!isMetaSigned(request, account.secrets.appSecret)) return refused(401, "wrong signature");
       const notification = readNotification(request.body, account.settings.phoneNumberId);
       if (!notification) return refused(400, "not a notification of WhatsApp");
-      const { messages, statuses, skipped } = notification;
+      const { statuses, skipped } = notification;
+      const messages = notification.messages.filter((message) => !isStale(account, message, now()));
       const failures = statuses.flatMap((status) => takeStatus(account, status) ?? []);
       if (skipped > 0) log("whatsapp.skipped", { accountId: account.accountId, messages: skipped });
       return { status: "messages", messages, failures };
@@ -74,6 +79,13 @@ export function isMetaSigned(
 ): boolean {
   if (!appSecret) return false;
   return isSameSecret(headers["x-hub-signature-256"], `sha256=${hmacSha256(appSecret, body)}`);
+}
+
+function isStale({ accountId }: ChannelAccount, message: InboundMessage, now: number): boolean {
+  const { eventId, timestamp } = message;
+  if (!isPastReceipt(timestamp, now)) return false;
+  log("whatsapp.stale", { accountId, eventId, timestamp });
+  return true;
 }
 
 /** An accepted message may fail later; WhatsApp reports it only by this notification. @returns the reason */

@@ -10,7 +10,7 @@ import {
 import { signMeta } from "../../support/platforms/whatsapp/whatsapp-server.ts";
 
 const appSecret = "0c1d2e3f4a5b6c7d8e9f00112233445566";
-const whatsapp = createWhatsapp();
+const whatsapp = createWhatsapp({ now: () => 1_780_000_000_000 });
 const account = {
   accountId: "default",
   settings: { phoneNumberId: "106540352242922" },
@@ -58,6 +58,7 @@ describe("a message of WhatsApp", () => {
   it("names the sender, the moment, and the message that it answers", async () => {
     const message = {
       ...whatsappMessage("hello\n  there"),
+      timestamp: "1780000000",
       context: { from: "15550783881", id: "wamid.HBgL0" },
     };
     expect(await read(message)).toEqual({

@@ -11,7 +11,7 @@ export function whatsappMessage(content: string | Record<string, unknown>): What
   return {
     from: "16505551234",
     id: `wamid.HBgLMTY1MDU1NTEyMzQVAgASGBQ${String(++lastMessage).padStart(8, "0")}=`,
-    timestamp: "1780000000",
+    timestamp: String(Math.floor(Date.now() / 1000)),
     ...text,
   };
 }
