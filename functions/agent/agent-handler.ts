@@ -3,6 +3,7 @@ import { createActivity, noteFailures } from "../../shared/channels/activity.ts"
 import { openBridges } from "../../shared/channels/bridge/bridge.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
+import { cacheSecrets } from "../../shared/configuration/secret-cache.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { createGuardedFetch } from "../../shared/http/guarded-fetch.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
@@ -39,12 +40,13 @@ export function createAgentHandler(world: World) {
 }
 
 function createAgent(world: World): Agent {
-  const { table, secrets, now } = world;
+  const { table, now } = world;
   const prompts = createPromptSource(world.bucket);
   const { bucket } = prompts;
   const payloads = openPayloads(bucket, world.presigner);
   const sockets = sendByReference(world.sockets, { table, payloads, now });
-  const configuration = openConfiguration(table, secrets);
+  const configuration = openConfiguration(table, world.secrets, { now });
+  const secrets = cacheSecrets(world.secrets, configuration, now);
   const guardedFetch = createGuardedFetch();
   const activity = createActivity(table, now);
   const bridges = openBridges({ table, sockets, activity, payloads, limits: channels, now });

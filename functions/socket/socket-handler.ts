@@ -3,6 +3,7 @@ import { createActivity, noteFailures } from "../../shared/channels/activity.ts"
 import { openBridges } from "../../shared/channels/bridge/bridge.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
+import { cacheSecrets } from "../../shared/configuration/secret-cache.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
@@ -47,10 +48,11 @@ async function route(
 }
 
 function createGateway(world: World): Gateway {
-  const { table, bucket, secrets, now } = world;
+  const { table, bucket, now } = world;
   const payloads = openPayloads(bucket, world.presigner);
   const sockets = sendByReference(world.sockets, { table, payloads, now });
-  const configuration = openConfiguration(table, secrets);
+  const configuration = openConfiguration(table, world.secrets, { now });
+  const secrets = cacheSecrets(world.secrets, configuration, now);
   const activity = createActivity(table, now);
   const bridges = openBridges({ table, sockets, activity, payloads, limits: channels, now });
   return {

@@ -6,7 +6,7 @@ import { closeUnauthenticated, expireTools, resetIfDue, sweep, type Timer } from
 /** The timer function's handler, which schedules invoke. */
 export function createTimerHandler(world: World) {
   const { table, schedules, secrets, sockets, wake, now } = world;
-  const configuration = openConfiguration(table, secrets);
+  const configuration = openConfiguration(table, secrets, { now });
   const timer: Timer = { table, schedules, configuration, sockets, wake, now };
   return wrapHandler<TimerEvent, void>("timer", (event) => fire(timer, event), {
     fields: ({ kind }) => ({ kind }),

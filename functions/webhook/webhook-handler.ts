@@ -2,9 +2,11 @@ import type { LambdaFunctionURLEvent } from "aws-lambda";
 import { createActivity, noteFailures } from "../../shared/channels/activity.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
+import { cacheSecrets } from "../../shared/configuration/secret-cache.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
 import type { World } from "../../shared/world/world.ts";
+import { createAccountFinder } from "./account-finder.ts";
 import { readAddress } from "./request.ts";
 import { answerWebhook, failure, type Webhook, type WebhookAnswer } from "./webhook.ts";
 
@@ -21,9 +23,11 @@ export function createWebhookHandler(world: WebhookWorld) {
   );
 }
 
-function createWebhook({ table, secrets, wake, now }: WebhookWorld): Webhook {
-  const configuration = openConfiguration(table, secrets);
+function createWebhook({ table, wake, now, ...world }: WebhookWorld): Webhook {
+  const configuration = openConfiguration(table, world.secrets, { now });
+  const secrets = cacheSecrets(world.secrets, configuration, now);
+  const finder = createAccountFinder({ configuration, secrets, now });
   const activity = createActivity(table, now);
   const sender = noteFailures(createChannelSender({ table, secrets, configuration, now }), activity);
-  return { table, secrets, configuration, channels, activity, sender, wake, now };
+  return { table, finder, configuration, channels, activity, sender, wake, now };
 }

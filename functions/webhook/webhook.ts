@@ -1,15 +1,21 @@
 import type { LambdaFunctionURLEvent } from "aws-lambda";
-import { findAccount, ownValue } from "../../shared/channels/account.ts";
+import { ownValue } from "../../shared/channels/account.ts";
 import type { Activity } from "../../shared/channels/activity.ts";
-import type { ChannelAddress, Channels, InboundMessage, ShownAnswer } from "../../shared/channels/channel.ts";
+import type {
+  ChannelAddress,
+  Channels,
+  InboundMessage,
+  Received,
+  ShownAnswer,
+} from "../../shared/channels/channel.ts";
 import { type Inbound, type InboundOutcome, takeInbound } from "../../shared/channels/inbound/inbound.ts";
 import { log } from "../../shared/runtime/log.ts";
-import type { Secrets } from "../../shared/world/world.ts";
+import type { AccountFinder } from "./account-finder.ts";
 import { readAddress, readBody } from "./request.ts";
 
 /** The dependencies of the webhook function, built once at cold start. */
 export interface Webhook extends Inbound {
-  secrets: Pick<Secrets, "get">;
+  finder: AccountFinder;
   channels: Channels;
   activity: Activity;
 }
@@ -33,17 +39,20 @@ export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEv
   const address = readAddress(event);
   const channel = address && ownValue(webhook.channels, address.channel);
   if (!address || !channel) return refuse(404, "there is no such channel");
-  const found = await findAccount(channel, address.accountId, webhook, { stopped: true });
+  const request = {
+    method: event.requestContext.http.method,
+    headers: event.headers,
+    query: event.queryStringParameters ?? {},
+    body,
+  };
+  let found = await webhook.finder.find(channel, address.accountId);
   if (!found.ok) return refuse(503, "not configured", address, found.reason);
-  const received = await channel.receive(
-    {
-      method: event.requestContext.http.method,
-      headers: event.headers,
-      query: event.queryStringParameters ?? {},
-      body,
-    },
-    found.account,
-  );
+  let received = await channel.receive(request, found.account);
+  if (isUnverified(received)) {
+    found = (await webhook.finder.findAgain(channel, address.accountId)) ?? found;
+    if (!found.ok) return refuse(503, "not configured", address, found.reason);
+    received = await channel.receive(request, found.account);
+  }
   if (received.status === "refused") return refuse(received.httpStatus, received.reason, address);
   if (received.status === "answered") return answer(received.httpStatus, received.body, received.contentType);
   const { messages, shown, failures = [] } = received;
@@ -113,4 +122,9 @@ function refuse(
 
 function answer(statusCode: number, body: string, contentType = "application/json"): WebhookAnswer {
   return { statusCode, headers: { "content-type": contentType }, body };
+}
+
+/** Whether a channel refused a request because of its signature or secret. */
+function isUnverified(received: Received): boolean {
+  return received.status === "refused" && (received.httpStatus === 401 || received.httpStatus === 403);
 }

@@ -1,7 +1,6 @@
 import { type Environment, readEnvironment } from "../runtime/environment.ts";
 import type { Bucket, Presigner, Schedules, Secrets, WakeAgent, World } from "../world/world.ts";
 import { openApiGatewaySockets } from "./api-gateway-sockets.ts";
-import { cacheSecrets } from "./cached-secrets.ts";
 import { openDynamoDBTable } from "./dynamodb-table.ts";
 import { lazily } from "./lazily.ts";
 
@@ -51,10 +50,9 @@ function openSchedules(environment: Environment): Schedules {
 }
 
 function openSecrets(prefix: string): Secrets {
-  const secrets = lazily<Secrets>({ get: true, put: true, delete: true }, async () =>
+  return lazily<Secrets>({ get: true, put: true, delete: true }, async () =>
     (await import("./ssm-secrets.ts")).openSsmSecrets(prefix),
   );
-  return cacheSecrets(secrets);
 }
 
 function openWake(agentFunction: string): WakeAgent {

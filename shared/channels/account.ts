@@ -28,27 +28,36 @@ export type AccountLookup = { ok: true; account: ChannelAccount } | { ok: false;
  * Finds an account with its settings and secrets. Not ok, with the reason, when it is not configured, is
  * stopped, or lacks a required secret or setting: the caller must then not read or send anything. A missing
  * or stopped account is looked up again in the newest configuration.
- * @param how `stopped`: true to find stopped accounts too; their setting `enabled` is false
  */
 export async function findAccount(
   channel: Channel,
   accountId: string,
   { configuration, secrets }: AccountSource,
+): Promise<AccountLookup> {
+  const look = async (fresh: boolean) =>
+    lookUpAccount(channel, accountId, await configuration.load({ fresh }), secrets);
+  const found = await look(false);
+  return found.ok ? found : look(true);
+}
+
+/**
+ * Finds an account in a configuration that was loaded, as `findAccount`.
+ * @param how `stopped`: true to find stopped accounts too; their setting `enabled` is false
+ */
+export async function lookUpAccount(
+  channel: Channel,
+  accountId: string,
+  loaded: Configuration,
+  secrets: Pick<Secrets, "get">,
   how: { stopped: boolean } = { stopped: false },
 ): Promise<AccountLookup> {
-  const look = async (fresh: boolean): Promise<AccountLookup> => {
-    const loaded = await configuration.load({ fresh });
-    const settings = accountSettings(loaded, { channel: channel.name, accountId });
-    if (!settings) return { ok: false, reason: "not configured" };
-    if (settings.enabled === false && !how.stopped) return { ok: false, reason: "stopped" };
-    const account = await readAccount(channel, accountId, settings, secrets);
-    const missing = missingFields(channel, account);
-    if (missing.length > 0) return { ok: false, reason: `no ${missing.join(", ")} configured` };
-    return { ok: true, account };
-  };
-  const found = await look(false);
-  const isRunning = found.ok && found.account.settings.enabled !== false;
-  return isRunning ? found : look(true);
+  const settings = accountSettings(loaded, { channel: channel.name, accountId });
+  if (!settings) return { ok: false, reason: "not configured" };
+  if (settings.enabled === false && !how.stopped) return { ok: false, reason: "stopped" };
+  const account = await readAccount(channel, accountId, settings, secrets);
+  const missing = missingFields(channel, account);
+  if (missing.length > 0) return { ok: false, reason: `no ${missing.join(", ")} configured` };
+  return { ok: true, account };
 }
 
 /** The configured settings of an account, with markers for secrets; undefined when there are none. */

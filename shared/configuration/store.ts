@@ -39,6 +39,11 @@ export interface ConfigurationStore {
    */
   load(options?: { fresh?: boolean; anyAge?: boolean }): Promise<Configuration>;
   /**
+   * The version of the configuration that was read last; undefined before the first read. Every change has
+   * another version, a change of a secret too.
+   */
+  version(): number | undefined;
+  /**
    * Implements `config.get`: the whole configuration, or the value at a path (null when unset), with secrets
    * masked.
    */
@@ -81,9 +86,12 @@ export function openConfiguration(
 ): ConfigurationStore {
   const rules = { schema, secretPaths: createSecretPaths(schema) };
   let seen: Configuration | undefined;
+  let seenVersion: number | undefined;
   let reading: { configuration: Promise<Configuration>; startedAt: number } | undefined;
   const readNow = async () => {
-    seen = mergeConfiguration((await read(table)).overrides);
+    const { overrides, version } = await read(table);
+    seen = mergeConfiguration(overrides);
+    seenVersion = version;
     return seen;
   };
   const load: ConfigurationStore["load"] = async ({ fresh = false, anyAge = false } = {}) => {
@@ -115,6 +123,7 @@ export function openConfiguration(
   return {
     load,
     change,
+    version: () => seenVersion,
     async get(path) {
       const segments = path ? parsePath(path) : [];
       const config = rules.secretPaths.mask(await load({ fresh: true }));

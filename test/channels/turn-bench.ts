@@ -5,6 +5,7 @@ import { createPromptSource } from "../../functions/agent/context/prompt-source.
 import { createFetchAttachment } from "../../functions/agent/fetch-attachment.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { sweep } from "../../functions/timer/timer.ts";
+import { createAccountFinder } from "../../functions/webhook/account-finder.ts";
 import { answerWebhook, type Webhook } from "../../functions/webhook/webhook.ts";
 import { startFunctionUrl } from "../../local/http/function-url.ts";
 import type { Endpoint } from "../../local/http/http-endpoint.ts";
@@ -17,6 +18,7 @@ import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { createSlack } from "../../shared/channels/slack/slack.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../shared/configuration/schema.ts";
+import { cacheSecrets } from "../../shared/configuration/secret-cache.ts";
 import { createGuardedFetch } from "../../shared/http/guarded-fetch.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
@@ -187,8 +189,10 @@ export class TurnBench {
 
   private webhook(life: Life): Webhook {
     const { table, secrets, configuration, channels, sender } = this.shared(life);
+    const cached = cacheSecrets(secrets, configuration, Date.now);
     return {
-      ...{ table, secrets, configuration, channels, sender, now: Date.now },
+      ...{ table, configuration, channels, sender, now: Date.now },
+      finder: createAccountFinder({ configuration, secrets: cached, now: Date.now }),
       activity: createActivity(this.table, Date.now),
       wake: (key) => life.call("wake", async () => void this.woken.add(key)),
     };
@@ -228,7 +232,10 @@ export class TurnBench {
     const { account } = this.platform;
     const table = counted(this.table, "table", life);
     const secrets = { get: async (path: string) => account[path.split(".").at(-1) ?? ""] };
-    const configuration = { load: async () => this.configuration } as Agent["configuration"];
+    const configuration = {
+      load: async () => this.configuration,
+      version: () => 1,
+    } as Agent["configuration"];
     const now = () => Date.now();
     const channels = { ...allChannels, slack: createSlack({ now }), discord: createDiscord({ now }) };
     const wait = async (ms: number) => {

@@ -1,3 +1,4 @@
+import { createAccountFinder } from "../../functions/webhook/account-finder.ts";
 import { answerWebhook, failure, type Webhook, type WebhookAnswer } from "../../functions/webhook/webhook.ts";
 import { startFunctionUrl } from "../../local/http/function-url.ts";
 import { createActivity } from "../../shared/channels/activity.ts";
@@ -6,6 +7,8 @@ import { channels as allChannels } from "../../shared/channels/channels.ts";
 import { createDiscord } from "../../shared/channels/discord/discord.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { createSlack } from "../../shared/channels/slack/slack.ts";
+import { createWhatsapp } from "../../shared/channels/whatsapp/whatsapp.ts";
+import { cacheSecrets } from "../../shared/configuration/secret-cache.ts";
 import { type ConfigurationStore, openConfiguration } from "../../shared/configuration/store.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { readSession } from "../../shared/session/sessions.ts";
@@ -41,14 +44,21 @@ export async function startBench(): Promise<Bench> {
   const state = await startState();
   const secrets = state.openSecrets("/gsv/test");
   const now = () => Date.now() + bench.ahead;
-  const channels = { ...allChannels, slack: createSlack({ now }), discord: createDiscord({ now }) };
+  const channels = {
+    ...allChannels,
+    slack: createSlack({ now }),
+    whatsapp: createWhatsapp({ now }),
+    discord: createDiscord({ now }),
+  };
   const table = countedWrites(state.table, () => void bench.writes++);
   const build = (): Webhook => {
-    const configuration = openConfiguration(state.table, secrets);
+    const configuration = openConfiguration(state.table, secrets, { now });
+    const cached = cacheSecrets(secrets, configuration, now);
+    const finder = createAccountFinder({ configuration, secrets: cached, now });
     const sender = createChannelSender({ table, secrets, configuration, now, channels });
     const wake = async (sessionKey: string) => void bench.woken.push(sessionKey);
     const activity = createActivity(state.table, now);
-    return { table, secrets, configuration, channels, activity, sender, wake, now };
+    return { table, finder, configuration, channels, activity, sender, wake, now };
   };
   const invoke = (event: object): Promise<WebhookAnswer> =>
     answerWebhook(bench.webhook, event as Parameters<typeof answerWebhook>[1]).catch(failure);

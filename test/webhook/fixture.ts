@@ -1,8 +1,10 @@
+import { createAccountFinder } from "../../functions/webhook/account-finder.ts";
 import { answerWebhook, failure, type Webhook, type WebhookAnswer } from "../../functions/webhook/webhook.ts";
 import { startFunctionUrl } from "../../local/http/function-url.ts";
 import { createActivity } from "../../shared/channels/activity.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
+import { cacheSecrets } from "../../shared/configuration/secret-cache.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { readSession } from "../../shared/session/sessions.ts";
@@ -33,11 +35,13 @@ export async function startWebhook(): Promise<WebhookState> {
   const { secrets } = on;
   const build: WebhookState["build"] = (over) => {
     const { table, now } = { table: on.table, now: Date.now, ...over };
-    const configuration = openConfiguration(table, secrets);
+    const configuration = openConfiguration(table, secrets, { now });
+    const cached = cacheSecrets(secrets, configuration, now);
+    const finder = createAccountFinder({ configuration, secrets: cached, now });
     const sender = createChannelSender({ table, secrets, configuration, now, channels, ...over });
     const wake = async (sessionKey: string) => void woken.push(sessionKey);
     const activity = createActivity(on.table, now);
-    return { table, secrets, configuration, channels, activity, sender, wake, now, ...over };
+    return { table, finder, configuration, channels, activity, sender, wake, now, ...over };
   };
   const invoke = (event: object): Promise<WebhookAnswer> =>
     answerWebhook(state.webhook, event as Parameters<typeof answerWebhook>[1]).catch(failure);

@@ -87,7 +87,7 @@ describe("a call of the webhook that is not a platform's", () => {
   });
 
   it("to an account that has just been added is read, though the function keeps an older configuration", async () => {
-    expect((await request("/telegram/new")).status).toBe(503);
+    expect(await on.deliver(textUpdate("hello"), "wrong")).toBe(401);
     await on.configuration.set("channels.telegram.accounts.new", {
       botToken: on.telegram.token,
       webhookSecret,
