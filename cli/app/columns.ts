@@ -3,7 +3,7 @@
  * blanks. A line break inside a cell becomes a space.
  */
 export function columns(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const cells = [header, ...rows].map((row) => row.map((cell) => cell.replace(/\s*\n\s*/g, " ")));
+  const cells = [header, ...rows].map((row) => row.map((cell) => oneLine(cell)));
   const widths = header.map((_, column) => Math.max(...cells.map((row) => [...(row[column] ?? "")].length)));
   return cells
     .map((row) =>
@@ -16,12 +16,13 @@ export function columns(header: readonly string[], rows: readonly (readonly stri
 }
 
 /**
- * Formats name and value pairs, one pair a line, values aligned. Pairs with an undefined value are left out.
+ * Formats name and value pairs, one pair a line, values aligned. Pairs with an undefined value are left out. A
+ * line break inside a value becomes a space.
  */
 export function pairs(entries: readonly (readonly [string, string | undefined])[]): string {
   const shown = entries.filter((entry): entry is readonly [string, string] => entry[1] !== undefined);
   const width = Math.max(0, ...shown.map(([name]) => name.length));
-  return shown.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n");
+  return shown.map(([name, value]) => `${name.padEnd(width)}  ${oneLine(value)}`).join("\n");
 }
 
 /** Formats an epoch time in ms as local date and time, to the minute. Returns "-" for undefined. */
@@ -42,4 +43,8 @@ export function shorten(text: string, most: number): string {
 /** Makes untrusted text safe to print: control and text-direction characters become a space. */
 export function visible(text: string): string {
   return text.replace(/[\p{Cc}\p{Bidi_Control}\s]+/gu, " ").trim();
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s*[\n\r\v\f\u0085\u2028\u2029]\s*/g, " ");
 }

@@ -3,7 +3,7 @@ import type { Address } from "../gateway/address.ts";
 import type { Gateway } from "../gateway/gateway-client.ts";
 import type { GlobalOptions } from "./options.ts";
 import type { Settings } from "./settings.ts";
-import type { Terminal } from "./terminal.ts";
+import { type Terminal, writeText } from "./terminal.ts";
 
 /**
  * The object that every command receives: terminal, flags, settings, gateway connection and result output.
@@ -62,13 +62,14 @@ export class Context {
 
   /** Prints the command's result to standard output: `value` as JSON with --json, otherwise `text`. */
   print(value: unknown, text: string): void {
-    const line = this.json ? JSON.stringify(value) : text;
-    if (line !== "") this.terminal.stdout.write(line.endsWith("\n") ? line : `${line}\n`);
+    const { stdout } = this.terminal;
+    if (this.json) stdout.write(`${JSON.stringify(value)}\n`);
+    else if (text !== "") writeText(stdout, text.endsWith("\n") ? text : `${text}\n`);
   }
 
   /** Prints a message that is not part of the result, to standard error. */
   note(text: string): void {
-    this.terminal.stderr.write(`${text}\n`);
+    writeText(this.terminal.stderr, `${text}\n`);
   }
 
   async close(): Promise<void> {

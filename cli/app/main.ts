@@ -4,7 +4,7 @@ import { Context } from "./context.ts";
 import { exitCode, type Failure, failureOf, usage } from "./failure.ts";
 import type { GlobalOptions } from "./options.ts";
 import { buildProgram, type Chosen, commandPath } from "./program.ts";
-import { processTerminal, type Terminal } from "./terminal.ts";
+import { processTerminal, type Terminal, writeText } from "./terminal.ts";
 import { version } from "./version.ts";
 
 /**
@@ -58,7 +58,7 @@ function report(failure: Failure, argv: readonly string[], terminal: Terminal): 
     const error = { code: failure.kind, message: failure.message };
     terminal.stdout.write(`${JSON.stringify({ error })}\n`);
   } else {
-    terminal.stderr.write(`gsv: ${failure.message}\n`);
+    writeText(terminal.stderr, `gsv: ${failure.message}\n`);
   }
   return failure.exitCode;
 }

@@ -1,7 +1,8 @@
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { Failure } from "./failure.ts";
-import type { Terminal } from "./terminal.ts";
+import { printable } from "./printable.ts";
+import { type Terminal, writeText } from "./terminal.ts";
 
 /** Asks a question on standard error; standard output is for the result. An empty answer returns `preset`. */
 export async function ask(terminal: Terminal, question: string, preset = ""): Promise<string> {
@@ -11,10 +12,10 @@ export async function ask(terminal: Terminal, question: string, preset = ""): Pr
 
 /** Asks a question without echoing the typed answer. */
 export async function askHidden(terminal: Terminal, question: string): Promise<string> {
-  terminal.stderr.write(`${question} (not shown): `);
+  writeText(terminal.stderr, `${question} (not shown): `);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const answer = await answerTo(terminal, "", nowhere);
-  terminal.stderr.write("\n");
+  writeText(terminal.stderr, "\n");
   return answer;
 }
 
@@ -32,7 +33,7 @@ async function answerTo(terminal: Terminal, question: string, output: Writable):
   });
   left.catch(() => undefined);
   try {
-    return (await Promise.race([lines.question(question), left])).trim();
+    return (await Promise.race([lines.question(printable(question)), left])).trim();
   } finally {
     lines.close();
   }

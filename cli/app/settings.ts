@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { configFolder, isExposed, readConfigFile } from "./config-file.ts";
-import type { Terminal } from "./terminal.ts";
+import { type Terminal, writeText } from "./terminal.ts";
 
 /** A setting, and a user-readable name of its source: a flag, an environment variable or a file. */
 export interface Sourced {
@@ -36,7 +36,7 @@ export async function readSettings(flags: GlobalFlags, terminal: Terminal): Prom
   const file = flags.config ? resolve(cwd, flags.config) : join(configFolder(env), "config.toml");
   const content = await readConfigFile(file);
   if (content.gateway?.token !== undefined && (await isExposed(file)))
-    stderr.write(`gsv: ${file} holds a token and other users can read it; run \`chmod 600 ${file}\`\n`);
+    writeText(stderr, `gsv: ${file} holds a token and other users can read it; run \`chmod 600 ${file}\`\n`);
   return {
     file,
     url: first([flags.url, "--url"], [env.GSV_URL, "GSV_URL"], [content.gateway?.url, file]),

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import { printable } from "./printable.ts";
 
 /** Standard streams, environment and working directory of a command. Tests pass their own. */
 export interface Terminal {
@@ -17,6 +18,18 @@ export function processTerminal(): Terminal {
 /** Whether both standard input and output are terminals, so that the user can answer questions. */
 export function isInteractive(terminal: Terminal): boolean {
   return terminal.stdin.isTTY === true && terminal.stdout.isTTY === true;
+}
+
+/**
+ * Writes text to a stream. This is the only way out for text that may be of others: on a terminal it is made
+ * `printable`, and then styled; anywhere else it is written as it is.
+ */
+export function writeText(
+  stream: Writable & { isTTY?: boolean },
+  text: string,
+  style: (text: string) => string = String,
+): void {
+  stream.write(stream.isTTY === true ? style(printable(text)) : text);
 }
 
 /** Terminal styles. They return the text unchanged without a terminal, or when NO_COLOR is set. */

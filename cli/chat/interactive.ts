@@ -1,13 +1,13 @@
 import { createInterface, emitKeypressEvents, type Interface } from "node:readline";
 import type { ChatError, ChatReply } from "../../shared/protocol/events.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
-import { type Style, styleOf, type Terminal } from "../app/terminal.ts";
+import { type Style, styleOf, type Terminal, writeText } from "../app/terminal.ts";
 import type { ConnectionState, RequestError } from "../gateway/connection.ts";
 import type { Conversation, TurnOutcome } from "./conversation.ts";
 import { addToHistory, readHistory } from "./input-history.ts";
 import type { RunStep } from "./run-view.ts";
 import { Screen } from "./screen.ts";
-import { printable } from "./text-width.ts";
+import { drawable } from "./text-width.ts";
 import { toolLine } from "./tool-line.ts";
 
 export interface ChatOptions {
@@ -39,7 +39,8 @@ export async function chatInteractively(options: ChatOptions): Promise<void> {
     historySize: 1000,
     prompt: "> ",
   });
-  terminal.stdout.write(`${options.greeting}\n${pasteOn}`);
+  writeText(terminal.stdout, `${options.greeting}\n`);
+  terminal.stdout.write(pasteOn);
   const chat = new Chat(options, lines);
   const undo = options.onState((state) => chat.connection(state));
   options.conversation.onOtherRun((event) => chat.otherRun(event));
@@ -87,7 +88,7 @@ class Chat {
     await left;
     if (this.#refusal !== undefined) throw this.#refusal;
     if (this.#options.conversation.active > 0)
-      this.#options.terminal.stderr.write("\nthe run goes on; its answer will be in the session\n");
+      writeText(this.#options.terminal.stderr, "\nthe run goes on; its answer will be in the session\n");
   }
 
   connection(state: ConnectionState): void {
@@ -150,13 +151,13 @@ class Chat {
         this.#working();
         break;
       case "calling":
-        this.#screen.status(toolLine(step));
+        this.#screen.status(drawable(toolLine(step)));
         break;
       case "silence":
         this.#screen.status(`… no news for ${step.seconds} s (Ctrl-C stops)`);
         break;
       case "tool": {
-        const line = toolLine(step);
+        const line = drawable(toolLine(step));
         this.#screen.print(step.isError ? this.#style.red(line) : this.#style.dim(line));
         this.#working();
       }
@@ -170,7 +171,7 @@ class Chat {
       this.#screen.stream(text);
       this.#screen.endLine();
     }
-    if (status === "failed") this.#screen.print(this.#style.red(printable(`error: ${error}`)));
+    if (status === "failed") this.#screen.print(this.#style.red(drawable(`error: ${error}`)));
     if (status === "stopped") this.#note("stopped");
     this.#screen.print("");
     this.#working();
@@ -181,7 +182,7 @@ class Chat {
   }
 
   #note(text: string): void {
-    this.#screen.print(this.#style.dim(printable(`(${text})`)));
+    this.#screen.print(this.#style.dim(drawable(`(${text})`)));
   }
 
   #interrupt(): void {

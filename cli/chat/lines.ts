@@ -1,15 +1,14 @@
-import type { Style } from "../app/terminal.ts";
+import { type Style, type Terminal, writeText } from "../app/terminal.ts";
 import type { Conversation, TurnOutcome } from "./conversation.ts";
 import type { ImageFile } from "./images.ts";
 import type { RunStep } from "./run-view.ts";
-import { printable } from "./text-width.ts";
 import { toolLine } from "./tool-line.ts";
 
 export interface TurnSinks {
   /** Receives only the text of answers. */
-  answer: { write(text: string): unknown; isTTY?: boolean };
+  answer: Terminal["stdout"];
   /** Receives tool activity, text between tool calls, and errors. */
-  activity: { write(text: string): unknown };
+  activity: Terminal["stderr"];
   /** Writes each outcome to `answer` as a line of JSON instead of text. */
   json: boolean;
   style: Style;
@@ -27,44 +26,48 @@ export async function converse(
   let midLine = false;
   let minutes = 0;
   const newLine = () => {
-    if (midLine) answer.write("\n");
+    if (midLine) writeText(answer, "\n");
     midLine = false;
+  };
+  const note = (text: string) => {
+    writeText(activity, text, style.dim);
+    writeText(activity, "\n");
   };
   const show = (step: RunStep) => {
     if (step.kind === "silence") {
       if (step.seconds >= 60 * (minutes + 1)) {
         minutes = Math.floor(step.seconds / 60);
-        activity.write(`${style.dim(`(no news for ${step.seconds} s; still waiting)`)}\n`);
+        note(`(no news for ${step.seconds} s; still waiting)`);
       }
       return;
     }
     if (held !== "" && step.kind !== "restart") {
       // A reply followed by another step was not the final answer.
-      if (!streaming) activity.write(`${style.dim(held)}\n`);
+      if (!streaming) note(held);
       held = "";
     }
     if (step.kind === "reply") held = step.text;
     if (step.kind === "tool") {
       if (streaming) newLine();
-      activity.write(`${style.dim(toolLine(step))}\n`);
+      note(toolLine(step));
     }
     if (!streaming) return;
     if (step.kind === "text") {
-      answer.write(printable(step.text));
+      writeText(answer, step.text);
       midLine = !step.text.endsWith("\n");
     }
     if (step.kind === "reply") newLine();
     if (step.kind === "restart") {
       newLine();
-      activity.write(`${style.dim("(the reply starts over)")}\n`);
+      note("(the reply starts over)");
     }
   };
   const outcome = await conversation.send(message, show, images);
   newLine();
   if (json) answer.write(`${JSON.stringify({ message, ...outcome })}\n`);
-  else if (outcome.status === "failed") activity.write(`gsv: ${outcome.error}\n`);
+  else if (outcome.status === "failed") writeText(activity, `gsv: ${outcome.error}\n`);
   else if (outcome.text !== "" && !(streaming && outcome.status === "answered"))
-    answer.write(`${outcome.text}\n`);
+    writeText(answer, `${outcome.text}\n`);
   return outcome;
 }
 

@@ -1,6 +1,6 @@
 import { clearScreenDown, cursorTo, type Interface, moveCursor } from "node:readline";
 import type { Writable } from "node:stream";
-import { prefixWithin, printable, textWidth, wrapLine } from "./text-width.ts";
+import { drawable, prefixWithin, textWidth, wrapLine } from "./text-width.ts";
 
 /**
  * A terminal with a prompt on its last line and streaming text above it. Up to two rows above the prompt are
@@ -27,7 +27,7 @@ export class Screen {
 
   /** Appends text to the streamed text. */
   stream(text: string): void {
-    const { committed, live } = this.#wrap(this.#live + printable(text));
+    const { committed, live } = this.#wrap(this.#live + drawable(text));
     this.#redraw(committed, () => {
       this.#live = live;
     });
@@ -35,7 +35,7 @@ export class Screen {
 
   /**
    * Prints whole lines as they are, because they may contain styles. The caller makes untrusted text
-   * `printable`.
+   * `drawable`.
    */
   print(text: string): void {
     const unfinished = this.#live === "" ? [] : [this.#live];

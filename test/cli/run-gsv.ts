@@ -17,6 +17,8 @@ export interface GsvOptions {
   input?: string;
   /** Folder to run in; a new empty one by default. */
   cwd?: string;
+  /** Standard output and standard error are a terminal. */
+  isTTY?: boolean;
 }
 
 const folders: string[] = [];
@@ -32,10 +34,11 @@ export function newFolder(): string {
   return folder;
 }
 
-/** Runs one `gsv` command line in this process, with streams that are not terminals and a home of its own. */
+/** Runs one `gsv` command line in this process, with a home of its own, and by default with streams that are not terminals. */
 export async function gsv(args: string[], options: GsvOptions = {}): Promise<GsvRun> {
   const cwd = options.cwd ?? newFolder();
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const stream = () => Object.assign(new PassThrough(), { isTTY: options.isTTY === true });
+  const [stdin, stdout, stderr] = [new PassThrough(), stream(), stream()];
   stdin.end(options.input ?? "");
   const [out, err] = [collect(stdout), collect(stderr)];
   const env = { HOME: cwd, PATH: process.env.PATH, ...options.env };

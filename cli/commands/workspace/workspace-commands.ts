@@ -7,7 +7,7 @@ import { Failure, usage } from "../../app/failure.ts";
 import type { Invocation } from "../../app/options.ts";
 import { text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
-import type { Terminal } from "../../app/terminal.ts";
+import { type Terminal, writeText } from "../../app/terminal.ts";
 import { RequestError } from "../../gateway/connection.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 
@@ -24,9 +24,9 @@ export const listFiles: Action = async (context, invocation) => {
 export const printFile: Action = async (context, invocation) => {
   const gateway = await context.gateway();
   const file = await gateway.request("workspace.read", target(invocation));
-  // Write the bytes unchanged, so that redirected output equals the file.
+  // Without a line break at the end, so that redirected output equals the file.
   if (context.json) context.print(file, "");
-  else context.terminal.stdout.write(file.content);
+  else writeText(context.terminal.stdout, file.content);
 };
 
 export const putFile: Action = async (context, invocation) => {

@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
-import { prefixWithin, printable, textWidth, wrapLine } from "../../../cli/chat/text-width.ts";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { drawable, prefixWithin, textWidth, wrapLine } from "../../../cli/chat/text-width.ts";
+import { seededRandom } from "../../support/random.ts";
 
 describe("text in a terminal", () => {
   it("counts two columns for East Asian and emoji characters", () => {
@@ -10,8 +11,8 @@ describe("text in a terminal", () => {
   });
 
   it("loses escape sequences and control characters, but not its line breaks", () => {
-    expect(printable("\u001b[31mred\u001b[0m\r\nnext\u0007\u009b2J\ttab")).toBe("red\nnext    tab");
-    expect(printable("\u001b]0;title\u0007after")).toBe("after");
+    expect(drawable("\u001b[31mred\u001b[0m\r\nnext\u0007\u009b2J\ttab")).toBe("red\nnext    tab");
+    expect(drawable("\u001b]0;title\u0007after")).toBe("after");
   });
 
   it("breaks a line at blanks into rows, and keeps a rest that is shorter than a row", () => {
@@ -31,5 +32,42 @@ describe("text in a terminal", () => {
   it("never splits a character", () => {
     expect(prefixWithin("日本語", 3)).toBe("日");
     expect(prefixWithin("日", 1)).toBe("日");
+  });
+
+  it("breaks any line into rows that are full, lose nothing but a blank each, and are shorter than the columns", () => {
+    const random = seededRandom(8);
+    for (let i = 0; i < 1000; i++) {
+      const line = random.text(["a", "word", " ", "  ", "日本", "👍🏽", "e\u0301", "x".repeat(30)], 30);
+      const columns = 20 + random.integer(10);
+      const { rows, rest } = wrapLine(line, columns);
+      for (const row of [...rows, rest]) expect(textWidth(row), line).toBeLessThan(columns);
+      let left = line;
+      for (const [n, row] of rows.entries()) {
+        expect(left.startsWith(row)).toBe(true);
+        const after = left.slice(row.length);
+        const next = [...rows, rest][n + 1] ?? "";
+        left = after.startsWith(next) && !after.startsWith(` ${next}`) ? after : after.replace(/^ /, "");
+        // A row ends where the next character or word has no room.
+        const word = after.startsWith(" ") ? ` ${after.slice(1).split(" ")[0]}` : prefixWithin(after, 1);
+        expect(textWidth(row + word), JSON.stringify({ line, row })).toBeGreaterThanOrEqual(columns - 1);
+      }
+      expect(left).toBe(rest);
+    }
+  });
+
+  describe("in a line of any length", () => {
+    afterEach(() => vi.restoreAllMocks());
+
+    it.each([
+      ["words", "a few words "],
+      ["one long word", "x"],
+      ["wide characters", "日本"],
+    ])("looks at each character a few times only: %s", (_name, piece) => {
+      const segment = vi.spyOn(Intl.Segmenter.prototype, "segment");
+      const line = piece.repeat(8000 / piece.length);
+      wrapLine(line, 80);
+      const looked = segment.mock.calls.reduce((sum, [text]) => sum + text.length, 0);
+      expect(looked).toBeLessThanOrEqual(2 * line.length);
+    });
   });
 });

@@ -1,0 +1,324 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { main } from "../../cli/app/main.ts";
+import { printable } from "../../cli/app/printable.ts";
+import type { CommandEntry } from "../../cli/app/program.ts";
+import { commands } from "../../cli/commands/command-table.ts";
+import { PeerError } from "../../shared/protocol/errors.ts";
+import type { Message } from "../../shared/protocol/messages.ts";
+import { type Method, methods } from "../../shared/protocol/methods.ts";
+import type { Results } from "../../shared/protocol/results.ts";
+import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../cli/fake-gateway.ts";
+import { fakeTerminal } from "../cli/fake-terminal.ts";
+import { type GsvRun, gsv, newFolder } from "../cli/run-gsv.ts";
+
+/** Terminal escapes: text of others must not reach the controls of a user's terminal (CWE-150). */
+
+/** Clears the screen, sets the title, turns the writing, goes back to the line's start and ends a C1 sequence. */
+const hostile = "evil\u001b[2J\u001b]0;owned\u0007\u009b1A\u202erev\u0000\rover\u2066\u001b[8m";
+/** What no terminal may get of others: every control but a line break and a tab, and what turns the writing. */
+const unsafe =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Bidi_Control}]/u;
+
+const time = Date.UTC(2026, 0, 2, 12);
+const tokens = { input: 1, output: 1, total: 2 };
+const said: Message[] = [
+  { role: "user", content: hostile, timestamp: 1 },
+  assistant(hostile, [{ id: "c", name: hostile, arguments: { command: hostile } }]),
+  { ...assistant(""), errorMessage: hostile },
+  {
+    role: "toolResult",
+    toolCallId: "c",
+    toolName: hostile,
+    content: [{ type: "text", text: hostile }],
+    isError: true,
+    timestamp: 1,
+  },
+];
+const account = { ok: true, channel: hostile, accountId: hostile };
+const started = {
+  identity: hostile,
+  webhookUrl: hostile,
+  registration: { status: "manual", todo: hostile },
+} as const;
+const token = { id: hostile, name: hostile, scopes: ["client" as const], createdAt: time };
+const session = {
+  sessionKey: hostile,
+  sessionId: hostile,
+  messageCount: 4,
+  tokens,
+  createdAt: 1,
+  updatedAt: 1,
+};
+
+/** A hostile result of each method that a command calls. */
+const results: { [M in Method]?: Results[M] } = {
+  "tools.list": { tools: [{ name: hostile, description: hostile, inputSchema: { type: "object" } }] },
+  "tool.invoke": { result: { content: hostile } },
+  "logs.get": { nodeId: hostile, lines: [hostile], count: 1, truncated: true },
+  "config.get": { path: "model", value: { provider: hostile, id: hostile } },
+  "config.set": { ok: true, path: "x" },
+  "sessions.list": {
+    sessions: [{ sessionKey: hostile, createdAt: 1, lastActiveAt: 1, label: hostile }],
+    count: 1,
+  },
+  "session.get": {
+    ...session,
+    settings: { model: { provider: hostile, id: hostile }, systemPrompt: hostile },
+    resetPolicy: { mode: "manual" },
+    previousSessionIds: [hostile],
+    label: hostile,
+  },
+  "session.stats": { ...session, uptime: 1, isProcessing: false, queueSize: 0 },
+  "session.patch": { ok: true },
+  "session.reset": {
+    ...{ ok: true, sessionKey: hostile, oldSessionId: hostile, newSessionId: hostile, archivedMessages: 1 },
+    ...{ archivedTo: hostile, tokensCleared: tokens, mediaDeleted: 0 },
+  },
+  "session.compact": { ok: true, trimmedMessages: 1, keptMessages: 1, archivedTo: hostile },
+  "session.preview": { sessionKey: hostile, sessionId: hostile, messageCount: 4, messages: said },
+  "session.history": { sessionKey: hostile, currentSessionId: hostile, previousSessionIds: [hostile] },
+  "session.transcript": { sessionId: hostile, agentId: hostile, parts: [], messages: said },
+  "workspace.list": { path: hostile, files: [hostile], directories: [hostile] },
+  "workspace.read": { path: hostile, content: hostile, size: 1, lastModified: 1 },
+  "workspace.write": { path: hostile, size: 1, written: true },
+  "workspace.delete": { path: hostile, deleted: true },
+  "agent.init": { agentId: hostile, written: [hostile] },
+  "channels.list": {
+    channels: [{ channel: hostile, accountId: hostile, connectedAt: 1, stopped: false }],
+    count: 1,
+  },
+  "channel.start": { ...account, ...started },
+  "channel.stop": account,
+  "channel.status": {
+    channel: hostile,
+    accounts: [
+      {
+        ...{ accountId: hostile, connected: true, authenticated: true, error: hostile },
+        extra: {
+          stopped: false,
+          identity: hostile,
+          webhookUrl: hostile,
+          webhookError: hostile,
+          lastError: hostile,
+        },
+      },
+    ],
+  },
+  "channel.remove": { removed: true, channel: hostile, accountId: hostile },
+  "channel.test": account,
+  "pair.list": {
+    pairs: {
+      one: {
+        ...{ channel: hostile, accountId: hostile, senderId: hostile, senderName: hostile, message: hostile },
+        ...{ requestedAt: 1, expiresAt: 2 },
+      },
+    },
+  },
+  "pair.approve": { approved: true, senderId: hostile, senderName: hostile },
+  "pair.reject": { rejected: true, senderId: hostile },
+  "token.create": { ...token, token: hostile },
+  "token.list": { tokens: [token] },
+  "token.revoke": { revoked: true, id: hostile },
+};
+
+/** Commands that run until they are ended, or change this machine; what they print goes the same way out. */
+const others = ["client", "node", "dev", "deploy", "init"];
+
+/** Arguments for the commands that do not take any text, and options without which they would ask. */
+const given: Record<string, string[]> = {
+  "config set": ["userTimezone", "UTC"],
+  "session set": ["label", hostile],
+  "channel add": ["telegram", "--from", "-"],
+  "channel remove": ["telegram", "--yes"],
+  "channel start": ["telegram"],
+  "channel stop": ["telegram"],
+  "channel status": ["telegram"],
+  "channel test": ["telegram", hostile],
+  "pair approve": ["telegram", hostile],
+  "pair reject": ["telegram", hostile],
+  "session reset": ["--yes"],
+  "token create": ["evil"],
+  "workspace edit": ["notes.md"],
+};
+
+/** Commands that have nothing of others to show. */
+const silent = ["config set", "channel remove", "workspace edit"];
+
+const leaves = (entries: readonly CommandEntry[], before: string[] = []): [string, string][] =>
+  entries.flatMap(({ name, commands: children }): [string, string][] => {
+    const [word = "", ...parameters] = name.split(" ");
+    const path = [...before, word];
+    return children ? leaves(children, path) : [[path.join(" "), parameters.join(" ")]];
+  });
+const table = leaves(commands).filter(([path]) => !others.includes(path.split(" ")[0] ?? ""));
+
+function argvOf(path: string, parameters: string): string[] {
+  const needed = parameters.split(" ").filter((one) => one.startsWith("<"));
+  return [...path.split(" "), ...(given[path] ?? needed.map(() => hostile))];
+}
+
+describe("a command at a terminal", () => {
+  let gateway: FakeGateway;
+  beforeEach(async () => {
+    gateway = await startFakeGateway({});
+  });
+  afterEach(() => gateway.close());
+
+  const run = (argv: string[], isTTY: boolean): Promise<GsvRun> =>
+    gsv(argv, {
+      isTTY,
+      input: argv.includes("add") ? '{"botToken":"t"}' : "text",
+      env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token", EDITOR: "true" },
+    });
+  const answerAll = (answer: (method: Method) => unknown) => {
+    gateway.methods = Object.fromEntries(
+      methods.map((method): [string, FakeMethod] => [method, () => answer(method)]),
+    );
+  };
+  const answerHostile = () => answerAll((method) => results[method]);
+
+  it.each(table)("gsv %s %s shows the text of others without their escapes", async (path, parameters) => {
+    answerHostile();
+    const { code, stdout, stderr } = await run(argvOf(path, parameters), true);
+    expect(stderr.replaceAll("evil", "")).not.toContain("gsv:");
+    expect(code).toBe(0);
+    expect(stdout + stderr).not.toMatch(unsafe);
+    if (!silent.includes(path)) expect(stdout + stderr).toContain("evil");
+  });
+
+  it.each(table)("gsv %s %s shows an error of others without its escapes", async (path, parameters) => {
+    answerAll(() => {
+      throw new PeerError(400, hostile);
+    });
+    const { code, stdout, stderr } = await run(argvOf(path, parameters), true);
+    expect(code).toBe(1);
+    expect(stdout + stderr).not.toMatch(unsafe);
+    expect(stderr).toContain("evil");
+  });
+
+  it.each([
+    ["workspace cat", "<path>", hostile],
+    ["session preview", "", hostile],
+    ["logs", "", hostile],
+    ["tools list", "", "evil\u001b[2J\u001b]0;owned\u0007\u009b1A\u202erev\u0000"],
+  ])("gsv %s stays exact in a pipe", async (path, parameters, expected) => {
+    answerHostile();
+    expect((await run(argvOf(path, parameters), false)).stdout).toContain(expected);
+  });
+
+  it.each([
+    ["session preview", "session.preview"],
+    ["tools list", "tools.list"],
+    ["token list", "token.list"],
+    ["pair list", "pair.list"],
+  ] as const)("gsv %s --json is exact, also at a terminal", async (path, method) => {
+    answerHostile();
+    const { stdout } = await run([...path.split(" "), "--json"], true);
+    expect(JSON.parse(stdout)).toEqual(results[method]);
+  });
+
+  it("gsv client shows an answer, tools and errors without their escapes", async () => {
+    const sessionKey = "agent:main:main";
+    gateway.methods = {
+      "chat.send": ({ params: { runId }, emit }) => {
+        const of = { runId, sessionKey };
+        emit("chat", { ...of, state: "delta", text: hostile, seq: 0, attempt: 1, step: 0 });
+        emit("tool.result", { ...of, callId: "c", tool: hostile, isError: true, preview: hostile });
+        emit("chat", { ...of, state: "error", error: hostile });
+        return { status: "started", runId };
+      },
+    };
+    const { stdout, stderr } = await run(["client", "hello"], true);
+    expect(stdout).toContain("evil");
+    expect(stderr).toMatch(/⏵ evil.*✗ evil.*gsv: evil/s);
+    const dim = ["\u001b[2m", "\u001b[22m"];
+    const shown = dim.reduce((text, style) => text.replaceAll(style, ""), stdout + stderr);
+    expect(shown).not.toMatch(unsafe);
+  });
+
+  it("an interactive chat shows the same without escapes", async () => {
+    const sessionKey = "agent:main:main";
+    const home = newFolder();
+    gateway.methods = {
+      "session.get": () => ({ sessionKey }),
+      "session.stats": () => ({ isProcessing: true, queueSize: 0 }),
+    };
+    const terminal = fakeTerminal({ HOME: home, GSV_URL: gateway.url, GSV_TOKEN: "good-token" }, home);
+    const ended = main(["client", "--session", `s${hostile}`], terminal);
+    await expect.poll(() => terminal.screen().at(-1)).toBe(">");
+    gateway.emit("chat", { runId: "r", sessionKey, state: "final", message: assistant(hostile) });
+    gateway.emit("chat", { runId: "q", sessionKey, state: "error", error: `second ${hostile}` });
+    await expect.poll(() => terminal.screen().join("\n")).toContain("second evil");
+    terminal.type("\u0004");
+    await ended;
+    for (const sequence of [
+      "\u0007",
+      "\u0000",
+      "\u001b]",
+      "\u001b[2J",
+      "\u001b[8m",
+      "\u009b",
+      "\u202e",
+      "\u2066",
+    ])
+      expect(terminal.written()).not.toContain(sequence);
+  });
+});
+
+describe("printable text", () => {
+  it.each([
+    ["\u001b[31mred\u001b[0m", "red"],
+    ["\u009b31mred", "red"],
+    ["\u001b]0;title\u0007after", "after"],
+    ["\u001b]8;;http://a.b\u001b\\link\u001b]8;;\u001b\\", "link"],
+    ["\u001b]0;not ended\nnext line", "0;not ended\nnext line"],
+    ["\u001b]0;one\nanother's\u0007end", "0;one\nanother'send"],
+    ["\u001bPq\u001b\\x", "qx"],
+    ["a\u001b", "a"],
+    ["one\r\ntwo\rthree", "one\ntwo\nthree"],
+    ["tab\tstays", "tab\tstays"],
+    ["\u202eabc\u2069\u200f", "abc"],
+    ["größe 日本 👍🏽 e\u0301", "größe 日本 👍🏽 e\u0301"],
+  ])("of %j is %j", (text, expected) => {
+    expect(printable(text)).toBe(expected);
+  });
+
+  it("hides nothing that follows an escape sequence without an end", () => {
+    for (const start of [
+      "\u001b]0;",
+      "\u009d0;",
+      "\u001bP",
+      "\u001b_",
+      "\u001b^",
+      "\u001bX",
+      "\u001b[",
+      "\u001b",
+    ])
+      expect(printable(`${start}\nthe rest`)).toContain("the rest");
+  });
+});
+
+it("there is one way out to a terminal for text: writeText", () => {
+  /** Files that write cursor movements, the program's own help, JSON, or what `drawable` made safe. */
+  const own = [
+    "app/terminal.ts",
+    "app/main.ts",
+    "app/context.ts",
+    "chat/lines.ts",
+    "chat/screen.ts",
+    "chat/interactive.ts",
+  ];
+  const folder = join(import.meta.dirname, "../../cli");
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>
+    file.endsWith(".ts"),
+  );
+  const direct = files.filter((file) =>
+    /(stdout|stderr|answer|activity|output)\s*\.write\(|console\./.test(
+      readFileSync(join(folder, file), "utf8"),
+    ),
+  );
+  expect(direct.filter((file) => !own.includes(file))).toEqual([]);
+});
