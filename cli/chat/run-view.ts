@@ -10,11 +10,11 @@ export type RunStep =
   /** A reply is complete. `text` is the whole reply; empty when it only calls tools. */
   | { kind: "reply"; text: string }
   /** A tool call has started. */
-  | { kind: "calling"; tool: string; args: Record<string, unknown> }
+  | { kind: "calling"; tool: string; args: unknown }
   /** The run is active, but no event has arrived for `seconds`. */
   | { kind: "silence"; seconds: number }
   /** A tool call has ended. */
-  | { kind: "tool"; tool: string; args?: Record<string, unknown>; isError: boolean; preview: string };
+  | { kind: "tool"; tool: string; args?: unknown; isError: boolean; preview: string };
 
 /**
  * Converts the events of one run to steps. Events may be lost or repeated: a reply's complete message
@@ -27,7 +27,7 @@ export class RunView {
   #nextSeq = 0;
   #isComplete = false;
   readonly #answered = new Set<string>();
-  readonly #calls = new Map<string, Record<string, unknown>>();
+  readonly #calls = new Map<string, unknown>();
 
   /** The steps for a `chat` event of this run. An outdated delta, or one after a gap, gives none. */
   chat(event: ChatEvent): RunStep[] {

@@ -30,11 +30,12 @@ const tellingArguments = ["command", "path", "pattern", "action", "query", "url"
  * Formats a call's arguments in at most `most` characters: only the `tellingArguments` when present, else all
  * as JSON.
  */
-export function shortArguments(args: Record<string, unknown> | undefined, most = 72): string {
-  if (args === undefined) return "";
-  const told = tellingArguments.map((name) => args[name]).filter((value) => typeof value === "string");
+export function shortArguments(args: unknown, most = 72): string {
+  if (args === undefined || args === null) return "";
+  const named = new Map(typeof args === "object" ? Object.entries(args) : []);
+  const told = tellingArguments.map((name) => named.get(name)).filter((value) => typeof value === "string");
   if (told.length > 0) return shorten(told.join(" "), most);
-  return Object.keys(args).length === 0 ? "" : shorten(JSON.stringify(args), most);
+  return typeof args === "object" && named.size === 0 ? "" : shorten(JSON.stringify(args), most);
 }
 
 function indent(text: string): string {

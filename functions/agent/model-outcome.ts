@@ -8,8 +8,8 @@ import { shrinkAfterRefusal } from "./context/context-fit.ts";
 import { sizeSteps } from "./context/context-size.ts";
 import type { Prepared, TurnContext } from "./context/model-request.ts";
 import { type Hold, runOf } from "./hold.ts";
-import { withUniqueCallIds } from "./model/call-ids.ts";
 import type { ModelOutcome } from "./model/model.ts";
+import { withCallIds } from "./model/wire/call-ids.ts";
 import { announce, failRun, unannounced } from "./reply/delivery.ts";
 import type { StepContext } from "./step-context.ts";
 import { scheduleTimeout } from "./tools/call-timeout.ts";
@@ -37,7 +37,7 @@ export async function takeOutcome(
     return context;
   }
   const size = sizeSteps(outcome.message, request);
-  const reply = withUniqueCallIds(outcome.message, request.messages);
+  const reply = withCallIds(outcome.message, agent.now());
   if (toolCallsOf(reply).length > 0) {
     if (run.step < maxSteps) return commitCalls(agent, hold, reply, turn, size, context);
     await failRun(agent, hold, `LLM error: stopped after ${maxSteps} rounds of tool calls`);

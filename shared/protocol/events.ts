@@ -51,8 +51,8 @@ export type ChatEvent = ChatDelta | ChatReply | ChatError;
 export interface RunToolResult extends OfRun {
   callId: string;
   tool: string;
-  /** The call's arguments. GSV's gateway does not send them. Empty when they made the event too large. */
-  args?: Record<string, unknown>;
+  /** The call's arguments, as the model said them. GSV's gateway does not send them. Empty when they made the event too large. */
+  args?: unknown;
   isError: boolean;
   /** At most 500 characters. */
   preview: string;

@@ -55,9 +55,14 @@ export interface StoredMedia extends Omit<MediaAttachment, "data" | "url"> {
 
 export interface ToolCallBlock {
   type: "toolCall";
+  /** Made by this gateway. Of a call that was stored before, the provider's id. */
   id: string;
+  /** The provider's id of the call, as it was said: it may be empty or occur twice. */
+  providerId?: string;
+  /** As the model said it: there need not be such a tool. */
   name: string;
-  arguments: Record<string, unknown>;
+  /** As the model said them: a JSON object, unless it erred. */
+  arguments: unknown;
   thoughtSignature?: string;
 }
 

@@ -6,7 +6,6 @@ import type { AssistantMessage, Message, ToolDefinition } from "../../../shared/
 import type { ThinkingLevel } from "../../../shared/protocol/schemas.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import type { Secrets } from "../../../shared/world/world.ts";
-import { alternateTurns } from "./alternate-turns.ts";
 import { type Deadline, withDeadline } from "./deadline.ts";
 import type { MediaCache } from "./media-cache.ts";
 import { providerWords } from "./provider-words.ts";
@@ -19,6 +18,8 @@ import {
   loadProvider,
 } from "./providers.ts";
 import { showImages, withoutImages } from "./shown-images.ts";
+import { alternateTurns } from "./wire/alternate-turns.ts";
+import { toWire } from "./wire/wire-messages.ts";
 
 /** Limits of a model that no catalogue knows: small enough for most servers. Tokens. */
 const unknownModel = { contextWindow: 128_000, maxTokens: 8192 };
@@ -106,7 +107,7 @@ async function ask(
   const { normalizeContext, isContextOverflow } = await loadCallTools();
   const context = normalizeContext({
     systemPrompt: call.systemPrompt,
-    messages: [...call.messages] as PiMessage[],
+    messages: toWire(call.messages, model) as PiMessage[],
     tools: call.tools.map(toTool),
   });
   try {

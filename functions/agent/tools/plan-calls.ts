@@ -33,6 +33,8 @@ export async function planCalls(
     const address = { sessionKey, runId, step, callId: call.id };
     // A provider's client completes the JSON of arguments that were cut off: half a file would be written as the whole.
     if (reply.stopReason === "length") return { call, address, by: "nobody", error: cutOffText };
+    if (!isRecord(call.arguments))
+      return { call, address, by: "nobody", error: "arguments: expected a JSON object" };
     const native = Object.hasOwn(nativeTools, call.name) ? nativeTools[call.name] : undefined;
     if (native) return planNative(agent, turn, address, call, native);
     const found = turn.nodeTools.get(call.name);
@@ -41,6 +43,10 @@ export async function planCalls(
     return { call, address, by: "node", node: { nodeId: found.node.id, event: "tool.invoke", payload } };
   });
   return Promise.all(planned);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A native tool that asks a node is a node's call. To learn which node, the tool is run here: it does nothing else. */

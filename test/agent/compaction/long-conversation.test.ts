@@ -71,9 +71,13 @@ function talk(request: ModelRequest): Reply {
   return { text };
 }
 
+/** The model's ids of the calls, by those that the gateway gave them. */
+const idsSaid = new Map<string, string | undefined>();
+
 const line = (message: Message): string => {
-  if (message.role === "toolResult") return `result ${message.toolCallId}`;
-  const calls = toolCallsOf(message).map(({ id }) => id);
+  if (message.role === "toolResult") return `result ${idsSaid.get(message.toolCallId)}`;
+  const calls = toolCallsOf(message).map(({ providerId }) => providerId);
+  for (const { id, providerId } of toolCallsOf(message)) idsSaid.set(id, providerId);
   return message.role === "user" ? `user ${textOf(message)}` : `assistant ${textOf(message)} ${calls.join()}`;
 };
 

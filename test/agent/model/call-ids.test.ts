@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { withUniqueCallIds } from "../../../functions/agent/model/call-ids.ts";
+import { withCallIds } from "../../../functions/agent/model/wire/call-ids.ts";
 import { type AssistantMessage, toolCallsOf } from "../../../shared/protocol/messages.ts";
 
 const reply = (...ids: string[]): AssistantMessage => ({
@@ -8,16 +8,17 @@ const reply = (...ids: string[]): AssistantMessage => ({
   timestamp: 1,
 });
 
-it("leaves ids that are new as the provider made them", () => {
-  expect(withUniqueCallIds(reply("a", "b"), [reply("c")])).toEqual(reply("a", "b"));
+it("gives every call a UUID that sorts by time, and keeps the provider's id beside it", () => {
+  const said = ["call_0", "x", "x", "", "y".repeat(2000)];
+  const calls = toolCallsOf(withCallIds(reply(...said), 1_700_000_000_000));
+  expect(calls.map(({ providerId }) => providerId)).toEqual(said);
+  expect(new Set(calls.map(({ id }) => id)).size).toBe(said.length);
+  for (const { id } of calls)
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  const [later] = toolCallsOf(withCallIds(reply("a"), 1_700_000_000_001));
+  expect(calls.every(({ id }) => id < later!.id)).toBe(true);
 });
 
-it("replaces an id that occurred before, occurs twice in the reply, or is empty", () => {
-  const ids = toolCallsOf(withUniqueCallIds(reply("call_0", "x", "x", ""), [reply("call_0")])).map(
-    (call) => call.id,
-  );
-  expect(ids[1]).toBe("x");
-  expect(new Set(ids).size).toBe(4);
-  expect(ids).not.toContain("call_0");
-  for (const id of ids) expect(id.length).toBeLessThanOrEqual(40);
+it("leaves a reply without calls as it is", () => {
+  expect(withCallIds(reply(), 1)).toEqual(reply());
 });

@@ -1,0 +1,172 @@
+import { createHash } from "node:crypto";
+import type { Api, Model } from "@earendil-works/pi-ai";
+import type {
+  AssistantMessage,
+  Message,
+  ToolCallBlock,
+  ToolResultMessage,
+  UserMessage,
+} from "../../../../shared/protocol/messages.ts";
+import { rulesOf, type WireRules } from "./wire-rules.ts";
+
+/** pi-ai reads the usage of every reply. */
+const noUsage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
+
+/** Tool names that every provider accepts: at most 64 of these characters, the first not a digit or `-`. */
+const maxName = 64;
+
+/**
+ * The transcript as a model's provider accepts it. A stored message is what the model said, and a model may say what
+ * its provider refuses to read: an unknown name, an odd id, arguments that are no object. Unchanged where all is well.
+ * @param messages a whole transcript: every tool call is answered
+ */
+export function toWire(
+  messages: readonly Message[],
+  model: Pick<Model<Api>, "api" | "provider" | "id">,
+): Message[] {
+  const rules = rulesOf(model);
+  const used = new Set<string>();
+  let open: { id: string; wireId: string }[] = [];
+  const shown: Message[] = [];
+  for (const message of messages) {
+    if (message.role === "toolResult") {
+      const answered = open.findIndex(({ id }) => id === message.toolCallId);
+      const [call] = answered < 0 ? [] : open.splice(answered, 1);
+      shown.push(wireResult(message, call?.wireId ?? message.toolCallId));
+    } else if (message.role === "user") {
+      shown.push(wireQuestion(message));
+    } else {
+      open = [];
+      const isOwn = message.provider === model.provider && message.api === model.api;
+      const reply = wireReply(message, (call) => {
+        const wireId = wireIdOf(call, isOwn, rules, used);
+        open.push({ id: call.id, wireId });
+        return wireId;
+      });
+      if (reply.content.length > 0) shown.push(reply);
+    }
+  }
+  return rules.alternates ? alternate(shown) : shown;
+}
+
+/**
+ * The id of a call for a provider: the one that it made itself, if it accepts that one and it names one call only. Else
+ * one of nine letters and digits, which every provider accepts, and which is the same in every request.
+ */
+function wireIdOf(
+  { id, providerId }: ToolCallBlock,
+  isOwn: boolean,
+  { callId }: WireRules,
+  used: Set<string>,
+): string {
+  // A call that was stored before ids were made here has its provider's id.
+  const said = providerId ?? id;
+  const known = isOwn || providerId === undefined ? [said] : [];
+  const isFree = (one: string) => !used.has(nameOfCall(one));
+  let chosen = known.find((one) => callId.test(one) && isFree(one));
+  for (let i = 0; chosen === undefined; i++) {
+    const made = shortId(i === 0 ? id : `${id}:${i}`);
+    if (isFree(made)) chosen = made;
+  }
+  used.add(nameOfCall(chosen));
+  return chosen;
+}
+
+/** The part that a result refers to: of an id of the Responses API what is before the bar. */
+function nameOfCall(id: string): string {
+  return id.split("|")[0] ?? id;
+}
+
+function shortId(id: string): string {
+  return createHash("sha256").update(id).digest("hex").slice(0, 9);
+}
+
+function wireReply(message: AssistantMessage, idOf: (call: ToolCallBlock) => string): AssistantMessage {
+  const content = withoutTrailingThinking(message.content).map((block) => {
+    if (block.type !== "toolCall") return block;
+    const { providerId: _, ...call } = block;
+    return {
+      ...call,
+      id: idOf(block),
+      name: wireName(call.name),
+      arguments: wireArguments(call.arguments),
+    };
+  });
+  return { ...message, usage: message.usage ?? noUsage, content };
+}
+
+/** Thoughts that led to nothing, such as those of an answer that was cut off: providers refuse them at the end. */
+function withoutTrailingThinking(content: AssistantMessage["content"]): AssistantMessage["content"] {
+  const last = content.findLastIndex(
+    (block) => block.type === "toolCall" || (block.type === "text" && isSaid(block)),
+  );
+  return content.slice(0, last + 1);
+}
+
+/** Google's models sign texts that may be empty, and want them back. */
+function isSaid({ text, textSignature }: { text: string; textSignature?: string }): boolean {
+  return text.trim() !== "" || textSignature !== undefined;
+}
+
+function wireResult(message: ToolResultMessage, toolCallId: string): ToolResultMessage {
+  return { ...message, toolCallId, toolName: wireName(message.toolName) };
+}
+
+/** A message of white space alone is left out by providers' clients, and a conversation must not be empty. */
+function wireQuestion(message: UserMessage): UserMessage {
+  const { content } = message;
+  const isEmpty =
+    typeof content === "string"
+      ? content.trim() === ""
+      : content.every((block) => block.type === "text" && block.text.trim() === "");
+  return isEmpty ? { ...message, content: "(empty message)" } : message;
+}
+
+function wireName(name: string): string {
+  const plain = name.replace(/[^A-Za-z0-9_-]/g, "_");
+  return (/^[A-Za-z_]/.test(plain) ? plain : `_${plain}`).slice(0, maxName);
+}
+
+/** Arguments are an object of well-formed strings. What else a model said is kept under a name. */
+function wireArguments(said: unknown): Record<string, unknown> {
+  if (said === null || said === undefined) return {};
+  const value = wellFormed(said);
+  return typeof value === "object" && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : { arguments: value };
+}
+
+function wellFormed(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(wellFormed);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name.toWellFormed(), wellFormed(one)]),
+  );
+}
+
+/** Joins neighbouring questions, and answers tool results that were left without an answer: a stop or a failure ended the turn. */
+function alternate(messages: readonly Message[]): Message[] {
+  const shown: Message[] = [];
+  for (const message of messages) {
+    const last = shown.at(-1);
+    if (message.role === "user" && last?.role === "user") {
+      shown[shown.length - 1] = { ...last, content: [...blocksOf(last), ...blocksOf(message)] };
+      continue;
+    }
+    if (message.role === "user" && last?.role === "toolResult") shown.push(unanswered(last.timestamp));
+    shown.push(message);
+  }
+  return shown;
+}
+
+function blocksOf({ content }: UserMessage): Exclude<UserMessage["content"], string> {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+}
+
+function unanswered(timestamp: number): AssistantMessage {
+  const content: AssistantMessage["content"] = [
+    { type: "text", text: "(The turn was ended here, before an answer.)" },
+  ];
+  return { role: "assistant", content, usage: noUsage, timestamp };
+}
