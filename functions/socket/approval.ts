@@ -3,6 +3,7 @@ import { type Inbound, takeInbound } from "../../shared/channels/inbound/inbound
 import { closeRequest, listRequests, type PairingRequest } from "../../shared/channels/inbound/pairing.ts";
 import { formatPath } from "../../shared/configuration/configuration-paths.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
+import type { Role } from "../../shared/protocol/channel-accounts.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import { log } from "../../shared/runtime/log.ts";
 import { isSameSender } from "../../shared/session/key/identity.ts";
@@ -17,37 +18,44 @@ export interface Applicant {
 export interface Approved {
   senderId: string;
   senderName?: string;
+  role: Role;
 }
 
 export type Approving = Inbound & { configuration: ConfigurationStore };
 
 /**
- * Approves a sender: adds the id to the channel's `allowFrom`, then handles the sender's held messages. Safe
- * to repeat, also in parallel: a message is handled once, by its event id, and its pairing request is deleted
- * last.
- * @throws PeerError 404 for a sender without a request who is not in `allowFrom`, 409 when the channel is
- * closed
+ * Approves a sender: adds the id to the channel's `allowFrom`, for an owner to its `owners`, then handles the
+ * sender's held messages with the rights of that role. Safe to repeat, also in parallel: a message is handled
+ * once, by its event id, and its pairing request is deleted last. A guest who is approved as an owner becomes
+ * one; an owner stays one.
+ * @throws PeerError 404 for a sender without a request who is in neither list, 409 when the channel is closed
  */
-export async function approveSender(approving: Approving, applicant: Applicant): Promise<Approved> {
+export async function approveSender(
+  approving: Approving,
+  { owner = false, ...applicant }: Applicant & { owner?: boolean },
+): Promise<Approved> {
   const { table, configuration, now } = approving;
   const { channel } = applicant;
   const settings = ownValue((await configuration.load({ fresh: true })).channels, channel);
   const [first] = await listRequests(table, now(), applicant);
-  const listed = settings?.allowFrom?.find((id) => isSameSender(channel, id, applicant.senderId));
+  const isApplicant = (id: string) => isSameSender(channel, id, applicant.senderId);
+  const isOwner = settings?.owners?.some(isApplicant) ?? false;
+  const listed = [...(settings?.owners ?? []), ...(settings?.allowFrom ?? [])].find(isApplicant);
   if (!first && listed === undefined) throw unknown(applicant);
   if (!settings?.dmPolicy) {
     const message = `${channel} is closed; set channels.${channel}.dmPolicy first`;
     throw new PeerError(code.conflict, message);
   }
   const senderId = first?.senderId ?? listed ?? applicant.senderId;
-  await configuration.change(formatPath(["channels", channel, "allowFrom"]), (list) =>
-    withSender(list, applicant.channel, senderId),
+  const role = owner || isOwner ? "owner" : "guest";
+  const list = role === "owner" ? "owners" : "allowFrom";
+  await configuration.change(formatPath(["channels", channel, list]), (ids) =>
+    withSender(ids, channel, senderId),
   );
-  log("pairing.approved", { channel, senderId });
-  // List again: requests made before `allowFrom` changed are found now, and later messages are admitted by
-  // it.
+  log("pairing.approved", { channel, senderId, role });
+  // List again: requests made before the list changed are found now, and later messages are admitted by it.
   for (const request of await listRequests(table, now(), applicant)) await take(approving, request);
-  return { senderId, ...(first?.senderName === undefined ? {} : { senderName: first.senderName }) };
+  return { senderId, ...(first?.senderName === undefined ? {} : { senderName: first.senderName }), role };
 }
 
 /**
@@ -83,6 +91,7 @@ function withSender(list: unknown, channel: string, senderId: string): unknown {
 function unknown({ channel, senderId }: Applicant): PeerError {
   return new PeerError(
     code.notFound,
-    `nobody asks to be let in as ${senderId} on ${channel}; \`gsv pair list\` shows who does`,
+    `nobody asks to be let in as ${senderId} on ${channel}; \`gsv pair list\` shows who does, and ` +
+      `\`gsv config set channels.${channel}.owners\` names owners who did not ask`,
   );
 }

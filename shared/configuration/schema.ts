@@ -55,11 +55,25 @@ const account = v.strictObject({
   webhookSecret: v.optional(secret()),
 });
 
+const room = v.strictObject({
+  /** Whose messages there may use the tools of nodes. Absent: nobody's. */
+  tools: v.optional(v.picklist(["owner", "all"])),
+});
+
 const channel = v.strictObject({
   /** Absent means closed. */
   dmPolicy: v.optional(v.picklist(["open", "allowlist", "pairing"])),
   /** Sender ids; `*` allows everybody. */
   allowFrom: v.optional(names),
+  /** Sender ids of the agent's owners, who may write whether or not they are in `allowFrom`. */
+  owners: v.optional(
+    v.pipe(
+      names,
+      v.check((ids) => ids.every((id) => id.trim() !== "*"), "expected ids; * would make everybody an owner"),
+    ),
+  ),
+  /** Rooms by their id on the platform. */
+  groups: v.optional(v.record(text(256), room)),
   /** In rooms: false to answer every message. Absent or true: only messages addressed to the agent. */
   requireMention: flag,
   accounts: v.optional(v.record(plainName, account)),

@@ -4,6 +4,12 @@
 export const peerKinds = ["dm", "group", "channel", "thread"] as const;
 export type PeerKind = (typeof peerKinds)[number];
 
+/**
+ * What the writer of a message is to the agent. `owner`: the agent is theirs. `guest`: admitted, and nothing
+ * more (docs/security.md, "Who may do what").
+ */
+export type Role = "owner" | "guest";
+
 /** A person or room on a messaging platform. */
 export interface Peer {
   /** A `PeerKind` in wire messages. A session key may contain any other word. */

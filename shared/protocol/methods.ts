@@ -175,7 +175,7 @@ export const methodParams = {
     ),
   }),
   "pair.list": nothing,
-  "pair.approve": applicant,
+  "pair.approve": v.object({ ...applicant.entries, owner: v.optional(v.boolean()) }),
   "pair.reject": applicant,
   "payload.upload": v.object({
     bytes: count(1, Number.MAX_SAFE_INTEGER),

@@ -1,4 +1,4 @@
-import type { AccountStatus, ChannelEntry, PairEntry, StartedAccount } from "./channel-accounts.ts";
+import type { AccountStatus, ChannelEntry, PairEntry, Role, StartedAccount } from "./channel-accounts.ts";
 import type { Message, ToolDefinition } from "./messages.ts";
 import type { Method, Scope } from "./methods.ts";
 import type { ResetPolicy, SessionSettings, ThinkingLevel } from "./schemas.ts";
@@ -225,7 +225,7 @@ interface ResultTable {
   "channel.test": AccountResult & { error?: string };
   /** By channel, account and sender. */
   "pair.list": { pairs: Record<string, PairEntry> };
-  "pair.approve": { approved: true; senderId: string; senderName?: string };
+  "pair.approve": { approved: true; senderId: string; senderName?: string; role: Role };
   "pair.reject": { rejected: true; senderId: string };
   "payload.upload": Upload;
   "token.create": TokenEntry & { token: string };

@@ -1,4 +1,4 @@
-import type { Peer } from "../protocol/channel-accounts.ts";
+import type { Peer, Role } from "../protocol/channel-accounts.ts";
 import type { MediaAttachment, StoredMedia } from "../protocol/messages.ts";
 import type { ModelRef, ThinkingLevel } from "../protocol/schemas.ts";
 
@@ -37,6 +37,14 @@ export type Origin =
       context?: Record<string, string>;
     };
 
+/** The writer of an entry, and of the run that it begins. */
+export interface Writer {
+  /** Absent: an owner. Decided when the message came in (`senderRole`). */
+  role?: Role;
+  /** The sender's id on the channel; absent for clients. */
+  senderId?: string;
+}
+
 /** Settings from a message's directives, which apply to that message only. */
 export interface Overrides {
   model?: ModelRef;
@@ -46,16 +54,17 @@ export interface Overrides {
 /**
  * An item of a session's inbox. A retry has the same id and is dropped; a message's id is also its run's id.
  */
-export type InboxEntry = { id: string; at: number; origin: Origin } & (
-  | {
-      kind: "message";
-      text: string;
-      media?: StoredMedia[];
-      attachments?: RemoteMedia[];
-      overrides?: Overrides;
-    }
-  /** `via`: the source of the request, which decides the shape of the answer. */
-  | { kind: "reset"; via: "command" | "method" | "policy" }
-  /** `keep`: number of newest messages that are not compacted. */
-  | { kind: "compact"; keep: number; via: "command" | "method" }
-);
+export type InboxEntry = { id: string; at: number; origin: Origin } & Writer &
+  (
+    | {
+        kind: "message";
+        text: string;
+        media?: StoredMedia[];
+        attachments?: RemoteMedia[];
+        overrides?: Overrides;
+      }
+    /** `via`: the source of the request, which decides the shape of the answer. */
+    | { kind: "reset"; via: "command" | "method" | "policy" }
+    /** `keep`: number of newest messages that are not compacted. */
+    | { kind: "compact"; keep: number; via: "command" | "method" }
+  );

@@ -4,10 +4,11 @@ import type { ChatSendResult, FoundDirectives } from "../protocol/results.ts";
 import { log } from "../runtime/log.ts";
 import { type CommandContext, runCommand, statusText } from "./commands/commands.ts";
 import { type Directives, parseDirectives } from "./commands/directives.ts";
+import { directiveRefusal } from "./commands/guest-rights.ts";
 import { effectiveModel } from "./commands/model-choice.ts";
 import { parseCommand } from "./commands/parse-command.ts";
 import { appendEntry } from "./inbox.ts";
-import type { InboxEntry, Origin, RemoteMedia } from "./inbox-entry.ts";
+import type { InboxEntry, Origin, RemoteMedia, Writer } from "./inbox-entry.ts";
 import { readSession } from "./sessions.ts";
 import { isLeased, needsAgent, type SessionState } from "./state.ts";
 
@@ -28,6 +29,8 @@ export interface Incoming {
   /** Attachments that the agent still has to fetch. */
   attachments?: readonly RemoteMedia[];
   origin: Origin;
+  /** Whose rights its command or its run has; `{}` for a client. */
+  writer: Writer;
 }
 
 /** The reply to the sender. `deferred`: the agent answers the request when the command is done. */
@@ -47,7 +50,7 @@ export async function takeMessage(
 ): Promise<IntakeReply> {
   const command = parseCommand(incoming.text);
   if (command) {
-    const reply = await runCommand(intake, sessionKey, command);
+    const reply = await runCommand(intake, sessionKey, command, incoming.writer);
     if (!("entry" in reply)) return { status: "command", command: command.name, ...reply };
     await submitEntry(intake, sessionKey, {
       ...entryBase(intake, incoming),
@@ -58,6 +61,8 @@ export async function takeMessage(
   }
   const found = await directivesOf(intake, sessionKey, incoming.text);
   const directives = found && describeDirectives(found);
+  if (incoming.writer.role === "guest" && (directives?.model ?? directives?.thinkingLevel) !== undefined)
+    return { status: "directive-only", response: directiveRefusal };
   const response = found?.status ? await statusText(intake, sessionKey) : undefined;
   const { media = [], attachments = [] } = incoming;
   if (found && found.text === "" && media.length + attachments.length === 0) {
@@ -110,7 +115,7 @@ function isBehindOthers(state: SessionState, entryId: string, now: number): bool
 }
 
 function entryBase(intake: Intake, incoming: Incoming) {
-  return { id: incoming.id, at: intake.now(), origin: incoming.origin };
+  return { id: incoming.id, at: intake.now(), origin: incoming.origin, ...incoming.writer };
 }
 
 /** Undefined when the text has no directives. A text without a slash, the usual case, costs no read. */

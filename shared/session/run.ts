@@ -1,5 +1,5 @@
 import { type Step, set } from "../world/expression.ts";
-import type { InboxEntry, Origin, Overrides } from "./inbox-entry.ts";
+import type { InboxEntry, Origin, Overrides, Writer } from "./inbox-entry.ts";
 
 /** A tool call that was sent to a node and has no result yet. */
 export interface PendingCall {
@@ -12,7 +12,7 @@ export interface PendingCall {
  * pending, or their results have to be collected. `reply`: the answer or the failure is committed and has to
  * be delivered. Create and change runs only with the functions below.
  */
-export interface Run {
+export interface Run extends Writer {
   /** The id of the message that started the run. */
   runId: string;
   phase: "model" | "tools" | "reply";
@@ -55,6 +55,7 @@ export function newRun(entry: Extract<InboxEntry, { kind: "message" }>, attempt:
     attempt,
     startedAt: now,
     origin,
+    ...writerOf(entry),
     ...(overrides ? { overrides } : {}),
     pending: {},
     pendingCount: 0,
@@ -85,11 +86,12 @@ export function waitingFor(run: Run, pending: Record<string, PendingCall>, deadl
 }
 
 /** The run after the results of its calls were collected; the next model call gets them. */
-export function nextStep({ runId, startedAt, origin, overrides, step }: Run): Run {
+export function nextStep({ runId, startedAt, origin, overrides, step, ...run }: Run): Run {
   return {
     runId,
     startedAt,
     origin,
+    ...writerOf(run),
     ...(overrides ? { overrides } : {}),
     phase: "model",
     step: step + 1,
@@ -120,4 +122,8 @@ export function shrinkSteps({ attempt }: Run, shrunk: NonNullable<Run["shrunk"]>
 /** The name of a run's current step: `{runId}/{step}`. */
 export function stepName({ runId, step }: Run): string {
   return `${runId}/${step}`;
+}
+
+function writerOf({ role, senderId }: Writer): Writer {
+  return { ...(role === undefined ? {} : { role }), ...(senderId === undefined ? {} : { senderId }) };
 }

@@ -21,7 +21,11 @@ export async function startChannels(): Promise<ChannelState> {
   const secrets = state.openSecrets("/gsv/test");
   const configuration = openConfiguration(state.table, secrets);
   const account = { botToken: telegram.token, webhookSecret, apiBaseUrl: telegram.url };
-  await configuration.set("channels.telegram", { dmPolicy: "open", accounts: { default: account } });
+  await configuration.set("channels.telegram", {
+    dmPolicy: "open",
+    owners: ["5001002003"],
+    accounts: { default: account },
+  });
   return {
     state,
     table: state.table,

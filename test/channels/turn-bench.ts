@@ -100,7 +100,13 @@ export class TurnBench {
     this.platform = platform;
     this.configuration = {
       ...structuredClone(defaults),
-      channels: { [platform.name]: { dmPolicy: "open", accounts: { default: platform.account } } },
+      channels: {
+        [platform.name]: {
+          dmPolicy: "open",
+          owners: Object.values(platform.people),
+          accounts: { default: platform.account },
+        },
+      },
     };
     this.configuration.session.dmScope = "per-peer";
     // The clock is set forward at will.

@@ -27,6 +27,7 @@ beforeAll(async () => {
     },
     "channels.telegram": {
       dmPolicy: "open",
+      owners: ["5001002003"],
       accounts: { private: telegram.home.account, office: telegram.work.account },
     },
   });

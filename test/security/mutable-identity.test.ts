@@ -18,7 +18,7 @@ function sessionOf(
   { channel = "bridged", kind = "dm", dmScope = "per-channel-peer", identityLinks = {} } = {},
 ): string {
   const configuration = mergeConfiguration({ session: { dmScope, identityLinks } });
-  const { sessionKey } = routeInbound({ channel, peer: { kind, id } }, configuration);
+  const { sessionKey } = routeInbound({ channel, peer: { kind, id } }, configuration, "owner");
   expect(canonicalizeSessionKey(sessionKey, keyRules(configuration)), "canonical").toBe(sessionKey);
   return sessionKey;
 }

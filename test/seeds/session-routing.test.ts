@@ -33,7 +33,8 @@ const rules = (more: Partial<KeyRules> = {}): KeyRules => ({ mainKey: "main", dm
 
 /** The session of an inbound message under a configuration's `session`. */
 function sessionOf(inbound: Partial<Inbound> & { peer: Inbound["peer"] }, session: object = {}): string {
-  return routeInbound({ channel: "whatsapp", ...inbound }, mergeConfiguration({ session })).sessionKey;
+  return routeInbound({ channel: "whatsapp", ...inbound }, mergeConfiguration({ session }), "owner")
+    .sessionKey;
 }
 
 describe("session-routing.md, Session Key Format", () => {

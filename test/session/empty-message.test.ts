@@ -22,7 +22,9 @@ function intake(): Intake {
 it.each(["", " ", "\n\t  \u00a0"])(
   "a message of white space alone (%j) is refused, and no run begins",
   async (text) => {
-    await expect(takeMessage(intake(), sessionKey, { id: "blank", text, origin })).rejects.toMatchObject({
+    await expect(
+      takeMessage(intake(), sessionKey, { id: "blank", text, origin, writer: {} }),
+    ).rejects.toMatchObject({
       code: 400,
       message: expect.stringContaining("empty"),
     });
@@ -31,6 +33,12 @@ it.each(["", " ", "\n\t  \u00a0"])(
 );
 
 it("a picture needs no words", async () => {
-  const taken = await takeMessage(intake(), sessionKey, { id: "picture", text: " ", media, origin });
+  const taken = await takeMessage(intake(), sessionKey, {
+    id: "picture",
+    text: " ",
+    media,
+    origin,
+    writer: {},
+  });
   expect(taken).toMatchObject({ status: "started", runId: "picture" });
 });

@@ -9,7 +9,7 @@ import {
   type RoutingConfiguration,
   routeInbound,
 } from "../../shared/session/key/routing.ts";
-import { canonicalizeSessionKey } from "../../shared/session/key/session-key.ts";
+import { canonicalizeSessionKey, sessionKind } from "../../shared/session/key/session-key.ts";
 import { seededRandom } from "../support/random.ts";
 
 const configured = (overrides: Record<string, unknown>): RoutingConfiguration => {
@@ -34,7 +34,7 @@ describe("the default agent", () => {
 
 describe("an inbound message", () => {
   it("goes to the main session where nothing is configured", () => {
-    expect(routeInbound(dm("+31628552611"), defaults)).toEqual({
+    expect(routeInbound(dm("+31628552611"), defaults, "owner")).toEqual({
       agentId: "main",
       sessionKey: "agent:main:main",
     });
@@ -42,7 +42,7 @@ describe("an inbound message", () => {
 
   it("of a group goes to the group's own session, whatever the dmScope", () => {
     const group = dm("", { peer: { kind: "group", id: "123@g.us" } });
-    expect(routeInbound(group, defaults).sessionKey).toBe("agent:main:whatsapp:group:123@g.us");
+    expect(routeInbound(group, defaults, "owner").sessionKey).toBe("agent:main:whatsapp:group:123@g.us");
   });
 
   it("goes to the agent of the first binding that matches", () => {
@@ -57,7 +57,7 @@ describe("an inbound message", () => {
         ],
       },
     });
-    const agentOf = (inbound: Inbound) => routeInbound(inbound, configuration).agentId;
+    const agentOf = (inbound: Inbound) => routeInbound(inbound, configuration, "owner").agentId;
     const club = { kind: "group", id: "123@g.us" };
     expect(agentOf(dm("", { peer: club }))).toBe("club");
     expect(agentOf(dm("", { peer: club, accountId: "business" }))).toBe("club");
@@ -70,7 +70,10 @@ describe("an inbound message", () => {
 
   it("goes to every agent's catch-all: a binding that names nothing", () => {
     const configuration = configured({ agents: { bindings: [{ agentId: "all", match: {} }] } });
-    expect(routeInbound(dm("1"), configuration)).toEqual({ agentId: "all", sessionKey: "agent:all:main" });
+    expect(routeInbound(dm("1"), configuration, "owner")).toEqual({
+      agentId: "all",
+      sessionKey: "agent:all:main",
+    });
   });
 
   it("goes to the account's agent where no binding matches", () => {
@@ -79,7 +82,7 @@ describe("an inbound message", () => {
       agents: { bindings: [{ agentId: "vip", match: { channel: "telegram", peer: { id: "7" } } }] },
     });
     const agentOf = (accountId: string, id: string) =>
-      routeInbound(dm(id, { channel: "telegram", accountId }), configuration).agentId;
+      routeInbound(dm(id, { channel: "telegram", accountId }), configuration, "owner").agentId;
     expect(agentOf("support", "1")).toBe("support");
     expect(agentOf("support", "7")).toBe("vip");
     expect(agentOf("plain", "1")).toBe("main");
@@ -90,7 +93,7 @@ describe("an inbound message", () => {
     const configuration = configured({
       session: { dmScope: "per-peer", identityLinks: { steve: ["+31628552611", "telegram:123456789"] } },
     });
-    const keyOf = (inbound: Inbound) => routeInbound(inbound, configuration).sessionKey;
+    const keyOf = (inbound: Inbound) => routeInbound(inbound, configuration, "owner").sessionKey;
     expect(keyOf(dm("31628552611@s.whatsapp.net"))).toBe("agent:main:dm:steve");
     expect(keyOf(dm("123456789", { channel: "telegram" }))).toBe("agent:main:dm:steve");
     expect(keyOf(dm("987654321", { channel: "telegram" }))).toBe("agent:main:dm:987654321");
@@ -105,9 +108,33 @@ describe("an inbound message", () => {
       peer: { kind, id },
       sender: { id: "U024BE7LH" },
     });
-    const keyOf = (inbound: Inbound) => routeInbound(inbound, configuration).sessionKey;
+    const keyOf = (inbound: Inbound) => routeInbound(inbound, configuration, "owner").sessionKey;
     expect(keyOf(slack("dm", "D7"))).toBe("agent:main:slack:dm:anna");
     expect(keyOf(slack("channel", "C7"))).toBe("agent:main:slack:channel:c7");
+  });
+
+  it.each([
+    ["main", "agent:main:telegram:guest:7"],
+    ["per-peer", "agent:main:telegram:guest:7"],
+    ["per-channel-peer", "agent:main:telegram:guest:7"],
+    ["per-account-channel-peer", "agent:main:telegram:work:guest:7"],
+  ])("of a guest goes to a session of its own in %s, whatever is linked", (dmScope, expected) => {
+    const configuration = configured({ session: { dmScope, identityLinks: { steve: ["7", "telegram:7"] } } });
+    const inbound = dm("7", { channel: "telegram", accountId: "work" });
+    const { sessionKey } = routeInbound(inbound, configuration, "guest");
+    expect(sessionKey).toBe(expected);
+    for (const scope of ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"] as const) {
+      const rules = { mainKey: "main", dmScope: scope };
+      expect(canonicalizeSessionKey(sessionKey, rules)).toBe(sessionKey);
+      expect(sessionKind(sessionKey, rules)).toBe("guest");
+    }
+  });
+
+  it("of a guest goes by who wrote it, not by the room it came through", () => {
+    const inbound = dm("D7", { channel: "slack", sender: { id: "U024BE7LH" } });
+    expect(routeInbound(inbound, defaults, "guest").sessionKey).toBe("agent:main:slack:guest:u024be7lh");
+    const group = dm("", { peer: { kind: "group", id: "g" } });
+    expect(routeInbound(group, defaults, "guest")).toEqual(routeInbound(group, defaults, "owner"));
   });
 
   it("of two accounts with two agents and two linked people lands in four sessions", () => {
@@ -122,7 +149,7 @@ describe("an inbound message", () => {
     });
     const keys = ["one", "two"].flatMap((accountId) =>
       ["1", "2"].map(
-        (id) => routeInbound(dm(id, { channel: "telegram", accountId }), configuration).sessionKey,
+        (id) => routeInbound(dm(id, { channel: "telegram", accountId }), configuration, "owner").sessionKey,
       ),
     );
     expect(keys).toEqual([
@@ -164,7 +191,8 @@ describe("an inbound message", () => {
         peer: { kind: random.pick(["dm", "group", text()]), id: text() },
         sender: { id: text() },
       };
-      const { agentId, sessionKey } = routeInbound(inbound, configuration);
+      const role = random.pick(["owner", "guest"] as const);
+      const { agentId, sessionKey } = routeInbound(inbound, configuration, role);
       expect(canonicalizeSessionKey(sessionKey, keyRules(configuration)), JSON.stringify(inbound)).toBe(
         sessionKey,
       );

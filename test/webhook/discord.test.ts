@@ -35,7 +35,11 @@ const accountSettings = (): Record<string, string> => ({
   apiBaseUrl: discord.url,
 });
 const configure = (settings: object) =>
-  on.configure("channels.discord", { ...settings, accounts: { default: accountSettings() } });
+  on.configure("channels.discord", {
+    owners: ["53908232506183680"],
+    ...settings,
+    accounts: { default: accountSettings() },
+  });
 const deliver = async (interaction: object) => {
   const { status, text } = await discord.deliver(on.url, interaction);
   return [status, JSON.parse(text)];
@@ -187,7 +191,7 @@ describe("Discord", () => {
       type: 4,
       data: { content: "Not available.", flags: 64, allowed_mentions: { parse: [] } },
     };
-    for (const settings of [{}, { dmPolicy: "allowlist", allowFrom: ["42"] }]) {
+    for (const settings of [{}, { dmPolicy: "allowlist", allowFrom: ["42"], owners: [] }]) {
       await configure(settings);
       for (const text of ["hello", "/status", "/model openai/gpt-5"]) {
         expect(await deliver(directCommand(text))).toEqual([200, refused]);
@@ -199,7 +203,7 @@ describe("Discord", () => {
   });
 
   it("shows who asks to be let in once that their message waits, and in a server nothing", async () => {
-    await configure({ dmPolicy: "pairing" });
+    await configure({ dmPolicy: "pairing", owners: [] });
     const [, shown] = await deliver(directCommand("/model openai/gpt-5"));
     expect(shown).toMatchObject({
       type: 4,
@@ -213,11 +217,11 @@ describe("Discord", () => {
   });
 
   it("lets in by a user's id or a channel's", async () => {
-    await configure({ dmPolicy: "allowlist", allowFrom: ["53908232506183680"] });
+    await configure({ dmPolicy: "allowlist", owners: [], allowFrom: ["53908232506183680"] });
     expect(await deliver(directCommand("hello"))).toEqual(pending);
     await on.configure("channels.discord.allowFrom", ["645027906669510999"]);
     expect(await deliver(guildCommand("hello"))).toEqual(pending);
-    expect(on.woken).toEqual([main, room]);
+    expect(on.woken).toEqual(["agent:main:discord:guest:53908232506183680", room]);
   });
 
   it("brings a message that a command is given on, which is no command by itself", async () => {

@@ -59,7 +59,11 @@ export async function startWebhook(): Promise<WebhookState> {
     },
     async configure(settings) {
       const account = { botToken: "***", webhookSecret: "***", apiBaseUrl: on.telegram.url };
-      await on.configuration.set("channels.telegram", { ...settings, accounts: { default: account } });
+      await on.configuration.set("channels.telegram", {
+        owners: ["5001002003"],
+        ...settings,
+        accounts: { default: account },
+      });
       state.webhook = build();
     },
     session: (sessionKey) => readSession(on.table, sessionKey),

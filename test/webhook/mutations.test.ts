@@ -91,6 +91,7 @@ beforeAll(async () => {
     const apiBaseUrl = "http://127.0.0.1:1";
     await on.configure(`channels.${name}`, {
       dmPolicy: "open",
+      owners: ["5001002003", "16505551234", "U061F7AUR", "53908232506183680"],
       accounts: {
         default: { ...settings(first, 0), apiBaseUrl },
         second: { ...settings(second, 1), apiBaseUrl },

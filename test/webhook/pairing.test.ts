@@ -15,7 +15,8 @@ import { type Around, deathAt } from "../channels/fixture.ts";
 import { groupUpdate, textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
 import { startWebhook, type WebhookState } from "./fixture.ts";
 
-const main = "agent:main:main";
+const guestOf = (id: string) => `agent:main:telegram:guest:${id}`;
+const guest = guestOf("5001002003");
 const ann = { channel: "telegram", senderId: "5001002003" };
 const waits = /^You are not known here yet\. Your message waits/;
 let on: WebhookState;
@@ -24,7 +25,7 @@ let clock: number;
 beforeEach(async () => {
   on = await startWebhook();
   clock = Date.now();
-  await on.configure({ dmPolicy: "pairing" });
+  await on.configure({ dmPolicy: "pairing", owners: [] });
 });
 afterEach(() => on.close());
 
@@ -48,7 +49,7 @@ describe("a sender who is not known, where pairing is on", () => {
     expect(await requests()).toMatchObject([
       { ...ann, accountId: "default", senderName: "Ann Example", message: { text: "hello" } },
     ]);
-    expect(await on.session(main)).toBeUndefined();
+    expect(await on.session(guest)).toBeUndefined();
     expect(on.woken).toEqual([]);
   });
 
@@ -57,7 +58,7 @@ describe("a sender who is not known, where pairing is on", () => {
       expect(await on.deliver(textUpdate(text))).toBe(200);
     }
     expect(sent()).toEqual([expect.stringMatching(waits)]);
-    expect(await on.session(main)).toBeUndefined();
+    expect(await on.session(guest)).toBeUndefined();
   });
 
   it("cannot ask in a group", async () => {
@@ -96,16 +97,17 @@ describe("an approval", () => {
     expect(await approveSender(approving(), ann)).toEqual({
       senderId: ann.senderId,
       senderName: "Ann Example",
+      role: "guest",
     });
     expect(await allowed()).toEqual([ann.senderId]);
-    expect(await on.inbox(main)).toMatchObject([
+    expect(await on.inbox(guest)).toMatchObject([
       {
         id: `telegram:default:${update.update_id}`,
         text: "[telegram · 2026-05-28 20:26]\nhello",
         origin: { channel: "telegram", peer: { id: ann.senderId }, replyToId: "77" },
       },
     ]);
-    expect(on.woken).toEqual([main]);
+    expect(on.woken).toEqual([guest]);
     expect(await requests()).toEqual([]);
   });
 
@@ -113,22 +115,43 @@ describe("an approval", () => {
     await on.deliver(textUpdate("hello"));
     await approveSender(approving(), ann);
     await on.deliver(textUpdate("and this"));
-    expect(await on.inbox(main)).toHaveLength(2);
+    expect(await on.inbox(guest)).toHaveLength(2);
     expect(sent()).toHaveLength(1);
   });
 
   it("answers a command that waited, once, however often it is repeated and by however many at once", async () => {
-    await on.deliver(textUpdate("/model openai/gpt-5"));
+    await on.deliver(textUpdate("/help"));
     await Promise.all([approveSender(approving(), ann), approveSender(approving(), ann)]);
     await approveSender(approving(), ann);
-    expect(sent()).toEqual([expect.stringMatching(waits), "Model set to openai/gpt-5"]);
+    expect(sent()).toEqual([expect.stringMatching(waits), expect.stringContaining("/help")]);
     expect(await allowed()).toEqual([ann.senderId]);
+  });
+
+  it("as an owner answers what waited with an owner's rights, and leaves allowFrom alone", async () => {
+    await on.deliver(textUpdate("/model openai/gpt-5"));
+    expect(await approveSender(approving(), { ...ann, owner: true })).toMatchObject({ role: "owner" });
+    expect(sent()).toEqual([expect.stringMatching(waits), "Model set to openai/gpt-5"]);
+    const { telegram } = (await on.configuration.load({ fresh: true })).channels;
+    expect(telegram).toMatchObject({ owners: [ann.senderId] });
+    expect(telegram).not.toHaveProperty("allowFrom");
+    expect(await approveSender(approving(), ann)).toMatchObject({ role: "owner" });
+  });
+
+  it("makes an owner of a guest, whose next message goes to the owner's session", async () => {
+    await on.deliver(textUpdate("hello"));
+    await approveSender(approving(), ann);
+    expect(await approveSender(approving(), { ...ann, owner: true })).toMatchObject({ role: "owner" });
+    await on.deliver(textUpdate("it is me"));
+    expect([(await on.inbox(guest)).length, (await on.inbox("agent:main:main")).length]).toEqual([1, 1]);
+    await on.configuration.set("channels.telegram.owners", null);
+    await on.deliver(textUpdate("no more"));
+    expect([(await on.inbox(guest)).length, (await on.inbox("agent:main:main")).length]).toEqual([2, 1]);
   });
 
   it("of two at once takes the message once", async () => {
     await on.deliver(textUpdate("hello"));
     await Promise.all(Array.from({ length: 5 }, () => approveSender(approving(), ann)));
-    expect(await on.inbox(main)).toHaveLength(1);
+    expect(await on.inbox(guest)).toHaveLength(1);
   });
 
   it("of different senders at once loses none of them", async () => {
@@ -136,14 +159,14 @@ describe("an approval", () => {
     for (const id of ids) await on.deliver(textUpdate("hello", { from: { id: Number(id) } }));
     await Promise.all(ids.map((senderId) => approveSender(approving(), { ...ann, senderId })));
     expect([...((await allowed()) ?? [])].sort()).toEqual(ids);
-    expect(await on.inbox(main)).toHaveLength(5);
+    for (const id of ids) expect(await on.inbox(guestOf(id))).toHaveLength(1);
   });
 
   it("takes what the sender wrote to each account of the channel", async () => {
     await takeInbound(on.webhook, { channel: "telegram", accountId: "default" }, message("7"));
     await takeInbound(on.webhook, { channel: "telegram", accountId: "second" }, message("7"));
     await approveSender(approving(), { ...ann, senderId: "7" });
-    expect((await on.inbox(main)).map(({ id }) => id)).toEqual([
+    expect((await on.inbox(guestOf("7"))).map(({ id }) => id)).toEqual([
       "telegram:default:e-7",
       "telegram:second:e-7",
     ]);
@@ -178,8 +201,8 @@ describe("an approval", () => {
       { channel: "telegram", accountId: "second" },
       message(ann.senderId),
     );
-    expect(outcome).toMatchObject({ status: "started", sessionKey: main });
-    expect(await on.inbox(main)).toHaveLength(2);
+    expect(outcome).toMatchObject({ status: "started", sessionKey: guest });
+    expect(await on.inbox(guest)).toHaveLength(2);
     expect(await requests()).toEqual([]);
   });
 });
@@ -222,9 +245,9 @@ describe("requests", () => {
     const [request] = await requests();
     expect(request).not.toHaveProperty("message");
     await approveSender(approving(), ann);
-    expect(await on.session(main)).toBeUndefined();
+    expect(await on.session(guest)).toBeUndefined();
     await on.deliver(textUpdate("again"));
-    expect(await on.inbox(main)).toHaveLength(1);
+    expect(await on.inbox(guest)).toHaveLength(1);
   });
 
   it("run out after two days, even where the table still has them, and may then be made again", async () => {
@@ -275,7 +298,7 @@ describe("a process that dies", () => {
           await expect(approveAs(id, deathAt(index, moment)), name).rejects.toThrow("died");
           clock += 20_000;
           await approveAs(id, (_step, go) => go());
-          const session = await on.inbox(`agent:main:dm:${id}`);
+          const session = await on.inbox(guestOf(id));
           expect(session, name).toHaveLength(text === "hello" ? 1 : 0);
           const replies = text === "hello" ? 0 : isUnknowable(step, moment) ? 2 : 1;
           expect(sent().length, name).toBe(replies);

@@ -163,7 +163,7 @@ async function survives(
     (fault.step === "send" && fault.moment === "after") ||
     (fault.step === "update TX" && fault.moment === "before");
   expect(on.telegram.sent.length, name).toBe(replies + (isUnknowable ? 1 : 0));
-  expect(await on.inbox(`agent:main:dm:${from.id}`), name).toHaveLength(inbox);
+  expect(await on.inbox(`agent:main:telegram:guest:${from.id}`), name).toHaveLength(inbox);
 }
 
 /** The function as a new process has it, with something around every write and send. */

@@ -10,7 +10,11 @@ let slack: SlackServer;
 
 beforeEach(async () => {
   [on, slack] = await Promise.all([startBench(), startSlackServer()]);
-  await on.configure("channels.slack", { dmPolicy: "open", accounts: { default: accountSettings() } });
+  await on.configure("channels.slack", {
+    dmPolicy: "open",
+    owners: ["U061F7AUR"],
+    accounts: { default: accountSettings() },
+  });
 });
 afterEach(async () => {
   vi.restoreAllMocks();
@@ -149,13 +153,16 @@ describe("Slack", () => {
   });
 
   it("lets in by a user's id or a channel's, in any case", async () => {
-    const settings = { dmPolicy: "allowlist", allowFrom: ["u061f7aur"] };
+    const settings = { dmPolicy: "allowlist", owners: [], allowFrom: ["u061f7aur"] };
     await on.configure("channels.slack", { ...settings, accounts: { default: accountSettings() } });
     await deliver(directMessage("hello"));
     await on.configure("channels.slack.allowFrom", ["C0LAN2Q65"]);
     await deliver(appMention("hello", { thread_ts: "1780000000.000200" }));
     await deliver(directMessage("hello"));
-    expect(on.woken).toEqual([main, "agent:main:slack:thread:c0lan2q65_1780000000.000200"]);
+    expect(on.woken).toEqual([
+      "agent:main:slack:guest:u061f7aur",
+      "agent:main:slack:thread:c0lan2q65_1780000000.000200",
+    ]);
   });
 
   it("is waited for as long as it asks, and tried again after a fault", async () => {

@@ -158,6 +158,8 @@ describe("a message of Telegram", () => {
           peer: { kind: "dm", id: "5001002003", name: "Ann" },
           replyToId: "77",
         },
+        role: "owner",
+        senderId: "5001002003",
       },
     ]);
     expect(on.woken).toEqual([main]);
@@ -198,7 +200,7 @@ describe("a message of Telegram", () => {
     await on.deliver(groupUpdate("@gsv_test_bot hello"));
     expect(on.woken).toEqual([
       "agent:home:dm:ann",
-      "agent:home:dm:42",
+      "agent:home:telegram:guest:42",
       "agent:work:telegram:group:-1001234567890",
     ]);
   });
@@ -246,7 +248,7 @@ describe("a message in a group", () => {
 
 describe("somebody who was not let in", () => {
   it("gets nothing stored, no command run and no reply, in a direct message or a group", async () => {
-    for (const settings of [{}, { dmPolicy: "allowlist", allowFrom: ["42"] }]) {
+    for (const settings of [{}, { dmPolicy: "allowlist", allowFrom: ["42"], owners: [] }]) {
       await on.configure(settings);
       const counted = countWrites();
       for (const text of ["hello", "/status", "/model openai/gpt-5", "/new", "/stop"]) {
@@ -260,12 +262,12 @@ describe("somebody who was not let in", () => {
   });
 
   it("is heard once they are on the list, and the same message may then come again", async () => {
-    await on.configure({ dmPolicy: "allowlist", allowFrom: ["42"] });
+    await on.configure({ dmPolicy: "allowlist", allowFrom: ["42"], owners: [] });
     const update = textUpdate("hello");
     await on.deliver(update);
-    await on.configure({ dmPolicy: "allowlist", allowFrom: ["42", "5001002003"] });
+    await on.configure({ dmPolicy: "allowlist", allowFrom: ["42", "5001002003"], owners: [] });
     await on.deliver(update);
-    expect(await on.inbox(main)).toHaveLength(1);
+    expect(await on.inbox("agent:main:telegram:guest:5001002003")).toHaveLength(1);
   });
 });
 

@@ -41,7 +41,11 @@ const accountSettings = (): Record<string, string> => ({
   apiBaseUrl: whatsapp.url,
 });
 const configure = (settings: object) =>
-  on.configure("channels.whatsapp", { ...settings, accounts: { default: accountSettings() } });
+  on.configure("channels.whatsapp", {
+    owners: ["16505551234", "447700900123"],
+    ...settings,
+    accounts: { default: accountSettings() },
+  });
 const deliver = async (body: object) => (await whatsapp.deliver(on.url, body)).status;
 /** Where a message came from, once typing was shown for it: later calls are answers. */
 const originOfMessage = async () => {
@@ -144,7 +148,7 @@ describe("WhatsApp", () => {
 
   it("knows people by their numbers however they are written, or by their ids", async () => {
     const allowFrom = ["+1 (650) 555-1234", "US.13491208655302741918"];
-    await configure({ dmPolicy: "allowlist", allowFrom });
+    await configure({ dmPolicy: "allowlist", owners: allowFrom });
     await on.configure("session.dmScope", "per-peer");
     const named = { from: undefined, from_user_id: "US.13491208655302741918" };
     await deliver(notify(whatsappMessage("hello")));
@@ -160,7 +164,7 @@ describe("WhatsApp", () => {
     await deliver(
       notify(whatsappMessage({ group_id: "Y2FwaV9ncm91cDox", type: "text", text: { body: "hi" } })),
     );
-    for (const settings of [{}, { dmPolicy: "allowlist", allowFrom: ["16505551235"] }]) {
+    for (const settings of [{}, { dmPolicy: "allowlist", allowFrom: ["16505551235"], owners: [] }]) {
       await configure(settings);
       for (const text of ["hello", "/status", "/model openai/gpt-5"])
         expect(await deliver(notify(whatsappMessage(text)))).toBe(200);

@@ -12,7 +12,7 @@ import { text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { ask, askHidden, readAll } from "../../app/questions.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
-import { noteSharing } from "./sharing-note.ts";
+import { noteOwner } from "./channel-owners.ts";
 
 const policies = ["pairing", "allowlist", "open"];
 
@@ -33,7 +33,7 @@ export const addChannel: Action = async (context, invocation) => {
   await setAccess(gateway, name, policy);
   const shown = { ...address, ...started, ...(policy ? { dmPolicy: policy.dmPolicy } : {}) };
   context.print(shown, [registered(shown), ...secretsToPaste(shown, made), ...nextSteps(shown)].join("\n"));
-  if (policy && (policy.dmPolicy === "open" || policy.allow.length > 0)) await noteSharing(context, gateway);
+  await noteOwner(context, gateway, name);
 };
 
 /** The message for a started account. @throws Failure when the platform refuses the webhook */
@@ -111,16 +111,21 @@ function madeUp(fields: readonly AccountField[], known: Values): Values {
 interface Policy {
   dmPolicy?: string;
   allow: string[];
+  owners: string[];
 }
 
 function policyOf({ options }: Invocation): Policy | undefined {
   const dmPolicy = text(options.policy);
-  const allow = (text(options.allow) ?? "").split(",").flatMap((id) => id.trim() || []);
+  const [allow, owners] = [idsIn(text(options.allow)), idsIn(text(options.owner))];
   if (dmPolicy !== undefined && !policies.includes(dmPolicy))
     throw usage(`no policy ${dmPolicy}; one of ${policies.join(", ")}`);
-  return dmPolicy === undefined && allow.length === 0
+  return dmPolicy === undefined && allow.length + owners.length === 0
     ? undefined
-    : { ...(dmPolicy ? { dmPolicy } : {}), allow };
+    : { ...(dmPolicy ? { dmPolicy } : {}), allow, owners };
+}
+
+function idsIn(list = ""): string[] {
+  return list.split(",").flatMap((id) => id.trim() || []);
 }
 
 /** Asks the user who may write. Existing configuration is kept. */
@@ -133,16 +138,22 @@ async function askPolicy(
   if (dmPolicy !== undefined || terminal.stdin.isTTY !== true) return undefined;
   const chosen = await ask(terminal, `Who may write: ${policies.join(", ")}`, policies[0]);
   if (!policies.includes(chosen)) throw usage(`no policy ${chosen}; one of ${policies.join(", ")}`);
-  const ids = chosen === "allowlist" ? await ask(terminal, "Sender ids, with commas between") : "";
-  return { dmPolicy: chosen, allow: ids.split(",").flatMap((id) => id.trim() || []) };
+  const isList = chosen === "allowlist";
+  const owners = isList ? idsIn(await ask(terminal, "Your own sender ids, with commas between")) : [];
+  const allow = isList ? idsIn(await ask(terminal, "Sender ids of guests, with commas between")) : [];
+  return { dmPolicy: chosen, allow, owners };
 }
 
 async function setAccess(gateway: Gateway, channel: string, policy: Policy | undefined): Promise<void> {
   const path = `channels.${channel}`;
-  if (policy && policy.allow.length > 0) {
-    const { allowFrom } = await valueAt<string[]>(gateway, path);
-    const value = [...new Set([...(allowFrom ?? []), ...policy.allow])];
-    await gateway.request("config.set", { path: `${path}.allowFrom`, value });
+  const added = { allowFrom: policy?.allow ?? [], owners: policy?.owners ?? [] };
+  for (const [list, ids] of Object.entries(added)) {
+    if (ids.length === 0) continue;
+    const known = (await valueAt<string[]>(gateway, path))[list];
+    await gateway.request("config.set", {
+      path: `${path}.${list}`,
+      value: [...new Set([...(known ?? []), ...ids])],
+    });
   }
   if (policy?.dmPolicy)
     await gateway.request("config.set", { path: `${path}.dmPolicy`, value: policy.dmPolicy });
@@ -169,7 +180,7 @@ function secretsToPaste({ registration }: Partial<StartedAccount>, made: Values)
 
 function nextSteps({ channel, dmPolicy }: { channel: string; dmPolicy?: string }): string[] {
   if (dmPolicy === "pairing")
-    return ["Write to it; `gsv pair list` then shows you, and `gsv pair approve` lets you in."];
+    return ["Write to it; `gsv pair list` then shows you, and `gsv pair approve … --owner` lets you in."];
   if (dmPolicy !== undefined) return ["Write to it."];
   return [
     `The policy is unchanged: see \`gsv config get channels.${channel}\`; without a dmPolicy nobody may write.`,

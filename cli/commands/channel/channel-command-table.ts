@@ -13,11 +13,12 @@ export const channelCommands: readonly CommandEntry[] = [
     options: [
       ["--from <file>", "settings and secrets as a JSON object, from a file or standard input (-)"],
       ["--policy <policy>", "who may write: pairing, allowlist or open"],
-      ["--allow <ids>", "sender ids that may write, with commas between"],
+      ["--allow <ids>", "sender ids that may write as guests, with commas between"],
+      ["--owner <ids>", "your own sender ids there, with commas between"],
     ],
     examples: [
       "channel add telegram",
-      "channel add slack work --policy allowlist --allow U061F7AUR",
+      "channel add slack work --policy allowlist --owner U061F7AUR",
       `printf '{"botToken":"…"}' | gsv channel add telegram --from - --policy pairing`,
     ],
     load: async () => (await import("./channel-add.ts")).addChannel,
@@ -76,8 +77,9 @@ export const pairCommands: readonly CommandEntry[] = [
   },
   {
     name: `approve ${applicant}`,
-    summary: "approve a sender: adds the id to allowFrom and answers the waiting message",
-    examples: ["pair approve telegram 5001002003"],
+    summary: "let a sender in, as a guest or as an owner, and answer the waiting message",
+    options: [["--owner", "the sender is you: may use your machines and your main conversation"]],
+    examples: ["pair approve telegram 5001002003", "pair approve telegram 5001002003 --owner"],
     load: async () => (await import("./pair-commands.ts")).approvePair,
   },
   {

@@ -1,6 +1,9 @@
 import { columns, moment, shorten, visible } from "../../app/columns.ts";
+import type { Context } from "../../app/context.ts";
 import type { Action } from "../../app/program.ts";
-import { noteSharing } from "./sharing-note.ts";
+import { confirm } from "../../app/questions.ts";
+import type { Gateway } from "../../gateway/gateway-client.ts";
+import { channelSettings, hasOwner, noteOwner } from "./channel-owners.ts";
 
 export const listPairs: Action = async (context) => {
   const gateway = await context.gateway();
@@ -17,12 +20,31 @@ export const listPairs: Action = async (context) => {
   context.print(answer, rows.length > 0 ? columns(header, rows) : "no pairing requests");
 };
 
-export const approvePair: Action = async (context, { args }) => {
+export const approvePair: Action = async (context, { args, options }) => {
   const gateway = await context.gateway();
-  const result = await gateway.request("pair.approve", applicantOf(args));
-  context.print(result, `${nameOf(result)} may write now; a message that waited is being answered`);
-  await noteSharing(context, gateway);
+  const applicant = applicantOf(args);
+  const owner = options.owner === true || (await asksForFirstOwner(context, gateway, applicant));
+  const result = await gateway.request("pair.approve", { ...applicant, ...(owner ? { owner } : {}) });
+  const who = result.role === "owner" ? "an owner" : "a guest";
+  context.print(
+    result,
+    `${nameOf(result)} may write now, as ${who}; a message that waited is being answered`,
+  );
+  await noteOwner(context, gateway, applicant.channel);
 };
+
+/** Asks on a terminal whether the sender is the user, while no channel has an owner. */
+async function asksForFirstOwner(
+  { terminal, json }: Context,
+  gateway: Gateway,
+  { channel, senderId }: { channel: string; senderId: string },
+): Promise<boolean> {
+  if (terminal.stdin.isTTY !== true || json) return false;
+  const channels = await channelSettings(gateway);
+  if (Object.keys(channels).some((name) => hasOwner(channels, name))) return false;
+  const question = `Is ${visible(senderId)} on ${channel} you? An owner may use your machines and your main conversation.`;
+  return confirm(terminal, question);
+}
 
 export const rejectPair: Action = async (context, { args }) => {
   const gateway = await context.gateway();
@@ -31,7 +53,7 @@ export const rejectPair: Action = async (context, { args }) => {
 };
 
 function applicantOf([channel = "", senderId = ""]: string[]) {
-  return { channel, senderId };
+  return { channel: channel.toLowerCase(), senderId };
 }
 
 function nameOf({ senderId, senderName }: { senderId: string; senderName?: string }): string {

@@ -44,7 +44,7 @@ export const chatMethods: Pick<MethodTable, "chat.send"> = {
       const target = { sessionKey: key, id: runId, now: gateway.now() };
       const stored = await storeAttachments(gateway, caller.connectionId, target, media);
       const origin = { kind: "client", connectionId: caller.connectionId, requestId: id } as const;
-      const incoming = { id: runId, text: message, media: stored, origin };
+      const incoming = { id: runId, text: message, media: stored, origin, writer: {} };
       const reply = await takeMessage(gateway, key, incoming);
       return reply.status === "deferred" ? deferred : reply;
     },

@@ -5,6 +5,7 @@ import type { Table } from "../../world/world.ts";
 import { ownValue } from "../account.ts";
 import type { ChannelAddress, InboundMessage } from "../channel.ts";
 import { closeRequest, openRequest } from "./pairing.ts";
+import { senderRole } from "./sender-role.ts";
 
 /**
  * Whether a message may reach the agent, or the reason why not. `pairing`: the sender may request pairing.
@@ -23,7 +24,7 @@ export type Refusal =
 
 /** The admission decision about a message. */
 export type Admission =
-  | { status: "admitted"; configuration: Configuration }
+  | { status: "admitted" }
   | { status: "blocked"; reason: Refusal }
   /** A pairing request exists; `isHeld` tells whether it holds the message. */
   | { status: "requested"; isHeld: boolean }
@@ -47,22 +48,21 @@ export async function admit(
 ): Promise<Admission> {
   const { table, configuration, now } = admitting;
   const decide = async (fresh: boolean) => {
-    const loaded = await configuration.load({ fresh });
-    return { loaded, reason: findReason(loaded, address, message) };
+    return findReason(await configuration.load({ fresh }), address, message);
   };
-  let { loaded, reason } = await decide(false);
+  let reason = await decide(false);
   // The sender may just have been approved: read the newest configuration.
-  if (reason !== undefined && reason !== "not mentioned") ({ loaded, reason } = await decide(true));
+  if (reason !== undefined && reason !== "not mentioned") reason = await decide(true);
   if (reason === "pairing") {
     const asked = await openRequest(table, address, message, now());
     if (asked.state === "waiting") return { status: "waiting" };
     if (asked.state === "full") return { status: "blocked", reason: "full" };
     // Check again: a concurrent approval may have listed the requests before this one was stored.
-    ({ loaded, reason } = await decide(true));
+    reason = await decide(true);
     if (reason === "pairing") return { status: "requested", isHeld: asked.request.message !== undefined };
     await closeRequest(table, asked.request, now());
   }
-  return reason === undefined ? { status: "admitted", configuration: loaded } : { status: "blocked", reason };
+  return reason === undefined ? { status: "admitted" } : { status: "blocked", reason };
 }
 
 function findReason(
@@ -78,8 +78,8 @@ function findReason(
 }
 
 /**
- * Decides by `dmPolicy` and `allowFrom` who may write (docs/channels.md, "Who may write"). Only ids count,
- * never names. A channel without a policy is closed. In rooms the sender must be allowed too, so that a
+ * Decides by `dmPolicy`, `allowFrom` and `owners` who may write (docs/channels.md, "Who may write"). Only ids
+ * count, never names. A channel without a policy is closed. In rooms the sender must be allowed too, so that a
  * stranger cannot use the agent by adding it to a room. A room's id in `allowFrom` allows everybody in the
  * room. Only a direct message can lead to pairing.
  */
@@ -90,7 +90,8 @@ export function checkAccess(
 ): Access {
   const { dmPolicy, allowFrom = [] } = configuration ?? {};
   if (!dmPolicy) return { allowed: false, reason: "closed" };
-  if (dmPolicy === "open") return { allowed: true };
+  if (dmPolicy === "open" || senderRole(channel, configuration, sender.id) === "owner")
+    return { allowed: true };
   const ids = peer.kind === "dm" ? [sender.id] : [sender.id, ...roomIds(peer.id)];
   const isListed = allowFrom.some(
     (entry) => entry.trim() === "*" || ids.some((id) => isSameSender(channel, entry, id)),

@@ -5,12 +5,14 @@ import { log } from "../../runtime/log.ts";
 import { type Incoming, type Intake, type IntakeReply, takeMessage } from "../../session/intake.ts";
 import { routeInbound } from "../../session/key/routing.ts";
 import type { Bucket } from "../../world/world.ts";
+import { ownValue } from "../account.ts";
 import type { Activity } from "../activity.ts";
 import type { ChannelAddress, ChannelOrigin, ChannelSender, InboundMessage } from "../channel.ts";
 import { type Admission, admit, type Refusal } from "./admission.ts";
 import { envelope } from "./envelope.ts";
 import { fitMessage } from "./fit-message.ts";
 import { closeReceipt, type EventId, noteAnswer, openReceipt } from "./inbound-receipt.ts";
+import { senderRole } from "./sender-role.ts";
 
 /** Maximum time that the typing indicator may delay the response to the platform, in milliseconds. */
 const typingMs = 300;
@@ -67,13 +69,23 @@ export async function takeInbound(
       ...(answer !== undefined && isShown ? { answer } : {}),
     };
   }
-  const { configuration } = admission;
   if (isEmpty(message)) return { status: "blocked", reason: "empty" };
   const event = { ...address, eventId: message.eventId };
-  const known = await openReceipt(inbound.table, event, inbound.now());
+  // The newest configuration: who was an owner until just now must not pass for one.
+  const [known, configuration] = await Promise.all([
+    openReceipt(inbound.table, event, inbound.now()),
+    inbound.configuration.load({ fresh: true }),
+  ]);
   if (known.isDone) return { status: "duplicate" };
-  const { sessionKey } = routeInbound({ ...address, ...message }, configuration);
-  const rest = { id, envelope: envelope(address.channel, message, configuration.userTimezone), origin };
+  const settings = ownValue(configuration.channels, address.channel);
+  const role = senderRole(address.channel, settings, message.sender.id);
+  const { sessionKey } = routeInbound({ ...address, ...message }, configuration, role);
+  const rest = {
+    id,
+    envelope: envelope(address.channel, message, configuration.userTimezone),
+    origin,
+    writer: { role, senderId: message.sender.id },
+  };
   const { status, answer } =
     known.answer === undefined
       ? await carryOut(inbound, sessionKey, event, message, rest)
@@ -99,7 +111,7 @@ async function carryOut(
   sessionKey: string,
   event: EventId,
   message: InboundMessage,
-  rest: Pick<Incoming, "id" | "envelope" | "origin">,
+  rest: Pick<Incoming, "id" | "envelope" | "origin" | "writer">,
 ): Promise<{ status: IntakeReply["status"]; answer: string | undefined }> {
   const media = await storeEnclosed(inbound, sessionKey, rest.id, message);
   const incoming = { ...rest, ...(media.length > 0 ? { media } : {}) };

@@ -2,10 +2,12 @@ import type { Configuration } from "../../configuration/schema.ts";
 import type { ConfigurationStore } from "../../configuration/store.ts";
 import { thinkingLevels } from "../../protocol/schemas.ts";
 import type { Table, WakeAgent } from "../../world/world.ts";
+import type { Writer } from "../inbox-entry.ts";
 import { patchSession, readSession } from "../sessions.ts";
 import { messageCount, needsAgent, type SessionState } from "../state.ts";
 import { requestStop } from "../stop.ts";
 import { parseModelSelector, parseThinkingLevel } from "./directives.ts";
+import { guestHelp, guestRefusal } from "./guest-rights.ts";
 import { effectiveModel, effectiveThinking } from "./model-choice.ts";
 import type { Command } from "./parse-command.ts";
 
@@ -35,21 +37,28 @@ const help = `Commands:
 /help – this list
 For one message alone, anywhere in it: /think:LEVEL /model:SELECTOR /status`;
 
-/** Executes a command, or returns the inbox entry that executes it. Commands never reach the model. */
+/**
+ * Executes a command, or returns the inbox entry that executes it. Commands never reach the model. What a
+ * guest may not do is refused with one sentence.
+ */
 export async function runCommand(
   context: CommandContext,
   sessionKey: string,
   command: Command,
+  writer: Writer,
 ): Promise<CommandReply> {
+  const isGuest = writer.role === "guest";
+  const refusal = isGuest ? guestRefusal(sessionKey, command) : undefined;
+  if (refusal !== undefined) return { error: refusal };
   switch (command.name) {
     case "help":
-      return { response: help };
+      return { response: isGuest ? guestHelp(sessionKey) : help };
     case "reset":
       return { entry: { kind: "reset" } };
     case "compact":
       return compact(command.argument);
     case "stop":
-      return stop(context, sessionKey);
+      return stop(context, sessionKey, writer);
     case "status":
       return { response: await statusText(context, sessionKey) };
     case "model":
@@ -64,9 +73,13 @@ function compact(argument: string): CommandReply {
   return keep > 0 ? { entry: { kind: "compact", keep } } : { error: "Invalid count. Usage: /compact [N]" };
 }
 
-async function stop(context: CommandContext, sessionKey: string): Promise<CommandReply> {
-  const stopped = await requestStop(context.table, sessionKey, context.now());
+async function stop(context: CommandContext, sessionKey: string, writer: Writer): Promise<CommandReply> {
+  const stopped = await requestStop(context.table, sessionKey, context.now(), writer);
   if (!stopped) return { response: "No run in progress." };
+  if (stopped === "refused")
+    return {
+      error: "The answer in progress is not to a message of yours; its writer or an owner may stop it.",
+    };
   if (needsAgent(stopped.state, context.now())) await context.wake(sessionKey);
   const { runId, pendingCount } = stopped;
   const tools = pendingCount > 0 ? `, cancelled ${pendingCount} pending tool(s)` : "";

@@ -1,7 +1,9 @@
+import type { Role } from "../../protocol/channel-accounts.ts";
 import { type IdentityLinks, isSameSender } from "./identity.ts";
 import {
   buildAgentSessionKey,
   type DmScope,
+  guestKind,
   type KeyRules,
   normalizeAccountId,
   normalizeAgentId,
@@ -54,17 +56,21 @@ export function keyRules({ session, agents }: RoutingConfiguration): KeyRules {
  * The agent and the session of an inbound message. The agent comes from the first matching binding, else from
  * the account, else it is the default agent. For a direct message both the conversation's id and the sender's
  * id are looked up in the identity links, because on some channels (Slack, Discord) the conversation's id
- * names a room, not a person.
+ * names a room, not a person. A guest's direct messages have a session of their own, by the guest's id: no
+ * `dmScope` and no identity link leads into a conversation of somebody else.
  */
 export function routeInbound(
   inbound: Inbound,
   configuration: RoutingConfiguration,
+  role: Role,
 ): { agentId: string; sessionKey: string } {
   const { session, agents } = configuration;
   const bound = agents.bindings.find(({ match }) => isMatch(match, inbound))?.agentId;
   const agentId = normalizeAgentId(
     bound ?? accountAgent(inbound, configuration) ?? defaultAgentId(agents.list),
   );
+  if (role === "guest" && normalizePeerKind(inbound.peer.kind) === "dm")
+    return { agentId, sessionKey: guestSessionKey(agentId, inbound, session.dmScope) };
   const sessionKey = buildAgentSessionKey({
     agentId,
     channel: inbound.channel,
@@ -76,6 +82,18 @@ export function routeInbound(
     dmScope: session.dmScope,
   });
   return { agentId, sessionKey };
+}
+
+function guestSessionKey(
+  agentId: string,
+  { channel, accountId, peer, sender }: Inbound,
+  dmScope: DmScope,
+): string {
+  const account = dmScope === "per-account-channel-peer" ? { accountId: normalizeAccountId(accountId) } : {};
+  return buildAgentSessionKey({
+    ...{ agentId, channel, ...account },
+    peer: { kind: guestKind, id: sender?.id ?? peer.id },
+  });
 }
 
 function isMatch(match: Binding["match"], inbound: Inbound): boolean {

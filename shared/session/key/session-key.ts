@@ -24,6 +24,12 @@ const maxNameLength = 64;
  */
 export type DmScope = "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
 
+/**
+ * The kind of a conversation with one guest. Unlike `dm`, it follows neither `dmScope` nor identity links: a
+ * guest's key never becomes an owner's, whatever the configuration says.
+ */
+export const guestKind = "guest";
+
 /** The configuration fields that session keys depend on. */
 export interface KeyRules {
   mainKey: string;
@@ -33,8 +39,8 @@ export interface KeyRules {
 }
 
 /**
- * The parts of a conversation's key. `kind` `dm` is a direct message; every other kind is a shared
- * conversation.
+ * The parts of a conversation's key. `kind` `dm` is a direct message of an owner, `guest` one of a guest;
+ * every other kind is a shared conversation.
  */
 export interface KeyParts {
   agentId: string;
@@ -46,8 +52,8 @@ export interface KeyParts {
 /**
  * The session key of a conversation. Parts are normalized; a missing part becomes its default. For a direct
  * message the key depends on `dmScope`, and the peer's id is replaced by its canonical name in
- * `identityLinks`: by the name of the peer, else of the sender. Shared conversations ignore both. Ids that
- * differ in more than letter case have different keys.
+ * `identityLinks`: by the name of the peer, else of the sender. Other conversations ignore both. Ids that
+ * differ in more than letter case have different keys. A guest's key holds the account when one is given.
  */
 export function buildAgentSessionKey(
   parts: KeyParts & {
@@ -77,6 +83,8 @@ function assemble(
   const agentId = normalizeAgentId(agent);
   const channel = normalizeChannel(messenger);
   const kind = normalizePeerKind(peer.kind);
+  if (kind === guestKind && accountId !== undefined)
+    return joinKey(["agent", agentId, channel, normalizeAccountId(accountId), kind], peerId);
   if (kind !== "dm") return joinKey(["agent", agentId, channel, kind], peerId);
   switch (dmScope) {
     case "main":
@@ -98,7 +106,8 @@ export function mainSessionKey(agentId: string, mainKey?: string): string {
 /**
  * Splits a key of four or more parts, without normalizing them. Everything after the `dm` marker, or after
  * the kind of a shared conversation, is the peer's id, colons included. The `dm` marker follows the agent,
- * the channel or the account. A last part `dm` after a channel and a kind is a peer's id.
+ * the channel or the account; the kind `guest` follows the channel or the account. A last part `dm` or
+ * `guest` after a channel and a kind is a peer's id.
  * @returns null for keys that do not start with `agent:` and for keys of fewer parts (main and named
  * sessions)
  */
@@ -109,8 +118,8 @@ export function parseSessionKey(key: string): KeyParts | null {
   const peer = (kind: string, from: number) => ({ kind, id: rest.slice(from).join(":") });
   if (first === "dm") return { agentId, peer: peer("dm", 1) };
   if (second === "dm") return { agentId, channel: first, peer: peer("dm", 2) };
-  if (third === "dm" && rest.length > 3)
-    return { agentId, channel: first, accountId: second, peer: peer("dm", 3) };
+  if ((third === "dm" || third === guestKind) && rest.length > 3)
+    return { agentId, channel: first, accountId: second, peer: peer(third, 3) };
   if (third === undefined) return { agentId, peer: peer(first, 1) };
   return { agentId, channel: first, peer: peer(second, 2) };
 }
@@ -147,6 +156,11 @@ export function sessionKind(key: string, rules: KeyRules): string {
 /** Whether a key names its agent's main session, the only session that sees private memory. */
 export function isMainSessionKey(key: string, rules: KeyRules): boolean {
   return sessionKind(key, rules) === "main";
+}
+
+/** Whether a canonical key names the conversation with one guest. */
+export function isGuestSessionKey(canonicalKey: string): boolean {
+  return parseSessionKey(canonicalKey)?.peer.kind === guestKind;
 }
 
 /** The agent of a canonical session key. */

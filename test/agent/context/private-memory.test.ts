@@ -91,7 +91,7 @@ describe("a conversation that several people read", () => {
             const { bench } = turns;
             bench.configuration.session = { ...bench.configuration.session, dmScope, mainKey };
             const inbound = { channel: "telegram", peer: { kind, id }, sender: { id: "1" } };
-            const { sessionKey } = routeInbound(inbound, bench.configuration);
+            const { sessionKey } = routeInbound(inbound, bench.configuration, "owner");
             expect(sessionKey.split(":").length, JSON.stringify({ dmScope, mainKey, kind, id })).toBe(5);
             expect(canonicalizeSessionKey(sessionKey, keyRules(bench.configuration))).toBe(sessionKey);
           }

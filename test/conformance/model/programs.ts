@@ -71,7 +71,8 @@ export function sender(...ids: string[]): Program {
     async run(surroundings) {
       for (const id of ids) {
         surroundings.forget(id);
-        await takeMessage(intakeOf(surroundings), sessionKey, { id, text: id, origin: { kind: "client" } });
+        const incoming = { id, text: id, origin: { kind: "client" }, writer: {} } as const;
+        await takeMessage(intakeOf(surroundings), sessionKey, incoming);
       }
     },
   };

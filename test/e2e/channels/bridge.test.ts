@@ -29,7 +29,7 @@ beforeAll(async () => {
     return { text: `answer to ${text}`, delayMs: text.includes("slowly") ? 1500 : 0 };
   });
   stack = await startStack();
-  const open = { dmPolicy: "open" };
+  const open = { dmPolicy: "open", owners: ["ann"] };
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
     "session.dmScope": "per-channel-peer",
@@ -46,6 +46,7 @@ beforeAll(async () => {
   await stack.configure({
     "channels.telegram.accounts.default": { botToken: "1:a", webhookSecret: "s" },
     "channels.telegram.dmPolicy": "open",
+    "channels.telegram.owners": ["ann"],
   });
   owner = await stack.client("owner");
 });

@@ -38,7 +38,11 @@ beforeAll(async () => {
     channels: Object.fromEntries(
       platforms.map(({ home, work }) => [
         home.name,
-        { dmPolicy: "open", accounts: { home: home.account, work: work.account } },
+        {
+          dmPolicy: "open",
+          owners: Object.values(home.people),
+          accounts: { home: home.account, work: work.account },
+        },
       ]),
     ),
   });

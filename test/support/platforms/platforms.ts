@@ -268,6 +268,9 @@ export const platformStarts: Record<ChannelName, () => Promise<Platform>> = {
 /** What all platforms' configurations are together, with one account each. */
 export function channelsOf(platforms: readonly Platform[], settings: object): Record<string, object> {
   return Object.fromEntries(
-    platforms.map(({ name, account }) => [name, { ...settings, accounts: { default: account } }]),
+    platforms.map(({ name, account, people }) => {
+      const owners = Object.values(people);
+      return [name, { owners, ...settings, accounts: { default: account } }];
+    }),
   );
 }

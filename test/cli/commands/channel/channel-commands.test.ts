@@ -43,36 +43,64 @@ describe("gsv pair", () => {
 
   it("approves and rejects by channel and id, and passes on what the gateway says", async () => {
     answers({
-      "config.get": () => ({
-        config: { session: { dmScope: "main" }, channels: { telegram: { allowFrom: ["42"] } } },
+      "config.get": ({ params }) => ({ path: params.path, value: { telegram: { owners: ["7"] } } }),
+      "pair.approve": ({ params: { senderId, owner } }) => ({
+        ...{ approved: true, senderId, senderName: "Ann", role: owner ? "owner" : "guest" },
       }),
-      "pair.approve": ({ params }) => ({ approved: true, senderId: params.senderId, senderName: "Ann" }),
       "pair.reject": () => {
         throw new PeerError(404, "nobody asks to be let in as 43 on telegram");
       },
     });
     const approved = await run(["pair", "approve", "Telegram", "42"]);
-    expect(approved.stdout).toBe("Ann (42) may write now; a message that waited is being answered\n");
+    expect(approved.stdout).toBe(
+      "Ann (42) may write now, as a guest; a message that waited is being answered\n",
+    );
     expect(approved.stderr).toBe("");
     expect(gateway.requests.at(-2)?.params).toEqual({ channel: "telegram", senderId: "42" });
+    const owner = await run(["pair", "approve", "telegram", "42", "--owner"]);
+    expect(owner.stdout).toContain("may write now, as an owner;");
+    expect(gateway.requests.at(-2)?.params).toEqual({ channel: "telegram", senderId: "42", owner: true });
     const rejected = await run(["pair", "reject", "telegram", "43"]);
     expect(rejected.code).toBe(1);
     expect(rejected.stderr).toContain("nobody asks to be let in as 43");
   });
 
-  it("warns from the second on that all share the owner's conversation, unless each has their own", async () => {
-    let dmScope = "main";
+  it("says how to become an owner, while the channel has none", async () => {
     answers({
-      "config.get": () => ({
-        config: { session: { dmScope }, channels: { telegram: { allowFrom: ["41", "42"] }, slack: {} } },
+      "config.get": ({ params }) => ({
+        path: params.path,
+        value: { telegram: {}, slack: { owners: ["U1"] } },
       }),
-      "pair.approve": ({ params }) => ({ approved: true, senderId: params.senderId }),
+      "pair.approve": ({ params }) => ({ approved: true, senderId: params.senderId, role: "guest" }),
     });
     const { stderr } = await run(["pair", "approve", "telegram", "42"]);
-    expect(stderr).toContain("each of the 2 ids");
-    expect(stderr).toContain("`gsv config set session.dmScope per-channel-peer`");
-    dmScope = "per-peer";
-    expect((await run(["pair", "approve", "telegram", "42"])).stderr).toBe("");
+    expect(stderr).toContain("`gsv pair approve telegram <your id> --owner`");
+    expect((await run(["pair", "approve", "slack", "42"])).stderr).toBe("");
+  });
+
+  it.each([
+    ["y", {}, { owner: true }],
+    ["n", {}, {}],
+    [undefined, { slack: { owners: ["U1"] } }, {}],
+  ])("asks at a terminal whether the first one is the user: %j", async (answer, channels, expected) => {
+    const folder = newFolder();
+    const terminal = fakeTerminal(
+      { HOME: folder, GSV_URL: gateway.url, GSV_TOKEN: "good-token" },
+      folder,
+      200,
+    );
+    answers({
+      "config.get": ({ params }) => ({ path: params.path, value: channels }),
+      "pair.approve": ({ params }) => ({ approved: true, senderId: params.senderId, role: "guest" }),
+    });
+    const ended = main(["pair", "approve", "telegram", "42"], terminal);
+    if (answer !== undefined) {
+      await expect.poll(() => terminal.written()).toContain("Is 42 on telegram you?");
+      terminal.type(`${answer}\r`);
+    }
+    expect(await ended).toBe(0);
+    const approval = gateway.requests.find(({ method }) => method === "pair.approve");
+    expect(approval?.params).toEqual({ channel: "telegram", senderId: "42", ...expected });
   });
 
   it.each([
@@ -102,12 +130,14 @@ describe("gsv channel", () => {
   it("add takes the fields from a pipe, makes up what any text will do for, and shows no secret", async () => {
     answers({ "config.get": config({}), "config.set": () => ({ ok: true }), "channel.start": () => started });
     const args = ["channel", "add", "telegram", "--from", "-", "--policy", "allowlist", "--allow", "5, 6"];
+    args.push("--owner", "7");
     const { code, stdout, stderr } = await run(args, { input: '{"botToken":"1:secret"}' });
     expect(code).toBe(0);
     const [{ config: given }] = asked("channel.start") as [{ config: Record<string, string> }];
     expect(given).toEqual({ botToken: "1:secret", webhookSecret: expect.stringMatching(/^[\w-]{32}$/) });
     expect(asked("config.set")).toEqual([
       { path: "channels.telegram.allowFrom", value: ["5", "6"] },
+      { path: "channels.telegram.owners", value: ["7"] },
       { path: "channels.telegram.dmPolicy", value: "allowlist" },
     ]);
     expect(stdout).toContain("telegram/default is @gsv_bot; the platform knows its webhook");
@@ -116,16 +146,12 @@ describe("gsv channel", () => {
     expect(stdout + stderr).not.toContain(given.webhookSecret);
   });
 
-  it("add warns that everybody shares the owner's conversation on an open channel", async () => {
-    const open = { session: { dmScope: "main" }, channels: { telegram: { dmPolicy: "open" } } };
-    answers({
-      "config.get": ({ params }) => (params.path ? { path: params.path, value: null } : { config: open }),
-      "config.set": () => ({ ok: true }),
-      "channel.start": () => started,
-    });
+  it("add says once that the channel has no owner", async () => {
+    answers({ "config.get": config({}), "config.set": () => ({ ok: true }), "channel.start": () => started });
     const args = ["channel", "add", "telegram", "--from", "-", "--policy", "open"];
     const { code, stderr } = await run(args, { input: '{"botToken":"1:secret"}' });
-    expect([code, stderr]).toEqual([0, expect.stringContaining("everybody that may write shares your main")]);
+    expect(code).toBe(0);
+    expect(stderr.match(/telegram has no owner/g)).toHaveLength(1);
   });
 
   it("add shows what was made up where it has to be pasted by hand", async () => {
@@ -261,7 +287,10 @@ describe("gsv channel add at a terminal", () => {
     expect(gateway.requests.find(({ method }) => method === "channel.start")?.params).toMatchObject({
       config: { applicationId: "1986", publicKey: "ab12", botToken: "the-token" },
     });
-    expect(gateway.requests.at(-1)?.params).toEqual({ path: "channels.discord.dmPolicy", value: "pairing" });
+    expect(gateway.requests.filter(({ method }) => method === "config.set").at(-1)?.params).toEqual({
+      path: "channels.discord.dmPolicy",
+      value: "pairing",
+    });
     await sees("gsv pair approve");
   });
 });

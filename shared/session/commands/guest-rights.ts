@@ -1,0 +1,37 @@
+import { isGuestSessionKey } from "../key/session-key.ts";
+import type { Command } from "./parse-command.ts";
+
+/** The answer to a guest's message that chooses a model or a thinking level for itself. */
+export const directiveRefusal =
+  "Only the owner of this agent may choose the model and the thinking level; write again without /model and /think.";
+
+/** The commands that a guest is told of, in a conversation of their own and in a room. */
+export function guestHelp(sessionKey: string): string {
+  return [
+    "Commands:",
+    ...(isGuestSessionKey(sessionKey)
+      ? ["/new, /reset – archive this conversation and start a fresh one"]
+      : []),
+    "/stop – stop the answer to a message of yours",
+    "/status – show this session",
+    "/help – this list",
+  ].join("\n");
+}
+
+/** Why a guest may not use a command in a session, as a sentence for the guest; undefined when they may. */
+export function guestRefusal(sessionKey: string, { name }: Command): string | undefined {
+  switch (name) {
+    case "help":
+    case "status":
+    case "stop":
+      return undefined;
+    case "reset":
+      return isGuestSessionKey(sessionKey)
+        ? undefined
+        : "Only an owner of this agent may reset a conversation that others share.";
+    case "compact":
+    case "model":
+    case "think":
+      return `Only the owner of this agent may use /${name}.`;
+  }
+}
