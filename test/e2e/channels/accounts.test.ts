@@ -50,8 +50,8 @@ afterAll(async () => {
 async function run(args: string[], input = "") {
   const env = { GSV_URL: stack.cloud.ws, GSV_TOKEN: stack.token };
   const { code, stdout, stderr } = await gsv([...args, "--json"], { env, input });
-  // Some accounts are open to more than one person.
-  expect(stderr).toMatch(/^(gsv: everybody that may write shares [^\n]+\n)?$/);
+  // A channel that was just added has no owner yet.
+  expect(stderr).toMatch(/^(gsv: \w+ has no owner: [^\n]+\n)?$/);
   return { code, result: JSON.parse(stdout) };
 }
 const add = (name: string, account: object, ...options: string[]) =>
@@ -75,7 +75,8 @@ it("a bot of Telegram is added by one command, and answers as soon as its owner 
   expect((await run(["pair", "list"])).result.pairs).toMatchObject({
     "telegram:default:5001002003": { senderName: "Ann Example", message: "hello" },
   });
-  await run(["pair", "approve", "telegram", "5001002003"]);
+  const approved = await run(["pair", "approve", "telegram", "5001002003", "--owner"]);
+  expect(approved.result).toMatchObject({ role: "owner" });
   await until(() => telegram.sent.length === 2, "the message is answered", 20_000);
   expect(telegram.sent[1]?.text).toBe("hello from the agent");
   expect(await statusBy("telegram")).toMatchObject({ connected: true, extra: { identity: "@gsv_test_bot" } });

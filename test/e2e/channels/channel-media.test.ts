@@ -35,7 +35,7 @@ beforeAll(async () => {
     channels: channelsOf(platforms, { dmPolicy: "allowlist" }),
   });
   for (const { name, people } of platforms)
-    await stack.configure({ [`channels.${name}.allowFrom`]: [people.ann] });
+    await stack.configure({ [`channels.${name}.owners`]: [people.ann] });
 });
 afterEach(() => expect(stack.roles.refusals()).toEqual([]));
 afterAll(async () => {

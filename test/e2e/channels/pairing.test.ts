@@ -71,11 +71,15 @@ describe("a sender who asks to be let in", () => {
       },
     ]);
     const approved = await owner.call("pair.approve", of("101"));
-    expect(approved).toEqual({ approved: true, senderId: "101", senderName: "Ann Example" });
+    expect(approved).toEqual({
+      ...{ approved: true, senderId: "101", senderName: "Ann Example", role: "guest" },
+    });
     await isTold("101", 2);
     expect(told("101")[1]).toBe("hello from the agent");
     expect(await waiting()).toEqual([]);
-    expect(await owner.call("pair.approve", of("101"))).toEqual({ approved: true, senderId: "101" });
+    expect(await owner.call("pair.approve", of("101"))).toEqual({
+      ...{ approved: true, senderId: "101", role: "guest" },
+    });
     await write("101", "and again");
     await isTold("101", 3);
   });
