@@ -117,7 +117,7 @@ const results: { [M in Method]?: Results[M] } = {
       },
     },
   },
-  "pair.approve": { approved: true, senderId: hostile, senderName: hostile },
+  "pair.approve": { approved: true, senderId: hostile, senderName: hostile, role: "guest" },
   "pair.reject": { rejected: true, senderId: hostile },
   "token.create": { ...token, token: hostile },
   "token.list": { tokens: [token] },
