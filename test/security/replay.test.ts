@@ -39,6 +39,7 @@ beforeEach(async () => {
   for (const [name, account] of Object.entries(accounts))
     await on.configure(`channels.${name}`, {
       dmPolicy: "open",
+      owners: ["53908232506183680", "U061F7AUR", "16505551234"],
       accounts: { default: { ...account, apiBaseUrl } },
     });
 });

@@ -26,6 +26,7 @@ beforeEach(async () => {
   configuration = openConfiguration(state.table, stored, { now });
   await configuration.set("channels.telegram", {
     dmPolicy: "open",
+    owners: ["5001002003"],
     accounts: {
       default: { botToken: "1:token", webhookSecret: "the-old", apiBaseUrl: "http://127.0.0.1:1" },
     },

@@ -58,7 +58,10 @@ const results: { [M in Method]?: Results[M] } = {
   "tools.list": { tools: [{ name: hostile, description: hostile, inputSchema: { type: "object" } }] },
   "tool.invoke": { result: { content: hostile } },
   "logs.get": { nodeId: hostile, lines: [hostile], count: 1, truncated: true },
-  "config.get": { path: "model", value: { provider: hostile, id: hostile } },
+  "config.get": {
+    path: "model",
+    value: { provider: hostile, id: hostile, telegram: { owners: [hostile] } },
+  },
   "config.set": { ok: true, path: "x" },
   "sessions.list": {
     sessions: [{ sessionKey: hostile, createdAt: 1, lastActiveAt: 1, label: hostile }],
