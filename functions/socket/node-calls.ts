@@ -10,6 +10,9 @@ import { answerDeferred, dropDeferred, readDeferred } from "./deferred.ts";
 import type { Gateway } from "./gateway.ts";
 import { closeSocket } from "./socket-lifecycle.ts";
 
+/** Longest sort key of a table, in bytes of UTF-8. */
+const maxKeyBytes = 1024;
+
 /**
  * Sends a call to a node.
  * @throws PeerError 503 when the node is gone, 413 when the call is too large; the deferred request is
@@ -50,7 +53,9 @@ export async function acceptResult(
     if (needsAgent(recorded.state, gateway.now())) await gateway.wake(address.sessionKey);
     return recorded.status === "recorded" ? { ok: true } : { ok: true, dropped: true };
   }
-  const waiting = await readDeferred(gateway, nodeId, callId);
+  // A longer id is none of ours, and the table takes no such key.
+  const isKey = Buffer.byteLength(callId) <= maxKeyBytes;
+  const waiting = isKey ? await readDeferred(gateway, nodeId, callId) : undefined;
   if (!waiting) throw new PeerError(code.notFound, "unknown call");
   await answerDeferred(gateway, waiting, outcome);
   // Deleted after the response, so that a retry by the node can answer after a failure. Clients ignore a

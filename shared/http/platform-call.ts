@@ -89,10 +89,14 @@ export function retryAfterOf(headers: Headers): number | undefined {
   return Number.isFinite(seconds) && seconds >= 0 ? Math.ceil(seconds * 1000) : undefined;
 }
 
-/** Parses JSON; undefined for invalid JSON. */
+/**
+ * Parses JSON; undefined for invalid JSON. JSON can write half a character (`"\\ud800"`), which no URL and no table
+ * key takes: such halves are replaced by U+FFFD.
+ */
 export function parseJson(source: string | Uint8Array): unknown {
   try {
-    return JSON.parse(typeof source === "string" ? source : new TextDecoder().decode(source));
+    const text = typeof source === "string" ? source : new TextDecoder().decode(source);
+    return JSON.parse(text, (_name, value) => (typeof value === "string" ? value.toWellFormed() : value));
   } catch {
     return undefined;
   }

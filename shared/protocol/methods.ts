@@ -156,7 +156,7 @@ export const methodParams = {
     mentionedIds: v.optional(v.pipe(v.array(idField), v.maxLength(100))),
   }),
   "channel.delivered": v.object({
-    id: v.pipe(v.string(), v.minLength(1), v.maxLength(1024)),
+    id: v.pipe(v.string(), v.minLength(1), v.maxBytes(1024)),
     error: v.optional(v.pipe(v.string(), v.maxLength(2000))),
   }),
   "channel.start": v.object({ ...account.entries, config: v.optional(jsonObject) }),

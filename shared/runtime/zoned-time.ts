@@ -10,12 +10,16 @@ export interface LocalTime {
 
 const weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"] as const;
 
+/** The days that are shown, from the first year of epoch time to the last of four digits. Epoch milliseconds. */
+const shownDays = { first: Date.parse("1970-01-02T00:00:00Z"), last: Date.parse("9999-12-30T00:00:00Z") };
+
 /**
  * `now` in epoch milliseconds, `timezone` an IANA name; an unknown name is treated as UTC, so that a run does
- * not fail.
+ * not fail. A time outside of the years 1970 to 9999, as a platform may name one, is shown as the nearest in them.
  */
 export function localTime(now: number, timezone: string): LocalTime {
-  const shown = new Date(wallTimeAt(now, timezone));
+  const instant = Math.min(Math.max(now, shownDays.first), shownDays.last);
+  const shown = new Date(wallTimeAt(instant, timezone));
   const text = shown.toISOString();
   return { date: text.slice(0, 10), time: text.slice(11, 16), weekday: weekdays[shown.getUTCDay()] ?? "" };
 }

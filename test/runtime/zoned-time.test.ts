@@ -21,6 +21,13 @@ describe("the clock of a timezone", () => {
     });
   });
 
+  it("shows a time that no calendar has as the nearest one that it has", () => {
+    const dates = [-1e308, Number.NEGATIVE_INFINITY, 8.64e15, 1e308].map(
+      (time) => localTime(time, "Asia/Tokyo").date,
+    );
+    expect(dates).toEqual(["1970-01-02", "1970-01-02", "9999-12-30", "9999-12-30"]);
+  });
+
   it("reads an unknown timezone as UTC", () => {
     expect(localTime(Date.parse("2026-01-01T00:30:00Z"), "Mars/Olympus").time).toBe("00:30");
   });

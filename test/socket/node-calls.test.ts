@@ -113,6 +113,13 @@ describe("who waits for a node that is gone is told", () => {
   });
 });
 
+it("says of an id that no table key can hold that no such call was made", async () => {
+  await connect("node-1", nodeParams("laptop", ["Bash"]));
+  const callId = "é".repeat(600);
+  await request("node-1", "long", "tool.result", { callId, result: "done" });
+  expect(posted.get("node-1")?.at(-1)).toMatchObject({ id: "long", ok: false, error: { code: 404 } });
+});
+
 it("passes a node's answer on when it is repeated, because the first could not be", async () => {
   const callId = await askFromAnn();
   throttled.add("ann");

@@ -47,6 +47,12 @@ describe("a call of Discord", () => {
       expect(await receive(body), body).toMatchObject({ status: "refused", httpStatus: 400 });
   });
 
+  it("is read without the halves of characters that JSON can write, which no address of an answer may hold", async () => {
+    const message = await read({ ...directCommand("hello \ud83d"), token: "half\udc4d" });
+    expect(message).toMatchObject({ text: "hello \ufffd", context: { interactionToken: "half\ufffd" } });
+    expect(await read(directCommand("whole 👍"))).toMatchObject({ text: "whole 👍" });
+  });
+
   it("with a command that says nothing is answered so, to its sender alone", async () => {
     for (const empty of [
       directCommand("  "),
