@@ -1,0 +1,51 @@
+/** Who sends frames. `stranger`: a socket that has not connected. */
+export const modes = ["stranger", "client", "node", "bridge"] as const;
+export type Mode = (typeof modes)[number];
+
+/**
+ * The methods that may succeed for each mode, written down once more here: the fuzz does not ask the code under test.
+ * The client's token has the scope `client` alone.
+ */
+const allowed: Record<Mode, ReadonlySet<string>> = {
+  stranger: new Set(),
+  client: new Set([
+    ...["connect", "chat.send", "tools.list", "tool.invoke", "tool.request", "logs.get", "config.get"],
+    ...["sessions.list", "session.get", "session.stats", "session.patch", "session.reset", "session.compact"],
+    ...["session.preview", "session.history", "session.transcript", "workspace.list", "workspace.read"],
+    ...[
+      "workspace.write",
+      "workspace.delete",
+      "agent.init",
+      "channels.list",
+      "channel.status",
+      "payload.upload",
+    ],
+  ]),
+  node: new Set(["connect", "tools.list", "tool.result", "logs.result", "payload.upload"]),
+  bridge: new Set(["connect", "tools.list", "channel.inbound", "channel.delivered", "payload.upload"]),
+};
+
+export function mayCall(mode: Mode, method: string): boolean {
+  return allowed[mode].has(method);
+}
+
+/**
+ * A client's methods that read and change nothing. With these, a client may name what belongs to the victim, because a
+ * client token is the owner's; with all others the fuzz has it use its own sessions, agent and node.
+ */
+const reading = new Set([
+  ...["config.get", "sessions.list", "session.get", "session.stats", "session.preview", "session.history"],
+  ...[
+    "session.transcript",
+    "workspace.list",
+    "workspace.read",
+    "channels.list",
+    "channel.status",
+    "tools.list",
+  ],
+]);
+
+/** Whether frames of this method may name what belongs to the victim. */
+export function mayName(mode: Mode, method: string): boolean {
+  return mode !== "client" || reading.has(method) || !mayCall(mode, method);
+}
