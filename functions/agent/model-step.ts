@@ -118,7 +118,7 @@ export async function modelStep(
   }
   // A commit that fails interrupts the call.
   const committed = commit();
-  const deltas = streamDeltas(agent.broadcast, hold.sessionKey, run, peers.clients);
+  const deltas = streamDeltas(agent, hold.sessionKey, run, peers);
   const called = whileTyping(agent, run.origin, () => callModel(agent, hold, prepared, deltas.add));
   const [, outcome] = await Promise.all([committed, called]);
   const listeners = Promise.all([agent.broadcast.clients(), deltas.end()]).then(([clients]) => clients);

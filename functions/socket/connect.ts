@@ -3,7 +3,7 @@ import { accountSettings, isOwnAccount, ownValue } from "../../shared/channels/a
 import { bridgeId } from "../../shared/channels/bridge/bridge.ts";
 import type { ChannelAddress } from "../../shared/channels/channel.ts";
 import { bindPeer, type ConnectionRecord, type Mode } from "../../shared/peers/registry.ts";
-import type { TokenHolder } from "../../shared/peers/tokens.ts";
+import { revoked, type TokenHolder } from "../../shared/peers/tokens.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import { events } from "../../shared/protocol/events.ts";
 import { protocolVersion } from "../../shared/protocol/frames.ts";
@@ -26,7 +26,7 @@ const executionCapabilities: Capability[] = [
  * Handles `connect`: registers the socket as a client, node or channel. An older connection of the same id is
  * closed.
  * @throws PeerError 401, 102, 103 or 403, checked in this order; 409 for an account of the gateway's own, a
- * socket that is already connected or has ended, and a peer with a newer connection
+ * socket that is already connected or has ended, and a peer with a newer connection; 401 also when the token was revoked while its peer was being registered
  */
 export async function connectPeer(
   gateway: Gateway,
@@ -67,8 +67,10 @@ export async function connectPeer(
     await gateway.sockets.close(connectionId);
     throw new PeerError(code.conflict, `"${id}" has connected anew on another socket`);
   }
-  log("peer.connected", { mode, peerId: id, connectionId, tokenId: holder.id });
   if (bound.replaced) await gateway.sockets.close(bound.replaced);
+  // A revocation closes the peers that it finds: it either found this one, or is seen here.
+  if (!(await gateway.tokens.isGood(holder.id))) throw revoked();
+  log("peer.connected", { mode, peerId: id, connectionId, tokenId: holder.id });
   // Also fails requests left by connections that ended without `$disconnect`.
   if (mode === "node") await failDeferred(gateway, id, (other) => other !== connectionId);
   const server = { version: packageFile.version, connectionId };
@@ -89,9 +91,7 @@ async function authenticate(
     return holder;
   }
   if (record.tokenId === undefined || !record.scopes) throw new PeerError(code.unauthorized, "no token");
-  if (!(await gateway.tokens.isValid(record.tokenId))) {
-    throw new PeerError(code.unauthorized, "the token was revoked");
-  }
+  if (!(await gateway.tokens.isGood(record.tokenId))) throw revoked();
   const { tokenId: id, scopes, channel, accountId } = record;
   return { id, scopes, ...(channel === undefined ? {} : { channel, accountId }) };
 }

@@ -1,4 +1,5 @@
-import { code } from "../../shared/protocol/errors.ts";
+import { revoked } from "../../shared/peers/tokens.ts";
+import { code, errorShape } from "../../shared/protocol/errors.ts";
 import { errorFrame, okFrame, type ResponseFrame } from "../../shared/protocol/frames.ts";
 import type { Results } from "../../shared/protocol/results.ts";
 import { logError } from "../../shared/runtime/log.ts";
@@ -27,6 +28,8 @@ interface DeferredCall {
   /** The connection and request that wait for the response. */
   connectionId: string;
   requestId: string;
+  /** Id of the token that asked. */
+  tokenId?: string;
 }
 
 const keyOf = (nodeId: string, callId: string) => ({ pk: `DEFER#${nodeId}`, sk: callId });
@@ -72,7 +75,17 @@ export async function answerDeferred(
     );
     return;
   }
-  await respond(gateway, waiting.connectionId, answerFrame(waiting, outcome));
+  await answerWaiting(gateway, waiting, answerFrame(waiting, outcome));
+}
+
+/** Sends the response, or 401 when the token that asked was revoked meanwhile. */
+async function answerWaiting(
+  gateway: Gateway,
+  { connectionId, requestId, tokenId }: Deferred,
+  frame: ResponseFrame,
+): Promise<void> {
+  const isGood = tokenId === undefined || (await gateway.tokens.isGood(tokenId));
+  await respond(gateway, connectionId, isGood ? frame : errorFrame(requestId, errorShape(revoked())));
 }
 
 function answerFrame({ kind, requestId }: Deferred, { result, error }: CallOutcome): ResponseFrame {
@@ -107,5 +120,5 @@ async function failOne(gateway: Gateway, waiting: Deferred): Promise<void> {
   const message = `node disconnected: ${waiting.nodeId}`;
   if (waiting.kind === "request") return answerDeferred(gateway, waiting, { error: message });
   const error = { code: code.unavailable, message, retryable: true };
-  await respond(gateway, waiting.connectionId, errorFrame(waiting.requestId, error));
+  await answerWaiting(gateway, waiting, errorFrame(waiting.requestId, error));
 }

@@ -1,4 +1,5 @@
 import { type ConnectionRecord, countFailure, readConnection } from "../../shared/peers/registry.ts";
+import { revoked } from "../../shared/peers/tokens.ts";
 import { code, errorShape, PeerError } from "../../shared/protocol/errors.ts";
 import {
   errorFrame,
@@ -13,10 +14,13 @@ import { connectPeer } from "./connect.ts";
 import { type Caller, deferred, type Gateway, type HandledMethod, type MethodEntry } from "./gateway.ts";
 import { methodTable } from "./methods/methods.ts";
 import { respond } from "./respond.ts";
-import { authTimeoutMs, closeSocket } from "./socket-lifecycle.ts";
+import { authTimeoutMs, endSocket } from "./socket-lifecycle.ts";
 
 /** Failed `connect` requests after which a socket is closed. */
 const maxFailures = 3;
+
+/** A request that took longer than this is answered only if the token is still good. Milliseconds. */
+const checkAgainMs = 1000;
 
 /** Maximum entries of the cache of connected sockets; a full cache is cleared. */
 const maxRemembered = 1000;
@@ -42,11 +46,6 @@ export async function handleFrame(gateway: Gateway, connectionId: string, text: 
   if (!isConnected(caller)) {
     const message = "not connected: send connect first";
     return respond(gateway, connectionId, errorFrame(frame.id, { code: code.notConnected, message }));
-  }
-  // Start loading the configuration in parallel with the token check: most requests of clients need it.
-  if (caller.mode === "client") gateway.configuration.load().catch(() => {});
-  if (!(await gateway.tokens.isValid(caller.tokenId))) {
-    return refuse(gateway, connectionId, frame.id, new PeerError(code.unauthorized, "the token was revoked"));
   }
   await handleRequest(gateway, caller, frame);
 }
@@ -98,7 +97,32 @@ async function welcome(
   await bridges.attached({ channel, accountId }).catch(unsent);
 }
 
+/**
+ * Answers a request if the caller's token is good. A tool's result is recorded beside the check, because a
+ * turn waits for it: a node whose token was revoked can end a call that it was sent before, and no more.
+ */
 async function handleRequest(gateway: Gateway, caller: Caller, frame: RequestFrame): Promise<void> {
+  const { connectionId, tokenId } = caller;
+  const startedAt = gateway.now();
+  const good = gateway.tokens.isGood(tokenId);
+  good.catch(() => {});
+  // Loaded beside the token check: most requests of clients need it.
+  if (caller.mode === "client") gateway.configuration.load().catch(() => {});
+  if (frame.method !== "tool.result" && !(await good))
+    return refuse(gateway, connectionId, frame.id, revoked());
+  const answer = await answerTo(gateway, caller, frame);
+  const tookLong = gateway.now() - startedAt > checkAgainMs;
+  if (!(await (tookLong ? gateway.tokens.isGood(tokenId) : good)))
+    return refuse(gateway, connectionId, frame.id, revoked());
+  if (answer !== deferred) await respond(gateway, connectionId, answer);
+}
+
+/** The answer to a request, which is an error when its handler throws. */
+async function answerTo(
+  gateway: Gateway,
+  caller: Caller,
+  frame: RequestFrame,
+): Promise<ResponseFrame | typeof deferred> {
   const { connectionId } = caller;
   const { id, method } = frame;
   try {
@@ -107,13 +131,13 @@ async function handleRequest(gateway: Gateway, caller: Caller, frame: RequestFra
     }
     const answer = await callMethod(gateway, method, caller, frame);
     log("rpc", { method, connectionId, ok: true });
-    if (answer !== deferred) await respond(gateway, connectionId, answer);
+    return answer;
   } catch (error) {
     const shape = errorShape(error);
     if (error instanceof PeerError)
       log("rpc", { method: method.slice(0, 64), connectionId, ok: false, code: shape.code });
     else logError("rpc.failed", error, { method, connectionId });
-    await respond(gateway, connectionId, errorFrame(id, shape));
+    return errorFrame(id, shape);
   }
 }
 
@@ -157,9 +181,4 @@ function checkAccess(
 async function refuse(gateway: Gateway, connectionId: string, id: string, error: unknown): Promise<void> {
   await respond(gateway, connectionId, errorFrame(id, errorShape(error)));
   await endSocket(gateway, connectionId);
-}
-
-async function endSocket(gateway: Gateway, connectionId: string): Promise<void> {
-  await gateway.sockets.close(connectionId);
-  await closeSocket(gateway, connectionId);
 }

@@ -71,7 +71,7 @@ function createGateway(world: World): Gateway {
     bridges,
     sender: noteFailures(createChannelSender({ table, secrets, configuration, bridges, now }), activity),
     workspace: openWorkspace(bucket),
-    tokens: createTokenVerifier(table),
+    tokens: createTokenVerifier(table, now),
     connected: new Map(),
     now,
   };

@@ -1,11 +1,14 @@
 import { createHash } from "node:crypto";
 import { dropConnection, openConnection } from "../../shared/peers/registry.ts";
-import { log } from "../../shared/runtime/log.ts";
+import { log, logError } from "../../shared/runtime/log.ts";
 import { failDeferred } from "./deferred.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** Time within which a socket must show a valid token, in milliseconds. It is closed otherwise. */
 export const authTimeoutMs = 30_000;
+
+/** Time after which the timer closes a socket again that `endSurely` has closed, in milliseconds. */
+const closeAgainMs = 5000;
 
 /**
  * Handles the route `$connect`. A token in the Authorization header is checked here: a wrong token is refused
@@ -22,7 +25,7 @@ export async function openSocket(
   const record = { connectionId, openedAt, failures: 0 };
   if (token === undefined) {
     await openConnection(gateway.table, record);
-    await scheduleClose(gateway, connectionId, openedAt + authTimeoutMs);
+    await scheduleClose(gateway, "auth-timeout", connectionId, openedAt + authTimeoutMs);
     return 200;
   }
   const holder = await gateway.tokens.verify(token);
@@ -46,7 +49,35 @@ export async function closeSocket(gateway: Gateway, connectionId: string): Promi
   if (peer?.mode === "node") await failDeferred(gateway, peer.id, (ended) => ended === connectionId);
 }
 
-async function scheduleClose(gateway: Gateway, connectionId: string, at: number): Promise<void> {
+/** Closes a socket and removes what is known of it. */
+export async function endSocket(gateway: Gateway, connectionId: string): Promise<void> {
+  await gateway.sockets.close(connectionId);
+  await closeSocket(gateway, connectionId);
+}
+
+/**
+ * As `endSocket`, for a socket that must not stay open: the timer closes it a second time, in case the first
+ * time was lost.
+ * @throws when it could neither be closed nor be left to the timer
+ */
+export async function endSurely(gateway: Gateway, connectionId: string): Promise<void> {
+  const [closed, left] = await Promise.allSettled([
+    gateway.sockets.close(connectionId),
+    scheduleClose(gateway, "close", connectionId, gateway.now() + closeAgainMs),
+  ]);
+  if (closed.status === "rejected") {
+    logError("socket.unclosed", closed.reason, { connectionId });
+    if (left.status === "rejected") throw left.reason;
+  }
+  await closeSocket(gateway, connectionId);
+}
+
+async function scheduleClose(
+  gateway: Gateway,
+  kind: "auth-timeout" | "close",
+  connectionId: string,
+  at: number,
+): Promise<void> {
   const digest = createHash("sha256").update(connectionId).digest("hex").slice(0, 40);
-  await gateway.schedules.once(`auth-${digest}`, at, { kind: "auth-timeout", connectionId });
+  await gateway.schedules.once(`${kind}-${digest}`, at, { kind, connectionId });
 }

@@ -1,7 +1,7 @@
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
 import type { TimerEvent, World } from "../../shared/world/world.ts";
-import { closeUnauthenticated, expireTools, resetIfDue, sweep, type Timer } from "./timer.ts";
+import { closeAgain, closeUnauthenticated, expireTools, resetIfDue, sweep, type Timer } from "./timer.ts";
 
 /** The timer function's handler, which schedules invoke. */
 export function createTimerHandler(world: World) {
@@ -19,6 +19,8 @@ async function fire(timer: Timer, event: TimerEvent): Promise<void> {
       return expireTools(timer, event);
     case "auth-timeout":
       return closeUnauthenticated(timer, event.connectionId);
+    case "close":
+      return closeAgain(timer, event.connectionId);
     case "reset-due":
       return resetIfDue(timer, event);
     case "sweep":

@@ -77,6 +77,12 @@ export async function closeUnauthenticated(
   await dropConnection(table, connectionId);
 }
 
+/** Closes a socket that the socket function has closed before, in case that was lost. */
+export async function closeAgain({ table, sockets }: Timer, connectionId: string): Promise<void> {
+  await sockets.close(connectionId);
+  await dropConnection(table, connectionId);
+}
+
 /**
  * Wakes the agent for sessions with work that no agent holds, which only a crash leaves behind. The index
  * gives overdue sessions; the session's item decides. A failure for one session does not stop the sweep.

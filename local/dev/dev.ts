@@ -110,13 +110,13 @@ export async function startDev(options: DevOptions): Promise<Dev> {
 }
 
 /**
- * The known token if it is still in the table. Otherwise creates a new one and revokes older local tokens.
+ * The known token if it is still good. Otherwise creates a new one and revokes older local tokens.
  */
 async function tokenFor(cloud: LocalGateway, known: string | undefined): Promise<string> {
   const { table } = cloud.world;
   const own = (await listTokens(table)).filter(({ name }) => name === tokenName);
   if (known !== undefined && own.some(({ id }) => known.startsWith(`gsv_${id}_`))) return known;
-  for (const { id } of own) await revokeToken(table, id);
+  for (const { id } of own) await revokeToken(table, id, Date.now());
   return (await createToken(table, { name: tokenName, scopes }, Date.now())).token;
 }
 

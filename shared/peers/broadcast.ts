@@ -6,8 +6,11 @@ import { dropConnection, listPeers } from "./registry.ts";
 
 /** Sends events to connected clients. */
 export interface Broadcast {
-  /** Connection ids of all clients connected now. */
-  clients(): Promise<string[]>;
+  /**
+   * Connection ids of all clients connected now.
+   * @param good as in `listPeers`
+   */
+  clients(good?: Promise<ReadonlySet<string>>): Promise<string[]>;
   /**
    * Posts an event to these connections in parallel. Never throws: an ended connection is removed from the
    * registry, and other failures are logged. `fallback` is sent when the payload is too large.
@@ -31,7 +34,10 @@ export function createBroadcast(table: Table, sockets: Sockets, now: () => numbe
     }
   };
   return {
-    clients: async () => (await listPeers(table, "client", now())).map((peer) => peer.connectionId),
+    async clients(good) {
+      const peers = await listPeers(table, "client", now(), good);
+      return peers.map((peer) => peer.connectionId);
+    },
     async send(connectionIds, event, payload, fallback) {
       const frame = eventFrame(event, payload);
       const shorter = fallback && eventFrame(event, fallback);

@@ -3,6 +3,7 @@ import type { Scope } from "../protocol/methods.ts";
 import type { NodeRuntime } from "../protocol/schemas.ts";
 import { absent, add, all, any, atMost, equal, exists, type Step, set } from "../world/expression.ts";
 import { ConditionFailed, type Item, type Key, succeeds, type Table } from "../world/world.ts";
+import { goodTokens } from "./tokens.ts";
 
 /** The modes of a peer. Each needs a token with the scope of the same name. */
 export const modes = ["client", "node", "channel"] as const;
@@ -33,7 +34,7 @@ export interface PeerRecord {
   mode: Mode;
   connectionId: string;
   /** Id of the connection's token. */
-  tokenId?: string;
+  tokenId: string;
   /** When the connection was opened, by API Gateway's clock; epoch ms. */
   openedAt?: number;
   connectedAt: number;
@@ -149,18 +150,45 @@ async function forget(
   return { mode, id };
 }
 
+/**
+ * A connected peer; undefined when its token is revoked.
+ * @param good as in `listPeers`
+ */
 export async function readPeer(
   table: Table,
   mode: Mode,
   id: string,
   now: number,
+  good: Promise<ReadonlySet<string>> = goodTokens(table),
 ): Promise<PeerRecord | undefined> {
-  const item = await table.get(peerKey(mode, id));
-  return item && isAlive(item, now) ? (item as unknown as PeerRecord) : undefined;
+  const [item, tokens] = await Promise.all([table.get(peerKey(mode, id)), good]);
+  return item && isConnected(item, tokens, now) ? (item as unknown as PeerRecord) : undefined;
 }
 
-/** Every connected peer of a mode, by id. */
-export async function listPeers(table: Table, mode: Mode, now: number): Promise<PeerRecord[]> {
-  const items = await table.query({ pk: `PEER#${mode}` });
-  return items.filter((item) => isAlive(item, now)) as unknown as PeerRecord[];
+/**
+ * Every connected peer of a mode, by id, without those whose token is revoked. The tokens are read beside
+ * the peers, so that a list which begins after a revocation has been answered does not hold its peers.
+ * @param good the good tokens as they are being read, for callers that list several modes
+ */
+export async function listPeers(
+  table: Table,
+  mode: Mode,
+  now: number,
+  good: Promise<ReadonlySet<string>> = goodTokens(table),
+): Promise<PeerRecord[]> {
+  const [items, tokens] = await Promise.all([table.query({ pk: `PEER#${mode}` }), good]);
+  return items.filter((item) => isConnected(item, tokens, now)) as unknown as PeerRecord[];
+}
+
+/** The connection ids of all peers with this token, also when it is revoked. */
+export async function connectionsOf(table: Table, tokenId: string): Promise<string[]> {
+  const items = await Promise.all(modes.map((mode) => table.query({ pk: `PEER#${mode}` })));
+  return items
+    .flat()
+    .filter((item) => item.tokenId === tokenId)
+    .map((item) => String(item.connectionId));
+}
+
+function isConnected(item: Item, good: ReadonlySet<string>, now: number): boolean {
+  return isAlive(item, now) && good.has(String(item.tokenId));
 }

@@ -1,8 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { code, PeerError } from "../protocol/errors.ts";
 import { type Scope, scopes } from "../protocol/methods.ts";
 import type { TokenEntry } from "../protocol/results.ts";
-import { absent, exists, set } from "../world/expression.ts";
-import { ConditionFailed, type Item, type Table } from "../world/world.ts";
+import { absent, all, exists, set } from "../world/expression.ts";
+import { ConditionFailed, type Item, succeeds, type Table } from "../world/world.ts";
 
 const partition = "TOKEN";
 
@@ -17,8 +18,8 @@ const tokenPattern = /^gsv_([a-km-np-z2-9]{10})_([A-Za-z0-9_-]{43})$/;
 /** `lastUsedAt` is written at most this often, in milliseconds. */
 const lastUsedStepMs = 3_600_000;
 
-/** Maximum number of cached records in one warm function; a full cache is cleared. */
-const maxCached = 1000;
+/** TTL of a revoked token's record, in seconds. A token without a record is refused as a revoked one is. */
+const revokedSeconds = 30 * 86_400;
 
 /** The identity and rights of a verified token. */
 export type TokenHolder = Pick<TokenEntry, "id" | "name" | "scopes" | "channel" | "accountId">;
@@ -29,6 +30,7 @@ export type TokenPurpose = Pick<TokenEntry, "name" | "channel" | "accountId"> & 
 /**
  * Creates a token; only its secret's SHA-256 is stored.
  * @param now epoch milliseconds
+ * @throws PeerError 409 when another token has this name, upper and lower case alike
  */
 export async function createToken(
   table: Table,
@@ -36,93 +38,102 @@ export async function createToken(
   now: number,
 ): Promise<TokenEntry & { token: string }> {
   const id = Array.from(randomBytes(idLength), (byte) => idAlphabet[byte & 31]).join("");
+  await refuseTaken(table, name, id);
   const secret = randomBytes(secretBytes).toString("base64url");
   const bound: Pick<TokenEntry, "channel" | "accountId"> =
     channel === undefined ? {} : { channel, accountId };
   const record = { name, scopes: [...scopes], createdAt: now, ...bound };
   const item: Item = { hash: hash(secret).toString("hex"), ...(record as unknown as Item) };
   await table.put({ ...item, pk: partition, sk: id }, absent("pk"));
+  // Of two tokens that get one name at the same time, the one that was written last sees the other here.
+  await refuseTaken(table, name, id).catch(async (error: unknown) => {
+    await table.delete({ pk: partition, sk: id });
+    throw error;
+  });
   return { id, token: `gsv_${id}_${secret}`, ...record };
 }
 
-/** All tokens, oldest first. */
+/** @throws PeerError 409 when a token other than `id` has this name */
+async function refuseTaken(table: Table, name: string, id: string): Promise<void> {
+  const same = (token: TokenEntry) => token.name.toLowerCase() === name.toLowerCase() && token.id !== id;
+  const taken = (await listTokens(table)).find(same);
+  if (!taken) return;
+  const message = `name: the token ${taken.id} is named "${taken.name}" already; choose another name, or revoke it (\`gsv token revoke ${taken.id}\`)`;
+  throw new PeerError(code.conflict, message);
+}
+
+/** All tokens that are not revoked, oldest first. */
 export async function listTokens(table: Table): Promise<TokenEntry[]> {
   const items = await table.query({ pk: partition });
-  return items.map(readRecord).sort((a, b) => a.createdAt - b.createdAt);
+  return items
+    .filter(isGood)
+    .map(readRecord)
+    .sort((a, b) => a.createdAt - b.createdAt);
+}
+
+/** The ids of all tokens that are not revoked. */
+export async function goodTokens(table: Table): Promise<ReadonlySet<string>> {
+  const items = await table.query({ pk: partition });
+  return new Set(items.filter(isGood).map(({ sk }) => String(sk)));
 }
 
 /**
- * Deletes a token. Warm functions may accept it until their cached record expires.
+ * Marks a token as revoked. From then on it is refused wherever it is checked. Repeating it is harmless.
+ * @param now epoch milliseconds
  * @returns false when it does not exist
  */
-export async function revokeToken(table: Table, id: string): Promise<boolean> {
-  return (await table.delete({ pk: partition, sk: id })) !== undefined;
+export async function revokeToken(table: Table, id: string, now: number): Promise<boolean> {
+  const mark = [set("revokedAt", now), set("expiresAt", Math.floor(now / 1000) + revokedSeconds)];
+  return succeeds(table.update({ pk: partition, sk: id }, mark, exists("hash")));
 }
 
+/** Checks tokens. Nothing is cached: a check that begins after a revocation refuses the token. */
 export interface TokenVerifier {
   /** The holder of a token; undefined when it is malformed, unknown, revoked, or its secret is wrong. */
   verify(token: string): Promise<TokenHolder | undefined>;
-  /**
-   * Whether the token of a connected peer still exists. The result may be up to 30 s old; revoking a token
-   * also closes its sockets.
-   */
-  isValid(id: string): Promise<boolean>;
+  /** Whether the token of this id exists and is not revoked. */
+  isGood(id: string): Promise<boolean>;
 }
 
-/** Maximum age of a connected peer's cached token record, in milliseconds. */
-const connectedMaxAgeMs = 30_000;
-
-/**
- * A verifier for one warm function. It caches records for `maxAgeMs` milliseconds, so a revoked token can
- * connect for at most that long. A malformed token costs no read.
- */
-export function createTokenVerifier(
-  table: Table,
-  { maxAgeMs = 5000, now = Date.now }: { maxAgeMs?: number; now?: () => number } = {},
-): TokenVerifier {
-  const cache = new Map<string, { item: Item; readAt: number }>();
-
-  async function find(id: string, oldestMs = maxAgeMs): Promise<Item | undefined> {
-    const cached = cache.get(id);
-    if (cached && now() - cached.readAt < oldestMs) return cached.item;
-    const readAt = now();
+/** A malformed token costs no read. */
+export function createTokenVerifier(table: Table, now: () => number): TokenVerifier {
+  const find = async (id: string) => {
     const item = await table.get({ pk: partition, sk: id });
-    // Unknown ids are not cached: guesses would fill the cache.
-    if (!item) cache.delete(id);
-    else {
-      if (cache.size >= maxCached) cache.clear();
-      cache.set(id, { item, readAt });
-    }
-    return item;
-  }
-
+    return item && isGood(item) ? item : undefined;
+  };
   return {
-    isValid: async (id) => (await find(id, connectedMaxAgeMs)) !== undefined,
+    isGood: async (id) => (await find(id)) !== undefined,
     async verify(token) {
       const [, id, secret] = tokenPattern.exec(token) ?? [];
       if (id === undefined || secret === undefined) return undefined;
       const item = await find(id);
       if (!item || !timingSafeEqual(Buffer.from(String(item.hash), "hex"), hash(secret))) return undefined;
-      const record = readRecord(item);
-      if (now() - (record.lastUsedAt ?? 0) >= lastUsedStepMs) {
-        item.lastUsedAt = now();
-        if (!(await noteUse(table, id, now()))) {
-          cache.delete(id);
-          return undefined;
-        }
-      }
-      const { name, scopes, channel, accountId } = record;
+      const { name, scopes, channel, accountId, lastUsedAt = 0 } = readRecord(item);
+      const isDue = now() - lastUsedAt >= lastUsedStepMs;
+      if (isDue && !(await noteUse(table, id, now()))) return undefined;
       return { id, name, scopes, ...(channel === undefined ? {} : { channel, accountId }) };
     },
   };
 }
 
+/** The error for a peer whose token was good once. */
+export function revoked(): PeerError {
+  return new PeerError(code.unauthorized, "the token was revoked");
+}
+
+function isGood(item: Item): boolean {
+  return item.hash !== undefined && item.revokedAt === undefined;
+}
+
+const isStillGood = all(exists("hash"), absent("revokedAt"));
+
 /**
- * @returns false when the token was deleted; other errors are ignored, because the time is only informational
+ * @returns false when the token was revoked meanwhile; other errors are ignored, because the time is only
+ * informational
  */
 async function noteUse(table: Table, id: string, at: number): Promise<boolean> {
   try {
-    await table.update({ pk: partition, sk: id }, [set("lastUsedAt", at)], exists("hash"));
+    await table.update({ pk: partition, sk: id }, [set("lastUsedAt", at)], isStillGood);
     return true;
   } catch (error) {
     return !(error instanceof ConditionFailed);

@@ -26,6 +26,8 @@ export type Origin =
       /** The connection and request that wait for a deferred response. */
       connectionId?: string;
       requestId?: string;
+      /** Id of the token that asked. Without it, or while it is good, a deferred response is sent. */
+      tokenId?: string;
     }
   | {
       kind: "channel";

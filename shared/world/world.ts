@@ -196,6 +196,7 @@ export type TimerEvent =
   /** `deadline`: the deadline of the step's tool calls, epoch ms. */
   | { kind: "tool-timeout"; sessionKey: string; runId: string; step: number; deadline: number }
   | { kind: "auth-timeout"; connectionId: string }
+  | { kind: "close"; connectionId: string }
   /** `at`: the scheduled time, epoch ms. */
   | { kind: "reset-due"; sessionKey: string; at: number }
   | { kind: "sweep" };

@@ -5,6 +5,7 @@ import { refuseEntry } from "../../functions/agent/reply/request-reply.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { bindPeer, openConnection } from "../../shared/peers/registry.ts";
+import { createToken } from "../../shared/peers/tokens.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelServer } from "../support/models/scripted-model.ts";
@@ -25,7 +26,8 @@ beforeAll(async () => {
   );
   bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
   const record = { connectionId: "c1", openedAt: Date.now(), failures: 0 };
-  const peer = { id: "client", mode: "client", version: "0", platform: "test" } as const;
+  const { id: tokenId } = await createToken(state.table, { name: "client", scopes: ["client"] }, 1);
+  const peer = { id: "client", tokenId, mode: "client", version: "0", platform: "test" } as const;
   await openConnection(state.table, record);
   await bindPeer(state.table, record, { ...peer, connectionId: "c1", connectedAt: Date.now() });
 });

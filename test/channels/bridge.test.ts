@@ -12,6 +12,7 @@ import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import { bindPeer, openConnection } from "../../shared/peers/registry.ts";
+import { createToken } from "../../shared/peers/tokens.ts";
 import type { EventFrame } from "../../shared/protocol/frames.ts";
 import type { Table } from "../../shared/world/world.ts";
 import { type Around, deathAt } from "./fixture.ts";
@@ -87,8 +88,9 @@ function processOf(around: Around = (_step, go) => go()): {
 /** A bridge attaches on a connection of its own. */
 async function attach(connectionId: string, capabilities: string[] = []): Promise<void> {
   const connection = { connectionId, openedAt: ++clock, failures: 0 };
+  const { id: tokenId } = await createToken(table, { name: connectionId, scopes: ["channel"] }, clock);
   await openConnection(table, connection);
-  const peer = { id: bridgeId(address), mode: "channel" as const, connectionId, connectedAt: clock };
+  const peer = { id: bridgeId(address), mode: "channel" as const, connectionId, tokenId, connectedAt: clock };
   await bindPeer(table, connection, { ...peer, version: "1", platform: "test", capabilities });
   await processOf().bridges.attached(address);
 }

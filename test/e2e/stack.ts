@@ -69,6 +69,7 @@ export async function startStack(
     { name: "owner", scopes: ["client", "node", "channel", "admin"] },
     Date.now(),
   );
+  let tokens = 0;
   if (!host) throw new Error("the cloud has started no functions");
   return {
     cloud,
@@ -78,7 +79,7 @@ export async function startStack(
     roles,
     token,
     logs,
-    createToken: (scopes) => createToken(table, { name: "test", scopes }, Date.now()),
+    createToken: (scopes) => createToken(table, { name: `test ${++tokens}`, scopes }, Date.now()),
     async configure(values) {
       for (const [path, value] of Object.entries(values)) await configuration.set(path, value);
     },

@@ -9,14 +9,17 @@ import {
   readConnection,
   readPeer,
 } from "../../shared/peers/registry.ts";
+import { createToken } from "../../shared/peers/tokens.ts";
 import type { Table } from "../../shared/world/world.ts";
 import { type State, startState } from "../support/state.ts";
 
 let state: State;
 let table: Table;
+let tokenId: string;
 beforeAll(async () => {
   state = await startState();
   table = state.table;
+  tokenId = (await createToken(table, { name: "nodes", scopes: ["node"] }, now)).id;
 });
 afterAll(() => state?.close());
 
@@ -25,13 +28,14 @@ const connection = (connectionId: string, openedAt: number): ConnectionRecord =>
   connectionId,
   openedAt,
   failures: 0,
-  tokenId: "token",
+  tokenId,
   scopes: ["node"],
 });
 const peer = (id: string, connectionId: string): PeerRecord => ({
   id,
   mode: "node",
   connectionId,
+  tokenId,
   connectedAt: now,
   version: "0",
   platform: "test",

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createToken, createTokenVerifier, listTokens, revokeToken } from "../../shared/peers/tokens.ts";
+import type { Table } from "../../shared/world/world.ts";
 import { observed, type State, startState } from "../support/state.ts";
 
 let state: State;
@@ -10,13 +11,15 @@ afterAll(() => state.close());
 
 const hour = 3_600_000;
 
+let made = 0;
+
 /** A token, a counting table and a verifier with a clock that the test moves. */
 async function given(scopes: Parameters<typeof createToken>[1]["scopes"] = ["client"]) {
   const clock = { now: 10 * hour };
-  const created = await createToken(state.table, { name: "laptop", scopes }, clock.now);
+  const created = await createToken(state.table, { name: `laptop ${++made}`, scopes }, clock.now);
   const table = observed(state.table);
-  const { verify } = createTokenVerifier(table, { now: () => clock.now });
-  return { clock, created, table, verify };
+  const { verify, isGood } = createTokenVerifier(table, () => clock.now);
+  return { clock, created, table, verify, isGood };
 }
 
 describe("device tokens", () => {
@@ -24,7 +27,7 @@ describe("device tokens", () => {
     const { created, verify } = await given(["node", "client"]);
     expect(await verify(created.token)).toEqual({
       id: created.id,
-      name: "laptop",
+      name: created.name,
       scopes: ["client", "node"],
     });
   });
@@ -37,7 +40,7 @@ describe("device tokens", () => {
     expect(JSON.stringify(item)).not.toContain(secret);
     expect(item?.hash).toMatch(/^[0-9a-f]{64}$/);
     const listed = (await listTokens(state.table)).find((token) => token.id === created.id);
-    expect(listed).toEqual({ id: created.id, name: "laptop", scopes: ["client"], createdAt: 10 * hour });
+    expect(listed).toEqual({ id: created.id, name: created.name, scopes: ["client"], createdAt: 10 * hour });
   });
 
   it("are listed oldest first", async () => {
@@ -49,7 +52,9 @@ describe("device tokens", () => {
 
   it("never repeat an id or a secret", async () => {
     const tokens = await Promise.all(
-      Array.from({ length: 50 }, () => createToken(state.table, { name: "many", scopes: ["client"] }, hour)),
+      Array.from({ length: 50 }, (_, i) =>
+        createToken(state.table, { name: `many ${i}`, scopes: ["client"] }, hour),
+      ),
     );
     expect(new Set(tokens.map((token) => token.id)).size).toBe(50);
     expect(new Set(tokens.map((token) => token.token.slice(-43))).size).toBe(50);
@@ -80,33 +85,34 @@ describe("device tokens", () => {
     expect(table.reads).toBe(0);
   });
 
-  it("are read once in five seconds, and not at all longer than that after they were revoked", async () => {
-    const { clock, created, table, verify } = await given();
-    await verify(created.token);
-    expect(await revokeToken(state.table, created.id)).toBe(true);
-    clock.now += 4999;
+  it("that were revoked are refused and not listed, also by a function that has just accepted them", async () => {
+    const { created, verify, isGood } = await given();
     expect(await verify(created.token)).toBeDefined();
-    expect(table.reads).toBe(1);
-    clock.now += 1;
+    expect(await isGood(created.id)).toBe(true);
+    expect(await revokeToken(state.table, created.id, hour)).toBe(true);
     expect(await verify(created.token)).toBeUndefined();
-    expect(await verify(created.token)).toBeUndefined();
+    expect(await isGood(created.id)).toBe(false);
+    const listed = (await listTokens(state.table)).map(({ id }) => id);
+    expect(listed).not.toContain(created.id);
   });
 
-  it("that were revoked are refused by a function that has not seen them", async () => {
-    const { created, verify } = await given();
-    await revokeToken(state.table, created.id);
-    expect(await verify(created.token)).toBeUndefined();
-    expect(await revokeToken(state.table, created.id)).toBe(false);
+  it("may be revoked again, which an unknown token may not", async () => {
+    const { created } = await given();
+    expect(await revokeToken(state.table, created.id, hour)).toBe(true);
+    expect(await revokeToken(state.table, created.id, hour)).toBe(true);
+    expect(await revokeToken(state.table, "z".repeat(10), hour)).toBe(false);
   });
 
   it("do not come back when their use is noted after they were revoked", async () => {
     const { created } = await given();
     const table = observed(state.table, async () => {
-      await revokeToken(state.table, created.id);
+      await revokeToken(state.table, created.id, hour);
     });
-    const { verify } = createTokenVerifier(table);
+    const { verify } = createTokenVerifier(table, Date.now);
     expect(await verify(created.token)).toBeUndefined();
-    expect(await state.table.get({ pk: "TOKEN", sk: created.id })).toBeUndefined();
+    const item = await state.table.get({ pk: "TOKEN", sk: created.id });
+    expect(item).toHaveProperty("revokedAt");
+    expect(item).not.toHaveProperty("lastUsedAt");
   });
 
   it("note their use at most once an hour", async () => {
@@ -126,7 +132,45 @@ describe("device tokens", () => {
   it("are accepted although noting their use fails", async () => {
     const { created } = await given();
     const table = observed(state.table, () => Promise.reject(new Error("throttled")));
-    const { verify } = createTokenVerifier(table);
+    const { verify } = createTokenVerifier(table, Date.now);
     expect(await verify(created.token)).toBeDefined();
+  });
+
+  it("have names of their own, upper and lower case alike, until they are revoked", async () => {
+    const name = "Phone";
+    const first = await createToken(state.table, { name, scopes: ["client"] }, hour);
+    const again = () => createToken(state.table, { name: "phone", scopes: ["client"] }, hour);
+    await expect(again()).rejects.toMatchObject({
+      code: 409,
+      message: `name: the token ${first.id} is named "Phone" already; choose another name, or revoke it (\`gsv token revoke ${first.id}\`)`,
+    });
+    await revokeToken(state.table, first.id, hour);
+    expect((await again()).name).toBe("phone");
+  });
+
+  it("never share a name, also when they are made at the same time", async () => {
+    const purpose = { name: "raced", scopes: ["client"] as const };
+    for (const before of ["put", "query"] as const) {
+      let others = 1;
+      const raced = async () => {
+        if (others-- > 0) await createToken(state.table, purpose, hour).catch(() => {});
+      };
+      const table: Table = {
+        ...state.table,
+        async put(...args) {
+          if (before === "put") await raced();
+          return state.table.put(...args);
+        },
+        async query(query) {
+          const found = await state.table.query(query);
+          if (before === "query") await raced();
+          return found;
+        },
+      };
+      await createToken(table, purpose, hour).catch(() => {});
+      const named = (await listTokens(state.table)).filter((token) => token.name === purpose.name);
+      expect(named.length).toBeLessThanOrEqual(1);
+      for (const { id } of named) await revokeToken(state.table, id, hour);
+    }
   });
 });

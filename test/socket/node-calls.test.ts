@@ -5,6 +5,7 @@ import type { Gateway } from "../../functions/socket/gateway.ts";
 import { closeSocket } from "../../functions/socket/socket-lifecycle.ts";
 import { createMemoryTable } from "../../local/world/local-table.ts";
 import { openConnection } from "../../shared/peers/registry.ts";
+import { createTokenVerifier, revokeToken } from "../../shared/peers/tokens.ts";
 import type { Frame } from "../../shared/protocol/frames.ts";
 import type { Sockets } from "../../shared/world/world.ts";
 import { clientParams, nodeParams } from "../support/peer.ts";
@@ -18,8 +19,9 @@ let gone: Set<string>;
 /** Posts to these fail, once. */
 let throttled: Set<string>;
 
-beforeEach(() => {
+beforeEach(async () => {
   table = createMemoryTable();
+  for (const sk of ["of-client", "of-node"]) await table.put({ pk: "TOKEN", sk, hash: "00" });
   posted = new Map();
   gone = new Set();
   throttled = new Set();
@@ -35,7 +37,7 @@ beforeEach(() => {
   gateway = {
     table,
     sockets,
-    tokens: { isValid: async () => true },
+    tokens: createTokenVerifier(table, Date.now),
     configuration: { load: async () => ({}) },
     connected: new Map(),
     now: Date.now,
@@ -45,9 +47,15 @@ beforeEach(() => {
 const request = (connectionId: string, id: string, method: string, params: object) =>
   handleFrame(gateway, connectionId, JSON.stringify({ type: "req", id, method, params }));
 
-async function connect(connectionId: string, params: object): Promise<void> {
+async function connect(connectionId: string, params: { client: { mode: string } }): Promise<void> {
   const scopes = ["client", "node"] as const;
-  const record = { connectionId, openedAt: Date.now(), failures: 0, tokenId: "t", scopes: [...scopes] };
+  const record = {
+    connectionId,
+    openedAt: Date.now(),
+    failures: 0,
+    tokenId: `of-${params.client.mode}`,
+    scopes: [...scopes],
+  };
   await openConnection(table, record);
   await request(connectionId, "connect", "connect", params);
 }
@@ -96,7 +104,7 @@ describe("who waits for a node that is gone is told", () => {
 
   it("when its token is revoked", async () => {
     await askFromAnn();
-    gateway.tokens.isValid = async () => false;
+    await revokeToken(table, "of-node", Date.now());
     await request("node-1", "list", "tools.list", {});
     expect(answersTo("ann", "ask")).toMatchObject([unavailable]);
   });

@@ -4,8 +4,9 @@ import { hostname, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openDynamoDBTable } from "../../../shared/aws/dynamodb-table.ts";
-import { createToken } from "../../../shared/peers/tokens.ts";
+import { createToken, listTokens } from "../../../shared/peers/tokens.ts";
 import { scopes } from "../../../shared/protocol/methods.ts";
+import type { TokenEntry } from "../../../shared/protocol/results.ts";
 import { type ConfigFile, readConfigFile, updateConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure, failureOf, usage } from "../../app/failure.ts";
@@ -179,14 +180,19 @@ async function tokenFor(context: Context, settings: Settings, outputs: Outputs):
     context.note("    the one in the config file is still good");
     return known;
   }
-  const name = machineId(hostname());
-  const created = await createToken(
-    openDynamoDBTable(outputs.TableName),
-    { name, scopes: [...scopes] },
-    Date.now(),
-  );
+  const table = openDynamoDBTable(outputs.TableName);
+  const name = freeName(machineId(hostname()), await listTokens(table));
+  const created = await createToken(table, { name, scopes: [...scopes] }, Date.now());
   context.note(`    created ${created.id} (${name}: ${created.scopes.join(", ")})`);
   return created.token;
+}
+
+/** The wanted name, with a number behind it when another token has it. */
+function freeName(wanted: string, tokens: readonly TokenEntry[]): string {
+  const taken = new Set(tokens.map((token) => token.name.toLowerCase()));
+  let name = wanted;
+  for (let next = 2; taken.has(name); next++) name = `${wanted}-${next}`;
+  return name;
 }
 
 async function isTaken(url: string, token: string): Promise<boolean> {

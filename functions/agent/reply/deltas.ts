@@ -1,9 +1,16 @@
-import type { Broadcast } from "../../../shared/peers/broadcast.ts";
 import type { ChatDelta } from "../../../shared/protocol/events.ts";
 import type { Run } from "../../../shared/session/run.ts";
+import type { Agent } from "../agent.ts";
+import type { ConnectedPeers } from "../context/connected-peers.ts";
 
 /** Four delta events a second for a run: smooth enough to read along, and every event is billed. */
 const leastIntervalMs = 250;
+
+/**
+ * Clients that were read longer ago than this are read again before the next event, so that a revoked one whose
+ * socket could not be closed hears no more. Milliseconds.
+ */
+const freshClientsMs = 1000;
 
 /** Streams an answer's text to clients while it grows: pieces are joined until the next event is due. */
 export interface Deltas {
@@ -13,21 +20,26 @@ export interface Deltas {
 }
 
 /**
- * @param recipients the connections to stream to
+ * @param connected the clients to stream to
  * The first piece goes out at once. Events carry `attempt`, so that a client starts over when a crashed attempt is
  * repeated, `step`, and `seq` from 0 within one model call.
  */
 export function streamDeltas(
-  broadcast: Broadcast,
+  { broadcast, now }: Pick<Agent, "broadcast" | "now">,
   sessionKey: string,
   run: Pick<Run, "runId" | "attempt" | "step">,
-  recipients: Promise<readonly string[]>,
+  connected: Pick<ConnectedPeers, "at" | "clients">,
 ): Deltas {
   let waiting = "";
   let seq = 0;
   let sending = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   const { runId, attempt, step } = run;
+  let recipients = connected;
+  const clients = () => {
+    if (now() - recipients.at > freshClientsMs) recipients = { at: now(), clients: broadcast.clients() };
+    return recipients.clients;
+  };
   const flush = () => {
     timer = undefined;
     if (waiting === "") return;
@@ -41,7 +53,7 @@ export function streamDeltas(
       step,
     };
     waiting = "";
-    sending = sending.then(async () => broadcast.send(await recipients, "chat", payload)).catch(() => {});
+    sending = sending.then(async () => broadcast.send(await clients(), "chat", payload)).catch(() => {});
     timer = setTimeout(flush, leastIntervalMs);
   };
   return {

@@ -1,4 +1,5 @@
-import { code } from "../../../shared/protocol/errors.ts";
+import { goodTokens, revoked } from "../../../shared/peers/tokens.ts";
+import { code, errorShape } from "../../../shared/protocol/errors.ts";
 import { errorFrame, okFrame, type ResponseFrame } from "../../../shared/protocol/frames.ts";
 import type { Results } from "../../../shared/protocol/results.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
@@ -16,7 +17,7 @@ type AnsweredMethod = `session.${AnsweredEntry["kind"]}`;
  * @throws what the socket or the channel throws
  */
 export async function answerEntry<K extends AnsweredEntry["kind"]>(
-  agent: Pick<Agent, "channels" | "sockets">,
+  agent: Pick<Agent, "channels" | "sockets" | "table">,
   entry: Extract<AnsweredEntry, { kind: K }>,
   result: Results[`session.${K}`],
   command: string,
@@ -31,7 +32,7 @@ export async function answerEntry<K extends AnsweredEntry["kind"]>(
 
 /** As `answerEntry`, for what could not be done now: a method's refusal, which may be tried again, or a command's error. */
 export async function refuseEntry(
-  agent: Pick<Agent, "channels" | "sockets">,
+  agent: Pick<Agent, "channels" | "sockets" | "table">,
   entry: AnsweredEntry,
   command: string,
   error: string,
@@ -45,12 +46,18 @@ export async function refuseEntry(
 }
 
 async function send(
-  { channels, sockets }: Pick<Agent, "channels" | "sockets">,
+  { channels, sockets, table }: Pick<Agent, "channels" | "sockets" | "table">,
   { origin, id }: AnsweredEntry,
   text: string,
   frame: (requestId: string) => ResponseFrame,
 ): Promise<void> {
   if (origin.kind === "channel") await channels.deliver(origin, id, text);
-  else if (origin.connectionId && origin.requestId)
-    await sockets.post(origin.connectionId, frame(origin.requestId));
+  else if (origin.connectionId && origin.requestId) {
+    const isGood = origin.tokenId === undefined || (await goodTokens(table)).has(origin.tokenId);
+    const { requestId } = origin;
+    await sockets.post(
+      origin.connectionId,
+      isGood ? frame(requestId) : errorFrame(requestId, errorShape(revoked())),
+    );
+  }
 }

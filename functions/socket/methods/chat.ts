@@ -2,10 +2,11 @@ import { randomUUID } from "node:crypto";
 import { decodeMedia, type MediaTarget, storeMedia } from "../../../shared/media/media-store.ts";
 import type { StoredMedia } from "../../../shared/protocol/messages.ts";
 import type { Params } from "../../../shared/protocol/methods.ts";
+import type { Origin } from "../../../shared/session/inbox-entry.ts";
 import { takeMessage } from "../../../shared/session/intake.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
 import { canonicalizeSessionKey } from "../../../shared/session/key/session-key.ts";
-import { deferred, type Gateway, type MethodTable } from "../gateway.ts";
+import { type Caller, deferred, type Gateway, type MethodTable } from "../gateway.ts";
 
 /** The canonical form of a session key given by a peer. */
 export async function canonicalKey(
@@ -36,6 +37,11 @@ async function storeAttachments(
   return stored;
 }
 
+/** Where a request of a client came from, for what is answered later. */
+export function originOf({ connectionId, tokenId }: Caller, requestId: string): Origin {
+  return { kind: "client", connectionId, requestId, tokenId };
+}
+
 export const chatMethods: Pick<MethodTable, "chat.send"> = {
   "chat.send": {
     modes: ["client"],
@@ -43,7 +49,7 @@ export const chatMethods: Pick<MethodTable, "chat.send"> = {
       const key = await canonicalKey(gateway, sessionKey);
       const target = { sessionKey: key, id: runId, now: gateway.now() };
       const stored = await storeAttachments(gateway, caller.connectionId, target, media);
-      const origin = { kind: "client", connectionId: caller.connectionId, requestId: id } as const;
+      const origin = originOf(caller, id);
       const incoming = { id: runId, text: message, media: stored, origin, writer: {} };
       const reply = await takeMessage(gateway, key, incoming);
       return reply.status === "deferred" ? deferred : reply;

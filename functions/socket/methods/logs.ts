@@ -17,6 +17,7 @@ export const logMethods: Pick<MethodTable, "logs.get" | "logs.result"> = {
         nodeId: node.id,
         nodeConnectionId: node.connectionId,
         connectionId: caller.connectionId,
+        tokenId: caller.tokenId,
         requestId: id,
         kind: "logs",
       });

@@ -7,7 +7,7 @@ import { listSessions, patchSession, readSession } from "../../../shared/session
 import { messageCount, newSession, type SessionState } from "../../../shared/session/state.ts";
 import { readMessages } from "../../../shared/session/transcript.ts";
 import { deferred, type Gateway, type MethodTable } from "../gateway.ts";
-import { canonicalKey } from "./chat.ts";
+import { canonicalKey, originOf } from "./chat.ts";
 
 /** Number of messages in a preview without `limit`. */
 const previewLimit = 50;
@@ -90,7 +90,7 @@ export const sessionMethods: Pick<
   "session.reset": {
     modes: ["client"],
     async handle(gateway, { sessionKey }, { id, caller }) {
-      const origin = { kind: "client", connectionId: caller.connectionId, requestId: id } as const;
+      const origin = originOf(caller, id);
       const entry = { id: randomUUID(), at: gateway.now(), origin, kind: "reset", via: "method" } as const;
       await submitEntry(gateway, await canonicalKey(gateway, sessionKey), entry);
       return deferred;
@@ -99,7 +99,7 @@ export const sessionMethods: Pick<
   "session.compact": {
     modes: ["client"],
     async handle(gateway, { sessionKey, keepMessages }, { id, caller }) {
-      const origin = { kind: "client", connectionId: caller.connectionId, requestId: id } as const;
+      const origin = originOf(caller, id);
       const how = { kind: "compact", keep: keepMessages, via: "method" } as const;
       const entry = { id: randomUUID(), at: gateway.now(), origin, ...how };
       await submitEntry(gateway, await canonicalKey(gateway, sessionKey), entry);

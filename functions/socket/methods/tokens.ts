@@ -1,7 +1,8 @@
-import { listPeers, modes } from "../../../shared/peers/registry.ts";
+import { connectionsOf } from "../../../shared/peers/registry.ts";
 import { createToken, listTokens, revokeToken } from "../../../shared/peers/tokens.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { MethodTable } from "../gateway.ts";
+import { endSurely } from "../socket-lifecycle.ts";
 
 export const tokenMethods: Pick<MethodTable, "token.create" | "token.list" | "token.revoke"> = {
   "token.create": {
@@ -27,11 +28,12 @@ export const tokenMethods: Pick<MethodTable, "token.create" | "token.list" | "to
     modes: ["client"],
     scope: "admin",
     async handle(gateway, { id }) {
-      const { table, sockets, now } = gateway;
-      if (!(await revokeToken(table, id))) throw new PeerError(code.notFound, `token not found: ${id}`);
-      const peers = await Promise.all(modes.map((mode) => listPeers(table, mode, now())));
-      const connected = peers.flat().filter((peer) => peer.tokenId === id);
-      await Promise.all(connected.map((peer) => sockets.close(peer.connectionId)));
+      const { table, now } = gateway;
+      if (!(await revokeToken(table, id, now())))
+        throw new PeerError(code.notFound, `token not found: ${id}`);
+      // A peer that connects at this moment checks its token again once it is registered.
+      const connections = await connectionsOf(table, id);
+      await Promise.all(connections.map((connectionId) => endSurely(gateway, connectionId)));
       return { revoked: true, id };
     },
   },

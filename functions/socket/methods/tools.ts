@@ -28,6 +28,7 @@ async function callTool(
     nodeId: tool.node.id,
     nodeConnectionId: tool.node.connectionId,
     connectionId: request.caller.connectionId,
+    tokenId: request.caller.tokenId,
     requestId: request.id,
     tool: tool.definition.name,
     ...asked,

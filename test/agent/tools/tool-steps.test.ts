@@ -3,6 +3,7 @@ import type { Agent } from "../../../functions/agent/agent.ts";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
 import { expireTools, type Timer } from "../../../functions/timer/timer.ts";
 import { bindPeer, openConnection } from "../../../shared/peers/registry.ts";
+import { createToken } from "../../../shared/peers/tokens.ts";
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { requestStop } from "../../../shared/session/stop.ts";
@@ -35,6 +36,7 @@ beforeAll(async () => {
   await bindPeer(state.table, record, {
     id: "pi",
     mode: "node",
+    tokenId: (await createToken(state.table, { name: "pi", scopes: ["node"] }, 1)).id,
     version: "1",
     platform: "test",
     connectionId: "n-1",

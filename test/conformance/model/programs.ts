@@ -10,7 +10,6 @@ import { tableOver } from "../../../local/world/local-table.ts";
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../../shared/configuration/schema.ts";
 import type { ConfigurationStore } from "../../../shared/configuration/store.ts";
-import { nodeToolName } from "../../../shared/peers/nodes.ts";
 import type { EventFrame } from "../../../shared/protocol/frames.ts";
 import {
   type AssistantMessage,
@@ -18,6 +17,7 @@ import {
   textOf,
   toolCallsOf,
 } from "../../../shared/protocol/messages.ts";
+import { nodeToolName } from "../../../shared/peers/nodes.ts";
 import { decodeCallAddress } from "../../../shared/session/call-address.ts";
 import { takeMessage } from "../../../shared/session/intake.ts";
 import type { Bucket, Item, ItemValue, Table, TimerEvent } from "../../../shared/world/world.ts";
@@ -32,12 +32,14 @@ const node = {
   id: "n",
   mode: "node",
   connectionId: "n-1",
+  tokenId: "t",
   connectedAt: 0,
   version: "1",
   platform: "test",
   tools: [{ name: "probe", description: "", inputSchema: { type: "object" } }],
 };
-const peers = tableOver(createMemoryStore([node]));
+const token = { pk: "TOKEN", sk: "t", hash: "00" };
+const peers = tableOver(createMemoryStore([node, token]));
 
 /** Tools time out at once, so that a timeout can come at every moment from the dispatch on. */
 const settings: Configuration = {
@@ -49,7 +51,7 @@ const settings: Configuration = {
 
 /** The table as a function sees it. The connected peers do not change, so reading them is not a step of the check. */
 function tableOf({ table }: Surroundings): Table {
-  const of = (pk: string) => (pk.startsWith("PEER#") ? peers : table);
+  const of = (pk: string) => (/^(PEER#|TOKEN$)/.test(pk) ? peers : table);
   return {
     ...table,
     get: (key) => of(key.pk).get(key),

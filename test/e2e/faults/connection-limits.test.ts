@@ -132,7 +132,8 @@ it("what is kept of connections that are gone without a word is removed when the
     const record = { connectionId, openedAt: now, failures: 0 };
     await openConnection(stack.table, record);
     const tools = [{ name: "Bash", description: "runs", inputSchema: { type: "object" } }];
-    const peer = { id, mode, connectionId, connectedAt: now, version: "0", platform: "test" };
+    const { id: tokenId } = await stack.createToken([mode]);
+    const peer = { id, mode, connectionId, tokenId, connectedAt: now, version: "0", platform: "test" };
     await bindPeer(stack.table, record, { ...peer, ...(mode === "node" ? { tools } : {}) });
     return async () => [
       await readConnection(stack.table, connectionId, now),

@@ -66,7 +66,7 @@ describe("gsv deploy", () => {
     const content = await readConfigFile(join(home, ".config/gsv/config.toml"));
     expect(content.gateway?.url).toBe(gateway.url);
     const table = openDynamoDBTable("gsv-test-table");
-    const holder = await createTokenVerifier(table).verify(content.gateway?.token ?? "");
+    const holder = await createTokenVerifier(table, Date.now).verify(content.gateway?.token ?? "");
     expect(holder?.scopes).toEqual(["client", "node", "channel", "admin"]);
     expect(run.stdout).toContain(gateway.url);
     expect(run.stdout + run.stderr).not.toContain(content.gateway?.token);
