@@ -62,6 +62,15 @@ export const commands: readonly CommandEntry[] = [
     ],
     examples: ["node --id laptop --workspace ~/projects"],
     load: async () => (await import("./node/node-command.ts")).node,
+    commands: [
+      {
+        name: "forget <id>",
+        summary: "let another token use a node's id, which belongs to the token that used it first",
+        options: [["--force", "also when the node is connected; its connection is ended"]],
+        examples: ["node forget laptop", "node forget laptop --force"],
+        load: async () => (await import("./node/forget-command.ts")).forgetNode,
+      },
+    ],
   },
   {
     name: "dev",

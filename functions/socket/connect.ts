@@ -2,6 +2,7 @@ import packageFile from "../../package.json" with { type: "json" };
 import { accountSettings, isOwnAccount, ownValue } from "../../shared/channels/account.ts";
 import { bridgeId } from "../../shared/channels/bridge/bridge.ts";
 import type { ChannelAddress } from "../../shared/channels/channel.ts";
+import { claimId } from "../../shared/peers/peer-ids.ts";
 import { bindPeer, type ConnectionRecord, type Mode } from "../../shared/peers/registry.ts";
 import { revoked, type TokenHolder } from "../../shared/peers/tokens.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
@@ -25,8 +26,9 @@ const executionCapabilities: Capability[] = [
 /**
  * Handles `connect`: registers the socket as a client, node or channel. An older connection of the same id is
  * closed.
- * @throws PeerError 401, 102, 103 or 403, checked in this order; 409 for an account of the gateway's own, a
- * socket that is already connected or has ended, and a peer with a newer connection; 401 also when the token was revoked while its peer was being registered
+ * @throws PeerError 401, 102, 103 or 403, checked in this order; 409 for an account of the gateway's own, an
+ * id that belongs to another token, a socket that is already connected or has ended, and a peer with a newer
+ * connection; 401 also when the token was revoked while its peer was being registered
  */
 export async function connectPeer(
   gateway: Gateway,
@@ -42,6 +44,7 @@ export async function connectPeer(
   const address = mode === "channel" ? await checkChannel(gateway, params, holder) : undefined;
   // An account has one bridge: its peer id comes from the account, not from the client's id.
   const id = address ? bridgeId(address) : params.client.id;
+  if (mode !== "channel") await claimId(gateway.table, { mode, id }, holder.id, gateway.now());
   const caller: Caller = {
     ...record,
     mode,

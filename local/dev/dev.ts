@@ -1,3 +1,4 @@
+import { releaseNodesOf } from "../../shared/peers/peer-ids.ts";
 import { createToken, listTokens, revokeToken } from "../../shared/peers/tokens.ts";
 import { scopes } from "../../shared/protocol/methods.ts";
 import { type LocalGateway, startLocalGateway } from "../in-process-gateway.ts";
@@ -110,13 +111,18 @@ export async function startDev(options: DevOptions): Promise<Dev> {
 }
 
 /**
- * The known token if it is still good. Otherwise creates a new one and revokes older local tokens.
+ * The known token if it is still good. Otherwise creates a new one, which takes over the nodes of the older
+ * local tokens, and revokes those.
  */
 async function tokenFor(cloud: LocalGateway, known: string | undefined): Promise<string> {
   const { table } = cloud.world;
   const own = (await listTokens(table)).filter(({ name }) => name === tokenName);
   if (known !== undefined && own.some(({ id }) => known.startsWith(`gsv_${id}_`))) return known;
-  for (const { id } of own) await revokeToken(table, id, Date.now());
+  const knownId = known?.split("_")[1];
+  for (const id of [...own.map((token) => token.id), ...(knownId === undefined ? [] : [knownId])]) {
+    await revokeToken(table, id, Date.now());
+    await releaseNodesOf(table, id);
+  }
   return (await createToken(table, { name: tokenName, scopes }, Date.now())).token;
 }
 

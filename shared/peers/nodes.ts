@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { ToolDefinition } from "../protocol/messages.ts";
 import type { PeerRecord } from "./registry.ts";
@@ -32,22 +33,42 @@ export interface NodeTool {
   bareName: string;
 }
 
-/** `{nodeId}__{tool}`; invalid characters become `_`, and a long node id is cut. */
-export function nodeToolName(nodeId: string, tool: string): string {
-  const room = maxToolName - tool.length - 2;
-  return `${nodeId.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, Math.max(1, room))}__${tool}`;
+/** A shortened node id ends with this many digits of a hash of the whole one: too many to find a second one. */
+const hashDigits = 16;
+
+/** What a shortened id looks like. An id that looks so itself is shortened too, where it could be taken for one. */
+const shortened = /(^|-)[0-9a-f]{16}$/;
+
+/** A node's id as tool names hold it: invalid characters become `_`. */
+export function nameOfNode(nodeId: string): string {
+  return nodeId.replaceAll(/[^A-Za-z0-9_-]/g, "_");
 }
 
 /**
- * The tools of all connected nodes by name. When two tools get the same name, the first node by id wins.
- * Names above `maxToolName` are dropped.
+ * `{nodeId}__{tool}`. An id that is too long beside the tool's name is shortened, and two ids never to the
+ * same one. Undefined when the tool's name leaves no room for that.
+ */
+export function nodeToolName(nodeId: string, tool: string): string | undefined {
+  const room = maxToolName - tool.length - 2;
+  const name = nameOfNode(nodeId);
+  const couldBeTaken = name.length >= room - 1 && shortened.test(name);
+  if (name.length <= room && !couldBeTaken) return `${name}__${tool}`;
+  if (room < hashDigits) return undefined;
+  const digits = createHash("sha256").update(name.toLowerCase()).digest("hex").slice(0, hashDigits);
+  const kept = name.slice(0, Math.max(0, room - hashDigits - 1));
+  return `${kept === "" ? digits : `${kept}-${digits}`}__${tool}`;
+}
+
+/**
+ * The tools of all connected nodes by name. Two nodes with the same name (`nameOfNode`) have the same token;
+ * the first one by id wins. A tool without a name is left out.
  */
 export function nodeTools(nodes: readonly PeerRecord[]): Map<string, NodeTool> {
   const tools = new Map<string, NodeTool>();
   for (const node of nodes) {
     for (const tool of node.tools ?? []) {
       const name = nodeToolName(node.id, tool.name);
-      if (name.length > maxToolName || tools.has(name)) continue;
+      if (name === undefined || tools.has(name)) continue;
       tools.set(name, { definition: { ...tool, name }, node, bareName: tool.name });
     }
   }

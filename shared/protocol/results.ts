@@ -191,6 +191,8 @@ interface ResultTable {
   /** Answered when the node has. */
   "logs.get": { nodeId: string; lines: string[]; count: number; truncated: boolean };
   "logs.result": Receipt;
+  /** `removed`: the id was bound to a token. `disconnected`: the node was connected, and is not any more. */
+  "node.forget": { ok: true; nodeId: string; removed: boolean; disconnected: boolean };
   "config.get": { path: string; value: unknown } | { config: Record<string, unknown> };
   "config.set": { ok: true; path: string };
   "sessions.list": { sessions: SessionEntry[]; count: number };

@@ -5,6 +5,7 @@ import { chatMethods } from "./chat.ts";
 import { configMethods } from "./config.ts";
 import { historyMethods } from "./history.ts";
 import { logMethods } from "./logs.ts";
+import { nodeMethods } from "./nodes.ts";
 import { pairingMethods } from "./pairing.ts";
 import { payloadMethods } from "./payloads.ts";
 import { sessionMethods } from "./sessions.ts";
@@ -20,6 +21,7 @@ export const methodTable: MethodTable = {
   ...chatMethods,
   ...toolMethods,
   ...logMethods,
+  ...nodeMethods,
   ...configMethods,
   ...sessionMethods,
   ...historyMethods,

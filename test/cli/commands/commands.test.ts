@@ -258,6 +258,50 @@ describe("gsv token", () => {
   });
 });
 
+describe("gsv node forget", () => {
+  const result = { ok: true, nodeId: "laptop", removed: true, disconnected: false };
+
+  it("releases a node's id, and says so", async () => {
+    answers({ "node.forget": () => result });
+    const { stdout } = await run(["node", "forget", "laptop"]);
+    expect(stdout).toBe("any node token may use the id laptop now\n");
+    expect(lastParams()).toEqual({ nodeId: "laptop", force: false });
+  });
+
+  it("ends a connected node by force, and prints the result as JSON", async () => {
+    answers({ "node.forget": () => ({ ...result, disconnected: true }) });
+    const { stdout } = await run(["node", "forget", "laptop", "--force", "--json"]);
+    expect(JSON.parse(stdout)).toEqual({ ...result, disconnected: true });
+    expect(lastParams()).toEqual({ nodeId: "laptop", force: true });
+  });
+
+  it("says that an id belonged to nobody", async () => {
+    answers({ "node.forget": () => ({ ...result, removed: false }) });
+    const { stdout } = await run(["node", "forget", "laptop"]);
+    expect(stdout).toBe("the id laptop belonged to no token\n");
+  });
+
+  it("says in its help what it is for", async () => {
+    const { code, stdout } = await run(["node", "forget", "--help"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("let another token use a node's id");
+    expect(stdout).toContain("--force");
+  });
+});
+
+describe("gsv token create", () => {
+  it("passes on that a name is taken, and what to do", async () => {
+    const message = 'name: the token abc is named "pi" already; choose another name';
+    answers({
+      "token.create": () => {
+        throw new PeerError(409, message);
+      },
+    });
+    const { code, stderr } = await run(["token", "create", "pi"]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+  });
+});
+
 describe("gsv logs", () => {
   it("prints a node's lines", async () => {
     answers({ "logs.get": () => ({ nodeId: "pi", lines: ["one", "two"], count: 2, truncated: false }) });

@@ -17,7 +17,6 @@ import {
   textOf,
   toolCallsOf,
 } from "../../../shared/protocol/messages.ts";
-import { nodeToolName } from "../../../shared/peers/nodes.ts";
 import { decodeCallAddress } from "../../../shared/session/call-address.ts";
 import { takeMessage } from "../../../shared/session/intake.ts";
 import type { Bucket, Item, ItemValue, Table, TimerEvent } from "../../../shared/world/world.ts";
@@ -224,7 +223,7 @@ function answerTo(messages: readonly Message[]): AssistantMessage {
   const isAnswered = messages.slice(at).some(({ role }) => role === "toolResult");
   const content: AssistantMessage["content"] =
     text.startsWith("tool") && !isAnswered
-      ? [{ type: "toolCall", id: `call-${text}`, name: nodeToolName("n", "probe"), arguments: {} }]
+      ? [{ type: "toolCall", id: `call-${text}`, name: "n__probe", arguments: {} }]
       : [{ type: "text", text: `answer to ${text}` }];
   return { role: "assistant", content, timestamp: 0 };
 }
