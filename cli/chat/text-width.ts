@@ -4,10 +4,33 @@ const segmenter = new Intl.Segmenter();
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|\ufe0f/u;
 
+/**
+ * Longest text that the segmenter gets at once, in UTF-16 units: each of its steps takes a time that grows
+ * with the whole text. A character of more units is cut.
+ */
+const blockLength = 256;
+
+/** The characters of a text, as people count them, each with its place. */
+function* charactersOf(text: string): Generator<{ segment: string; index: number }> {
+  for (let start = 0; start < text.length; ) {
+    const block = text.slice(start, start + blockLength).replace(/[\ud800-\udbff]$/, "") || text.slice(start);
+    const isLast = start + block.length === text.length;
+    let end = 0;
+    for (const { segment, index } of segmenter.segment(block)) {
+      const next = index + segment.length;
+      // The last character of a block may go on in the next one.
+      if (next === block.length && index > 0 && !isLast) break;
+      yield { segment, index: start + index };
+      end = next;
+    }
+    start += end;
+  }
+}
+
 /** Number of terminal columns of a text: two for each East Asian or emoji character, one for each other. */
 export function textWidth(text: string): number {
   let width = 0;
-  for (const { segment } of segmenter.segment(text)) width += widthOf(segment);
+  for (const { segment } of charactersOf(text)) width += widthOf(segment);
   return width;
 }
 
@@ -28,7 +51,7 @@ export function wrapLine(line: string, columns: number): { rows: string[]; rest:
   const rows: string[] = [];
   let start = 0;
   let width = 0;
-  for (const { segment, index } of segmenter.segment(line)) {
+  for (const { segment, index } of charactersOf(line)) {
     const next = index + segment.length;
     width += widthOf(segment);
     if (width < columns || index === start) continue;
@@ -45,7 +68,7 @@ export function wrapLine(line: string, columns: number): { rows: string[]; rest:
 export function prefixWithin(text: string, columns: number): string {
   let width = 0;
   let end = 0;
-  for (const { segment, index } of segmenter.segment(text)) {
+  for (const { segment, index } of charactersOf(text)) {
     width += widthOf(segment);
     if (width > columns && index > 0) break;
     end = index + segment.length;
