@@ -11,6 +11,7 @@ import { protocolVersion } from "../../shared/protocol/frames.ts";
 import { methods } from "../../shared/protocol/methods.ts";
 import type { HelloOk } from "../../shared/protocol/results.ts";
 import { type Capability, type ConnectParams, capabilities } from "../../shared/protocol/schemas.ts";
+import { schemaFault } from "../../shared/protocol/tool-schema.ts";
 import { log } from "../../shared/runtime/log.ts";
 import { failDeferred } from "./deferred.ts";
 import type { Caller, Gateway } from "./gateway.ts";
@@ -157,6 +158,10 @@ function checkNode({ tools = [], nodeRuntime: runtime }: ConnectParams): void {
   const named = [...runtime.hostCapabilities, ...Object.values(runtime.toolCapabilities).flat()];
   const unknown = named.find((capability) => !known.has(capability));
   if (unknown !== undefined) throw refuse(`nodeRuntime: unknown capability ${unknown.slice(0, 64)}`);
+  for (const { name, inputSchema } of tools) {
+    const fault = schemaFault(inputSchema);
+    if (fault !== undefined) throw refuse(`tools: the input schema of ${name}: ${fault}`);
+  }
   const unlisted = tools.find((tool) => !Object.hasOwn(runtime.toolCapabilities, tool.name));
   if (unlisted) throw refuse(`nodeRuntime.toolCapabilities: the tool ${unlisted.name} is missing`);
   if (runtime.hostRole === "specialized") return;

@@ -85,12 +85,13 @@ function isTextual(contentType = ""): boolean {
 
 /** Values of one name are joined by commas. */
 function joinEach(entries: Iterable<[string, string | string[] | undefined]>): Record<string, string> {
-  const joined: Record<string, string> = {};
+  const joined = new Map<string, string>();
   for (const [name, value] of entries) {
     if (value === undefined) continue;
-    joined[name] = [...(name in joined ? [joined[name]] : []), ...[value].flat()].join(",");
+    const before = joined.get(name);
+    joined.set(name, [...(before === undefined ? [] : [before]), ...[value].flat()].join(","));
   }
-  return joined;
+  return Object.fromEntries(joined);
 }
 
 /**

@@ -78,7 +78,7 @@ function escapeText(text: string): string {
 
 function unescapeText(text: string): string {
   return text.replace(/&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|(\w+));/gi, (_, hex, decimal, name) => {
-    if (name !== undefined) return entities[name] ?? malformed();
+    if (name !== undefined) return Object.hasOwn(entities, name) ? (entities[name] as string) : malformed();
     const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
     return code <= 0x10ffff ? String.fromCodePoint(code) : malformed();
   });

@@ -38,16 +38,13 @@ export function newConnectionId(): string {
 
 /** Names of headers keep the case in which the client sent them. */
 export function connectEvent(facts: ConnectionFacts, request: IncomingMessage): WebSocketEvent {
-  const multiValueHeaders: Record<string, string[]> = {};
-  for (let index = 0; index + 1 < request.rawHeaders.length; index += 2) {
-    const [name = "", value = ""] = request.rawHeaders.slice(index, index + 2);
-    multiValueHeaders[name] = [...(multiValueHeaders[name] ?? []), value];
-  }
-  const multiValueQuery: Record<string, string[]> = {};
+  const { rawHeaders } = request;
+  const headers = rawHeaders.flatMap((name, index): [string, string][] =>
+    index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ""]] : [],
+  );
+  const multiValueHeaders = valuesOfEach(headers);
   const [, query = ""] = /\?(.*)$/s.exec(request.url ?? "") ?? [];
-  for (const [name, value] of new URLSearchParams(query)) {
-    multiValueQuery[name] = [...(multiValueQuery[name] ?? []), value];
-  }
+  const multiValueQuery = valuesOfEach(new URLSearchParams(query));
   return {
     headers: lastOfEach(multiValueHeaders),
     multiValueHeaders,
@@ -99,6 +96,13 @@ function contextOf(
     connectionId: facts.connectionId,
     apiId: facts.apiId,
   };
+}
+
+/** All values of each name. */
+function valuesOfEach(entries: Iterable<[string, string]>): Record<string, string[]> {
+  const values = new Map<string, string[]>();
+  for (const [name, value] of entries) values.set(name, [...(values.get(name) ?? []), value]);
+  return Object.fromEntries(values);
 }
 
 function lastOfEach(values: Record<string, string[]>): Record<string, string> {

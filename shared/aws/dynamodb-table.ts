@@ -8,62 +8,58 @@ import {
   QueryCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
-import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
 import type { Condition } from "../world/expression.ts";
 import { ConditionFailed, type IndexQuery, type Item, type Query, type Table } from "../world/world.ts";
 import { compileCondition, compileUpdate, Placeholders } from "./expression-compiler.ts";
+import { decodeItem, encodeItem } from "./item-attributes.ts";
 
 /**
  * The table over DynamoDB; region, credentials and endpoint come from the environment, as the SDK reads them.
  */
 export function openDynamoDBTable(tableName: string): Table {
   const client = new DynamoDBClient({ maxAttempts: 5 });
-  const encode = (item: Item) =>
-    marshall(item, { removeUndefinedValues: true }) as Record<string, AttributeValue>;
-  const decode = (item: Record<string, AttributeValue>) => unmarshall(item) as Item;
   return {
     async get(key) {
       const output = await client.send(
-        new GetItemCommand({ TableName: tableName, Key: encode({ ...key }), ConsistentRead: true }),
+        new GetItemCommand({ TableName: tableName, Key: encodeItem({ ...key }), ConsistentRead: true }),
       );
-      return output.Item && decode(output.Item);
+      return output.Item && decodeItem(output.Item);
     },
     async put(item, condition) {
-      const request = { TableName: tableName, Item: encode(item), ...bind(condition, encode) };
+      const request = { TableName: tableName, Item: encodeItem(item), ...bind(condition) };
       await conditional(client.send(new PutItemCommand(request)));
     },
     async update(key, steps, condition) {
       const placeholders = new Placeholders();
       const UpdateExpression = compileUpdate(steps, placeholders);
-      const bound = bind(condition, encode, placeholders);
-      const request = { TableName: tableName, Key: encode({ ...key }), UpdateExpression, ...bound };
+      const bound = bind(condition, placeholders);
+      const request = { TableName: tableName, Key: encodeItem({ ...key }), UpdateExpression, ...bound };
       const output = await conditional(
         client.send(new UpdateItemCommand({ ...request, ReturnValues: "ALL_NEW" })),
       );
-      return decode(output.Attributes ?? {});
+      return decodeItem(output.Attributes ?? {});
     },
     async delete(key, condition) {
-      const request = { TableName: tableName, Key: encode({ ...key }), ...bind(condition, encode) };
+      const request = { TableName: tableName, Key: encodeItem({ ...key }), ...bind(condition) };
       const output = await conditional(
         client.send(new DeleteItemCommand({ ...request, ReturnValues: "ALL_OLD" })),
       );
-      return output.Attributes && decode(output.Attributes);
+      return output.Attributes && decodeItem(output.Attributes);
     },
-    query: (query) => readPages(client, tableQuery(tableName, query, encode), query.limit, decode),
-    queryIndex: (query) => readPages(client, indexQuery(tableName, query, encode), query.limit, decode),
+    query: (query) => readPages(client, tableQuery(tableName, query), query.limit),
+    queryIndex: (query) => readPages(client, indexQuery(tableName, query), query.limit),
   };
 }
 
-type Encode = (item: Item) => Record<string, AttributeValue>;
 type QueryRequest = ConstructorParameters<typeof QueryCommand>[0];
 
-function bind(condition: Condition | undefined, encode: Encode, placeholders = new Placeholders()) {
+function bind(condition: Condition | undefined, placeholders = new Placeholders()) {
   const text = condition && compileCondition(condition, placeholders);
   return {
     ...(text ? { ConditionExpression: text } : {}),
     ...(Object.keys(placeholders.names).length ? { ExpressionAttributeNames: placeholders.names } : {}),
     ...(Object.keys(placeholders.values).length
-      ? { ExpressionAttributeValues: encode(placeholders.values) }
+      ? { ExpressionAttributeValues: encodeItem(placeholders.values) }
       : {}),
   };
 }
@@ -77,7 +73,7 @@ async function conditional<T>(sent: Promise<T>): Promise<T> {
   }
 }
 
-function tableQuery(TableName: string, query: Query, encode: Encode): QueryRequest {
+function tableQuery(TableName: string, query: Query): QueryRequest {
   let KeyConditionExpression = "pk = :pk";
   const values: Item = { ":pk": query.pk };
   if (query.prefix !== undefined) {
@@ -91,13 +87,13 @@ function tableQuery(TableName: string, query: Query, encode: Encode): QueryReque
   return {
     TableName,
     KeyConditionExpression,
-    ExpressionAttributeValues: encode(values),
+    ExpressionAttributeValues: encodeItem(values),
     ConsistentRead: true,
     ScanIndexForward: !query.descending,
   };
 }
 
-function indexQuery(TableName: string, query: IndexQuery, encode: Encode): QueryRequest {
+function indexQuery(TableName: string, query: IndexQuery): QueryRequest {
   const [pk, sk] = query.index === "list" ? ["listPk", "listSk"] : ["duePk", "dueAt"];
   const values: Item = { ":pk": query.pk };
   let KeyConditionExpression = `${pk} = :pk`;
@@ -109,7 +105,7 @@ function indexQuery(TableName: string, query: IndexQuery, encode: Encode): Query
     TableName,
     IndexName: query.index,
     KeyConditionExpression,
-    ExpressionAttributeValues: encode(values),
+    ExpressionAttributeValues: encodeItem(values),
     ScanIndexForward: !query.descending,
   };
 }
@@ -119,14 +115,13 @@ async function readPages(
   client: DynamoDBClient,
   request: QueryRequest,
   limit: number | undefined,
-  decode: (item: Record<string, AttributeValue>) => Item,
 ): Promise<Item[]> {
   const items: Item[] = [];
   let start: Record<string, AttributeValue> | undefined;
   do {
     const Limit = limit === undefined ? undefined : limit - items.length;
     const page = await client.send(new QueryCommand({ ...request, Limit, ExclusiveStartKey: start }));
-    for (const item of page.Items ?? []) items.push(decode(item));
+    for (const item of page.Items ?? []) items.push(decodeItem(item));
     start = page.LastEvaluatedKey;
   } while (start && (limit === undefined || items.length < limit));
   return items;

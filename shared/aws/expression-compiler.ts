@@ -1,5 +1,6 @@
 import type { Condition, Path, Step } from "../world/expression.ts";
 import type { Item, ItemValue } from "../world/world.ts";
+import { storedName } from "./item-attributes.ts";
 
 /** A compiled expression: DynamoDB's text with its placeholders. */
 export interface Compiled {
@@ -35,7 +36,7 @@ export class Placeholders {
     if (known) return known;
     const key = `#n${this.byName.size}`;
     this.byName.set(name, key);
-    this.names[key] = name;
+    this.names[key] = storedName(name);
     return key;
   }
 }

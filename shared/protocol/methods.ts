@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { peerKinds } from "./channel-accounts.ts";
 import { code, PeerError } from "./errors.ts";
+import { isNestedDeeper, maxNesting } from "./nesting.ts";
 import {
   connectParams,
   count,
@@ -198,6 +199,9 @@ export type Params<M extends Method> = v.InferOutput<(typeof methodParams)[M]>;
 /** The params of a method as a peer sends them: fields with a default are optional. */
 export type ParamsInput<M extends Method> = v.InferInput<(typeof methodParams)[M]>;
 
+/** Most levels in the params of `tool.result`. A result is stored as text, not in the fields of an item. */
+const maxResultNesting = 500;
+
 /** Every method, in the order in which `hello-ok` lists them. */
 export const methods = Object.keys(methodParams) as Method[];
 
@@ -207,9 +211,13 @@ export function isMethod(name: string): name is Method {
 
 /**
  * Checks a method's params against its schema and fills in defaults.
- * @throws PeerError 400 whose message names the first invalid field, e.g. `sessionKey: Invalid type: …`.
+ * @throws PeerError 400 for params that are nested too deep, and for a first invalid field, which the message
+ * names: `sessionKey: Invalid type: …`
  */
 export function parseParams<M extends Method>(method: M, params: unknown): Params<M> {
+  if (isNestedDeeper(params, method === "tool.result" ? maxResultNesting : maxNesting)) {
+    throw new PeerError(code.badRequest, "params: lists and objects are nested too deep in each other");
+  }
   const result = v.safeParse(methodParams[method], params ?? undefined, { abortEarly: true });
   if (result.success) return result.output as Params<M>;
   const issue = result.issues[0];

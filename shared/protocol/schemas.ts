@@ -8,7 +8,18 @@ export const idField = name;
 export const pathField = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));
 export const count = (least: number, most: number) =>
   v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most));
-export const jsonObject = v.record(v.string(), v.unknown());
+/**
+ * A JSON object with fields of any name, kept as it is. `v.record` would drop the fields `constructor`,
+ * `prototype` and `__proto__`.
+ */
+export const jsonObject = v.custom<Record<string, unknown>>(isObject, "expected an object");
+
+/** A JSON object whose fields of any name have one schema, kept as it is. */
+const objectOf = <T>(field: v.GenericSchema<unknown, T>, expected: string) =>
+  v.custom<Record<string, T>>(
+    (value) => isObject(value) && Object.values(value).every((one) => v.is(field, one)),
+    `expected an object of ${expected}`,
+  );
 
 export const resetPolicyField = v.object({
   mode: v.picklist(["manual", "daily", "idle"]),
@@ -64,10 +75,10 @@ export type Capability = (typeof capabilities)[number];
 export const nodeRuntimeField = v.object({
   hostRole: v.string(),
   hostCapabilities: v.array(v.string()),
-  toolCapabilities: v.record(v.string(), v.array(v.string())),
+  toolCapabilities: objectOf(v.array(v.string()), "lists of capabilities"),
   hostOs: v.optional(v.pipe(v.string(), v.maxLength(256))),
   hostEnv: v.optional(v.pipe(v.array(v.string()), v.maxLength(1000))),
-  hostBinStatus: v.optional(v.record(v.string(), v.boolean())),
+  hostBinStatus: v.optional(objectOf(v.boolean(), "true and false")),
   hostBinStatusUpdatedAt: v.optional(v.number()),
 });
 export type NodeRuntime = v.InferOutput<typeof nodeRuntimeField>;
@@ -92,3 +103,7 @@ export const connectParams = v.object({
   capabilities: v.optional(v.array(v.string())),
 });
 export type ConnectParams = v.InferOutput<typeof connectParams>;
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

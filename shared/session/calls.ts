@@ -93,7 +93,8 @@ async function recordBeside(
   if (!before) return { status: "unknown" };
   const state = toState(before);
   const { run } = state;
-  const call = run?.runId === runId && run.step === step ? run.pending[callId] : undefined;
+  const isWaited = run?.runId === runId && run.step === step && Object.hasOwn(run.pending, callId);
+  const call = isWaited ? run.pending[callId] : undefined;
   if (!call) return { status: "dropped", state };
   if (call.nodeId !== nodeId) return { status: "unknown" };
   const result = await storeResultImages(store.bucket, address, outcome.result, now);

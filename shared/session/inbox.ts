@@ -83,7 +83,7 @@ export async function appendEntry(
     const found = await table.get(key);
     if (found) {
       const state = toState(found);
-      if (entry.id in state.recent) return { accepted: false, state };
+      if (Object.hasOwn(state.recent, entry.id)) return { accepted: false, state };
       if (state.inboxBytes < maxInboxBytes) continue;
       throw new PeerError(code.rateLimited, "the session's inbox is full; try again in a moment", {
         retryable: true,

@@ -105,6 +105,38 @@ export function describeTable(
         expect(await table.get(key)).toEqual({ ...key, a: 1 });
       });
 
+      holds("keep attributes of any name, in maps too", async () => {
+        const names = [
+          "__proto__",
+          "__proto__~",
+          "constructor",
+          "toString",
+          "hasOwnProperty",
+          "a.b",
+          "#n",
+          ":v",
+        ];
+        const map = Object.fromEntries(names.map((name, n): [string, ItemValue] => [name, { [name]: n }]));
+        const key = await putFresh({ map, list: [map] });
+        const whole = { ...key, map, list: [map] };
+        const found = await table.get(key);
+        expect(found).toEqual(whole);
+        expect(Object.keys(found?.map ?? {}).sort()).toEqual([...names].sort());
+        expect(await table.query({ pk: key.pk })).toEqual([whole]);
+        for (const name of names) {
+          const isNew = absent(["recent", name]);
+          const more = set(["map", name, "more"], [map]);
+          await table.put({ ...key, map, recent: {} });
+          const item = await table.update(key, [set(["recent", name], 1), more], isNew);
+          expect(Object.entries(item.recent ?? {})).toEqual([[name, 1]]);
+          const inner = (item.map as Record<string, Item>)[name] as Item;
+          expect(inner.more).toEqual([map]);
+          await fails(table.update(key, [set("again", 1)], isNew));
+          expect((await table.update(key, [remove(["recent", name])])).recent).toEqual({});
+          expect(Object.keys((await table.delete(key))?.map ?? {}).sort()).toEqual([...names].sort());
+        }
+      });
+
       holds("hold no number that is none", async () => {
         const key = await putFresh({ n: 1 });
         for (const n of [Number.NaN, Number.POSITIVE_INFINITY]) {

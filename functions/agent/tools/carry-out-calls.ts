@@ -18,7 +18,7 @@ export async function carryOutCalls(
   run: Run,
   planned: readonly PlannedCall[],
 ): Promise<void> {
-  const isPending = ({ call }: PlannedCall) => call.id in run.pending;
+  const isPending = ({ call }: PlannedCall) => Object.hasOwn(run.pending, call.id);
   const sent = planned.map(async (one) => {
     if (one.by !== "node" || !isPending(one)) return;
     const error = await dispatchCall(agent, one.address, one.node);

@@ -71,9 +71,10 @@ async function planNative(
 
 /** The calls that a node is to answer, as the run holds them. */
 export function pendingCalls(planned: readonly PlannedCall[]): Record<string, PendingCall> {
-  const pending: Record<string, PendingCall> = {};
-  for (const one of planned) {
-    if (one.by === "node") pending[one.call.id] = { nodeId: one.node.nodeId, tool: one.call.name };
-  }
-  return pending;
+  // Object.fromEntries, because the model chooses the ids: an assignment would lose `__proto__`.
+  return Object.fromEntries(
+    planned.flatMap((one): [string, PendingCall][] =>
+      one.by === "node" ? [[one.call.id, { nodeId: one.node.nodeId, tool: one.call.name }]] : [],
+    ),
+  );
 }

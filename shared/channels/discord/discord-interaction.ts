@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { parseJson } from "../../http/platform-call.ts";
 import type { Peer } from "../../protocol/channel-accounts.ts";
 import type { RemoteMedia } from "../../session/inbox-entry.ts";
+import { ownValue } from "../account.ts";
 import type { InboundMessage, Sender } from "../channel.ts";
 import { type Content, contentFields, contentNote, contentOf, remoteMedia } from "../content-note.ts";
 
@@ -139,7 +140,7 @@ const stringOption = 3;
 const messageCommand = 3;
 
 function contentIn({ type, target_id = "", resolved: found, options = [] }: Interaction["data"]) {
-  if (type === messageCommand) return contentOfTarget(found?.messages?.[target_id]);
+  if (type === messageCommand) return contentOfTarget(ownValue(found?.messages ?? {}, target_id));
   const texts = options.filter((option) => option.type === stringOption);
   const option = texts.find((one) => one.name === "message") ?? texts[0];
   const written = typeof option?.value === "string" ? option.value.trim() : undefined;

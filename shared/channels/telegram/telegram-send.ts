@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { failedSend, fileOf } from "../../http/platform-call.ts";
+import { ownValue } from "../account.ts";
 import {
   type ChannelAccount,
   type Destination,
@@ -41,7 +42,7 @@ export function sendText(account: ChannelAccount, { text, ...to }: OutboundMessa
 export async function sendFile(account: ChannelAccount, { file, ...to }: FileMessage): Promise<SendOutcome> {
   const signal = AbortSignal.timeout(sendFileTimeoutMs);
   const content = fileOf(file);
-  const [method, field] = methods[file.mimeType] ?? [];
+  const [method, field] = ownValue(methods, file.mimeType) ?? [];
   if (method && field) {
     const outcome = await sendTo(account, to, method, { [field]: content }, signal);
     if (outcome.status !== "failed") return outcome;

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { failedSend, fileOf } from "../../http/platform-call.ts";
+import { ownValue } from "../account.ts";
 import type { ChannelAccount, OutboundFile, PlatformFailure } from "../channel.ts";
 import { callGraph, phoneNumberOf } from "./whatsapp-api.ts";
 
@@ -36,7 +37,7 @@ export async function uploadFile(
   file: OutboundFile,
   timeoutMs: number,
 ): Promise<UploadedFile> {
-  const type = kinds[file.mimeType];
+  const type = ownValue(kinds, file.mimeType);
   if (!type) return failed(`WhatsApp takes no files of the type ${file.mimeType}`);
   const form = new FormData();
   form.append("messaging_product", "whatsapp");

@@ -1,0 +1,263 @@
+import type { IncomingMessage } from "node:http";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Agent } from "../../functions/agent/agent.ts";
+import { carryOutCalls } from "../../functions/agent/tools/carry-out-calls.ts";
+import { type PlannedCall, pendingCalls } from "../../functions/agent/tools/plan-calls.ts";
+import { handleFrame } from "../../functions/socket/frame.ts";
+import type { Gateway } from "../../functions/socket/gateway.ts";
+import { connectEvent } from "../../local/websocket/websocket-events.ts";
+import type { InboundMessage } from "../../shared/channels/channel.ts";
+import { admit } from "../../shared/channels/inbound/admission.ts";
+import { closeRequest, listRequests, openRequest } from "../../shared/channels/inbound/pairing.ts";
+import { createTelegram } from "../../shared/channels/telegram/telegram.ts";
+import { createWhatsapp } from "../../shared/channels/whatsapp/whatsapp.ts";
+import { mergeConfiguration, openConfiguration } from "../../shared/configuration/store.ts";
+import { openConnection } from "../../shared/peers/registry.ts";
+import type { Frame } from "../../shared/protocol/frames.ts";
+import { readOutcomes, recordResult } from "../../shared/session/calls.ts";
+import { appendEntry, forgetOldIds, maxInboxBytes } from "../../shared/session/inbox.ts";
+import { canonicalizeSessionKey } from "../../shared/session/key/session-key.ts";
+import { newRun, waitingFor } from "../../shared/session/run.ts";
+import { metaKey, newSession, toState } from "../../shared/session/state.ts";
+import { set } from "../../shared/world/expression.ts";
+import type { ItemValue } from "../../shared/world/world.ts";
+import { clientParams, nodeParams } from "../support/peer.ts";
+import { type State, startState } from "../support/state.ts";
+
+/**
+ * Own properties: a name from outside must not be taken for a property that every object has, nor change an
+ * object's prototype (CWE-1321, CWE-915).
+ */
+
+/** Names that objects have without being given them. */
+const inherited = ["constructor", "toString", "hasOwnProperty", "valueOf", "__proto__", "__defineGetter__"];
+
+let state: State;
+beforeAll(async () => {
+  state = await startState();
+});
+afterAll(() => state.close());
+
+let sessionKey: string;
+let sessions = 0;
+beforeEach(() => {
+  sessionKey = `agent:main:own-${++sessions}`;
+});
+
+describe.each(inherited)("the name %s", (name) => {
+  const message = (id: string) =>
+    ({ id, at: 1, origin: { kind: "client" }, kind: "message", text: "hello" }) as const;
+
+  it("of a message is accepted once, by a new session and by one that exists", async () => {
+    for (const first of [name, "another"]) {
+      const key = `${sessionKey}-${first.replaceAll("_", "-")}`;
+      expect((await appendEntry(state.table, key, message(first), 1)).accepted).toBe(true);
+      const { accepted } = await appendEntry(state.table, key, message(name), 2);
+      expect(accepted).toBe(first !== name);
+      const again = await appendEntry(state.table, key, message(name), 3);
+      expect(again.accepted).toBe(false);
+      expect(again.state.inbox.filter(({ id }) => id === name)).toHaveLength(1);
+      expect(forgetOldIds(again.state)).toEqual([]);
+    }
+  });
+
+  it("of a message is not taken for an accepted one where the inbox is full", async () => {
+    const full = { ...newSession(sessionKey, "id", 1), inboxBytes: maxInboxBytes };
+    await state.table.put({ ...(full as never as object), ...metaKey(sessionKey) });
+    const appended = appendEntry(state.table, sessionKey, message(name), 1);
+    await expect(appended).rejects.toMatchObject({ code: 429, retryable: true });
+  });
+
+  const run = () => {
+    const one = {
+      call: { type: "toolCall", id: name, name: "pi__probe", arguments: {} },
+      by: "node",
+    } as const;
+    const address = { sessionKey, runId: "run", step: 0, callId: name };
+    const node = { nodeId: "pi", event: "tool.invoke", payload: { tool: "probe", args: {} } } as const;
+    const planned: PlannedCall[] = [{ ...one, call: { ...one.call }, address, node }];
+    return { address, run: waitingFor(newRun(message("run"), 1, 1), pendingCalls(planned), 1000) };
+  };
+  const store = async (value: ReturnType<typeof run>["run"]) => {
+    await state.table.put({
+      ...(newSession(sessionKey, "id", 1) as never as object),
+      ...metaKey(sessionKey),
+    });
+    await state.table.update(metaKey(sessionKey), [set("run", value as unknown as ItemValue)]);
+  };
+
+  it.each([
+    ["small", "done"],
+    ["large", "x".repeat(10_000)],
+  ])("of a call waits for its result and takes it: %s", async (_, result) => {
+    const { address, run: waiting } = run();
+    expect(waiting.pendingCount).toBe(1);
+    await store(waiting);
+    const recorded = await recordResult(state, address, "pi", { result }, 1);
+    expect(recorded).toMatchObject({ status: "recorded", state: { run: { pendingCount: 0 } } });
+    const left = toState((await state.table.get(metaKey(sessionKey))) ?? {}).run;
+    const outcomes = await readOutcomes(state, sessionKey, left ?? waiting, [{ id: name }]);
+    expect(outcomes.get(name)).toEqual({ result });
+  });
+
+  it("of a call that nobody waits for is dropped", async () => {
+    const { address, run: waiting } = run();
+    await store({ ...waiting, pending: { other: { nodeId: "pi", tool: "probe" } } });
+    const recorded = await recordResult(state, address, "pi", { result: "x".repeat(10_000) }, 1);
+    expect(recorded.status).toBe("dropped");
+  });
+
+  it("of a call that cannot be carried out gets its error", async () => {
+    const { address, run: waiting } = run();
+    const call = { type: "toolCall", id: name, name: "none", arguments: {} } as const;
+    const agent = { ...state, now: () => 1 } as unknown as Agent;
+    const hold = { interrupted: new AbortController().signal };
+    const nobody = { ...waiting, pending: {}, pendingCount: 0 };
+    await carryOutCalls(agent, hold, {} as never, nobody, [
+      { call, address, by: "nobody", error: "no such tool" },
+    ]);
+    const outcomes = await readOutcomes(state, sessionKey, nobody, [{ id: name }]);
+    expect(outcomes.get(name)).toEqual({ error: "no such tool" });
+  });
+
+  const from = (id: string): InboundMessage => ({
+    ...{ eventId: `e-${id}`, messageId: "1", text: "hello", timestamp: 1, wasMentioned: true },
+    ...{ peer: { kind: "dm", id }, sender: { id } },
+  });
+
+  it("of a sender is one that may ask to be let in", async () => {
+    const address = { channel: "bridged", accountId: `own-${sessions}` };
+    const asked = await openRequest(state.table, address, from(name), 1);
+    expect(asked.state).toBe("open");
+    expect((await openRequest(state.table, address, from(name), 2)).state).toBe("open");
+    const listed = await listRequests(state.table, 3, { channel: "bridged", senderId: name });
+    const request = listed.find(({ accountId }) => accountId === address.accountId);
+    expect(request?.message?.text).toBe("hello");
+    expect(request && (await closeRequest(state.table, request, 4))).toBe(true);
+  });
+
+  it("of a channel is one that is closed", async () => {
+    const configuration = { load: async () => mergeConfiguration({}) };
+    const admission = await admit(
+      { table: state.table, configuration, now: () => 1 },
+      { channel: name, accountId: name },
+      from("1"),
+    );
+    expect(admission).toEqual({ status: "blocked", reason: "closed" });
+  });
+
+  it("of a session is a session of its own", () => {
+    const key = canonicalizeSessionKey(name, { mainKey: "main", dmScope: "main" });
+    expect(key).toBe(`agent:main:${name.toLowerCase()}`);
+  });
+
+  it("of a setting is refused, and changes no object", async () => {
+    const configuration = openConfiguration(state.table, state.openSecrets("/own"));
+    const names = JSON.parse(`{ ${JSON.stringify(name)}: { "dmPolicy": "open" } }`) as object;
+    for (const [path, value] of [
+      [name, "x"],
+      [`${name}.polluted`, "yes"],
+      ["channels", names],
+      [`channels.${name}.dmPolicy`, "open"],
+      [`apiKeys.${name}`, "k"],
+    ] as const)
+      await expect(configuration.set(path, value), path).rejects.toMatchObject({ code: 400 });
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+    expect(({} as Record<string, unknown>).dmPolicy).toBeUndefined();
+  });
+
+  it("of a file's type is one that a platform does not know", async () => {
+    const settings = { apiBaseUrl: "http://127.0.0.1:1", phoneNumberId: "1" };
+    const account = { accountId: "default", settings, secrets: { botToken: "t", accessToken: "t" } };
+    const file = { filename: "f", mimeType: name, body: new Uint8Array() };
+    const outgoing = { peer: { kind: "dm", id: "1" }, file };
+    // Nothing listens there: the call itself may be repeated, and only a known type of file is called for at WhatsApp.
+    expect(await createTelegram().sendFile?.(account, outgoing)).toMatchObject({ status: "retry" });
+    const refused = { status: "failed", reason: `WhatsApp takes no files of the type ${name}` };
+    expect(await createWhatsapp().sendFile?.(account, outgoing)).toMatchObject(refused);
+  });
+
+  it("of a header and of a query parameter reaches the function in local mode", () => {
+    const request = { rawHeaders: [name, "one", name, "two"], url: `/ws?${name}=1&${name}=2` };
+    const facts = {
+      connectionId: "c",
+      connectedAt: 1,
+      sourceIp: "127.0.0.1",
+      stage: "ws",
+      apiId: "local",
+      domainName: "x",
+    };
+    const event = connectEvent(facts as never, request as IncomingMessage);
+    expect(Object.entries(event.multiValueHeaders ?? {})).toEqual([[name, ["one", "two"]]]);
+    expect(Object.entries(event.queryStringParameters ?? {})).toEqual([[name, "2"]]);
+  });
+});
+
+describe("a node", () => {
+  let posted: Map<string, Frame[]>;
+  let gateway: Gateway;
+  beforeEach(async () => {
+    const fresh = await startState();
+    posted = new Map();
+    gateway = {
+      table: fresh.table,
+      sockets: {
+        async post(connectionId: string, frame: Frame) {
+          posted.set(connectionId, [...(posted.get(connectionId) ?? []), frame]);
+          return "sent";
+        },
+        close: async () => {},
+      },
+      tokens: { isValid: async () => true },
+      configuration: { load: async () => ({}) },
+      connected: new Map(),
+      now: Date.now,
+    } as unknown as Gateway;
+    await fresh.close();
+  });
+  const answer = (connectionId: string, id: string) =>
+    (posted.get(connectionId) ?? []).find((frame) => frame.type === "res" && frame.id === id);
+  const request = async (connectionId: string, id: string, method: string, params: string | object) => {
+    const text = typeof params === "string" ? params : JSON.stringify(params);
+    await handleFrame(
+      gateway,
+      connectionId,
+      `{"type":"req","id":"${id}","method":"${method}","params":${text}}`,
+    );
+    return answer(connectionId, id);
+  };
+  const connect = async (connectionId: string, params: object) => {
+    const record = { connectionId, openedAt: Date.now(), failures: 0, tokenId: connectionId };
+    await openConnection(gateway.table, { ...record, scopes: ["client", "node"] });
+    return request(connectionId, "connect", "connect", params);
+  };
+  const names = inherited.filter((name) => /^[A-Za-z]/.test(name));
+
+  it.each(names)("called %s is known, and its tools of such names are called", async (id) => {
+    expect(await connect("node", nodeParams(id, inherited))).toMatchObject({ ok: true });
+    await connect("ann", clientParams("ann"));
+    const listed = (await request("ann", "list", "tools.list", {})) as {
+      payload?: { tools: { name: string }[] };
+    };
+    expect(listed.payload?.tools.map(({ name }) => name)).toEqual(inherited.map((tool) => `${id}__${tool}`));
+    for (const tool of inherited) {
+      await request("ann", `call-${tool}`, "tool.invoke", { tool: `${id}__${tool}`, args: {} });
+      const frame = posted.get("node")?.findLast(({ type }) => type === "evt") as {
+        payload?: { callId: string; tool: string };
+      };
+      expect(frame.payload?.tool).toBe(tool);
+      await request("node", `result-${tool}`, "tool.result", { callId: frame.payload?.callId, result: tool });
+      expect(answer("ann", `call-${tool}`)).toMatchObject({ ok: true, payload: { result: tool } });
+    }
+  });
+
+  it("gets arguments of such names as they were sent", async () => {
+    await connect("node", nodeParams("pi", ["probe"]));
+    await connect("ann", clientParams("ann"));
+    const args = `{${inherited.map((name, n) => `"${name}":${n}`).join(",")},"prototype":{"__proto__":{"deep":true}}}`;
+    await request("ann", "ask", "tool.invoke", `{"tool":"pi__probe","args":${args}}`);
+    const frame = posted.get("node")?.findLast(({ type }) => type === "evt");
+    expect(JSON.stringify(frame)).toContain(`"args":${args}`);
+    expect(({} as Record<string, unknown>).deep).toBeUndefined();
+  });
+});

@@ -1,0 +1,93 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { handleFrame } from "../../functions/socket/frame.ts";
+import type { Gateway } from "../../functions/socket/gateway.ts";
+import { createMemoryTable } from "../../local/world/local-table.ts";
+import { listPeers, openConnection } from "../../shared/peers/registry.ts";
+import type { Frame } from "../../shared/protocol/frames.ts";
+import { maxNesting } from "../../shared/protocol/nesting.ts";
+import { clientParams, nodeParams } from "../support/peer.ts";
+
+let gateway: Gateway;
+let posted: Map<string, Frame[]>;
+
+beforeEach(() => {
+  posted = new Map();
+  gateway = {
+    table: createMemoryTable(),
+    sockets: {
+      async post(connectionId: string, frame: Frame) {
+        posted.set(connectionId, [...(posted.get(connectionId) ?? []), frame]);
+        return "sent";
+      },
+      close: async () => {},
+    },
+    tokens: { isValid: async () => true },
+    configuration: { load: async () => ({}) },
+    connected: new Map(),
+    now: Date.now,
+  } as unknown as Gateway;
+});
+
+async function request(connectionId: string, id: string, method: string, params: string): Promise<unknown> {
+  await handleFrame(
+    gateway,
+    connectionId,
+    `{"type":"req","id":"${id}","method":"${method}","params":${params}}`,
+  );
+  return answer(connectionId, id);
+}
+const answer = (connectionId: string, id: string) =>
+  (posted.get(connectionId) ?? []).find((frame) => frame.type === "res" && frame.id === id);
+
+async function connect(connectionId: string, params: object): Promise<unknown> {
+  const record = { connectionId, openedAt: Date.now(), failures: 0, tokenId: connectionId };
+  await openConnection(gateway.table, { ...record, scopes: ["client", "node"] });
+  return request(connectionId, "connect", "connect", JSON.stringify(params));
+}
+
+/** JSON with so many levels of objects in each other. */
+const levels = (count: number) => `${'{"in":'.repeat(count - 1)}{}${"}".repeat(count - 1)}`;
+const tooDeep = { ok: false, error: { code: 400, message: expect.stringContaining("nested too deep") } };
+
+describe("params that are nested", () => {
+  it("up to 32 levels reach their method, and deeper ones are refused, however deep", async () => {
+    await connect("node", nodeParams("pi", ["probe"]));
+    await connect("ann", clientParams("ann"));
+    const invoke = (id: string, count: number) =>
+      request("ann", id, "tool.invoke", `{"tool":"pi__probe","args":${levels(count)}}`);
+    expect(await invoke("most", maxNesting - 1)).toBeUndefined();
+    expect(JSON.stringify(posted.get("node"))).toContain(levels(maxNesting - 1));
+    for (const count of [maxNesting, 1000, 15_000])
+      expect(await invoke(`deep-${count}`, count)).toMatchObject(tooDeep);
+  });
+
+  it("in a result are passed on, since a result is kept as text", async () => {
+    await connect("node", nodeParams("pi", ["probe"]));
+    await connect("ann", clientParams("ann"));
+    await request("ann", "ask", "tool.invoke", '{"tool":"pi__probe","args":{}}');
+    const event = posted.get("node")?.find(({ type }) => type === "evt") as { payload?: { callId: string } };
+    const callId = event.payload?.callId;
+    const result = (id: string, count: number) =>
+      request("node", id, "tool.result", `{"callId":"${callId}","result":${levels(count)}}`);
+    expect(await result("deep", 15_000)).toMatchObject(tooDeep);
+    expect(await result("fits", 400)).toMatchObject({ ok: true });
+    expect(JSON.stringify(answer("ann", "ask"))).toContain(levels(400));
+  });
+});
+
+describe("a node whose tool has an input schema that model providers refuse", () => {
+  it.each([
+    [{ type: "string" }, 'expected "type": "object" at the top'],
+    [{ type: "object", oneOf: [] }, "oneOf at the top"],
+    [{ type: "object", properties: JSON.parse(levels(26)) }, "nested deeper than 20 levels"],
+  ])("is refused at connect, with the tool's name: %#", async (inputSchema, reason) => {
+    const params = nodeParams("pi", ["good", "bad"]);
+    const tools = params.tools.map((tool) => (tool.name === "bad" ? { ...tool, inputSchema } : tool));
+    const message = expect.stringContaining(`the input schema of bad: ${reason}`);
+    expect(await connect("node", { ...params, tools })).toMatchObject({
+      ok: false,
+      error: { code: 103, message },
+    });
+    expect(await listPeers(gateway.table, "node", Date.now())).toEqual([]);
+  });
+});
