@@ -3,7 +3,6 @@ import { mediaOf, mediaPrefix } from "../../shared/media/media-store.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { archiveSession } from "../../shared/session/archive.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
-import { agentIdOf } from "../../shared/session/key/session-key.ts";
 import { isResetDue } from "../../shared/session/reset/reset-policy.ts";
 import { resetRules, resetScheduleSteps } from "../../shared/session/reset/reset-schedule.ts";
 import {
@@ -105,7 +104,7 @@ async function keepMemories(agent: Agent, hold: Hold): Promise<void> {
   const text = memories ?? (await extract(agent, hold));
   if (memories === undefined) await hold.commit([set(["resetting", "memories"], text)]);
   if (text === "") return;
-  await appendDailyMemory(agent, agentIdOf(hold.sessionKey), hold.state.updatedAt, text);
+  await appendDailyMemory(agent, hold.sessionKey, hold.state.updatedAt, text);
 }
 
 /** Empty when there is nothing to remember, and when the model cannot say: a reset does not wait for it. */

@@ -2,13 +2,14 @@ import { addDays, localTime } from "../runtime/zoned-time.ts";
 import type { Bucket } from "../world/world.ts";
 import { createCachedReader } from "./cached-reader.ts";
 import { asksForHeartbeat } from "./heartbeat.ts";
-import { type Audience, seesDailyMemory, seesLongTermMemory } from "./privacy.ts";
+import { type Audience, seesDailyMemory, seesLongTermMemory, seesOwner } from "./privacy.ts";
 import { dailyMemoryPath, promptFiles, workspacePrefix } from "./workspace-paths.ts";
 
 /** The text of each prompt file; absent when the file does not exist or the audience must not see it. */
 export interface WorkspaceFiles {
   soul?: string;
   identity?: string;
+  /** USER.md; not in shared sessions. */
   user?: string;
   agents?: string;
   /** MEMORY.md; main sessions only. */
@@ -19,6 +20,7 @@ export interface WorkspaceFiles {
   tools?: string;
   /** Only when it has content: see `asksForHeartbeat`. */
   heartbeat?: string;
+  /** BOOTSTRAP.md; not in shared sessions. */
   bootstrap?: string;
 }
 
@@ -64,7 +66,9 @@ export function createWorkspaceLoader(bucket: Bucket, options: LoaderOptions = {
 }
 
 function filesFor(request: LoadRequest): [keyof WorkspaceFiles, string][] {
-  const files = Object.entries(promptFiles) as [keyof WorkspaceFiles, string][];
+  const { user, bootstrap, ...ofAll } = promptFiles;
+  const files = Object.entries(ofAll) as [keyof WorkspaceFiles, string][];
+  if (seesOwner(request)) files.push(["user", user], ["bootstrap", bootstrap]);
   if (seesLongTermMemory(request)) files.push(["memory", "MEMORY.md"]);
   if (seesDailyMemory(request)) {
     const today = localTime(request.now, request.timezone).date;

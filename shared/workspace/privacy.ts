@@ -19,6 +19,11 @@ export function audienceOf(sessionKind: string): Audience {
   return { mainSession: sessionKind === "main", shared: !privateKinds.includes(sessionKind) };
 }
 
+/** USER.md is about the owner, and BOOTSTRAP.md makes the owner's acquaintance: both stay out of shared sessions. */
+export function seesOwner(audience: Audience): boolean {
+  return !audience.shared;
+}
+
 /** MEMORY.md is visible in main sessions only. */
 export function seesLongTermMemory(audience: Audience): boolean {
   return audience.mainSession && !audience.shared;
@@ -38,7 +43,12 @@ export function checkReadable(audience: Audience, path: string): void {
   const name = path.toLowerCase();
   const longTerm = name === "memory.md";
   const daily = ["memory", "sessions"].some((folder) => name === folder || name.startsWith(`${folder}/`));
-  if ((longTerm && !seesLongTermMemory(audience)) || (daily && !seesDailyMemory(audience))) {
+  const ofOwner = name === "user.md" || name === "bootstrap.md";
+  if (
+    (longTerm && !seesLongTermMemory(audience)) ||
+    (daily && !seesDailyMemory(audience)) ||
+    (ofOwner && !seesOwner(audience))
+  ) {
     throw new PeerError(code.forbidden, `${path} is private memory and cannot be read in this conversation`);
   }
 }

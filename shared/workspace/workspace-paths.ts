@@ -74,6 +74,11 @@ export function dailyMemoryPath(date: string): string {
   return `memory/${date}.md`;
 }
 
+/** The path of the notes of a date from conversations that others than the owner take part in. No prompt loads them. */
+export function sharedMemoryPath(date: string): string {
+  return `memory/shared/${date}.md`;
+}
+
 /** Paths under `skills/` also name the skills that all agents share. */
 export function isSkillPath(path: string): boolean {
   return path === "skills" || path.startsWith("skills/");

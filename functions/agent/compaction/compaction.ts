@@ -83,7 +83,7 @@ export async function compactStep(agent: Agent, hold: Hold, begun: Compaction): 
   if (!text) return;
   const { at } = compacting;
   const archivedTo = await archivePart(agent.bucket, state, at, { count, stream: removed });
-  if (text.memories) await appendDailyMemory(agent, agentIdOf(state.sessionKey), at, text.memories);
+  if (text.memories) await appendDailyMemory(agent, state.sessionKey, at, text.memories);
   const live = [summaryMessage(text.summary, at), ...kept];
   await writeLive(agent, hold, live);
   await commitLive(agent, hold, compacting, live, text, archivedTo);

@@ -3,9 +3,12 @@ import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import { localTime } from "../../../shared/runtime/zoned-time.ts";
 import { effectiveModel } from "../../../shared/session/commands/model-choice.ts";
+import { keyRules } from "../../../shared/session/key/routing.ts";
+import { agentIdOf, sessionKind } from "../../../shared/session/key/session-key.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
-import { dailyMemoryPath } from "../../../shared/workspace/workspace-paths.ts";
+import { audienceOf } from "../../../shared/workspace/privacy.ts";
+import { dailyMemoryPath, sharedMemoryPath } from "../../../shared/workspace/workspace-paths.ts";
 import type { Agent } from "../agent.ts";
 import { tokenRate } from "../context/context-size.ts";
 import { describeModel } from "../model/model.ts";
@@ -75,21 +78,26 @@ export function joinMemories(found: readonly string[]): string | undefined {
 
 /**
  * Appends memories to the day's file, `memory/{YYYY-MM-DD}.md`, under a header with the time
- * (docs/storage-layout.md, "Daily memory"). Writers at the same moment all land; the same section again changes nothing. A file that
+ * (docs/storage-layout.md, "Daily memory"). What guests and groups said goes to `memory/shared/{YYYY-MM-DD}.md`, which
+ * no prompt loads, under a header that names the session. Writers at the same moment all land; the same section again changes nothing. A file that
  * cannot take it (2 MB, or not text) is left as it is, and logged: notes are no reason for a conversation to stop.
  * @param at epoch ms; its date in `userTimezone` names the file, its time there stands in the header
  */
 export async function appendDailyMemory(
   agent: Pick<Agent, "configuration" | "workspace">,
-  agentId: string,
+  sessionKey: string,
   at: number,
   text: string,
 ): Promise<void> {
-  const { userTimezone } = await agent.configuration.load();
-  const { date, time } = localTime(at, userTimezone);
-  const section = `### Extracted from context compaction (${time})\n\n${text.trim()}\n`;
+  const configuration = await agent.configuration.load();
+  const agentId = agentIdOf(sessionKey);
+  const { date, time } = localTime(at, configuration.userTimezone);
+  const { shared } = audienceOf(sessionKind(sessionKey, keyRules(configuration)));
+  const [path, heading] = shared
+    ? [sharedMemoryPath(date), `Said by others in ${sessionKey} (${time})`]
+    : [dailyMemoryPath(date), `Extracted from context compaction (${time})`];
   try {
-    await agent.workspace.appendSection(agentId, dailyMemoryPath(date), section);
+    await agent.workspace.appendSection(agentId, path, `### ${heading}\n\n${text.trim()}\n`);
   } catch (error) {
     if (!(error instanceof PeerError) || error.retryable) throw error;
     log("memories.refused", { agentId, date, reason: error.message });

@@ -8,16 +8,15 @@ import { keyRules } from "../../../shared/session/key/routing.ts";
 import { agentIdOf, sessionKind } from "../../../shared/session/key/session-key.ts";
 import type { Run } from "../../../shared/session/run.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
-import { audienceOf } from "../../../shared/workspace/privacy.ts";
 import type { Skill } from "../../../shared/workspace/skills.ts";
 import type { Agent } from "../agent.ts";
 import { describeModel } from "../model/model.ts";
 import type { ToolTurn } from "../tools/native-tool.ts";
-import { nativeTools } from "../tools/native-tools.ts";
 import { type Fit, fitRequest } from "./context-fit.ts";
 import { promptCharacters, type Request } from "./context-size.ts";
 import { evaluateSkills } from "./eligibility.ts";
 import { assemblePrompt, type PromptContent } from "./prompt.ts";
+import { rightsOf } from "./run-rights.ts";
 import { shownMessages } from "./shorten.ts";
 
 /** What a model call sees besides the messages. */
@@ -70,20 +69,20 @@ export async function loadContext(
   const agentId = agentIdOf(sessionKey);
   const now = agent.now();
   const configuration = await agent.configuration.load();
-  const kind = sessionKind(sessionKey, keyRules(configuration));
-  const audience = audienceOf(kind);
+  const { role, audience, native, nodes: mayUseNodes } = rightsOf(configuration, state, run);
   const timezone = configuration.userTimezone;
-  const [nodes, { files, skills }] = await Promise.all([
+  const [peers, { files, skills }] = await Promise.all([
     connected,
     agent.prompts.load({ agentId, ...audience, now, timezone }),
   ]);
+  const nodes = mayUseNodes ? peers : [];
   const offered = nodeTools(nodes);
-  const native = Object.values(nativeTools).map((tool) => tool.definition);
-  const tools = [...native, ...[...offered.values()].map((tool) => tool.definition)];
+  const tools = [...native.values(), ...offered.values()].map((tool) => tool.definition);
   const ofAgent = configuration.agents.list.find((one) => one.id === agentId);
   const content: PromptContent = {
     agentId,
     audience,
+    role,
     basePrompt: state.settings.systemPrompt ?? ofAgent?.systemPrompt ?? configuration.systemPrompt,
     tools,
     files,
@@ -93,7 +92,7 @@ export async function loadContext(
   const { text } = assemblePrompt(content, {
     agentId,
     sessionKey,
-    sessionKind: kind,
+    sessionKind: sessionKind(sessionKey, keyRules(configuration)),
     model: `${model.provider}/${model.id}`,
     timezone,
     ...(run.origin.kind === "channel" ? { channel: run.origin.channel } : {}),
@@ -106,7 +105,17 @@ export async function loadContext(
   });
   const lastChannel = run.origin.kind === "channel" ? run.origin : state.lastChannel;
   return {
-    ...{ configuration, model, systemPrompt: text, tools, nodeTools: offered, nodes, audience, agentId },
+    ...{
+      configuration,
+      model,
+      systemPrompt: text,
+      tools,
+      native,
+      nodeTools: offered,
+      nodes,
+      audience,
+      agentId,
+    },
     ...(thinkingLevel ? { thinkingLevel } : {}),
     ...(lastChannel ? { lastChannel } : {}),
   };

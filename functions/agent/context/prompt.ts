@@ -1,11 +1,17 @@
+import type { Role } from "../../../shared/protocol/channel-accounts.ts";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
 import { localTime } from "../../../shared/runtime/zoned-time.ts";
 import { type Budget, createBudget } from "../../../shared/workspace/budget.ts";
 
 import type { WorkspaceFiles } from "../../../shared/workspace/load.ts";
-import { type Audience, seesDailyMemory, seesLongTermMemory } from "../../../shared/workspace/privacy.ts";
+import {
+  type Audience,
+  seesDailyMemory,
+  seesLongTermMemory,
+  seesOwner,
+} from "../../../shared/workspace/privacy.ts";
 import type { ListedSkill } from "../../../shared/workspace/skills.ts";
-import { safety, toolCallStyle, workspaceFilesText, workspaceText } from "./prompt-texts.ts";
+import { guestText, safety, toolCallStyle, workspaceFilesText, workspaceText } from "./prompt-texts.ts";
 import { skillsSection } from "./skills-section.ts";
 import { toolingSection } from "./tooling-section.ts";
 
@@ -40,6 +46,8 @@ export interface PromptContent {
   agentId: string;
   /** The private memory that this conversation may see. */
   audience: Audience;
+  /** Whose message the run answers. */
+  role: Role;
   /** The agent's own instructions, from configuration or the session's settings. */
   basePrompt: string;
   /** Native tools (`gsv__…`) and those of nodes (`{nodeId}__…`). */
@@ -72,9 +80,9 @@ export function assemblePrompt(content: PromptContent, runtime: PromptRuntime): 
 }
 
 /** All sections ahead of the Runtime section. */
-function contentText({ agentId, audience, basePrompt, tools, files, skills }: PromptContent): string {
+function contentText({ agentId, audience, role, basePrompt, tools, files, skills }: PromptContent): string {
   const budget = createBudget();
-  const firstRun = (files.bootstrap ?? "").trim() !== "";
+  const firstRun = seesOwner(audience) && (files.bootstrap ?? "").trim() !== "";
   const fileSections = (
     firstRun ? firstRunSections(files, budget) : sections(files, budget, audience)
   ).filter((section) => section !== "");
@@ -84,6 +92,7 @@ function contentText({ agentId, audience, basePrompt, tools, files, skills }: Pr
     toolCallStyle,
     safety,
     workspaceText(agentId, audience),
+    role === "guest" ? guestText : "",
     fileSections.length > 0 ? workspaceFilesText : "",
     ...fileSections,
     firstRun ? "" : skillsSection(skills, budget),
@@ -97,7 +106,7 @@ function sections(files: WorkspaceFiles, budget: Budget, audience: Audience): st
   return [
     section("## Your Soul", files.soul, budget),
     section("## Your Identity", files.identity, budget),
-    section("## About Your Human", files.user, budget),
+    section("## About Your Human", seesOwner(audience) ? files.user : undefined, budget),
     section("## Operating Instructions", files.agents, budget),
     section("## Long-Term Memory", seesLongTermMemory(audience) ? files.memory : undefined, budget),
     recentContext(days, budget),

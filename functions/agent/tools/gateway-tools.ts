@@ -10,6 +10,7 @@ export const configGet = nativeTool({
     "Read the gateway's configuration, whole or at a path such as session.dmScope. Secrets are masked.",
   arguments: { path: v.optional(v.pipe(v.string(), v.maxLength(512))) },
   repeatable: true,
+  forGuests: false,
   async run(args, { agent, turn }) {
     checkConfigurationReadable(turn.audience);
     return { ok: true, result: await agent.configuration.get(args.path || undefined) };
@@ -22,6 +23,7 @@ export const logsGet = nativeTool({
     "Read the latest log lines of a connected node. nodeId may be left out when there is only one.",
   arguments: { nodeId: v.optional(v.string()), lines: v.optional(count(1, 5000)) },
   repeatable: true,
+  forGuests: false,
   asksNode: true,
   async run(args, { turn }) {
     const node = chooseNode(turn.nodes, args.nodeId);

@@ -35,6 +35,7 @@ export const message = nativeTool({
   arguments: messageArguments,
   alsoRequired: ["text"],
   repeatable: false,
+  forGuests: false,
   async run(args, { agent, turn, address }) {
     const { text = "" } = args;
     if (text.trim() === "" && args.media === undefined)

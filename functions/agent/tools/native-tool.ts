@@ -15,8 +15,10 @@ import type { Agent } from "../agent.ts";
 export interface ToolTurn {
   agentId: string;
   audience: Audience;
-  /** Connected nodes. */
+  /** Connected nodes; none where the turn may not use them. */
   nodes: PeerRecord[];
+  /** The native tools that this turn may use, by name. */
+  native: ReadonlyMap<string, NativeTool>;
   /** The tools of connected nodes, by the name that the model uses. */
   nodeTools: Map<string, NodeTool>;
   /** Where the conversation was last held on a channel. */
@@ -45,6 +47,8 @@ export interface NativeTool {
   schema: v.GenericSchema;
   /** False where doing it twice differs from doing it once: then it is never repeated after a crash. */
   repeatable: boolean;
+  /** Whether a run that a guest wrote may use it. */
+  forGuests: boolean;
   /** True for a tool that only hands its question on to a node. */
   asksNode?: boolean;
   /** @throws PeerError for what the model can mend; its message becomes the error */
@@ -61,6 +65,7 @@ export function nativeTool<E extends v.ObjectEntries>(tool: {
   /** Optional arguments that the model is asked to give all the same. */
   alsoRequired?: readonly (keyof E & string)[];
   repeatable: boolean;
+  forGuests: boolean;
   asksNode?: boolean;
   run(args: v.InferOutput<v.ObjectSchema<E, undefined>>, context: ToolCallContext): Promise<NativeOutcome>;
 }): NativeTool {

@@ -5,7 +5,6 @@ import type { PendingCall, Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import type { AddressedCall } from "./dispatch.ts";
 import { type NativeTool, runNativeTool, type ToolTurn } from "./native-tool.ts";
-import { nativeTools } from "./native-tools.ts";
 
 /** A tool call of the model, and how it is carried out. */
 export type PlannedCall = { call: ToolCallBlock; address: CallAddress } & (
@@ -35,7 +34,8 @@ export async function planCalls(
     if (reply.stopReason === "length") return { call, address, by: "nobody", error: cutOffText };
     if (!isRecord(call.arguments))
       return { call, address, by: "nobody", error: "arguments: expected a JSON object" };
-    const native = Object.hasOwn(nativeTools, call.name) ? nativeTools[call.name] : undefined;
+    // Only what the turn may use is found: the model may call a tool that it was not offered.
+    const native = turn.native.get(call.name);
     if (native) return planNative(agent, turn, address, call, native);
     const found = turn.nodeTools.get(call.name);
     if (!found) return { call, address, by: "nobody", error: `Tool not found: ${call.name}` };

@@ -15,6 +15,7 @@ export const readFile = nativeTool({
     "Read a text file of your workspace. A path that ends in / (or an empty one) lists that folder.",
   arguments: { path: anyPath },
   repeatable: true,
+  forGuests: true,
   async run(args, { agent, turn }) {
     checkReadable(turn.audience, args.path);
     if (args.path === "" || args.path.endsWith("/")) {
@@ -29,6 +30,7 @@ export const writeFile = nativeTool({
   description: "Write a text file of your workspace, replacing what it held.",
   arguments: { path, content: v.string() },
   repeatable: true,
+  forGuests: false,
   async run(args, { agent, turn }) {
     checkWritable(turn.audience, args.path);
     return { ok: true, result: await agent.workspace.write(turn.agentId, args.path, args.content) };
@@ -46,6 +48,7 @@ export const editFile = nativeTool({
     replaceAll: v.optional(v.boolean()),
   },
   repeatable: false,
+  forGuests: false,
   async run(args, { agent, turn }) {
     checkWritable(turn.audience, args.path);
     return { ok: true, result: await agent.workspace.edit(turn.agentId, args.path, args) };
@@ -57,6 +60,7 @@ export const deleteFile = nativeTool({
   description: "Delete a file of your workspace.",
   arguments: { path },
   repeatable: false,
+  forGuests: false,
   async run(args, { agent, turn }) {
     checkWritable(turn.audience, args.path);
     return { ok: true, result: await agent.workspace.delete(turn.agentId, args.path) };

@@ -103,8 +103,8 @@ export function checkAccess(
   return { allowed: false, reason: canPair ? "pairing" : "allowlist" };
 }
 
-/** The room of a peer id; a thread's id is `{room}/{thread}`. */
-function roomIds(peerId: string): string[] {
+/** The ids of a room: a thread's id is `{room}/{thread}`, and the room's own id comes after it. */
+export function roomIds(peerId: string): string[] {
   const slash = peerId.lastIndexOf("/");
   return slash < 0 ? [peerId] : [peerId, peerId.slice(0, slash)];
 }

@@ -46,6 +46,7 @@ const runtime = {
   now: Date.parse("2026-03-01T13:05:00Z"),
 };
 const full: PromptInput = {
+  role: "owner",
   basePrompt: "BASE-TEXT",
   tools: [tool("gsv__ReadFile", "Reads a file."), tool("laptop__Bash", "Runs a command.")],
   files,
@@ -134,17 +135,30 @@ describe("private memory in the prompt", () => {
   it("is not shown where several people read along, even if it was loaded", () => {
     for (const kind of ["group", "channel", "thread", "unheard-of"]) {
       const text = textFor(kind);
-      for (const secret of ["MEMORY", "YESTERDAY", "TODAY"]) expect(text).not.toContain(`${secret}-TEXT`);
+      for (const secret of ["MEMORY", "YESTERDAY", "TODAY", "USER"])
+        expect(text).not.toContain(`${secret}-TEXT`);
       expect(text).toContain("SOUL-TEXT");
-      expect(text).toContain("Several people read this conversation");
+      expect(text).toContain("Others than your human read this conversation");
     }
+  });
+
+  it("holds no first run where others read along, and says when a guest wrote", () => {
+    const shared = {
+      ...full,
+      files: { ...files, bootstrap: "BOOT" },
+      runtime: { ...runtime, sessionKind: "guest" },
+    };
+    const text = prompt({ ...shared, role: "guest" }).text;
+    expect(text).not.toContain("BOOT");
+    expect(text).toContain("was written by a guest");
+    expect(prompt(shared).text).not.toContain("was written by a guest");
   });
 
   it("is shown in a direct message but for the long-term memory", () => {
     for (const kind of ["dm", "named"]) {
       expect(textFor(kind)).toContain("TODAY-TEXT");
       expect(textFor(kind)).not.toContain("MEMORY-TEXT");
-      expect(textFor(kind)).not.toContain("Several people");
+      expect(textFor(kind)).not.toContain("Others than");
     }
   });
 });
