@@ -8,7 +8,7 @@ import { addToHistory, readHistory } from "./input-history.ts";
 import type { RunStep } from "./run-view.ts";
 import { Screen } from "./screen.ts";
 import { drawable } from "./text-width.ts";
-import { toolLine } from "./tool-line.ts";
+import { cutLine, toolLine, waitingLine } from "./tool-line.ts";
 
 export interface ChatOptions {
   conversation: Conversation;
@@ -152,6 +152,13 @@ class Chat {
         break;
       case "calling":
         this.#screen.status(drawable(toolLine(step)));
+        break;
+      case "waiting":
+        this.#note(drawable(waitingLine(step)));
+        this.#working();
+        break;
+      case "cut":
+        this.#note(cutLine);
         break;
       case "silence":
         this.#screen.status(`… no news for ${step.seconds} s (Ctrl-C stops)`);

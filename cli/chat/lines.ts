@@ -2,7 +2,7 @@ import { type Style, type Terminal, writeText } from "../app/terminal.ts";
 import type { Conversation, TurnOutcome } from "./conversation.ts";
 import type { ImageFile } from "./images.ts";
 import type { RunStep } from "./run-view.ts";
-import { toolLine } from "./tool-line.ts";
+import { cutLine, toolLine, waitingLine } from "./tool-line.ts";
 
 export interface TurnSinks {
   /** Receives only the text of answers. */
@@ -41,6 +41,11 @@ export async function converse(
       }
       return;
     }
+    if (step.kind === "cut") {
+      newLine();
+      note(`(${cutLine})`);
+      return;
+    }
     if (held !== "" && step.kind !== "restart") {
       // A reply followed by another step was not the final answer.
       if (!streaming) note(held);
@@ -52,6 +57,10 @@ export async function converse(
       note(toolLine(step));
     }
     if (!streaming) return;
+    if (step.kind === "waiting") {
+      if (streaming) newLine();
+      note(`(${waitingLine(step)})`);
+    }
     if (step.kind === "text") {
       writeText(answer, step.text);
       midLine = !step.text.endsWith("\n");

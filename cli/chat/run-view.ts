@@ -1,5 +1,11 @@
-import type { ChatDelta, ChatEvent, RunToolResult } from "../../shared/protocol/events.ts";
-import { type AssistantMessage, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
+import type {
+  ChatDelta,
+  ChatEvent,
+  ChatReply,
+  ChatRetry,
+  RunToolResult,
+} from "../../shared/protocol/events.ts";
+import { textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
 
 /** One visible step of a run. */
 export type RunStep =
@@ -7,8 +13,12 @@ export type RunStep =
   | { kind: "text"; text: string }
   /** The streamed text is discarded; the reply starts again. */
   | { kind: "restart" }
+  /** The model's provider failed, and is asked again in `seconds`. */
+  | { kind: "waiting"; reason: string; seconds: number }
   /** A reply is complete. `text` is the whole reply; empty when it only calls tools. */
   | { kind: "reply"; text: string }
+  /** The answer reached the model's limit of output tokens, and ends in the middle. */
+  | { kind: "cut" }
   /** A tool call has started. */
   | { kind: "calling"; tool: string; args: unknown }
   /** The run is active, but no event has arrived for `seconds`. */
@@ -32,7 +42,8 @@ export class RunView {
   /** The steps for a `chat` event of this run. An outdated delta, or one after a gap, gives none. */
   chat(event: ChatEvent): RunStep[] {
     if (event.state === "delta") return this.#delta(event);
-    return event.state === "error" ? [] : this.#complete(event.message);
+    if (event.state === "retry") return this.#retry(event);
+    return "message" in event ? this.#complete(event) : [];
   }
 
   /** The steps for a `tool.result` event of this run. A repeated event gives none. */
@@ -65,7 +76,15 @@ export class RunView {
     return steps;
   }
 
-  #complete(message: AssistantMessage): RunStep[] {
+  #retry({ reason, waitMs, step, attempt }: ChatRetry): RunStep[] {
+    if (step < this.#step || (step === this.#step && this.#isComplete)) return [];
+    const steps: RunStep[] = this.#written === "" ? [] : [{ kind: "restart" }];
+    this.#begin(step, attempt);
+    return [...steps, { kind: "waiting", reason, seconds: Math.ceil(waitMs / 1000) }];
+  }
+
+  #complete(event: ChatReply): RunStep[] {
+    const { message } = event;
     const steps: RunStep[] = [];
     const text = textOf(message);
     if (text.startsWith(this.#written)) {
@@ -75,6 +94,7 @@ export class RunView {
       steps.push({ kind: "restart" }, { kind: "text", text });
     }
     steps.push({ kind: "reply", text });
+    if (event.state === "final" && message.stopReason === "length") steps.push({ kind: "cut" });
     for (const call of toolCallsOf(message)) {
       this.#calls.set(call.id, call.arguments);
       if (!this.#answered.has(call.id))

@@ -7,7 +7,7 @@ import type { Bucket, Schedules, Sockets, Table, WakeAgent } from "../../shared/
 import type { History } from "./context/history.ts";
 import type { PromptSource } from "./context/prompt-source.ts";
 import type { FetchAttachment } from "./fetch-attachment.ts";
-import type { CallModel } from "./model/model.ts";
+import type { CallModel } from "./model/model-call.ts";
 import type { Transcribe } from "./model/transcription.ts";
 
 /** What the agent function works with, built once at cold start. */

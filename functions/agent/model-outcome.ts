@@ -8,7 +8,7 @@ import { shrinkAfterRefusal } from "./context/context-fit.ts";
 import { sizeSteps } from "./context/context-size.ts";
 import type { Prepared, TurnContext } from "./context/model-request.ts";
 import { type Hold, runOf } from "./hold.ts";
-import type { ModelOutcome } from "./model/model.ts";
+import type { ModelOutcome } from "./model/model-call.ts";
 import { withCallIds } from "./model/wire/call-ids.ts";
 import { announce, failRun, unannounced } from "./reply/delivery.ts";
 import type { StepContext } from "./step-context.ts";
@@ -42,12 +42,19 @@ export async function takeOutcome(
     if (run.step < maxSteps) return commitCalls(agent, hold, reply, turn, size, context);
     await failRun(agent, hold, `LLM error: stopped after ${maxSteps} rounds of tool calls`);
   } else if (textOf(reply).trim() === "") {
-    await failRun(agent, hold, "LLM returned empty response");
+    await failRun(agent, hold, emptyAnswer(reply));
   } else {
     // The answer is delivered in a step of its own, so that a crash in between does not lose it.
     await commitReply(hold, reply, [...size, assign("run", answered(run))]);
   }
   return context;
+}
+
+function emptyAnswer({ stopReason, usage, content }: AssistantMessage): string {
+  if (stopReason !== "length") return "LLM returned empty response";
+  const limit = usage?.output ? `its limit of ${usage.output} output tokens` : "its limit of output tokens";
+  const thought = content.some((block) => block.type === "thinking");
+  return `LLM error: the model reached ${limit} ${thought ? "while it was still thinking" : "before it said anything"}; raise model.maxTokens, or lower the thinking level`;
 }
 
 /** Commits a reply that calls tools, starts the calls, and announces to clients what the model said with them. */

@@ -13,10 +13,10 @@ import { type ConnectedPeers, readPeers, takePrefetched } from "./context/connec
 import { repairTranscript } from "./context/history.ts";
 import { type Prepared, prepareRequest } from "./context/model-request.ts";
 import { type Hold, runOf } from "./hold.ts";
-import type { ModelOutcome } from "./model/model.ts";
+import type { ModelOutcome } from "./model/model-call.ts";
 import { takeOutcome } from "./model-outcome.ts";
 import { failRun, giveUp } from "./reply/delivery.ts";
-import { streamDeltas } from "./reply/deltas.ts";
+import { type Deltas, streamDeltas } from "./reply/deltas.ts";
 import type { StepContext } from "./step-context.ts";
 import { whileTyping } from "./typing.ts";
 
@@ -119,7 +119,7 @@ export async function modelStep(
   // A commit that fails interrupts the call.
   const committed = commit();
   const deltas = streamDeltas(agent, hold.sessionKey, run, peers);
-  const called = whileTyping(agent, run.origin, () => callModel(agent, hold, prepared, deltas.add));
+  const called = whileTyping(agent, run.origin, () => callModel(agent, hold, prepared, deltas));
   const [, outcome] = await Promise.all([committed, called]);
   const listeners = Promise.all([agent.broadcast.clients(), deltas.end()]).then(([clients]) => clients);
   listeners.catch(() => {});
@@ -130,7 +130,7 @@ function callModel(
   agent: Agent,
   hold: Hold,
   { turn, request }: Prepared,
-  onText: (text: string) => void,
+  deltas: Deltas,
 ): Promise<ModelOutcome> {
   const { sessionId, settings } = hold.state;
   return agent.callModel({
@@ -143,6 +143,7 @@ function callModel(
     sessionId,
     signal: hold.interrupted,
     timeoutMs: turn.configuration.timeouts.llmMs,
-    onText,
+    onText: deltas.add,
+    onRepeat: deltas.repeat,
   });
 }

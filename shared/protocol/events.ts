@@ -19,7 +19,7 @@ interface OfRun {
 export interface ChatDelta extends OfRun {
   state: "delta";
   text: string;
-  /** Number of the delta in its model call, from 0; starts at 0 again with each attempt. */
+  /** Number of the delta in its model call, from 0; starts at 0 again with each attempt and each retry. */
   seq: number;
   /** Number of the model call in the run. */
   step: number;
@@ -38,6 +38,19 @@ export interface ChatReply extends OfRun {
   truncated?: boolean;
 }
 
+/**
+ * The model's provider failed for a time, and the model call is repeated after `waitMs` milliseconds. The text that was
+ * streamed of the call does not count. An extension of GSV's protocol.
+ */
+export interface ChatRetry extends OfRun {
+  state: "retry";
+  /** At most 300 characters. */
+  reason: string;
+  waitMs: number;
+  step: number;
+  attempt: number;
+}
+
 /** The run failed or was stopped. */
 export interface ChatError extends OfRun {
   state: "error";
@@ -45,7 +58,7 @@ export interface ChatError extends OfRun {
 }
 
 /** One step of a run. */
-export type ChatEvent = ChatDelta | ChatReply | ChatError;
+export type ChatEvent = ChatDelta | ChatRetry | ChatReply | ChatError;
 
 /** The result of a tool call that a session's model made. */
 export interface RunToolResult extends OfRun {

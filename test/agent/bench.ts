@@ -3,6 +3,7 @@ import { createHistory } from "../../functions/agent/context/history.ts";
 import { createPromptSource } from "../../functions/agent/context/prompt-source.ts";
 import { createMediaCache } from "../../functions/agent/model/media-cache.ts";
 import { createCallModel } from "../../functions/agent/model/model.ts";
+import type { Wait } from "../../functions/agent/model/repeated-call.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../shared/configuration/schema.ts";
@@ -59,6 +60,8 @@ export interface Bench {
   posted: { connectionId: string; frame: unknown }[];
   /** Milliseconds that the clock has been set forward. */
   later: number;
+  /** Lets time pass before a model call is repeated. By default none passes. */
+  wait: Wait;
   /** What messages bring, as their platform gives it. */
   fetchAttachment: Agent["fetchAttachment"];
   /** An agent as a cold start builds it. */
@@ -82,6 +85,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
     configuration: withoutResets({ ...structuredClone(defaults), model }),
     posted: [],
     later: 0,
+    wait: async () => {},
     fetchAttachment: async () => ({ ok: false, reason: "there is no platform" }),
     agent(life = immortal()) {
       const now = () => Date.now() + bench.later;
@@ -108,7 +112,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         workspace: openWorkspace(prompts.bucket),
         prompts,
         history: createHistory({ table: mortalTable, bucket: prompts.bucket }),
-        callModel: createCallModel({ configuration, secrets }, createMediaCache(prompts.bucket)),
+        callModel: createCallModel({ configuration, secrets }, createMediaCache(prompts.bucket), bench.wait),
         channels: {
           deliver: async () => ({ ok: true }),
           typing: async () => {},

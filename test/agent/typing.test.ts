@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
-import type { CallModel } from "../../functions/agent/model/model.ts";
+import type { CallModel } from "../../functions/agent/model/model-call.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { type State, startState } from "../support/state.ts";

@@ -13,7 +13,7 @@ import type { Agent } from "../agent.ts";
 import { type Cut, cutByCount } from "../context/context-fit.ts";
 import { messageOverhead, tokenRate, totalCharacters } from "../context/context-size.ts";
 import type { Hold } from "../hold.ts";
-import { describeModel } from "../model/model.ts";
+import { describeModel } from "../model/resolve-model.ts";
 import { failRun } from "../reply/delivery.ts";
 import { answerEntry, refuseEntry } from "../reply/request-reply.ts";
 import { whileTyping } from "../typing.ts";

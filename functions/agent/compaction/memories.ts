@@ -11,7 +11,7 @@ import { audienceOf } from "../../../shared/workspace/privacy.ts";
 import { dailyMemoryPath, sharedMemoryPath } from "../../../shared/workspace/workspace-paths.ts";
 import type { Agent } from "../agent.ts";
 import { tokenRate } from "../context/context-size.ts";
-import { describeModel } from "../model/model.ts";
+import { describeModel } from "../model/resolve-model.ts";
 import { memoriesPrompt, readMemories, renderConversation } from "./compaction-prompts.ts";
 import { inChunks } from "./message-chunks.ts";
 

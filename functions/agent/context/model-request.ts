@@ -10,7 +10,7 @@ import type { Run } from "../../../shared/session/run.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import type { Skill } from "../../../shared/workspace/skills.ts";
 import type { Agent } from "../agent.ts";
-import { describeModel } from "../model/model.ts";
+import { describeModel } from "../model/resolve-model.ts";
 import type { ToolTurn } from "../tools/native-tool.ts";
 import { type Fit, fitRequest } from "./context-fit.ts";
 import { promptCharacters, type Request } from "./context-size.ts";

@@ -3,6 +3,8 @@ export interface Deadline {
   signal: AbortSignal;
   /** True once the time has passed. */
   readonly passed: boolean;
+  /** Time until it passes, in milliseconds. */
+  leftMs(): number;
 }
 
 /**
@@ -15,6 +17,7 @@ export async function withDeadline<T>(
   work: (deadline: Deadline) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
+  const endsAt = Date.now() + timeoutMs;
   const end = () => controller.abort();
   let passed = false;
   const timer = setTimeout(() => {
@@ -28,6 +31,7 @@ export async function withDeadline<T>(
     get passed() {
       return passed;
     },
+    leftMs: () => endsAt - Date.now(),
   };
   try {
     return await work(deadline);

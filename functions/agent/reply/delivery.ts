@@ -15,6 +15,9 @@ const maxFailureLength = 2000;
 /** Longest error that the user of a channel is told, in UTF-16 units. */
 const maxNoteLength = 300;
 
+/** Stands behind an answer that ends in the middle. */
+const cutNote = "[The answer was cut off here: it reached the model's limit of output tokens.]";
+
 /**
  * Delivers the committed answer, or error, to clients and to where the message came from, and ends the run.
  * @returns "released" when the session was let go
@@ -36,8 +39,13 @@ async function deliverAnswer(agent: Agent, hold: Hold, run: Run, listeners: List
   if (reply?.role !== "assistant") return;
   await Promise.all([
     announce(agent, hold.sessionKey, run.runId, "final", reply, listeners),
-    deliverToChannel(agent, run, run.runId, textOf(reply)),
+    deliverToChannel(agent, run, run.runId, wholeText(reply)),
   ]);
+}
+
+/** An answer as a channel shows it. Clients see `stopReason` in the event. */
+function wholeText(reply: AssistantMessage): string {
+  return reply.stopReason === "length" ? `${textOf(reply)}\n\n${cutNote}` : textOf(reply);
 }
 
 async function deliverFailure(

@@ -1,7 +1,8 @@
-import type { ChatDelta } from "../../../shared/protocol/events.ts";
+import type { ChatDelta, ChatRetry } from "../../../shared/protocol/events.ts";
 import type { Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import type { ConnectedPeers } from "../context/connected-peers.ts";
+import type { Repeat } from "../model/model-call.ts";
 
 /** Four delta events a second for a run: smooth enough to read along, and every event is billed. */
 const leastIntervalMs = 250;
@@ -15,6 +16,8 @@ const freshClientsMs = 1000;
 /** Streams an answer's text to clients while it grows: pieces are joined until the next event is due. */
 export interface Deltas {
   add(text: string): void;
+  /** Announces that the call is repeated, and begins the text anew. */
+  repeat(repeat: Repeat): void;
   /** Sends what is left and waits for what is under way. */
   end(): Promise<void>;
 }
@@ -40,6 +43,9 @@ export function streamDeltas(
     if (now() - recipients.at > freshClientsMs) recipients = { at: now(), clients: broadcast.clients() };
     return recipients.clients;
   };
+  const send = (payload: ChatDelta | ChatRetry) => {
+    sending = sending.then(async () => broadcast.send(await clients(), "chat", payload)).catch(() => {});
+  };
   const flush = () => {
     timer = undefined;
     if (waiting === "") return;
@@ -53,13 +59,20 @@ export function streamDeltas(
       step,
     };
     waiting = "";
-    sending = sending.then(async () => broadcast.send(await clients(), "chat", payload)).catch(() => {});
+    send(payload);
     timer = setTimeout(flush, leastIntervalMs);
   };
   return {
     add(text) {
       waiting += text;
       if (timer === undefined) flush();
+    },
+    repeat({ reason, waitMs }) {
+      clearTimeout(timer);
+      timer = undefined;
+      waiting = "";
+      seq = 0;
+      send({ runId, sessionKey, state: "retry", reason, waitMs, attempt, step });
     },
     async end() {
       clearTimeout(timer);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createMediaCache } from "../../../functions/agent/model/media-cache.ts";
-import { createCallModel, type ModelCall } from "../../../functions/agent/model/model.ts";
+import { createCallModel } from "../../../functions/agent/model/model.ts";
+import type { ModelCall } from "../../../functions/agent/model/model-call.ts";
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import { imageBytes } from "../../support/images.ts";
@@ -34,10 +35,7 @@ const photo: Message = {
 function ask(messages: Message[], changes: Partial<ModelCall> = {}) {
   const keys = { configuration: { load: async () => defaults }, secrets: { get: async () => undefined } };
   const bucket = createMemoryBucket({ "media/a.png": imageBytes().toString("latin1") });
-  return createCallModel(
-    keys,
-    createMediaCache(bucket),
-  )({
+  return createCallModel(keys, createMediaCache(bucket), async () => {})({
     model: { provider: "openai-compatible", id: "m", baseUrl: server.url },
     systemPrompt: "",
     messages,
@@ -97,11 +95,16 @@ describe("a model is asked once", () => {
   it.each([
     ["where there is no image", [user("draw an image")], { error: { status: 400, message: "bad image" } }],
     ["for an error of another kind", [photo], { error: { status: 400, message: "unknown parameter" } }],
-    ["where text is out", [photo], { text: "It", streamError: { afterPieces: 1, message: "bad image" } }],
   ])("%s", async (_what, messages, answer) => {
     reply = () => answer;
     expect(await ask(messages)).toMatchObject({ status: "failed", overflow: false });
     expect(server.requests).toHaveLength(1);
+  });
+
+  it("with its images where text is out: a broken stream is not their fault", async () => {
+    reply = () => ({ text: "It", streamError: { afterPieces: 1, message: "bad image" } });
+    expect(await ask([photo])).toMatchObject({ status: "failed", overflow: false });
+    expect(server.requests.every(({ body }) => holdsImage(body))).toBe(true);
   });
 
   it("where its time is up", async () => {

@@ -98,3 +98,28 @@ describe("the view of a run", () => {
     ]);
   });
 });
+
+it("starts the text over when the model is asked again, and tells why", () => {
+  const view = new RunView();
+  const retry = { ...delta("", 0), state: "retry", reason: "overloaded", waitMs: 1200 } as const;
+  const steps = [delta("Once", 0), retry, delta("Twice", 0)].flatMap((event) =>
+    view.chat(event as ChatEvent),
+  );
+  expect(steps).toEqual([
+    { kind: "text", text: "Once" },
+    { kind: "restart" },
+    { kind: "waiting", reason: "overloaded", seconds: 2 },
+    { kind: "text", text: "Twice" },
+  ]);
+});
+
+it("tells that an answer was cut off, and knows nothing of events to come", () => {
+  const content = [{ type: "text", text: "Once" } as const];
+  const message = { role: "assistant", content, stopReason: "length", timestamp: 1 } as const;
+  const { runId, sessionKey } = delta("", 0) as ChatEvent;
+  const view = new RunView();
+  expect(view.chat({ runId, sessionKey, state: "unheard-of" } as unknown as ChatEvent)).toEqual([]);
+  expect(view.chat({ runId, sessionKey, state: "final", message: { ...message, content } }).at(-1)).toEqual({
+    kind: "cut",
+  });
+});

@@ -1,6 +1,6 @@
 import type { Agent } from "../../../functions/agent/agent.ts";
 import { createHistory } from "../../../functions/agent/context/history.ts";
-import type { CallModel } from "../../../functions/agent/model/model.ts";
+import type { CallModel } from "../../../functions/agent/model/model-call.ts";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
 import type { Gateway } from "../../../functions/socket/gateway.ts";
 import { acceptResult } from "../../../functions/socket/node-calls.ts";

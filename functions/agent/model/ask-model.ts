@@ -1,0 +1,122 @@
+import type {
+  Api,
+  Model,
+  Message as PiMessage,
+  AssistantMessage as PiReply,
+  Tool,
+} from "@earendil-works/pi-ai";
+import type { AssistantMessage, ToolDefinition } from "../../../shared/protocol/messages.ts";
+import type { Deadline } from "./deadline.ts";
+import type { ModelCall, ModelOutcome } from "./model-call.ts";
+import { explainFailure, passingOf } from "./model-failure.ts";
+import { providerWords } from "./provider-words.ts";
+import { bedrockProvider, loadCallTools } from "./providers.ts";
+import type { Resolved } from "./resolve-model.ts";
+import { type ResponseWatch, watchResponses } from "./response-watch.ts";
+import { alternateTurns } from "./wire/alternate-turns.ts";
+import { toWire } from "./wire/wire-messages.ts";
+import { rulesOf } from "./wire/wire-rules.ts";
+
+/** An outcome. `passing`: the same call may succeed later, after `waitMs` where the provider says how long. */
+export type Asked =
+  | Exclude<ModelOutcome, { status: "failed" }>
+  | (Extract<ModelOutcome, { status: "failed" }> & { passing?: { waitMs?: number } });
+
+/** Asks the provider once. Images are in `call.messages` themselves. Does not throw for what the provider does. */
+export async function askOnce(
+  { model, provider, apiKey }: Resolved,
+  call: ModelCall,
+  deadline: Deadline,
+): Promise<Asked> {
+  const { normalizeContext, isContextOverflow } = await loadCallTools();
+  const context = normalizeContext({
+    systemPrompt: call.systemPrompt,
+    messages: toWire(call.messages, model) as PiMessage[],
+    tools: call.tools.map(toTool),
+  });
+  const watch = watchResponses();
+  try {
+    const stream = provider.streamSimple(toServe(model), context, {
+      apiKey,
+      signal: deadline.signal,
+      // Calls are repeated where somebody is told of it (repeated-call.ts).
+      maxRetries: 0,
+      // The deadline comes first; without this a client has a limit of its own, of a minute.
+      timeoutMs: call.timeoutMs + 1000,
+      sessionId: call.sessionId,
+      ...(takesFetch(model) ? { fetch: watch.fetch } : {}),
+      ...(call.model.provider === bedrockProvider ? { onPayload: alternateTurns } : {}),
+      ...(call.maxTokens ? { maxTokens: call.maxTokens } : {}),
+      ...(call.thinkingLevel && call.thinkingLevel !== "off" ? { reasoning: call.thinkingLevel } : {}),
+    });
+    for await (const event of stream) if (event.type === "text_delta") call.onText(event.delta);
+    const message = await stream.result();
+    if (call.signal.aborted) return { status: "aborted" };
+    if (deadline.passed) return failed(`the model did not answer within ${call.timeoutMs / 1000} s`);
+    const overflow = isContextOverflow(message, model.contextWindow);
+    if (message.stopReason === "error" || message.stopReason === "aborted")
+      return fault(message, overflow, watch);
+    // Some servers cut a conversation that is too long, and have no room left for an answer then.
+    if (message.stopReason === "length" && overflow)
+      return { ...failed("the conversation fills the model's context window"), overflow: true };
+    if (isSilent(message) && watch.refusal !== "")
+      return failed(`the model refused to answer; ${providerWords(watch.refusal)}`);
+    return { status: "answered", message: toStored(message) };
+  } catch (error) {
+    if (call.signal.aborted) return { status: "aborted" };
+    return failed(providerWords(error instanceof Error ? error.message : String(error)));
+  }
+}
+
+function fault(message: PiReply, overflow: boolean, watch: ResponseWatch): Asked {
+  const passing = overflow ? undefined : passingOf(message, watch);
+  return { ...failed(explainFailure(message)), overflow, ...(passing ? { passing } : {}) };
+}
+
+function isSilent({ content }: PiReply): boolean {
+  return !content.some((block) => block.type === "toolCall" || (block.type === "text" && block.text !== ""));
+}
+
+/** Google's client uses the global fetch alone, and Bedrock's is not a client of fetch. */
+function takesFetch({ api }: Model<Api>): boolean {
+  return !api.startsWith("google") && !api.startsWith("bedrock");
+}
+
+/**
+ * The model as its client is to treat it. pi-ai keeps 4096 tokens of the window free when it limits an answer, which is
+ * most of a small window: here they are a sixteenth of it at most. Images of tool results become a question behind the
+ * results, which some servers refuse without an answer in between.
+ */
+function toServe(model: Model<Api>): Model<Api> {
+  const { contextWindow } = model;
+  const widened = {
+    ...model,
+    contextWindow: contextWindow + Math.max(0, 4096 - Math.floor(contextWindow / 16)),
+  };
+  if (model.api !== "openai-completions" || !rulesOf(model).alternates) return widened;
+  return { ...widened, compat: { ...model.compat, requiresAssistantAfterToolResult: true } };
+}
+
+function failed(error: string) {
+  return { status: "failed", error: `LLM error: ${error}`, overflow: false } as const;
+}
+
+function toTool({ name, description, inputSchema }: ToolDefinition): Tool {
+  return { name, description, parameters: inputSchema };
+}
+
+/** What is kept of a reply: everything that the provider needs to see again, without the client's diagnostics. */
+function toStored(message: PiReply): AssistantMessage {
+  const { content, api, provider, model, usage, stopReason, timestamp } = message;
+  const { input, output, cacheRead, cacheWrite, totalTokens } = usage;
+  return {
+    role: "assistant",
+    content: content as AssistantMessage["content"],
+    api,
+    provider,
+    model,
+    usage: { input, output, cacheRead, cacheWrite, totalTokens },
+    stopReason,
+    timestamp,
+  };
+}

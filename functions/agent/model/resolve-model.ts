@@ -1,0 +1,85 @@
+import type { Api, Model } from "@earendil-works/pi-ai";
+import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
+import { secretMarker } from "../../../shared/configuration/secret.ts";
+import type { ConfigurationStore } from "../../../shared/configuration/store.ts";
+import type { Secrets } from "../../../shared/world/world.ts";
+import {
+  bedrockProvider,
+  compatibleProvider,
+  type LoadedProvider,
+  loadCompatible,
+  loadProvider,
+} from "./providers.ts";
+
+/** Limits of a model that no catalogue knows: small enough for most servers. Tokens. */
+const unknownModel = { contextWindow: 128_000, maxTokens: 8192 };
+
+/** How many tokens a model holds, question and answer together: from the configuration, the catalogue, or a guess. */
+export async function describeModel(chosen: ModelConfiguration): Promise<{ contextWindow: number }> {
+  const { contextWindow } = chosen;
+  if (contextWindow) return { contextWindow };
+  const listed = (await loadProvider(chosen.provider))?.models.find((model) => model.id === chosen.id);
+  return { contextWindow: listed?.contextWindow || unknownModel.contextWindow };
+}
+
+/** Where the keys of providers are, and which of them are set. */
+export interface KeySources {
+  configuration: Pick<ConfigurationStore, "load">;
+  secrets: Pick<Secrets, "get">;
+}
+
+/** A model that can be called. */
+export interface Resolved {
+  provider: LoadedProvider;
+  model: Model<Api>;
+  apiKey: string;
+}
+
+/** The model that was chosen, its provider and its key; else what is missing. */
+export async function resolveModel(
+  { configuration, secrets }: KeySources,
+  chosen: ModelConfiguration,
+): Promise<Resolved | { error: string }> {
+  const known = await loadProvider(chosen.provider);
+  if (!known && !chosen.baseUrl) return { error: `Model not found: ${chosen.provider}/${chosen.id}` };
+  const provider = known ?? (await loadCompatible());
+  const listed = provider.models.find((model) => model.id === chosen.id);
+  if (!listed && known && chosen.provider !== bedrockProvider && !chosen.baseUrl) {
+    return { error: `Model not found: ${chosen.provider}/${chosen.id}` };
+  }
+  // Whoever calls has just read the configuration to choose the model. A key that it does not name may be a former stage's.
+  const { apiKeys } = await configuration.load({ anyAge: true });
+  const isSet = apiKeys[chosen.provider] === secretMarker;
+  const apiKey = isSet ? await secrets.get(`apiKeys.${chosen.provider}`) : undefined;
+  const keyless = chosen.provider === bedrockProvider || chosen.baseUrl !== undefined;
+  if (!apiKey && !keyless) return { error: `API key not configured for provider: ${chosen.provider}` };
+  const model = withConfiguration(listed ?? unlisted(chosen, provider), chosen);
+  // Clients refuse to start without any key; servers without keys ignore it.
+  const placeholder = chosen.provider === bedrockProvider ? "" : "none";
+  return { provider, model, apiKey: apiKey ?? placeholder };
+}
+
+function unlisted(chosen: ModelConfiguration, provider: LoadedProvider): Model<Api> {
+  const sibling = provider.models[0];
+  return {
+    id: chosen.id,
+    name: chosen.id,
+    api: sibling?.api ?? "openai-completions",
+    provider: sibling?.provider ?? compatibleProvider,
+    baseUrl: sibling?.baseUrl ?? "",
+    reasoning: false,
+    input: ["text", "image"],
+    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+    ...unknownModel,
+  };
+}
+
+function withConfiguration(model: Model<Api>, chosen: ModelConfiguration): Model<Api> {
+  const { baseUrl, contextWindow, maxTokens } = chosen;
+  return {
+    ...model,
+    ...(baseUrl ? { baseUrl } : {}),
+    ...(contextWindow ? { contextWindow } : {}),
+    ...(maxTokens ? { maxTokens } : {}),
+  };
+}

@@ -1,0 +1,67 @@
+/** What a provider's HTTP responses say that its client does not pass on. */
+export interface ResponseWatch {
+  fetch: typeof fetch;
+  /** Status of the last response; undefined when there was none. */
+  status?: number;
+  /** How long the provider asks to wait, in milliseconds. */
+  retryAfterMs?: number;
+  /** Whether the provider says that the same request may succeed later. */
+  mayRetry?: boolean;
+  /** What the model said instead of an answer (chat completions, `refusal`). */
+  refusal: string;
+}
+
+export function watchResponses(): ResponseWatch {
+  const watch: ResponseWatch = {
+    refusal: "",
+    async fetch(input, init) {
+      const request = fetch(input, init);
+      watch.status = undefined;
+      const response = await request;
+      const { status, statusText, headers, body } = response;
+      watch.status = status;
+      watch.retryAfterMs = retryAfter(headers, Date.now());
+      const told = headers.get("x-should-retry");
+      watch.mayRetry = told === null ? undefined : told === "true";
+      if (!body || !headers.get("content-type")?.startsWith("text/event-stream")) return response;
+      const watched = body.pipeThrough(onLines((line) => noteRefusal(watch, line)));
+      return new Response(watched, { status, statusText, headers });
+    },
+  };
+  return watch;
+}
+
+/** `retry-after-ms`, or `retry-after` in seconds or as a date. */
+function retryAfter(headers: Headers, now: number): number | undefined {
+  const ms = Number.parseFloat(headers.get("retry-after-ms") ?? "");
+  if (Number.isFinite(ms)) return Math.max(0, ms);
+  const text = headers.get("retry-after") ?? "";
+  const seconds = Number(text);
+  const asked = text !== "" && Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - now;
+  return Number.isFinite(asked) ? Math.max(0, asked) : undefined;
+}
+
+/** Passes bytes on as they are, and shows the whole lines among them. */
+function onLines(show: (line: string) => void): TransformStream<Uint8Array, Uint8Array> {
+  const decoder = new TextDecoder();
+  let begun = "";
+  return new TransformStream({
+    transform(chunk, controller) {
+      controller.enqueue(chunk);
+      const lines = (begun + decoder.decode(chunk, { stream: true })).split("\n");
+      begun = lines.pop() ?? "";
+      for (const line of lines) show(line);
+    },
+  });
+}
+
+function noteRefusal(watch: ResponseWatch, line: string): void {
+  if (!/"refusal":\s*"/.test(line)) return;
+  try {
+    const chunk: { choices?: { delta?: { refusal?: unknown } }[] } = JSON.parse(line.replace(/^data:/, ""));
+    const said = chunk.choices?.[0]?.delta?.refusal;
+    if (typeof said === "string") watch.refusal += said;
+  } catch {
+    // The client reports what is wrong with a stream.
+  }
+}
