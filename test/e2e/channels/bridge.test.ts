@@ -59,8 +59,10 @@ afterAll(async () => {
   await model?.close();
 });
 
+let tokens = 0;
+
 async function tokenFor(channel: string, accountId?: string): Promise<string> {
-  const params = { name: `bridge of ${channel}`, scopes: ["channel"], channel, accountId };
+  const params = { name: `bridge ${++tokens} of ${channel}`, scopes: ["channel"], channel, accountId };
   return (await owner.call<{ token: string }>("token.create", params)).token;
 }
 
