@@ -135,7 +135,10 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     ownLog,
   ],
   timer: [
-    { resource: "table", actions: ["dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"] },
+    {
+      resource: "table",
+      actions: ["dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:Query"],
+    },
     { resource: "dueIndex", actions: ["dynamodb:Query"] },
     { resource: "closeConnection", actions: manageConnections },
     wakeAgent,

@@ -2,6 +2,7 @@ import packageFile from "../../package.json" with { type: "json" };
 import { accountSettings, isOwnAccount, ownValue } from "../../shared/channels/account.ts";
 import { bridgeId } from "../../shared/channels/bridge/bridge.ts";
 import type { ChannelAddress } from "../../shared/channels/channel.ts";
+import { admitAnonymous } from "../../shared/peers/anonymous-sockets.ts";
 import { claimId } from "../../shared/peers/peer-ids.ts";
 import { bindPeer, type ConnectionRecord, type Mode } from "../../shared/peers/registry.ts";
 import { revoked, type TokenHolder } from "../../shared/peers/tokens.ts";
@@ -55,6 +56,11 @@ export async function connectPeer(
     ...(params.capabilities ? { capabilities: params.capabilities } : {}),
     ...address,
   };
+  if (record.tokenId === undefined) {
+    const shown = { ...record, tokenId: holder.id, scopes: holder.scopes };
+    const admitted = await admitAnonymous(gateway.table, shown);
+    if (!admitted) throw new PeerError(code.conflict, "this socket has connected already, or has ended");
+  }
   const bound = await bindPeer(gateway.table, caller, {
     id,
     mode,

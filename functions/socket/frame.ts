@@ -1,4 +1,14 @@
-import { type ConnectionRecord, countFailure, readConnection } from "../../shared/peers/registry.ts";
+import {
+  type AnonymousSocket,
+  countAnonymousFrame,
+  dropAnonymous,
+} from "../../shared/peers/anonymous-sockets.ts";
+import {
+  type ConnectionRecord,
+  countFrame,
+  dropUnconnected,
+  readConnection,
+} from "../../shared/peers/registry.ts";
 import { revoked } from "../../shared/peers/tokens.ts";
 import { code, errorShape, PeerError } from "../../shared/protocol/errors.ts";
 import {
@@ -16,8 +26,8 @@ import { methodTable } from "./methods/methods.ts";
 import { respond } from "./respond.ts";
 import { authTimeoutMs, endSocket } from "./socket-lifecycle.ts";
 
-/** Failed `connect` requests after which a socket is closed. */
-const maxFailures = 3;
+/** Frames of any kind after which a socket that has not connected is closed. */
+const maxFrames = 3;
 
 /** A request that took longer than this is answered only if the token is still good. Milliseconds. */
 const checkAgainMs = 1000;
@@ -26,37 +36,86 @@ const checkAgainMs = 1000;
 const maxRemembered = 1000;
 
 /** Handles the route `$default`: one text message of a peer. */
-export async function handleFrame(gateway: Gateway, connectionId: string, text: string): Promise<void> {
+export async function handleFrame(gateway: Gateway, socket: AnonymousSocket, text: string): Promise<void> {
+  const { connectionId } = socket;
   const frame = parseFrame(text);
-  if (frame === undefined) {
-    log("frame.ignored", { connectionId });
-    return;
+  const record = gateway.connected.get(connectionId) ?? (await findConnection(gateway, socket));
+  if (!isConnected(record)) return handleUnconnected(gateway, record, frame);
+  const request = await requestOf(gateway, connectionId, frame);
+  if (!request) return;
+  if (request.method === "connect") {
+    const error = new PeerError(code.conflict, "this socket has connected already");
+    return respond(gateway, connectionId, errorFrame(request.id, errorShape(error)));
   }
-  if ("malformed" in frame) {
-    return respond(
-      gateway,
-      connectionId,
-      errorFrame(frame.id, { code: code.badRequest, message: frame.malformed }),
-    );
-  }
-  if (frame.type !== "req") return;
-  const caller = gateway.connected.get(connectionId) ?? (await findConnection(gateway, connectionId));
-  if (!caller) return endSocket(gateway, connectionId);
-  if (frame.method === "connect") return handleConnect(gateway, caller, frame);
-  if (!isConnected(caller)) {
-    const message = "not connected: send connect first";
-    return respond(gateway, connectionId, errorFrame(frame.id, { code: code.notConnected, message }));
-  }
-  await handleRequest(gateway, caller, frame);
+  await handleRequest(gateway, record, request);
 }
 
-/** Undefined for an unknown socket, and for one without a token after `authTimeoutMs`. */
-async function findConnection(gateway: Gateway, connectionId: string): Promise<ConnectionRecord | undefined> {
-  const record = await readConnection(gateway.table, connectionId, gateway.now());
-  if (!record) return undefined;
-  if (isConnected(record)) remember(gateway, record);
-  else if (record.tokenId === undefined && gateway.now() - record.openedAt > authTimeoutMs) return undefined;
-  return record;
+/** The record of a socket. One that was opened without a token has no record until it connects. */
+async function findConnection(gateway: Gateway, socket: AnonymousSocket): Promise<ConnectionRecord> {
+  const record = await readConnection(gateway.table, socket.connectionId, gateway.now());
+  if (record && isConnected(record)) remember(gateway, record);
+  return record ?? { ...socket };
+}
+
+/** The request of a frame. Undefined for other frames, of which a malformed one is answered. */
+async function requestOf(
+  gateway: Gateway,
+  connectionId: string,
+  frame: ReturnType<typeof parseFrame>,
+): Promise<RequestFrame | undefined> {
+  if (frame === undefined) {
+    log("frame.ignored", { connectionId });
+    return undefined;
+  }
+  if ("malformed" in frame) {
+    const shape = { code: code.badRequest, message: frame.malformed };
+    await respond(gateway, connectionId, errorFrame(frame.id, shape));
+    return undefined;
+  }
+  return frame.type === "req" ? frame : undefined;
+}
+
+/**
+ * A frame of a socket that has not connected. The socket is closed after `maxFrames` frames of any kind, or
+ * with the first one that comes later than `authTimeoutMs`, which is not answered.
+ */
+async function handleUnconnected(
+  gateway: Gateway,
+  record: ConnectionRecord,
+  frame: ReturnType<typeof parseFrame>,
+): Promise<void> {
+  const { connectionId, openedAt } = record;
+  const isLate = gateway.now() - openedAt > authTimeoutMs;
+  const frames = isLate ? undefined : await countUnconnected(gateway, record);
+  if (frames === undefined && (await endUnconnected(gateway, record))) return;
+  const request = await requestOf(gateway, connectionId, frame);
+  if (request?.method === "connect") await handleConnect(gateway, record, request);
+  else if (request) {
+    const message = "not connected: send connect first";
+    await respond(gateway, connectionId, errorFrame(request.id, { code: code.notConnected, message }));
+  }
+  if (frames !== undefined && frames >= maxFrames) await endUnconnected(gateway, record);
+}
+
+/** Counts a frame of a socket that has not connected. Undefined when it has connected or ended meanwhile. */
+function countUnconnected({ table }: Gateway, record: ConnectionRecord): Promise<number | undefined> {
+  return record.tokenId === undefined
+    ? countAnonymousFrame(table, record)
+    : countFrame(table, record.connectionId);
+}
+
+/** Closes a socket, also one that should have been closed before. @returns false when it has connected meanwhile */
+async function endUnconnected(gateway: Gateway, record: ConnectionRecord): Promise<boolean> {
+  const { table, sockets, now } = gateway;
+  const { connectionId } = record;
+  const isLeft =
+    record.tokenId === undefined
+      ? await dropAnonymous(table, record)
+      : await dropUnconnected(table, connectionId);
+  if (!isLeft && (await readConnection(table, connectionId, now()))) return false;
+  log("socket.unauthenticated", { connectionId });
+  await sockets.close(connectionId);
+  return true;
 }
 
 function isConnected(record: ConnectionRecord): record is Caller {
@@ -71,17 +130,14 @@ function remember(gateway: Gateway, caller: Caller): void {
 async function handleConnect(gateway: Gateway, record: ConnectionRecord, frame: RequestFrame): Promise<void> {
   const { connectionId } = record;
   try {
-    if (isConnected(record)) throw new PeerError(code.conflict, "this socket has connected already");
     const { caller, hello } = await connectPeer(gateway, record, parseParams("connect", frame.params));
     remember(gateway, caller);
     await respond(gateway, connectionId, okFrame<"connect">(frame.id, hello));
     await welcome(gateway, caller);
   } catch (error) {
-    if (isConnected(record)) return respond(gateway, connectionId, errorFrame(frame.id, errorShape(error)));
-    const failures = await countFailure(gateway.table, connectionId);
     if (!(error instanceof PeerError)) logError("connect.failed", error, { connectionId });
-    if (failures >= maxFailures || (error instanceof PeerError && error.code === code.unauthorized)) {
-      return refuse(gateway, connectionId, frame.id, error);
+    if (error instanceof PeerError && error.code === code.unauthorized) {
+      return refuse(gateway, connectionId, frame.id, error, record.openedAt);
     }
     await respond(gateway, connectionId, errorFrame(frame.id, errorShape(error)));
   }
@@ -178,7 +234,13 @@ function checkAccess(
 }
 
 /** Sends the error, then closes the socket. API Gateway chooses the close code. */
-async function refuse(gateway: Gateway, connectionId: string, id: string, error: unknown): Promise<void> {
+async function refuse(
+  gateway: Gateway,
+  connectionId: string,
+  id: string,
+  error: unknown,
+  openedAt?: number,
+): Promise<void> {
   await respond(gateway, connectionId, errorFrame(id, errorShape(error)));
-  await endSocket(gateway, connectionId);
+  await endSocket(gateway, connectionId, openedAt);
 }

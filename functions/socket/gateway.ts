@@ -24,6 +24,10 @@ export interface Gateway extends AccountTools {
   tokens: TokenVerifier;
   /** Cache of connected sockets, by connection id. Their records do not change any more. */
   connected: Map<string, Caller>;
+  /** The slot of anonymous sockets for whose end this function has scheduled the timer last. */
+  closing: { slot?: number };
+  /** Whether sockets without an Authorization header are refused. */
+  requiresHeader: boolean;
 }
 
 /** A peer that has connected. */

@@ -39,10 +39,10 @@ async function route(
     case "$connect":
       return { statusCode: await openSocket(gateway, connectionId, connectedAt, bearerOf(headers)) };
     case "$disconnect":
-      await closeSocket(gateway, connectionId);
+      await closeSocket(gateway, connectionId, connectedAt);
       return { statusCode: 200 };
     default:
-      await handleFrame(gateway, connectionId, body);
+      await handleFrame(gateway, { connectionId, openedAt: connectedAt }, body);
       return { statusCode: 200 };
   }
 }
@@ -73,6 +73,8 @@ function createGateway(world: World): Gateway {
     workspace: openWorkspace(bucket),
     tokens: createTokenVerifier(table, now),
     connected: new Map(),
+    closing: {},
+    requiresHeader: world.requiresHeader ?? false,
     now,
   };
 }

@@ -1,18 +1,26 @@
 import { createHash } from "node:crypto";
+import {
+  type AnonymousSocket,
+  dropAnonymous,
+  openAnonymous,
+  slotMs,
+  slotOf,
+} from "../../shared/peers/anonymous-sockets.ts";
 import { dropConnection, openConnection } from "../../shared/peers/registry.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { failDeferred } from "./deferred.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** Time within which a socket must show a valid token, in milliseconds. It is closed otherwise. */
-export const authTimeoutMs = 30_000;
+/** Time within which a socket must connect, in milliseconds. It is closed otherwise. */
+export const authTimeoutMs = 10_000;
 
 /** Time after which the timer closes a socket again that `endSurely` has closed, in milliseconds. */
 const closeAgainMs = 5000;
 
 /**
  * Handles the route `$connect`. A token in the Authorization header is checked here: a wrong token is refused
- * with 401. Without a token the socket has `authTimeoutMs` to show one in `connect`.
+ * with 401. Without a token the socket has `authTimeoutMs` to show one in `connect`, unless the stage requires
+ * the header.
  * @param openedAt epoch ms, by API Gateway's clock
  * @returns the HTTP status of the upgrade: 200 or 401
  */
@@ -22,37 +30,55 @@ export async function openSocket(
   openedAt: number,
   token: string | undefined,
 ): Promise<number> {
-  const record = { connectionId, openedAt, failures: 0 };
-  if (token === undefined) {
-    await openConnection(gateway.table, record);
-    await scheduleClose(gateway, "auth-timeout", connectionId, openedAt + authTimeoutMs);
-    return 200;
-  }
+  if (token === undefined) return openWithoutToken(gateway, { connectionId, openedAt });
   const holder = await gateway.tokens.verify(token);
-  if (!holder) {
-    log("socket.refused", { connectionId });
-    return 401;
-  }
+  if (!holder) return refuseSocket(connectionId);
   const { id: tokenId, scopes, channel, accountId } = holder;
   const bound = channel === undefined ? {} : { channel, accountId };
-  await openConnection(gateway.table, { ...record, tokenId, scopes, ...bound });
+  await openConnection(gateway.table, { connectionId, openedAt, tokenId, scopes, ...bound });
   return 200;
+}
+
+async function openWithoutToken(gateway: Gateway, socket: AnonymousSocket): Promise<number> {
+  if (gateway.requiresHeader) return refuseSocket(socket.connectionId);
+  await Promise.all([openAnonymous(gateway.table, socket), scheduleClose(gateway, socket.openedAt)]);
+  return 200;
+}
+
+function refuseSocket(connectionId: string): number {
+  log("socket.refused", { connectionId });
+  return 401;
+}
+
+/**
+ * Has the timer close the sockets of a slot that have not connected by then. A warm function asks for each
+ * slot once; a schedule that another one made stays as it is.
+ */
+async function scheduleClose({ schedules, closing }: Gateway, openedAt: number): Promise<void> {
+  const slot = slotOf(openedAt);
+  if (closing.slot === slot) return;
+  const at = (slot + 1) * slotMs + authTimeoutMs;
+  await schedules.once(`auth-slot-${slot}`, at, { kind: "auth-timeout", slot });
+  closing.slot = slot;
 }
 
 /**
  * Handles the route `$disconnect`: removes the connection and its peer. For a node, fails the requests that
  * wait for it.
+ * @param openedAt epoch ms, by API Gateway's clock; not needed for a socket that has shown a token
  */
-export async function closeSocket(gateway: Gateway, connectionId: string): Promise<void> {
-  gateway.connected.delete(connectionId);
+export async function closeSocket(gateway: Gateway, connectionId: string, openedAt?: number): Promise<void> {
+  const wasConnected = gateway.connected.delete(connectionId);
+  const isAnonymous = !wasConnected && openedAt !== undefined;
+  if (isAnonymous && (await dropAnonymous(gateway.table, { connectionId, openedAt }))) return;
   const peer = await dropConnection(gateway.table, connectionId);
   if (peer?.mode === "node") await failDeferred(gateway, peer.id, (ended) => ended === connectionId);
 }
 
-/** Closes a socket and removes what is known of it. */
-export async function endSocket(gateway: Gateway, connectionId: string): Promise<void> {
+/** Closes a socket and removes what is known of it. @param openedAt as in `closeSocket` */
+export async function endSocket(gateway: Gateway, connectionId: string, openedAt?: number): Promise<void> {
   await gateway.sockets.close(connectionId);
-  await closeSocket(gateway, connectionId);
+  await closeSocket(gateway, connectionId, openedAt);
 }
 
 /**
@@ -63,7 +89,7 @@ export async function endSocket(gateway: Gateway, connectionId: string): Promise
 export async function endSurely(gateway: Gateway, connectionId: string): Promise<void> {
   const [closed, left] = await Promise.allSettled([
     gateway.sockets.close(connectionId),
-    scheduleClose(gateway, "close", connectionId, gateway.now() + closeAgainMs),
+    scheduleCloseAgain(gateway, connectionId),
   ]);
   if (closed.status === "rejected") {
     logError("socket.unclosed", closed.reason, { connectionId });
@@ -72,12 +98,8 @@ export async function endSurely(gateway: Gateway, connectionId: string): Promise
   await closeSocket(gateway, connectionId);
 }
 
-async function scheduleClose(
-  gateway: Gateway,
-  kind: "auth-timeout" | "close",
-  connectionId: string,
-  at: number,
-): Promise<void> {
+async function scheduleCloseAgain(gateway: Gateway, connectionId: string): Promise<void> {
   const digest = createHash("sha256").update(connectionId).digest("hex").slice(0, 40);
-  await gateway.schedules.once(`${kind}-${digest}`, at, { kind, connectionId });
+  const at = gateway.now() + closeAgainMs;
+  await gateway.schedules.once(`close-${digest}`, at, { kind: "close", connectionId });
 }

@@ -18,7 +18,7 @@ async function fire(timer: Timer, event: TimerEvent): Promise<void> {
     case "tool-timeout":
       return expireTools(timer, event);
     case "auth-timeout":
-      return closeUnauthenticated(timer, event.connectionId);
+      return closeUnauthenticated(timer, event.slot);
     case "close":
       return closeAgain(timer, event.connectionId);
     case "reset-due":

@@ -1,5 +1,6 @@
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
-import { dropConnection, readConnection } from "../../shared/peers/registry.ts";
+import { listAnonymous } from "../../shared/peers/anonymous-sockets.ts";
+import { dropConnection } from "../../shared/peers/registry.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { expireCalls } from "../../shared/session/calls.ts";
 import { submitEntry } from "../../shared/session/intake.ts";
@@ -19,6 +20,9 @@ export interface Timer {
   wake: WakeAgent;
   now: () => number;
 }
+
+/** Number of sockets that are closed at the same time. */
+const closedAtOnce = 20;
 
 /** Maximum number of sessions checked by one sweep; the next sweep checks the rest. */
 const sweepLimit = 200;
@@ -64,17 +68,22 @@ export async function resetIfDue(
 }
 
 /**
- * Closes a socket that was opened without a token and has not connected within `authTimeoutMs`.
+ * Closes the sockets of a slot that were opened without a token and have not connected. `$disconnect` removes
+ * what is stored of them. A failure for one socket does not stop the others.
+ * @throws the last failure, after all sockets were tried
  */
-export async function closeUnauthenticated(
-  { table, sockets, now }: Timer,
-  connectionId: string,
-): Promise<void> {
-  const connection = await readConnection(table, connectionId, now());
-  if (!connection || connection.mode) return;
-  log("socket.unauthenticated", { connectionId });
-  await sockets.close(connectionId);
-  await dropConnection(table, connectionId);
+export async function closeUnauthenticated({ table, sockets }: Timer, slot: number): Promise<void> {
+  const left = await listAnonymous(table, slot);
+  let failure: unknown;
+  for (let start = 0; start < left.length; start += closedAtOnce) {
+    const closing = left
+      .slice(start, start + closedAtOnce)
+      .map((connectionId) => sockets.close(connectionId));
+    for (const closed of await Promise.allSettled(closing))
+      if (closed.status === "rejected") failure = closed.reason;
+  }
+  log("sockets.unauthenticated", { slot, sockets: left.length });
+  if (failure) throw failure;
 }
 
 /** Closes a socket that the socket function has closed before, in case that was lost. */

@@ -49,7 +49,7 @@ export class SocketApi extends Construct {
         id: "AwsSolutions-APIG4",
         reason:
           "The socket function checks the device token, at $connect or in the connect frame: API Gateway can only " +
-          "refuse at $connect. A connection that has not authenticated may do nothing else and is closed after 30 s.",
+          "refuse at $connect. A connection that has not authenticated may do nothing else and is closed after three frames or 10 s.",
       });
     }
   }

@@ -19,6 +19,7 @@ export function openAws(environment: Environment = readEnvironment()): World {
     secrets: openSecrets(environment.ssmPrefix),
     wake: openWake(environment.agentFunction),
     webhookUrl: environment.webhookUrl,
+    requiresHeader: environment.requireHeader !== undefined,
     now: Date.now,
   };
 }

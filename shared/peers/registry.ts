@@ -1,7 +1,18 @@
 import type { ToolDefinition } from "../protocol/messages.ts";
 import type { Scope } from "../protocol/methods.ts";
 import type { NodeRuntime } from "../protocol/schemas.ts";
-import { absent, add, all, any, atMost, equal, exists, type Step, set } from "../world/expression.ts";
+import {
+  absent,
+  add,
+  all,
+  any,
+  atMost,
+  type Condition,
+  equal,
+  exists,
+  type Step,
+  set,
+} from "../world/expression.ts";
 import { ConditionFailed, type Item, type Key, succeeds, type Table } from "../world/world.ts";
 import { goodTokens } from "./tokens.ts";
 
@@ -14,8 +25,8 @@ export interface ConnectionRecord {
   connectionId: string;
   /** By API Gateway's clock. */
   openedAt: number;
-  /** Number of failed `connect` requests. */
-  failures: number;
+  /** Number of frames before `connect` succeeded. Absent in records of earlier versions. */
+  frames?: number;
   /** The socket's token, from the upgrade or from `connect`. */
   tokenId?: string;
   scopes?: Scope[];
@@ -48,17 +59,22 @@ export interface PeerRecord {
 /**
  * TTL of a record, in seconds: a little more than the two hours after which API Gateway ends a connection.
  */
-const recordTtlSeconds = 2 * 3600 + 600;
+export const recordTtlSeconds = 2 * 3600 + 600;
 
 const connectionKey = (connectionId: string): Key => ({ pk: `CONN#${connectionId}`, sk: "META" });
 const peerKey = (mode: Mode, id: string): Key => ({ pk: `PEER#${mode}`, sk: id });
 const expiry = (now: number) => Math.floor(now / 1000) + recordTtlSeconds;
 const isAlive = (item: Item, now: number) => Number(item.expiresAt) > now / 1000;
 
-/** Stores the record of a new socket. */
-export async function openConnection(table: Table, record: ConnectionRecord): Promise<void> {
+/** Stores the record of a new socket. @throws ConditionFailed when the condition does not hold */
+export async function openConnection(
+  table: Table,
+  record: ConnectionRecord,
+  condition?: Condition,
+): Promise<void> {
   const item = record as unknown as Item;
-  await table.put({ ...item, ...connectionKey(record.connectionId), expiresAt: expiry(record.openedAt) });
+  const key = connectionKey(record.connectionId);
+  await table.put({ ...item, ...key, expiresAt: expiry(record.openedAt) }, condition);
 }
 
 export async function readConnection(
@@ -70,15 +86,23 @@ export async function readConnection(
   return item && isAlive(item, now) ? (item as unknown as ConnectionRecord) : undefined;
 }
 
-/** Counts a failed `connect`. @returns the number of failures; infinity when the socket has ended */
-export async function countFailure(table: Table, connectionId: string): Promise<number> {
+/**
+ * Counts a frame of a socket that has not connected.
+ * @returns the number of frames; undefined when the socket has connected or ended
+ */
+export async function countFrame(table: Table, connectionId: string): Promise<number | undefined> {
+  const unconnected = all(exists("pk"), absent("mode"));
   try {
-    const item = await table.update(connectionKey(connectionId), [add("failures", 1)], exists("pk"));
-    return Number(item.failures);
+    return Number((await table.update(connectionKey(connectionId), [add("frames", 1)], unconnected)).frames);
   } catch (error) {
-    if (error instanceof ConditionFailed) return Number.POSITIVE_INFINITY;
+    if (error instanceof ConditionFailed) return undefined;
     throw error;
   }
+}
+
+/** Deletes the record of a socket, unless it has connected. @returns false when it has, or has ended */
+export async function dropUnconnected(table: Table, connectionId: string): Promise<boolean> {
+  return succeeds(table.delete(connectionKey(connectionId), all(exists("pk"), absent("mode"))));
 }
 
 /**

@@ -21,6 +21,8 @@ export interface Environment {
    * after that URL exists.
    */
   webhookUrl?: string;
+  /** Set to anything when sockets without an Authorization header are refused. Only for the socket function. */
+  requireHeader?: string;
 }
 
 const variables: Record<keyof Required<Environment>, string> = {
@@ -34,9 +36,10 @@ const variables: Record<keyof Required<Environment>, string> = {
   ssmPrefix: "SSM_PREFIX",
   webSocketApiEndpoint: "WEBSOCKET_API_ENDPOINT",
   webhookUrl: "WEBHOOK_URL",
+  requireHeader: "REQUIRE_HEADER",
 };
 
-const optional = new Set([variables.webhookUrl]);
+const optional = new Set([variables.webhookUrl, variables.requireHeader]);
 
 /**
  * Reads and checks the environment.

@@ -22,6 +22,8 @@ export interface World {
    * after that URL exists.
    */
   webhookUrl?: string;
+  /** True when sockets without an Authorization header are refused, which a stage may choose. */
+  requiresHeader?: boolean;
   /** Epoch milliseconds. */
   now(): number;
 }
@@ -195,7 +197,8 @@ export interface Sockets {
 export type TimerEvent =
   /** `deadline`: the deadline of the step's tool calls, epoch ms. */
   | { kind: "tool-timeout"; sessionKey: string; runId: string; step: number; deadline: number }
-  | { kind: "auth-timeout"; connectionId: string }
+  /** `slot`: the slot of the anonymous sockets to close (`shared/peers/anonymous-sockets.ts`). */
+  | { kind: "auth-timeout"; slot: number }
   | { kind: "close"; connectionId: string }
   /** `at`: the scheduled time, epoch ms. */
   | { kind: "reset-due"; sessionKey: string; at: number }

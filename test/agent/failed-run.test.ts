@@ -25,7 +25,7 @@ beforeAll(async () => {
       : { text: "the answer" },
   );
   bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
-  const record = { connectionId: "c1", openedAt: Date.now(), failures: 0 };
+  const record = { connectionId: "c1", openedAt: Date.now() };
   const { id: tokenId } = await createToken(state.table, { name: "client", scopes: ["client"] }, 1);
   const peer = { id: "client", tokenId, mode: "client", version: "0", platform: "test" } as const;
   await openConnection(state.table, record);

@@ -87,7 +87,7 @@ function processOf(around: Around = (_step, go) => go()): {
 
 /** A bridge attaches on a connection of its own. */
 async function attach(connectionId: string, capabilities: string[] = []): Promise<void> {
-  const connection = { connectionId, openedAt: ++clock, failures: 0 };
+  const connection = { connectionId, openedAt: ++clock };
   const { id: tokenId } = await createToken(table, { name: connectionId, scopes: ["channel"] }, clock);
   await openConnection(table, connection);
   const peer = { id: bridgeId(address), mode: "channel" as const, connectionId, tokenId, connectedAt: clock };

@@ -28,7 +28,7 @@ let sockets: Sockets;
 beforeEach(async () => {
   bucket = createMemoryBucket();
   const table = createMemoryTable();
-  const connection = { openedAt: 0, failures: 0 };
+  const connection = { openedAt: 0 };
   for (const connectionId of ["new-1", "new-2"])
     await openConnection(table, { ...connection, connectionId, capabilities: [payloadCapability] });
   await openConnection(table, { ...connection, connectionId: "old", capabilities: ["other"] });

@@ -27,7 +27,7 @@ const now = Date.now();
 const connection = (connectionId: string, openedAt: number): ConnectionRecord => ({
   connectionId,
   openedAt,
-  failures: 0,
+  frames: 0,
   tokenId,
   scopes: ["node"],
 });

@@ -1,7 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createSocketHandler } from "../../functions/socket/socket-handler.ts";
+import { createTimerHandler } from "../../functions/timer/timer-handler.ts";
 import { createWebhookHandler } from "../../functions/webhook/webhook-handler.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
-import type { Table } from "../../shared/world/world.ts";
+import { readPeer } from "../../shared/peers/registry.ts";
+import { createToken } from "../../shared/peers/tokens.ts";
+import type { Frame } from "../../shared/protocol/frames.ts";
+import type { Table, TimerEvent, World } from "../../shared/world/world.ts";
+import { clientParams } from "../support/peer.ts";
 import { type State, startState } from "../support/state.ts";
 
 let state: State;
@@ -16,6 +22,196 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.restoreAllMocks();
   await state.close();
+});
+
+/** The socket and the timer function over one world, with everything that they ask of it. */
+function startSockets({ requiresHeader = false } = {}) {
+  const table = noted(state.table);
+  const schedules = new Map<string, { at: number; event: TimerEvent }>();
+  let asked = 0;
+  const posted: Frame[] = [];
+  const closed: string[] = [];
+  const world = {
+    ...{ table, requiresHeader, now, bucket: state.bucket, secrets: state.openSecrets("/gsv/test") },
+    sockets: {
+      async post(_id: string, frame: Frame) {
+        posted.push(frame);
+        return "sent" as const;
+      },
+      close: async (id: string) => void closed.push(id),
+    },
+    schedules: {
+      once: async (name: string, at: number, event: TimerEvent) => {
+        asked++;
+        if (!schedules.has(name)) schedules.set(name, { at, event });
+      },
+    },
+    wake: async () => {},
+    presigner: { get: async () => "", put: async () => "" },
+  } satisfies World;
+  let socket = createSocketHandler(world);
+  const timer = createTimerHandler(world);
+  const context = { awsRequestId: "r" } as never;
+  const send = async (routeKey: string, connectionId: string, openedAt: number, more: object = {}) => {
+    const event = { requestContext: { routeKey, connectionId, connectedAt: openedAt }, ...more };
+    return ((await socket(event as never, context)) as { statusCode: number }).statusCode;
+  };
+  return {
+    ...{ table, schedules, posted, closed, world },
+    connect: (id: string, headers = {}) => send("$connect", id, clock, { headers }),
+    frame: (id: string, openedAt: number, frame: unknown) =>
+      send("$default", id, openedAt, { body: typeof frame === "string" ? frame : JSON.stringify(frame) }),
+    disconnect: (id: string, openedAt: number) => send("$disconnect", id, openedAt),
+    /** How often a schedule was asked for. */
+    asked: () => asked,
+    /** From here on another instance of the socket function answers. */
+    nextInstance() {
+      socket = createSocketHandler(world);
+    },
+    /** Fires the schedules whose time has come. */
+    async fire() {
+      for (const [name, { at, event }] of schedules)
+        if (at <= clock) {
+          schedules.delete(name);
+          await timer(event as never, context);
+        }
+    },
+  };
+}
+
+const connectFrame = (token: string) => ({
+  ...{ type: "req", id: "c", method: "connect" },
+  params: clientParams("laptop", token),
+});
+const newToken = async () => (await createToken(state.table, { name: "t", scopes: ["client"] }, clock)).token;
+
+describe("a stranger's socket", () => {
+  it.each([
+    ["requests", { type: "req", id: "1", method: "chat.send", params: {} }],
+    ["text that is no JSON", "hello"],
+    ["frames without an id", { type: "req" }],
+    ["events", { type: "evt", event: "chat", payload: {} }],
+  ])("is closed after three frames: %s", async (_name, frame) => {
+    const on = startSockets();
+    const openedAt = clock;
+    await on.connect("a");
+    for (let count = 0; count < 2; count++) await on.frame("a", openedAt, frame);
+    expect(on.closed).toEqual([]);
+    await on.frame("a", openedAt, frame);
+    expect(on.closed).toEqual(["a"]);
+    expect(on.posted.length).toBeLessThanOrEqual(3);
+  });
+
+  it("is closed after three frames also with a good token in its header, until it connects", async () => {
+    const on = startSockets();
+    const openedAt = clock;
+    await on.connect("a", { authorization: `Bearer ${await newToken()}` });
+    for (let count = 0; count < 3; count++) await on.frame("a", openedAt, "hello");
+    expect(on.closed).toEqual(["a"]);
+  });
+
+  it("is closed by its first frame after ten seconds, without an answer", async () => {
+    const on = startSockets();
+    const openedAt = clock;
+    const token = await newToken();
+    await on.connect("a");
+    clock += 10_001;
+    await on.frame("a", openedAt, connectFrame(token));
+    expect([on.closed, on.posted]).toEqual([["a"], []]);
+  });
+
+  it("is closed by the timer when it stays silent: one schedule for all of ten seconds", async () => {
+    const on = startSockets();
+    clock = Math.ceil(clock / 10_000) * 10_000;
+    const ids = Array.from({ length: 50 }, (_, index) => `s-${index}`);
+    for (const id of ids.slice(0, 25)) await on.connect(id);
+    on.nextInstance();
+    for (const id of ids.slice(25)) await on.connect(id);
+    expect([on.asked(), on.schedules.size]).toEqual([2, 1]);
+    clock += 20_000;
+    await on.fire();
+    expect(on.closed.sort()).toEqual(ids.sort());
+  });
+
+  it("costs one write to open, one to end, and no read", async () => {
+    const on = startSockets();
+    const openedAt = clock;
+    await on.connect("a");
+    await on.disconnect("a", openedAt);
+    expect(on.table.calls).toEqual(["put", "delete"]);
+  });
+
+  it("leaves nothing behind when it ends", async () => {
+    const on = startSockets();
+    const openedAt = clock;
+    await on.connect("a");
+    await on.disconnect("a", openedAt);
+    clock += 20_000;
+    await on.fire();
+    expect(on.closed).toEqual([]);
+  });
+
+  it("is refused without a header where the stage requires one, before anything is read", async () => {
+    const on = startSockets({ requiresHeader: true });
+    expect(await on.connect("a")).toBe(401);
+    expect([on.table.calls, on.schedules.size]).toEqual([[], 0]);
+    expect(await on.connect("b", { Authorization: `Bearer ${await newToken()}` })).toBe(200);
+  });
+});
+
+describe("a socket that shows its token in the connect frame", () => {
+  it("stays open, past three frames and past the timer", async () => {
+    const on = startSockets();
+    const openedAt = clock;
+    await on.connect("a");
+    for (const frame of ["hello", "hello", connectFrame(await newToken())])
+      await on.frame("a", openedAt, frame);
+    expect(on.posted.at(-1)).toMatchObject({ id: "c", ok: true });
+    for (let count = 0; count < 4; count++)
+      await on.frame("a", openedAt, { type: "req", id: "1", method: "nothing" });
+    clock += 60_000;
+    await on.fire();
+    expect(on.closed).toEqual([]);
+    expect(await readPeer(state.table, "client", "laptop", clock)).toMatchObject({ connectionId: "a" });
+    await on.disconnect("a", openedAt);
+    expect(await readPeer(state.table, "client", "laptop", clock)).toBeUndefined();
+  });
+
+  it("connects once, when it sends two connect frames at once", async () => {
+    const on = startSockets();
+    const openedAt = clock;
+    await on.connect("a");
+    const frame = connectFrame(await newToken());
+    await Promise.all([on.frame("a", openedAt, frame), on.frame("a", openedAt, frame)]);
+    expect(on.posted.map((answer) => "ok" in answer && answer.ok).sort()).toEqual([false, true]);
+    expect(await readPeer(state.table, "client", "laptop", clock)).toMatchObject({ connectionId: "a" });
+    expect(on.closed).toEqual([]);
+  });
+
+  it("is closed by a frame when nothing is known of it any more", async () => {
+    const on = startSockets();
+    await on.frame("unknown", clock, connectFrame(await newToken()));
+    expect([on.closed, on.posted]).toEqual([["unknown"], []]);
+  });
+
+  it("does not connect once the socket has ended", async () => {
+    const on = startSockets();
+    const openedAt = clock;
+    await on.connect("a");
+    await on.disconnect("a", openedAt);
+    await on.frame("a", openedAt, connectFrame(await newToken()));
+    expect([on.closed, on.posted]).toEqual([["a"], []]);
+    expect(await readPeer(state.table, "client", "laptop", clock)).toBeUndefined();
+  });
+
+  it("is closed at once when the token is wrong", async () => {
+    const on = startSockets();
+    const openedAt = clock;
+    await on.connect("a");
+    await on.frame("a", openedAt, connectFrame("gsv_wrong"));
+    expect(on.posted.at(-1)).toMatchObject({ ok: false, error: { code: 401 } });
+    expect(on.closed).toEqual(["a"]);
+  });
 });
 
 /** A table that notes its calls by name. */

@@ -221,13 +221,13 @@ describe("a node", () => {
     const text = typeof params === "string" ? params : JSON.stringify(params);
     await handleFrame(
       gateway,
-      connectionId,
+      { connectionId, openedAt: Date.now() },
       `{"type":"req","id":"${id}","method":"${method}","params":${text}}`,
     );
     return answer(connectionId, id);
   };
   const connect = async (connectionId: string, params: object) => {
-    const record = { connectionId, openedAt: Date.now(), failures: 0, tokenId: connectionId };
+    const record = { connectionId, openedAt: Date.now(), tokenId: connectionId };
     await openConnection(gateway.table, { ...record, scopes: ["client", "node"] });
     return request(connectionId, "connect", "connect", params);
   };

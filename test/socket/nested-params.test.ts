@@ -31,7 +31,7 @@ beforeEach(() => {
 async function request(connectionId: string, id: string, method: string, params: string): Promise<unknown> {
   await handleFrame(
     gateway,
-    connectionId,
+    { connectionId, openedAt: Date.now() },
     `{"type":"req","id":"${id}","method":"${method}","params":${params}}`,
   );
   return answer(connectionId, id);
@@ -40,7 +40,7 @@ const answer = (connectionId: string, id: string) =>
   (posted.get(connectionId) ?? []).find((frame) => frame.type === "res" && frame.id === id);
 
 async function connect(connectionId: string, params: object): Promise<unknown> {
-  const record = { connectionId, openedAt: Date.now(), failures: 0, tokenId: connectionId };
+  const record = { connectionId, openedAt: Date.now(), tokenId: connectionId };
   await openConnection(gateway.table, { ...record, scopes: ["client", "node"] });
   return request(connectionId, "connect", "connect", JSON.stringify(params));
 }

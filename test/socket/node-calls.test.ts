@@ -45,14 +45,17 @@ beforeEach(async () => {
 });
 
 const request = (connectionId: string, id: string, method: string, params: object) =>
-  handleFrame(gateway, connectionId, JSON.stringify({ type: "req", id, method, params }));
+  handleFrame(
+    gateway,
+    { connectionId, openedAt: Date.now() },
+    JSON.stringify({ type: "req", id, method, params }),
+  );
 
 async function connect(connectionId: string, params: { client: { mode: string } }): Promise<void> {
   const scopes = ["client", "node"] as const;
   const record = {
     connectionId,
     openedAt: Date.now(),
-    failures: 0,
     tokenId: `of-${params.client.mode}`,
     scopes: [...scopes],
   };

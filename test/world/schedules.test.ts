@@ -9,11 +9,9 @@ describe.each(worlds)("the schedules of %s", (_name, open) => {
   });
   afterAll(() => test.close());
 
-  const eventOf = (connectionId: string): TimerEvent => ({ kind: "auth-timeout", connectionId });
-  const fired = (connectionId: string) =>
-    test.invocations.filter(
-      ({ event }) => (event as { connectionId?: string }).connectionId === connectionId,
-    );
+  const eventOf = (sessionKey: string): TimerEvent => ({ kind: "reset-due", sessionKey, at: 0 });
+  const fired = (sessionKey: string) =>
+    test.invocations.filter(({ event }) => (event as { sessionKey?: string }).sessionKey === sessionKey);
   const minute = 60_000;
 
   it("invoke the timer function once, with the event", async () => {

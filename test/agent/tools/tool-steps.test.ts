@@ -31,7 +31,7 @@ beforeAll(async () => {
     return (typeof next === "function" ? await next() : next) ?? { text: "done" };
   });
   bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
-  const record = { connectionId: "n-1", openedAt: Date.now(), failures: 0 };
+  const record = { connectionId: "n-1", openedAt: Date.now(), frames: 0 };
   await openConnection(state.table, record);
   await bindPeer(state.table, record, {
     id: "pi",

@@ -14,4 +14,6 @@ export const prices = {
   s3Get: 0.0004 / 1000,
   /** EventBridge Scheduler, without its 14 million free invocations a month. */
   schedulerInvocation: 1.0 / 1e6,
+  /** CloudWatch Logs: a gigabyte written. */
+  logsGb: 0.5,
 } as const;

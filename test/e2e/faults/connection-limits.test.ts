@@ -129,7 +129,7 @@ it("what is kept of connections that are gone without a word is removed when the
   const now = Date.now();
   const ghost = async (mode: "client" | "node", id: string) => {
     const connectionId = `gone-${id}`;
-    const record = { connectionId, openedAt: now, failures: 0 };
+    const record = { connectionId, openedAt: now };
     await openConnection(stack.table, record);
     const tools = [{ name: "Bash", description: "runs", inputSchema: { type: "object" } }];
     const { id: tokenId } = await stack.createToken([mode]);
