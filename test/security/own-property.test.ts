@@ -13,6 +13,7 @@ import { createTelegram } from "../../shared/channels/telegram/telegram.ts";
 import { createWhatsapp } from "../../shared/channels/whatsapp/whatsapp.ts";
 import { mergeConfiguration, openConfiguration } from "../../shared/configuration/store.ts";
 import { openConnection } from "../../shared/peers/registry.ts";
+import { createTokenVerifier } from "../../shared/peers/tokens.ts";
 import type { Frame } from "../../shared/protocol/frames.ts";
 import { readOutcomes, recordResult } from "../../shared/session/calls.ts";
 import { appendEntry, forgetOldIds, maxInboxBytes } from "../../shared/session/inbox.ts";
@@ -208,7 +209,7 @@ describe("a node", () => {
         },
         close: async () => {},
       },
-      tokens: { isValid: async () => true },
+      tokens: createTokenVerifier(fresh.table, Date.now),
       configuration: { load: async () => ({}) },
       connected: new Map(),
       now: Date.now,
@@ -228,6 +229,7 @@ describe("a node", () => {
   };
   const connect = async (connectionId: string, params: object) => {
     const record = { connectionId, openedAt: Date.now(), tokenId: connectionId };
+    await gateway.table.put({ pk: "TOKEN", sk: connectionId, hash: "00" });
     await openConnection(gateway.table, { ...record, scopes: ["client", "node"] });
     return request(connectionId, "connect", "connect", params);
   };

@@ -3,6 +3,7 @@ import { handleFrame } from "../../functions/socket/frame.ts";
 import type { Gateway } from "../../functions/socket/gateway.ts";
 import { createMemoryTable } from "../../local/world/local-table.ts";
 import { listPeers, openConnection } from "../../shared/peers/registry.ts";
+import { createTokenVerifier } from "../../shared/peers/tokens.ts";
 import type { Frame } from "../../shared/protocol/frames.ts";
 import { maxNesting } from "../../shared/protocol/nesting.ts";
 import { clientParams, nodeParams } from "../support/peer.ts";
@@ -11,9 +12,10 @@ let gateway: Gateway;
 let posted: Map<string, Frame[]>;
 
 beforeEach(() => {
+  const table = createMemoryTable();
   posted = new Map();
   gateway = {
-    table: createMemoryTable(),
+    table,
     sockets: {
       async post(connectionId: string, frame: Frame) {
         posted.set(connectionId, [...(posted.get(connectionId) ?? []), frame]);
@@ -21,7 +23,7 @@ beforeEach(() => {
       },
       close: async () => {},
     },
-    tokens: { isValid: async () => true },
+    tokens: createTokenVerifier(table, Date.now),
     configuration: { load: async () => ({}) },
     connected: new Map(),
     now: Date.now,
@@ -41,6 +43,7 @@ const answer = (connectionId: string, id: string) =>
 
 async function connect(connectionId: string, params: object): Promise<unknown> {
   const record = { connectionId, openedAt: Date.now(), tokenId: connectionId };
+  await gateway.table.put({ pk: "TOKEN", sk: connectionId, hash: "00" });
   await openConnection(gateway.table, { ...record, scopes: ["client", "node"] });
   return request(connectionId, "connect", "connect", JSON.stringify(params));
 }
