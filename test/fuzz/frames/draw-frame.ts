@@ -5,7 +5,7 @@ import { changed } from "../draw/change.ts";
 import { hostileName, hostileValue, writeJson } from "../draw/hostile.ts";
 import { sample, type Words } from "../draw/sample.ts";
 import type { Facts } from "../target/settle-in.ts";
-import { scratchAgent } from "../target/victim-names.ts";
+import { scratchAgent, victim } from "../target/victim-names.ts";
 import { type Mode, mayName, modes } from "./rights.ts";
 
 /**
@@ -107,6 +107,8 @@ function withOwnAgent(method: Method, params: unknown): unknown {
   return isObject && method === "agent.init" ? { ...params, agentId: scratchAgent } : params;
 }
 
+const takenIds = [victim.node, victim.client, victim.node.replace("-", "."), victim.client.toUpperCase()];
+
 function wordsFor(mode: Mode, { tool, node, channel, tokens }: Facts): Words {
   const ids = {
     client: "probe-client",
@@ -129,7 +131,8 @@ function wordsFor(mode: Mode, { tool, node, channel, tokens }: Facts): Words {
             { id: "m-2", text: "hi" },
           ]
         : ["hello", "what can you do?"],
-    id: [`${ids[mode]}-1`, `${ids[mode]}-2`, "passenger", "someone"],
+    // A node's and a client's id is the victim's as well: an id belongs to the token that used it first.
+    id: [`${ids[mode]}-1`, `${ids[mode]}-2`, "passenger", "someone", ...takenIds],
     mode: mode === "bridge" ? ["channel"] : [mode === "node" ? "node" : "client", "admin", "node"],
     minProtocol: [1],
     maxProtocol: [1, 2],

@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { main } from "../../cli/app/main.ts";
-import { printable } from "../../cli/app/printable.ts";
-import type { CommandEntry } from "../../cli/app/program.ts";
-import { commands } from "../../cli/commands/command-table.ts";
-import { PeerError } from "../../shared/protocol/errors.ts";
-import type { Message } from "../../shared/protocol/messages.ts";
-import { type Method, methods } from "../../shared/protocol/methods.ts";
-import type { Results } from "../../shared/protocol/results.ts";
-import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../cli/fake-gateway.ts";
-import { fakeTerminal } from "../cli/fake-terminal.ts";
-import { type GsvRun, gsv, newFolder } from "../cli/run-gsv.ts";
+import { main } from "../../../cli/app/main.ts";
+import { printable } from "../../../cli/app/printable.ts";
+import type { CommandEntry } from "../../../cli/app/program.ts";
+import { commands } from "../../../cli/commands/command-table.ts";
+import { PeerError } from "../../../shared/protocol/errors.ts";
+import type { Message } from "../../../shared/protocol/messages.ts";
+import { type Method, methods } from "../../../shared/protocol/methods.ts";
+import type { Results } from "../../../shared/protocol/results.ts";
+import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../cli/fake-gateway.ts";
+import { fakeTerminal } from "../../cli/fake-terminal.ts";
+import { type GsvRun, gsv, newFolder } from "../../cli/run-gsv.ts";
 
 /** Terminal escapes: text of others must not reach the controls of a user's terminal (CWE-150). */
 
@@ -314,7 +314,7 @@ it("there is one way out to a terminal for text: writeText", () => {
     "chat/screen.ts",
     "chat/interactive.ts",
   ];
-  const folder = join(import.meta.dirname, "../../cli");
+  const folder = join(import.meta.dirname, "../../../cli");
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>
     file.endsWith(".ts"),
   );

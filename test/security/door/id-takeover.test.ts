@@ -1,13 +1,13 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { nodeToolName, nodeTools } from "../../shared/peers/nodes.ts";
-import { claimId, normalId } from "../../shared/peers/peer-ids.ts";
-import type { PeerRecord } from "../../shared/peers/registry.ts";
-import { revokeToken } from "../../shared/peers/tokens.ts";
-import type { ResponseFrame } from "../../shared/protocol/frames.ts";
-import type { Table } from "../../shared/world/world.ts";
-import { clientParams, nodeParams } from "../support/peer.ts";
-import { openSocketWorld, type SocketFunction, type SocketWorld } from "../support/socket-function.ts";
-import { type State, startState } from "../support/state.ts";
+import { nodeToolName, nodeTools } from "../../../shared/peers/nodes.ts";
+import { claimId, normalId } from "../../../shared/peers/peer-ids.ts";
+import type { PeerRecord } from "../../../shared/peers/registry.ts";
+import { revokeToken } from "../../../shared/peers/tokens.ts";
+import type { ResponseFrame } from "../../../shared/protocol/frames.ts";
+import type { Table } from "../../../shared/world/world.ts";
+import { clientParams, nodeParams } from "../../support/peer.ts";
+import { openSocketWorld, type SocketFunction, type SocketWorld } from "../../support/socket-function.ts";
+import { type State, startState } from "../../support/state.ts";
 
 /** Id takeover: a token must not become the peer of another token by using its id (CWE-290, CWE-694). */
 

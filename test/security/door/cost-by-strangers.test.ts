@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createSocketHandler } from "../../functions/socket/socket-handler.ts";
-import { createTimerHandler } from "../../functions/timer/timer-handler.ts";
-import { createWebhookHandler } from "../../functions/webhook/webhook-handler.ts";
-import { openConfiguration } from "../../shared/configuration/store.ts";
-import { readPeer } from "../../shared/peers/registry.ts";
-import { createToken } from "../../shared/peers/tokens.ts";
-import type { Frame } from "../../shared/protocol/frames.ts";
-import type { Table, TimerEvent, World } from "../../shared/world/world.ts";
-import { clientParams } from "../support/peer.ts";
-import { type State, startState } from "../support/state.ts";
+import { createSocketHandler } from "../../../functions/socket/socket-handler.ts";
+import { createTimerHandler } from "../../../functions/timer/timer-handler.ts";
+import { createWebhookHandler } from "../../../functions/webhook/webhook-handler.ts";
+import { openConfiguration } from "../../../shared/configuration/store.ts";
+import { readPeer } from "../../../shared/peers/registry.ts";
+import { createToken } from "../../../shared/peers/tokens.ts";
+import type { Frame } from "../../../shared/protocol/frames.ts";
+import type { Table, TimerEvent, World } from "../../../shared/world/world.ts";
+import { clientParams } from "../../support/peer.ts";
+import { type State, startState } from "../../support/state.ts";
 
 let state: State;
 let clock: number;

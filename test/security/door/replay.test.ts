@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { metaKey } from "../../shared/session/state.ts";
-import { set } from "../../shared/world/expression.ts";
-import { directCommand, pingInteraction } from "../support/platforms/discord/discord-interactions.ts";
-import { ed25519Key, signDiscord } from "../support/platforms/discord/discord-signature.ts";
-import { callWebhook, type SignedRequest } from "../support/platforms/platform-server.ts";
-import { directMessage } from "../support/platforms/slack/slack-events.ts";
-import { signSlack } from "../support/platforms/slack/slack-server.ts";
-import { notify, whatsappMessage } from "../support/platforms/whatsapp/whatsapp-notifications.ts";
-import { signMeta } from "../support/platforms/whatsapp/whatsapp-server.ts";
-import { type Bench, startBench } from "../webhook/bench.ts";
+import { metaKey } from "../../../shared/session/state.ts";
+import { set } from "../../../shared/world/expression.ts";
+import { directCommand, pingInteraction } from "../../support/platforms/discord/discord-interactions.ts";
+import { ed25519Key, signDiscord } from "../../support/platforms/discord/discord-signature.ts";
+import { callWebhook, type SignedRequest } from "../../support/platforms/platform-server.ts";
+import { directMessage } from "../../support/platforms/slack/slack-events.ts";
+import { signSlack } from "../../support/platforms/slack/slack-server.ts";
+import { notify, whatsappMessage } from "../../support/platforms/whatsapp/whatsapp-notifications.ts";
+import { signMeta } from "../../support/platforms/whatsapp/whatsapp-server.ts";
+import { type Bench, startBench } from "../../webhook/bench.ts";
 
 /** Keys of RFC 8032, section 7.1: test 1. */
 const seed = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";

@@ -1,18 +1,18 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { readPeers } from "../../functions/agent/context/connected-peers.ts";
-import { answerEntry } from "../../functions/agent/reply/request-reply.ts";
-import { holdSession } from "../../functions/agent/session-loop.ts";
-import { dispatchCall } from "../../functions/agent/tools/dispatch.ts";
-import { createTimerHandler } from "../../functions/timer/timer-handler.ts";
-import { createBroadcast } from "../../shared/peers/broadcast.ts";
-import { listPeers, modes, readPeer } from "../../shared/peers/registry.ts";
-import { revokeToken } from "../../shared/peers/tokens.ts";
-import type { ResponseFrame } from "../../shared/protocol/frames.ts";
-import type { Table } from "../../shared/world/world.ts";
-import { openBench } from "../agent/bench.ts";
-import { clientParams, nodeParams } from "../support/peer.ts";
-import { openSocketWorld, type SocketFunction, type SocketWorld } from "../support/socket-function.ts";
-import { type State, startState } from "../support/state.ts";
+import { readPeers } from "../../../functions/agent/context/connected-peers.ts";
+import { answerEntry } from "../../../functions/agent/reply/request-reply.ts";
+import { holdSession } from "../../../functions/agent/session-loop.ts";
+import { dispatchCall } from "../../../functions/agent/tools/dispatch.ts";
+import { createTimerHandler } from "../../../functions/timer/timer-handler.ts";
+import { createBroadcast } from "../../../shared/peers/broadcast.ts";
+import { listPeers, modes, readPeer } from "../../../shared/peers/registry.ts";
+import { revokeToken } from "../../../shared/peers/tokens.ts";
+import type { ResponseFrame } from "../../../shared/protocol/frames.ts";
+import type { Table } from "../../../shared/world/world.ts";
+import { openBench } from "../../agent/bench.ts";
+import { clientParams, nodeParams } from "../../support/peer.ts";
+import { openSocketWorld, type SocketFunction, type SocketWorld } from "../../support/socket-function.ts";
+import { type State, startState } from "../../support/state.ts";
 
 /** Revocation: a token that was taken back is worth nothing from that moment on (CWE-613). */
 

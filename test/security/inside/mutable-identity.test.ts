@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { checkAccess } from "../../shared/channels/inbound/admission.ts";
-import { mergeConfiguration } from "../../shared/configuration/store.ts";
-import { keyRules, routeInbound } from "../../shared/session/key/routing.ts";
-import { canonicalizeSessionKey } from "../../shared/session/key/session-key.ts";
-import { seededRandom } from "../support/random.ts";
+import { checkAccess } from "../../../shared/channels/inbound/admission.ts";
+import { mergeConfiguration } from "../../../shared/configuration/store.ts";
+import { keyRules, routeInbound } from "../../../shared/session/key/routing.ts";
+import { canonicalizeSessionKey } from "../../../shared/session/key/session-key.ts";
+import { seededRandom } from "../../support/random.ts";
 
 /**
  * Mutable identity: who may choose an id, or write it in another way, must not become somebody else

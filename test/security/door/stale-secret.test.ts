@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { createWebhookHandler } from "../../functions/webhook/webhook-handler.ts";
-import { type ConfigurationStore, openConfiguration } from "../../shared/configuration/store.ts";
-import { readSession } from "../../shared/session/sessions.ts";
-import type { Secrets } from "../../shared/world/world.ts";
-import { textUpdate } from "../support/platforms/telegram/telegram-updates.ts";
-import { type State, startState } from "../support/state.ts";
+import { createWebhookHandler } from "../../../functions/webhook/webhook-handler.ts";
+import { type ConfigurationStore, openConfiguration } from "../../../shared/configuration/store.ts";
+import { readSession } from "../../../shared/session/sessions.ts";
+import type { Secrets } from "../../../shared/world/world.ts";
+import { textUpdate } from "../../support/platforms/telegram/telegram-updates.ts";
+import { type State, startState } from "../../support/state.ts";
 
 let state: State;
 /** The configuration as another process sees it, which changes secrets. */

@@ -1,0 +1,26 @@
+import { readdirSync } from "node:fs";
+import { basename } from "node:path";
+import { expect, it } from "vitest";
+import { attackClasses } from "./classes.ts";
+
+/** Tests of this folder that are not about one class. */
+const general = ["classes.test.ts", "fuzz.test.ts"];
+
+it("every class of attack has its test, and every test of this folder its class", () => {
+  const files = readdirSync(import.meta.dirname, { recursive: true }).map(String);
+  const tests = files.filter((file) => file.endsWith(".test.ts") && !general.includes(file));
+  expect(attackClasses.map(({ file }) => file).sort()).toEqual(tests.sort());
+});
+
+it("a class is named like its file, and says what it is and where it comes from", () => {
+  for (const { name, file, attack, advisories } of attackClasses) {
+    expect(basename(file)).toBe(`${name}.test.ts`);
+    expect(attack.length, name).toBeGreaterThan(20);
+    expect(advisories.length, name).toBeGreaterThan(0);
+    for (const advisory of advisories)
+      expect(advisory).toMatch(
+        /^(GHSA(-[2-9cfghjmpqrvwx]{4}){3}|CVE-\d{4}-\d{4,}|CWE-\d+)( \(CVE-\d{4}-\d+\))?$/,
+      );
+  }
+  expect(new Set(attackClasses.map(({ name }) => name)).size).toBe(attackClasses.length);
+});

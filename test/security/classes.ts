@@ -1,0 +1,108 @@
+/** A class of attack, and where a test tries it. */
+export interface AttackClass {
+  /** The name of the test file is this name. */
+  name: string;
+  /** What the attacker does. */
+  attack: string;
+  /**
+   * Public advisories of agent gateways that had the class, or the number of the weakness (cwe.mitre.org) where none is
+   * as plain. Each was looked up before it was written down.
+   */
+  advisories: readonly string[];
+  /** Behind `test/security/`. */
+  file: string;
+}
+
+/** Every class of attack that a test tries. `classes.test.ts` compares this table with the folder. */
+export const attackClasses: readonly AttackClass[] = [
+  {
+    name: "token-in-url",
+    attack: "uses a token or secret that stands in an address, as logs and histories keep it",
+    advisories: ["CVE-2026-25253", "CWE-598"],
+    file: "door/token-in-url.test.ts",
+  },
+  {
+    name: "auth-by-presence",
+    attack: "sends a credential that is there, but not valid",
+    advisories: ["CVE-2026-28472"],
+    file: "door/auth-by-presence.test.ts",
+  },
+  {
+    name: "self-declared-scope",
+    attack: "claims in `connect` or in params to have rights that its token does not have",
+    advisories: ["GHSA-rqpp-rjj8-7wv8", "GHSA-4jpw-hj22-2xmc"],
+    file: "door/self-declared-scope.test.ts",
+  },
+  {
+    name: "approval-reuse",
+    attack: "uses what was granted once again, elsewhere, or as somebody else",
+    advisories: ["GHSA-hjvp-qhm6-wrh2"],
+    file: "door/approval-reuse.test.ts",
+  },
+  {
+    name: "fail-open-webhook",
+    attack: "calls a webhook whose secret is not configured",
+    advisories: ["GHSA-xh72-v6v9-mwhc (CVE-2026-44109)"],
+    file: "door/fail-open-webhook.test.ts",
+  },
+  {
+    name: "ssrf",
+    attack: "names an address that only the gateway reaches, for it to fetch",
+    advisories: ["CVE-2026-28467"],
+    file: "inside/ssrf.test.ts",
+  },
+  {
+    name: "traversal",
+    attack: "leaves a folder by what is written in a path or an id",
+    advisories: ["GHSA-5xfq-5mr7-426q"],
+    file: "inside/traversal.test.ts",
+  },
+  {
+    name: "replay",
+    attack: "sends a signed request of somebody else again",
+    advisories: ["CWE-294"],
+    file: "door/replay.test.ts",
+  },
+  {
+    name: "stale-secret",
+    attack: "uses a secret after it was replaced",
+    advisories: ["GHSA-q8ff-7ffm-m3r9 (CVE-2026-45005)", "GHSA-xmxx-7p24-h892"],
+    file: "door/stale-secret.test.ts",
+  },
+  {
+    name: "cost-by-strangers",
+    attack: "makes the gateway work, and its owner pay, without a token",
+    advisories: ["GHSA-qcc3-jqwp-5vh2", "GHSA-rm59-992w-x2mv"],
+    file: "door/cost-by-strangers.test.ts",
+  },
+  {
+    name: "mutable-identity",
+    attack: "chooses or writes an id so that it counts as somebody else's",
+    advisories: ["GHSA-4cqv-h74h-93j4", "CWE-290"],
+    file: "inside/mutable-identity.test.ts",
+  },
+  {
+    name: "terminal-escapes",
+    attack: "sends text that controls the terminal of whoever reads it",
+    advisories: ["CWE-150"],
+    file: "inside/terminal-escapes.test.ts",
+  },
+  {
+    name: "revocation",
+    attack: "goes on with a token, or with a socket opened by it, after the token was revoked",
+    advisories: ["CVE-2026-34503"],
+    file: "door/revocation.test.ts",
+  },
+  {
+    name: "id-takeover",
+    attack: "connects under the id of somebody else's node or client",
+    advisories: ["CVE-2026-32014"],
+    file: "door/id-takeover.test.ts",
+  },
+  {
+    name: "own-property",
+    attack: "uses a name that every JavaScript object has, such as `constructor`, as an id",
+    advisories: ["CWE-1321"],
+    file: "inside/own-property.test.ts",
+  },
+];
