@@ -63,6 +63,6 @@ export function openEventStream(response: ServerResponse, headers: Record<string
  * Writes a part of a response. Resolves when it is passed to the operating system or the connection is
  * closed.
  */
-export function write(response: ServerResponse, text: string): Promise<void> {
+export function write(response: ServerResponse, text: string | Uint8Array): Promise<void> {
   return new Promise((resolve) => response.write(text, () => resolve()));
 }

@@ -7,6 +7,8 @@ export interface ChatReply {
   created: number;
   /** The text, in the pieces it is streamed in. */
   text: string[];
+  /** What the model says instead of an answer; OpenAI's own models do. */
+  refusal?: string[];
   /** Reasoning text, sent as `reasoning_content` (llama.cpp, vLLM and DeepSeek servers; OpenAI itself sends none). */
   reasoning?: string[];
   toolCalls: { id: string; name: string; arguments: string[] }[];
@@ -39,6 +41,7 @@ export function* chatChunks(reply: ChatReply, includeUsage: boolean): Generator<
   const content = reply.toolCalls.length > 0 && reply.text.length === 0 ? null : "";
   yield { data: chunk({ role: "assistant", content, refusal: null }) };
   for (const piece of reply.reasoning ?? []) yield { data: chunk({ reasoning_content: piece }), piece: true };
+  for (const piece of reply.refusal ?? []) yield { data: chunk({ refusal: piece }), piece: true };
   for (const piece of reply.text) yield { data: chunk({ content: piece }), piece: true };
   for (const [index, call] of reply.toolCalls.entries()) {
     const opening = { index, id: call.id, type: "function", function: { name: call.name, arguments: "" } };

@@ -26,7 +26,7 @@ const block = v.variant("type", [
   v.object({
     type: v.literal("tool_use"),
     id,
-    name: v.string(),
+    name: v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_-]{1,128}$/)),
     input: v.record(v.string(), v.unknown()),
     cache_control: v.optional(v.unknown()),
   }),
@@ -173,6 +173,8 @@ function turnsFault(request: MessagesRequest): string | undefined {
   const spoken = messages.filter((message) => message.role !== "system");
   if (spoken.at(-1)?.role === "assistant")
     return "This model does not support assistant message prefill. The conversation must end with a user message.";
+  const ids = messages.flatMap(toolUses);
+  if (new Set(ids).size < ids.length) return "messages: `tool_use` ids must be unique";
   for (const [i, message] of messages.entries()) {
     const fault = contentFault(message, i) ?? pairingFault(messages, i);
     if (fault) return fault;
@@ -184,6 +186,8 @@ function contentFault(message: Message, i: number): string | undefined {
   const blocks = blocksOf(message);
   if (message.role === "system") return undefined;
   if (blocks.length === 0) return `messages.${i}: all messages must have non-empty content`;
+  if (message.role === "assistant" && blocks.at(-1)?.type.endsWith("thinking"))
+    return `messages.${i}: The final block in an assistant message cannot be \`thinking\`.`;
   if (blocks.some((one) => one.type === "text" && one.text === ""))
     return "messages: text content blocks must be non-empty";
   if (blocks.some((one) => one.type === "text" && one.text.trim() === ""))

@@ -177,7 +177,7 @@ function openMessage(reply: ResolvedReply, model: string): object {
     content: [],
     stop_reason: null,
     stop_sequence: null,
-    usage: usage(reply, 1),
+    ...(reply.withoutUsage ? {} : { usage: usage(reply, 1) }),
   };
 }
 

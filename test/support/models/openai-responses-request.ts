@@ -186,6 +186,12 @@ function idFault(one: Item, i: number): OpenAiFault | undefined {
   ];
   if (one.type === "function_call" || one.type === "function_call_output") {
     if (one.call_id.length > 64) return tooLong(`input[${i}].call_id`, one.call_id, 64);
+    const fault = nameFault(one.call_id, `input[${i}].call_id`, 64);
+    if (fault) return fault;
+  }
+  if (one.type === "function_call") {
+    const fault = nameFault(one.name, `input[${i}].name`, 128);
+    if (fault) return fault;
   }
   if (!prefix || !("id" in one) || one.id === undefined) return undefined;
   if (one.id.length > 64) return tooLong(`input[${i}].id`, one.id, 64);

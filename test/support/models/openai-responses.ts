@@ -166,7 +166,7 @@ function response(request: ResponsesRequest, id: string, output: object[], reply
     store: request.store ?? true,
     tool_choice: "auto",
     tools: request.tools ?? [],
-    usage: reply ? usage(reply) : null,
+    usage: reply && !reply.withoutUsage ? usage(reply) : null,
     metadata: {},
   };
 }

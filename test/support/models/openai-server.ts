@@ -65,7 +65,10 @@ function accepted(request: ChatRequest): Accepted {
     },
     stream: request.stream === true,
     frames: (reply) =>
-      chatChunks(chatReply(reply, request.model), request.stream_options?.include_usage === true),
+      chatChunks(
+        chatReply(reply, request.model),
+        request.stream_options?.include_usage === true && !reply.withoutUsage,
+      ),
     whole: (reply) => chatCompletion(chatReply(reply, request.model)),
   };
 }
@@ -104,6 +107,7 @@ function chatReply(reply: ResolvedReply, model: string): ChatReply {
     model,
     created: Math.floor(Date.now() / 1000),
     text: reply.text,
+    refusal: reply.refusal,
     reasoning: reply.thinking,
     toolCalls: reply.toolCalls.map((call) => ({ ...call, id: call.id ?? wireId("call_") })),
     finishReason: FINISH_REASONS[reply.stopReason],

@@ -23,6 +23,12 @@ export interface Reply {
   error?: { status: number; message?: string; body?: unknown; headers?: Record<string, string> };
   /** Break off with an error event after this many pieces, as an overloaded service does. */
   streamError?: { afterPieces: number; message: string };
+  /** Refuse to answer in these words (chat completions). */
+  refusal?: string;
+  /** Block the request, so that there is no answer at all (Google). */
+  blocked?: boolean;
+  /** Leave the token counts out of the stream. */
+  withoutUsage?: boolean;
   /** Say nothing more once the text (if any) is out, until the client closes the connection. */
   hang?: boolean;
   /** Drop the connection after this many pieces. */
@@ -92,6 +98,9 @@ export interface ResolvedReply {
   toolCalls: { id?: string; name: string; arguments: string[] }[];
   usage: { input: number; output: number; cacheRead: number; cacheWrite: number };
   stopReason: StopReason;
+  refusal: string[];
+  blocked: boolean;
+  withoutUsage: boolean;
 }
 
 /** What a wire format makes of a good request. */
@@ -106,8 +115,10 @@ export interface Accepted {
 
 /** One wire format. */
 export interface Wire {
-  /** `/v1/messages` and so on. */
-  path: string;
+  /** `/v1/messages` and so on; a pattern where the path names the model. */
+  path: string | RegExp;
+  /** A frame as it goes over the wire; server-sent events unless given. */
+  encode?(frame: StreamFrame): Uint8Array;
   /** Authentication first, then the body; undefined stands for a body that is not JSON. */
   accept(headers: IncomingHttpHeaders, body: unknown): Accepted | Refusal;
   /** The service's error body for a status. */
@@ -145,7 +156,7 @@ export async function serveScript(wires: Wire[], base: string, script: Script): 
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
-    const wire = wires.find((one) => one.path === pathname && request.method === "POST");
+    const wire = wires.find((one) => isAt(one, pathname) && request.method === "POST");
     if (!wire)
       return sendJson(response, 404, wires[0]?.errorBody(404, `Invalid URL (${request.method} ${pathname})`));
     const bytes = await readBody(request, MAX_BODY);
@@ -160,7 +171,7 @@ export async function serveScript(wires: Wire[], base: string, script: Script): 
       tools: [],
     };
     state.requests.push(seen);
-    const accepted = wire.accept(request.headers, body);
+    const accepted = unreadable(wire, body) ?? wire.accept(request.headers, body);
     if ("status" in accepted) return refuse(response, wire, seen, accepted);
     Object.assign(seen, accepted.view);
     await answer(response, wire, seen, accepted, await nextReply(seen));
@@ -192,6 +203,16 @@ export async function serveScript(wires: Wire[], base: string, script: Script): 
       return server.close();
     },
   };
+}
+
+function isAt({ path }: Wire, pathname: string): boolean {
+  return typeof path === "string" ? path === pathname : path.test(pathname);
+}
+
+/** Half a surrogate pair is valid in JSON, but in no UTF-8 text. */
+function unreadable(wire: Wire, body: unknown): Refusal | undefined {
+  if (body === undefined || !/(?<!\\)\\ud[89a-f][0-9a-f]{2}/i.test(JSON.stringify(body))) return undefined;
+  return { status: 400, body: wire.errorBody(400, "The request body is not valid JSON: invalid surrogate") };
 }
 
 /** A script that throws is refused with its message, rather than leaving the test with a dropped connection. */
@@ -244,6 +265,7 @@ async function play(
 ): Promise<void> {
   const spoken = resolved.thinking.length + resolved.text.length;
   let pieces = 0;
+  const encode = wire.encode ?? encodeFrame;
   for (const frame of frames) {
     if (response.destroyed) return;
     if (reply.cutAfterChunks !== undefined && pieces >= reply.cutAfterChunks) {
@@ -251,12 +273,12 @@ async function play(
       return;
     }
     if (reply.streamError && pieces >= reply.streamError.afterPieces) {
-      response.end(encodeFrame(wire.errorFrame(reply.streamError.message)));
+      response.end(encode(wire.errorFrame(reply.streamError.message)));
       return;
     }
     if (reply.hang && pieces >= spoken) return;
     if (frame.piece && pieces++ > 0 && reply.delayMs) await delay(reply.delayMs);
-    await write(response, encodeFrame(frame));
+    await write(response, encode(frame));
   }
   response.end();
 }
@@ -291,6 +313,9 @@ function resolveReply(reply: Reply, requestLength: number): ResolvedReply {
       cacheRead: reply.usage?.cacheRead ?? 0,
       cacheWrite: reply.usage?.cacheWrite ?? 0,
     },
+    refusal: inPieces(reply.refusal ?? "", 2),
+    blocked: reply.blocked ?? false,
+    withoutUsage: reply.withoutUsage ?? false,
     stopReason: reply.stopReason ?? (toolCalls.length > 0 ? "toolUse" : "stop"),
   };
 }
