@@ -105,4 +105,22 @@ export const attackClasses: readonly AttackClass[] = [
     advisories: ["CWE-1321"],
     file: "inside/own-property.test.ts",
   },
+  {
+    name: "non-owner-exec",
+    attack: "has commands run on the owner's machines, or uses the owner's commands, as a guest",
+    advisories: ["GHSA-c28g-vh7m-fm7v", "GHSA-39mp-545q-w789"],
+    file: "non-owner-exec.test.ts",
+  },
+  {
+    name: "config-by-channel-users",
+    attack: "reads or changes the configuration by messages on a channel",
+    advisories: ["GHSA-r7vr-gr74-94p8"],
+    file: "config-by-channel-users.test.ts",
+  },
+  {
+    name: "cross-session-leakage",
+    attack: "learns in one conversation what was said in another",
+    advisories: ["CWE-488"],
+    file: "cross-session-leakage.test.ts",
+  },
 ];
