@@ -63,6 +63,7 @@ export class GsvStack extends Stack {
     const socketApi = new SocketApi(this, "SocketApi", {
       name,
       messagesPerSecond: settings.messagesPerSecond,
+      connectsPerSecond: settings.connectsPerSecond,
     });
     const schedules = new Schedules(this, "Schedules", {
       groupName: name,
@@ -105,8 +106,10 @@ export class GsvStack extends Stack {
     socketApi.routeTo(functions.socket.lambda);
     schedules.sweepWith(functions.timer.lambda);
     failures.watch(functions);
+    failures.watchSpending(settings.monthlyBudget);
     const webhookUrl = functions.webhook.lambda.addFunctionUrl({ authType: FunctionUrlAuthType.NONE });
     functions.socket.lambda.addEnvironment("WEBHOOK_URL", webhookUrl.url);
+    if (settings.requireHeader) functions.socket.lambda.addEnvironment("REQUIRE_HEADER", "true");
     publishValues(this, parameterPrefix, {
       WebSocketUrl: socketApi.url,
       WebhookUrl: webhookUrl.url,
@@ -137,6 +140,7 @@ export class GsvStack extends Stack {
           arnFormat: ArnFormat.COLON_RESOURCE_NAME,
         }),
         logRetentionDays: settings.logRetentionDays,
+        reservedConcurrency: name === "webhook" ? settings.webhookConcurrency : undefined,
         failedEvents: asynchronous ? shared.arns.deadLetters : undefined,
       });
       return [name, created] as const;

@@ -17,6 +17,17 @@ export interface Settings {
    * 429.
    */
   messagesPerSecond: number;
+  /** Rate limit of new connections a second, 1 to 10000. Above it, the API answers 429 and runs no function. */
+  connectsPerSecond: number;
+  /** Whether connections without an Authorization header are refused. Browsers cannot send one. */
+  requireHeader: boolean;
+  /**
+   * Most invocations of the webhook function at a time, 1 to 1000. They are reserved: Lambda refuses the setting
+   * unless the account keeps some unreserved ones, so that a new account, of often 10, must do without.
+   */
+  webhookConcurrency: number | undefined;
+  /** US dollars a month of the whole account, 1 to 100000, above which the owner is told. */
+  monthlyBudget: number;
 }
 
 type Read = (key: keyof Settings) => unknown;
@@ -34,6 +45,10 @@ export function readSettings(read: Read): Settings {
     logRetentionDays: count(read, faults, "logRetentionDays", isRetention) ?? RetentionDays.ONE_MONTH,
     oldVersionDays: count(read, faults, "oldVersionDays", between(1, 3650)) ?? 30,
     messagesPerSecond: count(read, faults, "messagesPerSecond", between(1, 10_000)) ?? 100,
+    connectsPerSecond: count(read, faults, "connectsPerSecond", between(1, 10_000)) ?? 10,
+    requireHeader: flag(read, faults, "requireHeader") ?? false,
+    webhookConcurrency: count(read, faults, "webhookConcurrency", between(1, 1000)),
+    monthlyBudget: count(read, faults, "monthlyBudget", between(1, 100_000)) ?? 20,
   };
   if (faults.length > 0) throw new Error(`settings: ${faults.join("; ")}`);
   return settings;
@@ -71,5 +86,13 @@ function count(read: Read, faults: string[], key: keyof Settings, rule: Rule): n
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   if (typeof number === "number" && Number.isInteger(number) && rule.holds(number)) return number;
   faults.push(`${key} must be ${rule.means}, not ${JSON.stringify(value)}`);
+  return undefined;
+}
+
+function flag(read: Read, faults: string[], key: keyof Settings): boolean | undefined {
+  const value = read(key);
+  if (value === undefined || typeof value === "boolean") return value;
+  if (value === "true" || value === "false") return value === "true";
+  faults.push(`${key} must be true or false, not ${JSON.stringify(value)}`);
   return undefined;
 }

@@ -1,8 +1,11 @@
-import { Duration, Stack, Validations } from "aws-cdk-lib";
+import { Aws, CfnCondition, Duration, Fn, Stack, Validations } from "aws-cdk-lib";
+import { CfnBudget } from "aws-cdk-lib/aws-budgets";
 import {
+  type Alarm,
+  type CfnAlarm,
   ComparisonOperator,
   MathExpression,
-  type Metric,
+  Metric,
   TreatMissingData,
 } from "aws-cdk-lib/aws-cloudwatch";
 import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
@@ -14,6 +17,9 @@ import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import type { GatewayFunction } from "./gateway-function.ts";
 
+/** Invocations in five minutes above which the owner is told. */
+const manyInvocations = 3000;
+
 /**
  * The dead-letter queue for events that failed on every retry and for undeliverable schedules, and the alarms
  * that notify the owner.
@@ -21,6 +27,7 @@ import type { GatewayFunction } from "./gateway-function.ts";
 export class Failures extends Construct {
   readonly deadLetters: Queue;
   private readonly topic: Topic | undefined;
+  private readonly alarmEmail: string | undefined;
 
   constructor(scope: Construct, id: string, props: { alarmEmail: string | undefined }) {
     super(scope, id);
@@ -34,6 +41,7 @@ export class Failures extends Construct {
       reason:
         "It is the dead-letter queue: Lambda and EventBridge Scheduler send to it; it is no queue's redrive target.",
     });
+    this.alarmEmail = props.alarmEmail;
     this.topic = props.alarmEmail === undefined ? undefined : this.createTopic(props.alarmEmail);
     this.alarm(
       "WorkSetAside",
@@ -65,15 +73,74 @@ export class Failures extends Construct {
     );
   }
 
-  private alarm(id: string, metric: Metric | MathExpression, description: string): void {
+  /**
+   * Tells the owner of an unusual number of invocations, and of a month that costs more than expected: by a
+   * budget, which is free and knows forecasts, when there is an address, otherwise by an alarm on the estimated
+   * charges, which CloudWatch has in us-east-1 only. Both are of the whole account.
+   * @param monthlyBudget US dollars
+   */
+  watchSpending(monthlyBudget: number): void {
+    this.alarm(
+      "ManyInvocations",
+      // One metric for all functions of the account and region: an alarm is paid by the metric.
+      new Metric({
+        namespace: "AWS/Lambda",
+        metricName: "Invocations",
+        period: Duration.minutes(5),
+        statistic: "Sum",
+      }),
+      "The account's functions were invoked more than ten times a second for five minutes, which costs about $50 a " +
+        "month if it goes on. Strangers may be calling the webhook or opening sockets, or a turn may be repeating itself.",
+      manyInvocations,
+    );
+    if (this.alarmEmail === undefined) this.watchCharges(monthlyBudget);
+    else this.createBudget(this.alarmEmail, monthlyBudget);
+  }
+
+  private watchCharges(monthlyBudget: number): void {
+    const cost = this.alarm(
+      "EstimatedCost",
+      new Metric({
+        namespace: "AWS/Billing",
+        metricName: "EstimatedCharges",
+        dimensionsMap: { Currency: "USD" },
+        period: Duration.hours(6),
+        statistic: "Maximum",
+      }),
+      `The account's charges of this month are above $${monthlyBudget}. Cost Explorer shows which service they are for.`,
+      monthlyBudget,
+    );
+    const isBilledHere = new CfnCondition(this, "IsBilledHere", {
+      expression: Fn.conditionEquals(Aws.REGION, "us-east-1"),
+    });
+    (cost.node.defaultChild as CfnAlarm).cfnOptions.condition = isBilledHere;
+  }
+
+  private createBudget(address: string, monthlyBudget: number): void {
+    const notify = (notificationType: "ACTUAL" | "FORECASTED") => ({
+      notification: { notificationType, comparisonOperator: "GREATER_THAN", threshold: 100 },
+      subscribers: [{ subscriptionType: "EMAIL", address }],
+    });
+    new CfnBudget(this, "Budget", {
+      budget: {
+        budgetType: "COST",
+        timeUnit: "MONTHLY",
+        budgetLimit: { amount: monthlyBudget, unit: "USD" },
+      },
+      notificationsWithSubscribers: [notify("ACTUAL"), notify("FORECASTED")],
+    });
+  }
+
+  private alarm(id: string, metric: Metric | MathExpression, description: string, threshold = 0): Alarm {
     const alarm = metric.createAlarm(this, id, {
       alarmDescription: description,
-      threshold: 0,
+      threshold,
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
       evaluationPeriods: 1,
       treatMissingData: TreatMissingData.NOT_BREACHING,
     });
     if (this.topic) alarm.addAlarmAction(new SnsAction(this.topic));
+    return alarm;
   }
 
   private createTopic(email: string): Topic {

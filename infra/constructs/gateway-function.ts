@@ -29,6 +29,8 @@ export interface GatewayFunctionProps {
   arns: Omit<Arns, "logGroup">;
   logGroupArn: string;
   logRetentionDays: RetentionDays;
+  /** Most invocations at a time; without it, as many as the account allows. */
+  reservedConcurrency?: number;
   /** For asynchronously invoked functions: ARN of the queue for events that failed on every retry. */
   failedEvents?: string;
 }
@@ -60,6 +62,7 @@ export class GatewayFunction extends Construct {
       timeout: props.timeout,
       environment: props.environment,
       role,
+      reservedConcurrentExecutions: props.reservedConcurrency,
       // Lambda stops a chain of functions that invoke each other after 16 rounds. The sweep resumes a
       // legitimate run.
       recursiveLoop: RecursiveLoop.TERMINATE,

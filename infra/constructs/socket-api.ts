@@ -1,10 +1,17 @@
 import { Stack, Validations } from "aws-cdk-lib";
-import { WebSocketApi, WebSocketStage } from "aws-cdk-lib/aws-apigatewayv2";
+import { type CfnStage, WebSocketApi, WebSocketStage } from "aws-cdk-lib/aws-apigatewayv2";
 import { WebSocketLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
 
 const stageName = "ws";
+
+export interface SocketApiProps {
+  name: string;
+  /** Rate limits: frames and disconnects, and connects, a second. */
+  messagesPerSecond: number;
+  connectsPerSecond: number;
+}
 
 /** The WebSocket API that clients and nodes connect to. */
 export class SocketApi extends Construct {
@@ -15,8 +22,10 @@ export class SocketApi extends Construct {
   /** ARN of the stage for execute-api, to which method and path are added. */
   readonly stageArn: string;
   private readonly api: WebSocketApi;
+  private readonly stage: WebSocketStage;
+  private readonly connectsPerSecond: number;
 
-  constructor(scope: Construct, id: string, props: { name: string; messagesPerSecond: number }) {
+  constructor(scope: Construct, id: string, props: SocketApiProps) {
     super(scope, id);
     this.api = new WebSocketApi(this, "Api", { apiName: props.name });
     const stage = new WebSocketStage(this, "Stage", {
@@ -25,6 +34,8 @@ export class SocketApi extends Construct {
       autoDeploy: true,
       throttle: { rateLimit: props.messagesPerSecond, burstLimit: props.messagesPerSecond * 2 },
     });
+    this.stage = stage;
+    this.connectsPerSecond = props.connectsPerSecond;
     Validations.of(stage).acknowledge({
       id: "AwsSolutions-APIG1",
       reason:
@@ -40,7 +51,10 @@ export class SocketApi extends Construct {
     });
   }
 
-  /** Routes every event of a connection to one function. Answers go through @connections, not as route responses. */
+  /**
+   * Routes every event of a connection to one function. Answers go through @connections, not as route
+   * responses. Connects have a rate limit of their own, because anybody can open sockets.
+   */
   routeTo(socket: LambdaFunction): void {
     const integration = new WebSocketLambdaIntegration("SocketIntegration", socket);
     for (const routeKey of ["$connect", "$disconnect", "$default"]) {
@@ -51,6 +65,15 @@ export class SocketApi extends Construct {
           "The socket function checks the device token, at $connect or in the connect frame: API Gateway can only " +
           "refuse at $connect. A connection that has not authenticated may do nothing else and is closed after three frames or 10 s.",
       });
+      // The stage must not name a route before it exists.
+      if (routeKey === "$connect") this.stage.node.addDependency(route);
     }
+    const settings = this.stage.node.defaultChild as CfnStage;
+    settings.routeSettings = {
+      $connect: {
+        ThrottlingRateLimit: this.connectsPerSecond,
+        ThrottlingBurstLimit: this.connectsPerSecond * 2,
+      },
+    };
   }
 }

@@ -235,7 +235,7 @@ describe("failures", () => {
 
   test("without an address there are alarms and no topic", () => {
     const quiet = Template.fromStack(stageApp({ stage: "local" }).stack);
-    quiet.resourceCountIs("AWS::CloudWatch::Alarm", 3);
+    quiet.resourceCountIs("AWS::CloudWatch::Alarm", 5);
     quiet.resourceCountIs("AWS::SNS::Topic", 0);
   });
 });

@@ -10,6 +10,10 @@ test("a stage without settings is dev with the defaults", () => {
     logRetentionDays: 30,
     oldVersionDays: 30,
     messagesPerSecond: 100,
+    connectsPerSecond: 10,
+    requireHeader: false,
+    webhookConcurrency: undefined,
+    monthlyBudget: 20,
   });
 });
 
@@ -35,6 +39,7 @@ test("all faults are reported at once, each with the value that was given", () =
     logRetentionDays: "8",
     oldVersionDays: "",
     messagesPerSecond: 1.5,
+    requireHeader: "yes",
   };
   expect(() => read(context)).toThrow(
     'settings: stage must be a short lower-case name, not "Prod"; ' +
@@ -42,7 +47,8 @@ test("all faults are reported at once, each with the value that was given", () =
       "logRetentionDays must be one of 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, " +
       '2192, 2557, 2922, 3288, 3653, not "8"; ' +
       'oldVersionDays must be a whole number from 1 to 3650, not ""; ' +
-      "messagesPerSecond must be a whole number from 1 to 10000, not 1.5",
+      "messagesPerSecond must be a whole number from 1 to 10000, not 1.5; " +
+      'requireHeader must be true or false, not "yes"',
   );
 });
 

@@ -166,6 +166,7 @@ describe("doors", () => {
       StageName: "ws",
       AutoDeploy: true,
       DefaultRouteSettings: { ThrottlingRateLimit: 100, ThrottlingBurstLimit: 200 },
+      RouteSettings: { $connect: { ThrottlingRateLimit: 10, ThrottlingBurstLimit: 20 } },
     });
   });
 

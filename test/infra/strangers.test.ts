@@ -1,0 +1,84 @@
+import { Match, Template } from "aws-cdk-lib/assertions";
+import { describe, expect, test } from "vitest";
+import { stageApp, synthesizeTemplate } from "./synthesis.ts";
+
+const templateOf = (context: Record<string, string> = {}) =>
+  Template.fromStack(stageApp({ stage: "local", ...context }).stack);
+
+describe("what strangers may cost", () => {
+  test("connects are throttled by a limit of their own, which the stage chooses", () => {
+    templateOf({ connectsPerSecond: "3" }).hasResourceProperties("AWS::ApiGatewayV2::Stage", {
+      RouteSettings: { $connect: { ThrottlingRateLimit: 3, ThrottlingBurstLimit: 6 } },
+    });
+  });
+
+  test("the stage is made after the route that its settings name", () => {
+    const { Resources } = synthesizeTemplate();
+    const entries = Object.entries(Resources);
+    const [route] = entries.find(([, { Properties }]) => Properties?.RouteKey === "$connect") ?? [];
+    const [, stage] = entries.find(([, { Type }]) => Type === "AWS::ApiGatewayV2::Stage") ?? [];
+    expect(stage?.DependsOn).toContain(route);
+  });
+
+  test("no concurrency is reserved, so that an account of ten can deploy, unless the stage asks for it", () => {
+    const { Resources } = synthesizeTemplate();
+    const reserved = Object.values(Resources).filter(
+      ({ Properties }) => Properties?.ReservedConcurrentExecutions !== undefined,
+    );
+    expect(reserved).toEqual([]);
+    templateOf({ webhookConcurrency: "5" }).hasResourceProperties("AWS::Lambda::Function", {
+      FunctionName: "gsv-local-webhook",
+      ReservedConcurrentExecutions: 5,
+    });
+  });
+
+  test("the header is required only where the stage says so", () => {
+    const socket = (environment: unknown) => ({
+      FunctionName: "gsv-local-socket",
+      Environment: { Variables: Match.objectLike({ REQUIRE_HEADER: environment }) },
+    });
+    templateOf().hasResourceProperties("AWS::Lambda::Function", socket(Match.absent()));
+    templateOf({ requireHeader: "false" }).hasResourceProperties(
+      "AWS::Lambda::Function",
+      socket(Match.absent()),
+    );
+    templateOf({ requireHeader: "true" }).hasResourceProperties("AWS::Lambda::Function", socket("true"));
+  });
+
+  test("many invocations raise an alarm, of one metric", () => {
+    templateOf().hasResourceProperties("AWS::CloudWatch::Alarm", {
+      Namespace: "AWS/Lambda",
+      MetricName: "Invocations",
+      Dimensions: Match.absent(),
+      Statistic: "Sum",
+      Period: 300,
+      Threshold: 3000,
+    });
+  });
+
+  test("with an address, a budget tells of a month that is or will be too expensive, in place of an alarm", () => {
+    const template = templateOf({ alarmEmail: "owner@example.com", monthlyBudget: "7" });
+    const told = (NotificationType: string) =>
+      Match.objectLike({
+        Notification: Match.objectLike({ NotificationType, Threshold: 100 }),
+        Subscribers: [{ SubscriptionType: "EMAIL", Address: "owner@example.com" }],
+      });
+    template.hasResourceProperties("AWS::Budgets::Budget", {
+      Budget: Match.objectLike({ BudgetLimit: { Amount: 7, Unit: "USD" }, TimeUnit: "MONTHLY" }),
+      NotificationsWithSubscribers: [told("ACTUAL"), told("FORECASTED")],
+    });
+    template.resourceCountIs("AWS::CloudWatch::Alarm", 4);
+  });
+
+  test("without an address, an alarm watches the estimated charges where CloudWatch has them", () => {
+    const template = templateOf({ monthlyBudget: "7" });
+    template.resourceCountIs("AWS::Budgets::Budget", 0);
+    const [condition] = Object.keys(
+      template.findConditions("*", { "Fn::Equals": [{ Ref: "AWS::Region" }, "us-east-1"] }),
+    );
+    template.hasResource("AWS::CloudWatch::Alarm", {
+      Condition: condition,
+      Properties: Match.objectLike({ MetricName: "EstimatedCharges", Threshold: 7 }),
+    });
+  });
+});
