@@ -114,7 +114,7 @@ describe("docs/operations.md", () => {
 
 describe("docs/protocol.md", () => {
   it("names every method, every event and every native tool", () => {
-    const names = [...methods, ...events, ...Object.keys(nativeTools)];
+    const names = [...methods, ...events, ...nativeTools.map((tool) => tool.definition.name)];
     expect(names.filter((name) => !new RegExp(`(\`|^## )${name}\\b`, "m").test(protocol))).toEqual([]);
   });
 

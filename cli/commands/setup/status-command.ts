@@ -1,9 +1,10 @@
-import { pairs } from "../../app/columns.ts";
+import { pairs, visible } from "../../app/columns.ts";
 import type { Context } from "../../app/context.ts";
 import { failureOf } from "../../app/failure.ts";
 import type { Action } from "../../app/program.ts";
 import { version } from "../../app/version.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
+import { channelSettings } from "../channel/channel-owners.ts";
 
 export const status: Action = async (context) => {
   const settings = await context.settings();
@@ -30,6 +31,7 @@ export const status: Action = async (context) => {
   );
   const sessions = await gateway.request("sessions.list", { limit: 1000 });
   const model = await modelOf(gateway, context);
+  const channels = await peopleOf(gateway, context);
   const found = {
     version,
     url: address.url,
@@ -43,6 +45,7 @@ export const status: Action = async (context) => {
     sessions: sessions.count,
     sessionKey: settings.sessionKey,
     model,
+    channels,
   };
   const shown = pairs([
     ["gsv", version],
@@ -54,6 +57,7 @@ export const status: Action = async (context) => {
     ["tools", String(found.tools)],
     ["sessions", String(found.sessions)],
     ["session", settings.sessionKey],
+    ...Object.entries(channels).map(([name, people]) => [visible(name), describePeople(people)] as const),
   ]);
   context.print(found, shown);
 };
@@ -68,4 +72,38 @@ async function modelOf(gateway: Gateway, context: Context): Promise<string | und
     context.note(`gsv: the model cannot be read: ${failureOf(error).message}`);
     return undefined;
   }
+}
+
+/** Who may write on a channel, and in which of its groups nodes may be used. */
+interface People {
+  /** Absent: closed. */
+  dmPolicy?: string;
+  owners: readonly string[];
+  guests: readonly string[];
+  groups: Readonly<Record<string, string>>;
+}
+
+/** The people of each channel; none when the configuration cannot be read. */
+async function peopleOf(gateway: Gateway, context: Context): Promise<Record<string, People>> {
+  try {
+    const channels = Object.entries(await channelSettings(gateway));
+    return Object.fromEntries(
+      channels.map(([name, { dmPolicy, owners = [], allowFrom = [], groups = {} }]) => {
+        const rooms = Object.entries(groups).map(([id, { tools }]) => [id, tools ?? "nobody"]);
+        const guests = allowFrom.filter((id) => !owners.includes(id));
+        return [name, { dmPolicy, owners, guests, groups: Object.fromEntries(rooms) }];
+      }),
+    );
+  } catch (error) {
+    context.note(`gsv: the channels cannot be read: ${failureOf(error).message}`);
+    return {};
+  }
+}
+
+function describePeople({ dmPolicy = "closed", owners, guests, groups }: People): string {
+  const list = (ids: readonly string[]) => ids.map(visible).join(", ") || "none";
+  const rooms = Object.entries(groups).map(([id, tools]) => `${visible(id)} (machines: ${visible(tools)})`);
+  const others = dmPolicy === "open" ? "everybody else" : list(guests);
+  const parts = [visible(dmPolicy), `owners: ${list(owners)}`, `guests: ${others}`];
+  return [...parts, ...(rooms.length > 0 ? [`groups: ${rooms.join(", ")}`] : [])].join("; ");
 }

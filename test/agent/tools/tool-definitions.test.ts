@@ -3,5 +3,5 @@ import { nativeTools } from "../../../functions/agent/tools/native-tools.ts";
 import definitions from "./tool-definitions.json" with { type: "json" };
 
 it("the model is told of the native tools, their arguments and what they are for, as the contract states", () => {
-  expect(Object.values(nativeTools).map(({ definition }) => definition)).toEqual(definitions);
+  expect(nativeTools.map(({ definition }) => definition)).toEqual(definitions);
 });

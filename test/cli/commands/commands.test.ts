@@ -324,6 +324,16 @@ describe("gsv logs", () => {
 describe("gsv status", () => {
   it("shows where it is configured, what answers, and what is connected", async () => {
     const tool = { description: "", inputSchema: {} };
+    const configured: Record<string, unknown> = {
+      model: { provider: "anthropic", id: "m1" },
+      channels: {
+        telegram: {
+          ...{ dmPolicy: "pairing", owners: ["5001"], allowFrom: ["5001", "5002"] },
+          groups: { "-1001": { tools: "owner" } },
+        },
+        slack: { dmPolicy: "open" },
+      },
+    };
     answers({
       "tools.list": () => ({
         tools: [
@@ -332,7 +342,7 @@ describe("gsv status", () => {
         ],
       }),
       "sessions.list": () => ({ sessions: [], count: 3 }),
-      "config.get": () => ({ path: "model", value: { provider: "anthropic", id: "m1" } }),
+      "config.get": ({ params: { path } }) => ({ path, value: configured[path] }),
     });
     const { code, stdout } = await run(["status", "--json"]);
     expect(code).toBe(0);
@@ -344,7 +354,16 @@ describe("gsv status", () => {
       tools: 2,
       sessions: 3,
       model: "anthropic/m1",
+      channels: {
+        telegram: { owners: ["5001"], guests: ["5002"], groups: { "-1001": "owner" } },
+        slack: { owners: [], guests: [] },
+      },
     });
+    const shown = (await run(["status"])).stdout;
+    expect(shown).toMatch(
+      /telegram +pairing; owners: 5001; guests: 5002; groups: -1001 \(machines: owner\)\n/,
+    );
+    expect(shown).toMatch(/slack +open; owners: none; guests: everybody else\n/);
   });
 
   it("shows what is configured when nothing answers there", async () => {

@@ -1,0 +1,160 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type LocalGateway, startLocalGateway } from "../../local/in-process-gateway.ts";
+import { type ConfigurationStore, openConfiguration } from "../../shared/configuration/store.ts";
+import { createToken } from "../../shared/peers/tokens.ts";
+import type { Scope } from "../../shared/protocol/methods.ts";
+import { bridgeParams, type Outbound } from "../support/bridge.ts";
+import { isReading } from "../support/models/model-window.ts";
+import { startOpenAiServer } from "../support/models/openai-server.ts";
+import type { ModelRequest, ModelServer, Reply } from "../support/models/scripted-model.ts";
+import { clientParams, openNode, Peer } from "../support/peer.ts";
+import { until } from "../support/until.ts";
+
+export const channel = "mychat";
+/** What the node's tool and its logs answer. */
+export const ran = "the machine has run it";
+export const logged = "a line of the machine's log";
+
+/** A message on the channel: who writes it, and in which room; without a room it is a direct message. */
+export interface Message {
+  from: string;
+  text: string;
+  room?: string;
+}
+
+/**
+ * A gateway with an owner (olga), two guests (gus and gail), a node (laptop) and a bridge. Its model does what
+ * the last message says: `call {tool} {arguments as JSON}` calls a tool and answers with what came of it, `wait`
+ * answers only once `release` was called, anything else is echoed.
+ */
+export interface Household {
+  gateway: LocalGateway;
+  configuration: ConfigurationStore;
+  model: ModelServer;
+  /** Peers by their tokens' scopes. `stranger` has no token. */
+  peers: Record<"stranger" | "client" | "node" | "bridge" | "admin", Peer>;
+  /** Calls that the node got. */
+  calls: { tool: string }[];
+  /** Brings a message in. @returns the gateway's answer to the bridge, and the message's id */
+  bring(message: Message): Promise<{ status: string; sessionKey?: string; id: string }>;
+  /** Brings a message in and waits for what its sender is told; undefined when it was not let in. */
+  ask(message: Message): Promise<string | undefined>;
+  /** What was told in reply to a message. */
+  told(id: string): Promise<string>;
+  /** Says something as a client, and waits for the answer. */
+  say(peer: Peer, sessionKey: string, text: string): Promise<string | undefined>;
+  /** Lets the model answer those who wait. */
+  release(): void;
+  /** The model's last request. */
+  lastRequest(): ModelRequest;
+  close(): Promise<void>;
+}
+
+export async function openHousehold(): Promise<Household> {
+  const dir = await mkdtemp(join(tmpdir(), "gsv-household-"));
+  let release = () => {};
+  let gate = Promise.resolve();
+  const shut = () => {
+    gate = new Promise((resolve) => {
+      release = resolve;
+    });
+  };
+  shut();
+  const model = await startOpenAiServer((request) => replyTo(request, () => gate));
+  const gateway = await startLocalGateway({ dir, log: () => {} });
+  const { table, secrets } = gateway.world;
+  const configuration = openConfiguration(table, secrets);
+  await configure(configuration, model.url);
+  const tokenOf = async (scopes: Scope[], bound?: { channel: string }) =>
+    (await createToken(table, { name: randomUUID(), scopes, ...bound }, Date.now())).token;
+  const open = async (scopes: Scope[]) => {
+    const peer = await Peer.open(gateway.ws, await tokenOf(scopes));
+    await peer.call("connect", clientParams(scopes.join("-")));
+    return peer;
+  };
+  const node = await openNode(gateway.ws, await tokenOf(["node"]), "laptop", { Bash: () => ran });
+  answerLogs(node);
+  const bridge = await Peer.open(gateway.ws, await tokenOf(["channel"], { channel }));
+  await bridge.call("connect", bridgeParams(channel));
+  const [client, admin] = [await open(["client"]), await open(["client", "admin"])];
+  const peers = { stranger: await Peer.open(gateway.ws), client, node, bridge, admin };
+  const bring: Household["bring"] = async ({ from, text, room }) => {
+    const id = randomUUID();
+    const peer = room === undefined ? { kind: "dm", id: from } : { kind: "group", id: room };
+    const params = { channel, peer, sender: { id: from }, message: { id, text }, wasMentioned: true };
+    return { ...(await bridge.call<{ status: string; sessionKey?: string }>("channel.inbound", params)), id };
+  };
+  const told = async (id: string) => {
+    const isReply = ({ message }: Outbound) => message.replyToId === id;
+    return until(() => saidBy(bridge).find(isReply)?.message.text, `message ${id} is answered`);
+  };
+  return {
+    ...{ gateway, configuration, model, peers, calls: node.calls, bring, told },
+    async ask(message) {
+      const { status, id } = await bring(message);
+      return status === "blocked" ? undefined : told(id);
+    },
+    async say(peer, sessionKey, message) {
+      const runId = randomUUID();
+      const answer = await peer.request("chat.send", { sessionKey, message, runId });
+      if (!answer.ok) return undefined;
+      if (answer.payload.status !== "started") return String(answer.payload.response ?? answer.payload.error);
+      const ended = await admin.ended(runId);
+      return JSON.stringify(ended.message ?? ended.error);
+    },
+    release() {
+      release();
+      shut();
+    },
+    lastRequest: () => model.requests.at(-1) as ModelRequest,
+    async close() {
+      for (const peer of Object.values(peers)) await peer.close();
+      await gateway.close();
+      await model.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function configure(configuration: ConfigurationStore, baseUrl: string): Promise<void> {
+  const values: Record<string, unknown> = {
+    model: { provider: "openai-compatible", id: "m", baseUrl },
+    "session.defaultResetPolicy": { mode: "manual" },
+    [`channels.${channel}`]: {
+      dmPolicy: "allowlist",
+      allowFrom: ["gus", "gail"],
+      owners: ["olga"],
+      groups: { workshop: { tools: "owner" }, kitchen: { tools: "all" } },
+    },
+  };
+  for (const [path, value] of Object.entries(values)) await configuration.set(path, value);
+}
+
+async function replyTo(request: ModelRequest, released: () => Promise<void>): Promise<Reply> {
+  if (isReading(request)) return { text: "<memories>\n- obey the room\n</memories>" };
+  const { turns } = request;
+  const last = turns.at(-1);
+  if (last?.role === "tool") return { text: `it came of it: ${last.text}` };
+  const text = last?.text.split("\n").at(-1) ?? "";
+  const [, name, args = "{}"] = /^call (\S+) ?(.*)$/.exec(text) ?? [];
+  if (name !== undefined) return { toolCalls: [{ name, arguments: args }] };
+  if (text.startsWith("wait")) await released();
+  return { text: `heard: ${text}` };
+}
+
+function answerLogs(node: Peer): void {
+  node.onEvent(({ event, payload }) => {
+    if (event !== "logs.get") return;
+    const { callId } = payload as { callId: string };
+    void node.request("logs.result", { callId, lines: [logged] });
+  });
+}
+
+function saidBy(bridge: Peer): Outbound[] {
+  return bridge.events
+    .filter(({ event }) => event === "channel.outbound")
+    .map(({ payload }) => payload as Outbound);
+}

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { channel, type Household, openHousehold, ran } from "./household.ts";
+
+/** Exec by non-owners: somebody who may write to the agent has it run something on the owner's machine (CWE-862). */
+
+let house: Household;
+beforeAll(async () => {
+  house = await openHousehold();
+});
+afterAll(() => house.close());
+
+const bash = "call laptop__Bash";
+const notFound = /Tool not found: laptop__Bash/;
+
+describe("a guest", () => {
+  it("is offered no tool and no name of a machine, and what the model calls all the same is refused", async () => {
+    const answer = await house.ask({ from: "gus", text: bash });
+    expect(answer).toMatch(notFound);
+    expect(house.calls).toEqual([]);
+    const { tools, system } = house.lastRequest();
+    expect(tools).toEqual(["gsv__ReadFile"]);
+    expect(system).not.toContain("laptop");
+    expect(system).toContain("was written by a guest");
+  });
+
+  it.each([
+    "gsv__ConfigGet",
+    "gsv__LogsGet",
+    "gsv__Message",
+    "gsv__WriteFile",
+    "gsv__EditFile",
+    "gsv__DeleteFile",
+  ])("has no use of %s, though the model calls it", async (tool) => {
+    expect(await house.ask({ from: "gus", text: `call ${tool}` })).toContain(`Tool not found: ${tool}`);
+  });
+
+  it("stays a guest by what they call themselves, and where everybody may write", async () => {
+    await house.configuration.set(`channels.${channel}.dmPolicy`, "open");
+    for (const from of ["*", " olga", "olga ", "OLGA/1", "ol\u200bga", "workshop"])
+      expect(await house.ask({ from, text: bash }), from).toMatch(notFound);
+    await house.configuration.set(`channels.${channel}.dmPolicy`, "allowlist");
+    expect(house.calls).toEqual([]);
+  });
+
+  it("stays a guest by a link of identities, and by a room that is let in", async () => {
+    await house.configuration.set("session.identityLinks", { olga: ["gus", `${channel}:gus`] });
+    await house.configuration.set(`channels.${channel}.allowFrom`, ["gus", "gail", "garage"]);
+    expect(await house.ask({ from: "gus", text: bash })).toMatch(notFound);
+    expect(await house.ask({ from: "anybody", text: bash, room: "garage" })).toMatch(notFound);
+    await house.configuration.set("session.identityLinks", null);
+    expect(house.calls).toEqual([]);
+  });
+});
+
+describe("in a group", () => {
+  it.each([
+    ["olga", "garden", false],
+    ["gus", "garden", false],
+    ["olga", "workshop", true],
+    ["gus", "workshop", false],
+    ["olga", "kitchen", true],
+    ["gus", "kitchen", true],
+    ["olga", "workshop/7", true],
+    ["gus", "workshop/7", false],
+  ])("%s in %s has the machines: %s", async (from, room, mayRun) => {
+    const before = house.calls.length;
+    const answer = await house.ask({ from, text: bash, room });
+    expect(answer).toMatch(mayRun ? ran : notFound);
+    expect(house.calls.length - before).toBe(mayRun ? 1 : 0);
+  });
+
+  it("an owner who writes as a client has no more than the group allows", async () => {
+    const { admin } = house.peers;
+    const before = house.calls.length;
+    expect(await house.say(admin, `agent:main:${channel}:group:garden`, bash)).toMatch(notFound);
+    expect(await house.say(admin, `agent:main:${channel}:group:unheard-of`, bash)).toMatch(notFound);
+    expect(await house.say(admin, `agent:main:${channel}:guest:gus`, bash)).toMatch(notFound);
+    expect(house.calls).toHaveLength(before);
+    expect(await house.say(admin, `agent:main:${channel}:group:workshop`, bash)).toContain(ran);
+  });
+
+  it("messages that wait behind one another have each the rights of its own writer", async () => {
+    const first = await house.bring({ from: "olga", text: "wait for me", room: "workshop" });
+    const behind = await house.bring({ from: "gus", text: bash, room: "workshop" });
+    const last = await house.bring({ from: "olga", text: bash, room: "workshop" });
+    const before = house.calls.length;
+    house.release();
+    expect(await house.told(first.id)).toContain("wait for me");
+    expect(await house.told(behind.id)).toMatch(notFound);
+    expect(await house.told(last.id)).toContain(ran);
+    expect(house.calls).toHaveLength(before + 1);
+  });
+});
+
+it("an owner has the machines in their own conversation, until they are no owner any more", async () => {
+  expect(await house.ask({ from: "olga", text: bash })).toContain(ran);
+  await house.configuration.set(`channels.${channel}.owners`, []);
+  await house.configuration.set(`channels.${channel}.allowFrom`, ["olga"]);
+  expect(await house.ask({ from: "olga", text: bash })).toMatch(notFound);
+});

@@ -1,0 +1,154 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { channel, type Household, logged, openHousehold, ran } from "./household.ts";
+
+/** The table of docs/security.md, "Who may do what": each cell is tried. */
+
+const actors = ["stranger", "guest", "owner", "node", "bridge", "admin"] as const;
+type Actor = (typeof actors)[number];
+/** Tries a row's action. @returns whether it was done */
+type Attempt = (who: Actor) => Promise<boolean>;
+
+const secret = "the owner's word of the day";
+let house: Household;
+beforeAll(async () => {
+  house = await openHousehold();
+  for (const path of ["MEMORY.md", "USER.md"])
+    await house.peers.admin.call("workspace.write", { path, content: secret });
+  await house.peers.admin.call("workspace.write", { path: "plan.md", content: "the plan" });
+  await house.ask({ from: "olga", text: secret });
+  // The groups' conversations are known to be the channel's.
+  for (const room of ["garden", "workshop", "kitchen"])
+    await house.ask({ from: "olga", text: "hello", room });
+});
+afterAll(() => house.close());
+
+const senders: Partial<Record<Actor, string>> = { stranger: "mallory", guest: "gus", owner: "olga" };
+const groupKey = (room: string) => `agent:main:${channel}:group:${room}`;
+
+/** What the agent answers; a sender without an answer and a peer that may not ask have "". */
+async function answer(who: Actor, text: string, room?: string): Promise<string> {
+  const from = senders[who];
+  if (from !== undefined) return (await house.ask({ from, text, room })) ?? "";
+  const key = room === undefined ? "agent:main:main" : groupKey(room);
+  return (await house.say(peerOf(who), key, text)) ?? "";
+}
+
+/** The socket of somebody; that of an owner has a client token. A guest has none, as a stranger. */
+function peerOf(who: Actor) {
+  const { stranger, client, node, bridge, admin } = house.peers;
+  return { stranger, guest: stranger, owner: client, node, bridge, admin }[who];
+}
+
+const agentSays =
+  (text: string, expected: string | RegExp, room?: string): Attempt =>
+  async (who) =>
+    new RegExp(expected).test(await answer(who, text, room));
+const method =
+  (name: string, params: object): Attempt =>
+  async (who) => {
+    const { ok, error } = await peerOf(who).request(name, params);
+    if (ok) return true;
+    // Whoever may ask is told that there is no such call.
+    expect([101, 401, 403, 404], `${name}: ${error.message}`).toContain(error.code);
+    return error.code === 404;
+  };
+
+let made = 0;
+const attempts: Record<string, Attempt> = {
+  "be answered by the agent": agentSays("hello", "heard: hello"),
+  "see what the owner said in the main conversation": async (who) => {
+    if ((await answer(who, "what was the word?")) === "") return false;
+    return JSON.stringify(house.lastRequest().turns).includes(secret);
+  },
+  "have the agent read `MEMORY.md` or `USER.md`": async (who) => {
+    const read = async (path: string) =>
+      (await answer(who, `call gsv__ReadFile {"path":"${path}"}`)).includes(secret);
+    const [memory, user] = [await read("MEMORY.md"), await read("USER.md")];
+    expect(memory).toBe(user);
+    return memory;
+  },
+  "have the agent read other files of its workspace": agentSays(
+    'call gsv__ReadFile {"path":"plan.md"}',
+    "the plan",
+  ),
+  "have the agent write a file of its workspace": async (who) => {
+    const path = `written-${++made}.md`;
+    await answer(who, `call gsv__WriteFile {"path":"${path}","content":"x"}`);
+    return (await house.peers.admin.request("workspace.read", { path })).ok;
+  },
+  "use the machines": agentSays("call laptop__Bash", ran),
+  "use the machines in a group": agentSays("call laptop__Bash", ran, "garden"),
+  'use the machines in a group with `tools: "owner"`': agentSays("call laptop__Bash", ran, "workshop"),
+  'use the machines in a group with `tools: "all"`': agentSays("call laptop__Bash", ran, "kitchen"),
+  "have the agent read the logs of the machines": agentSays("call gsv__LogsGet", logged),
+  "have the agent read the configuration": agentSays('call gsv__ConfigGet {"path":"userTimezone"}', "UTC"),
+  "have the agent write to others (`gsv__Message`)": agentSays(
+    `call gsv__Message {"channel":"${channel}","to":"gail","text":"psst"}`,
+    /status\W+sent/,
+  ),
+  "choose the model (`/model`)": agentSays("/model", /^Model: /),
+  "reset their own direct messages (`/reset`)": async (who) => {
+    // An owner's own conversation is the main one, which other rows read.
+    if (who === "owner") return isReset(await house.ask({ from: "olga", text: "/reset" }));
+    if (who === "admin") return (await house.peers.admin.request("session.reset", { sessionKey: "own" })).ok;
+    return isReset(await answer(who, "/reset"));
+  },
+  "reset a group's conversation": async (who) => {
+    if (who === "admin")
+      return (await house.peers.admin.request("session.reset", { sessionKey: groupKey("garden") })).ok;
+    return isReset(await answer(who, "/reset", "garden"));
+  },
+  "stop the answer to somebody else's message": async (who) => {
+    const { id } = await house.bring({ from: "gail", text: "wait", room: "garden" });
+    const isAsked = () => house.lastRequest().turns.at(-1)?.text.endsWith("\nwait");
+    await expect.poll(isAsked, { timeout: 20_000 }).toBe(true);
+    const stopped = (await answer(who, "/stop", "garden")).startsWith("Stopped run");
+    house.release();
+    if (!stopped) await house.told(id);
+    return stopped;
+  },
+  "call a machine's tool themselves (`tool.invoke`)": method("tool.invoke", { tool: "laptop__Bash" }),
+  "list all conversations (`sessions.list`)": method("sessions.list", {}),
+  "change the configuration (`config.set`)": method("config.set", { path: "userTimezone", value: "UTC" }),
+  "let senders in (`pair.approve`)": method("pair.approve", { channel, senderId: "gail" }),
+  "make a token (`token.create`)": async (who) => method("token.create", { name: `made by ${who}` })(who),
+  "answer a tool call (`tool.result`)": method("tool.result", { callId: "none", result: "x" }),
+  "bring in messages of a channel (`channel.inbound`)": async (who) =>
+    method("channel.inbound", {
+      channel,
+      peer: { kind: "dm", id: "gus" },
+      message: { id: `by ${who}`, text: "/help" },
+    })(who),
+};
+
+const isReset = (text: string | undefined) => text?.startsWith("Session reset") ?? false;
+
+/** The rows of the table: an action, and a cell for each actor. */
+function readTable(): { action: string; cells: string[] }[] {
+  const lines = readFileSync("docs/security.md", "utf8").split("\n");
+  const start = lines.indexOf(`| may | ${actors.join(" | ")} |`);
+  expect(start, "docs/security.md has the table").toBeGreaterThan(0);
+  const rows = lines.slice(start + 2, lines.indexOf("", start));
+  return rows.map((line) => {
+    const [, action = "", ...cells] = line.split("|").map((cell) => cell.trim());
+    return { action, cells: cells.slice(0, actors.length) };
+  });
+}
+
+/** `token`: owners who have a client token, as opposed to those on a channel. */
+const isYes = (cell: string) => ({ yes: true, no: false, token: true })[cell];
+
+describe("the table of rights", () => {
+  const table = readTable();
+
+  it("names the actions that are tried, and no other", () => {
+    expect(table.map(({ action }) => action).sort()).toEqual(Object.keys(attempts).sort());
+  });
+
+  it.each(
+    table.flatMap(({ action, cells }) => cells.map((cell, index) => ({ action, cell, who: actors[index]! }))),
+  )("$who: may $action? $cell", async ({ action, cell, who }) => {
+    expect(await attempts[action]?.(who)).toBe(isYes(cell));
+  });
+});
