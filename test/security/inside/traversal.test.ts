@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { openBridge } from "../../support/bridge.ts";
 import { openClient, type Peer } from "../../support/peer.ts";
 import { type AttackedGateway, startAttackedGateway } from "../attacked-gateway.ts";
 
@@ -83,4 +84,18 @@ it("an upload's ref that is written as a path takes no object of the bucket", as
     const answer = await client.response(`r${ref}`);
     expect(answer, ref).toMatchObject({ ok: false, error: { code: 400 } });
   }
+});
+
+it("an id that is longer than a table's key is refused, and is no error of the gateway", async () => {
+  const bridge = await openBridge(on.ws, await on.token(["channel"], { channel: "ferry" }), "ferry");
+  for (const id of ["é".repeat(1000), "x".repeat(1025)])
+    expect(await bridge.request("channel.delivered", { id })).toMatchObject({
+      ok: false,
+      error: { code: 400 },
+    });
+  expect(await bridge.call("channel.delivered", { id: "é".repeat(512) })).toEqual({
+    ok: true,
+    dropped: true,
+  });
+  bridge.socket.terminate();
 });
