@@ -144,11 +144,44 @@ it.each([
       ...good,
       messages: [
         user,
-        { role: "assistant", content: [{ type: "thinking", thinking: "hm", signature: "x" }] },
+        {
+          role: "assistant",
+          content: [
+            { type: "thinking", thinking: "hm", signature: "x" },
+            { type: "text", text: "so" },
+          ],
+        },
         user,
       ],
     },
     "messages.1.content.0: Invalid `signature` in `thinking` block",
+  ],
+  [
+    "a reply that ends in thought",
+    {
+      ...good,
+      messages: [
+        user,
+        { role: "assistant", content: [{ type: "thinking", thinking: "hm", signature: "x" }] },
+        user,
+      ],
+    },
+    "messages.1: The final block in an assistant message cannot be `thinking`.",
+  ],
+  [
+    "the same id for two calls",
+    {
+      ...good,
+      tools: [{ name: "look", input_schema: { type: "object" } }],
+      messages: [
+        user,
+        { role: "assistant", content: [use("a")] },
+        { role: "user", content: [result("a")] },
+        { role: "assistant", content: [use("a")] },
+        { role: "user", content: [result("a")] },
+      ],
+    },
+    "messages: `tool_use` ids must be unique",
   ],
 ])("refuses %s", async (_name, body, message) => {
   const refused = await refusal(body);
