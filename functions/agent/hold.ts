@@ -5,6 +5,7 @@ import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import {
   commit,
   commitEntry,
+  commitRunEnd,
   type Lease,
   LeaseLost,
   releaseIdle,
@@ -13,10 +14,10 @@ import {
   renew,
 } from "../../shared/session/lease.ts";
 import type { Run } from "../../shared/session/run.ts";
-import { assign, type SessionState } from "../../shared/session/state.ts";
-import { writeMessages } from "../../shared/session/transcript.ts";
+import type { SessionState } from "../../shared/session/state.ts";
 import type { Step } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
+import { appendMessages, type HeldSession, writeAfterHead } from "./transcript-end.ts";
 
 /** Renewals are this far apart: well inside the lease, and the longest that a stop goes unseen. Milliseconds. */
 const renewEveryMs = 3000;
@@ -39,8 +40,20 @@ export interface Hold {
    * @throws LeaseLost
    */
   append(messages: readonly Message[], steps: readonly Step[], entry?: InboxEntry): Promise<void>;
+  /**
+   * Writes messages that follow the transcript. They count once a commit moves the head behind them.
+   * @param from the first one's place after the head: 1 is next to it
+   * @throws LeaseLost
+   */
+  write(messages: readonly Message[], from: number): Promise<void>;
   /** Lets go of a session with nothing to do. False when something came in: it is still held. @throws LeaseLost */
-  releaseIdle(steps: readonly Step[]): Promise<boolean>;
+  releaseIdle(): Promise<boolean>;
+  /**
+   * Ends the run in progress, writes `steps`, and lets go of the session.
+   * @returns false when something came in: the session is still held
+   * @throws LeaseLost
+   */
+  endRun(steps: readonly Step[]): Promise<boolean>;
   /** Lets go while tools are out. False when there is something to do: it is still held. @throws LeaseLost */
   releaseWaiting(deadline: number): Promise<boolean>;
   /** Lets go with work left, whatever it is. @throws LeaseLost */
@@ -53,6 +66,16 @@ export interface Hold {
 export function runOf({ state, sessionKey }: Pick<Hold, "state" | "sessionKey">): Run {
   if (!state.run) throw new Error(`session ${sessionKey} has no run`);
   return state.run;
+}
+
+/** Runs one write at a time: a late answer must not hide a newer state, nor a renewal follow a release. */
+function oneAtATime() {
+  let last: Promise<unknown> = Promise.resolve();
+  return <T>(write: () => Promise<T>): Promise<T> => {
+    const next = last.then(write, write);
+    last = next.catch(() => {});
+    return next;
+  };
 }
 
 /** Takes over the renewals of a lease that was just acquired, until it is released or ended. */
@@ -70,18 +93,12 @@ export function startHold(
     if (next.run && next.stop === next.run.runId) controller.abort();
     return next;
   };
-  // One write at a time: a late answer must not hide a newer state, nor a renewal follow a release.
-  let last: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(write: () => Promise<T>): Promise<T> => {
-    const next = last.then(write, write);
-    last = next.catch(() => {});
-    return next;
-  };
+  const inTurn = oneAtATime();
   const refresh = () => inTurn(async () => see(await renew(table, lease, now())));
   const timer = setInterval(() => {
     refresh().catch((error: unknown) => {
       if (error instanceof LeaseLost) controller.abort();
-      else logError("lease.renew", error, { sessionKey: lease.sessionKey });
+      else logError("lease.renew", error, { ...lease });
     });
   }, renewEveryMs);
   const letGo = async (release: () => Promise<SessionState | undefined>): Promise<boolean> => {
@@ -92,22 +109,29 @@ export function startHold(
     if (!held) clearInterval(timer);
     return !held;
   };
-  const interruptingOnFailure = async <T>(write: Promise<T>): Promise<T> => {
-    try {
-      return await write;
-    } catch (error) {
+  const interruptingOnFailure = <T>(write: Promise<T>): Promise<T> =>
+    write.catch((error: unknown) => {
       controller.abort();
       throw error;
-    }
-  };
-  const write = (steps: readonly Step[]) => inTurn(async () => see(await commit(table, lease, steps)));
+    });
+  const write = (steps: readonly Step[]) =>
+    inTurn(async () => see(await commit(table, lease, steps, state.run?.runId)));
   const writeEntry = (entry: InboxEntry, steps: readonly Step[]) =>
-    inTurn(async () => see(await commitEntry(table, lease, entry, [...steps, ...forgetOldIds(state)])));
-  const append: Hold["append"] = async (messages, steps, entry) => {
-    const { sessionId, head } = state;
-    await writeMessages(agent, lease, sessionId, head + 1, messages);
-    const all = [assign("head", head + messages.length), ...steps];
-    agent.history.extend(await (entry ? writeEntry(entry, all) : write(all)), messages);
+    inTurn(async () => {
+      const all = [...steps, ...forgetOldIds(state, now())];
+      return see(await commitEntry(table, lease, entry, all));
+    });
+  const session: HeldSession = {
+    lease,
+    state: () => state,
+    renew: refresh,
+    commit: (steps, entry) => (entry ? writeEntry(entry, steps) : write(steps)),
+  };
+  const endRun: Hold["endRun"] = async (steps) => {
+    const { runId } = runOf({ state, sessionKey: lease.sessionKey });
+    if (await letGo(() => releaseIdle(table, lease, { runId, steps }))) return true;
+    await inTurn(async () => see(await commitRunEnd(table, lease, runId, steps)));
+    return false;
   };
   return {
     sessionKey: lease.sessionKey,
@@ -120,8 +144,11 @@ export function startHold(
     },
     commit: (steps) => interruptingOnFailure(write(steps)),
     commitEntry: (entry, steps) => interruptingOnFailure(writeEntry(entry, steps)),
-    append: (messages, steps, entry) => interruptingOnFailure(append(messages, steps, entry)),
-    releaseIdle: (steps) => letGo(() => releaseIdle(table, lease, steps)),
+    append: (messages, steps, entry) =>
+      interruptingOnFailure(appendMessages(agent, session, messages, steps, entry)),
+    write: (messages, from) => interruptingOnFailure(writeAfterHead(agent, session, messages, from)),
+    releaseIdle: () => letGo(() => releaseIdle(table, lease)),
+    endRun: (steps) => interruptingOnFailure(endRun(steps)),
     releaseWaiting: (deadline) => letGo(() => releaseWaiting(table, lease, deadline)),
     async releaseUnfinished() {
       clearInterval(timer);

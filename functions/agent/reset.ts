@@ -32,6 +32,13 @@ const maxExtractedBytes = 12_000_000;
 /** Memories wait in the session's item, which holds 400 KB in all, until they are appended. Bytes. */
 const maxMemoryBytes = 30_000;
 
+/**
+ * Media that is this much older than a reset belongs to the conversation that ends. A newer object may belong to a
+ * message that is on its way into the inbox: the function that takes it ends within half this time, and clocks differ.
+ * Milliseconds.
+ */
+const arrivingMs = 60_000;
+
 /** Whether the session's policy asks for a reset before what arrived at `at` (epoch ms). */
 export async function isDue(agent: Agent, state: SessionState, at: number): Promise<boolean> {
   if (messageCount(state) === 0) return false;
@@ -134,11 +141,14 @@ function wholeLines(text: string, maxBytes: number): string {
 }
 
 /**
- * Deletes what is listed before a commit: while the commit succeeds the session is still held, so no object of the next
- * conversation can be among it, except those of messages that wait in the inbox, which stay.
+ * Deletes what is older than the reset. It is listed before a commit: while the commit succeeds the session is still
+ * held, so no object of the next conversation can be among it. Media of messages that wait in the inbox stays, and media
+ * that may belong to a message on its way there. What stays without need is deleted by the next reset.
  */
 async function deleteMedia(agent: Agent, hold: Hold): Promise<void> {
-  const { objects } = await agent.bucket.list(mediaPrefix(hold.sessionKey));
+  const { at } = resettingOf(hold);
+  const listed = await agent.bucket.list(mediaPrefix(hold.sessionKey));
+  const objects = listed.objects.filter(({ lastModified }) => lastModified < at - arrivingMs);
   const ofConversation = () => {
     const waiting = mediaOf(hold.state.inbox);
     return objects.filter(({ key }) => !waiting.has(key));

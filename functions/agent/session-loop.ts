@@ -67,7 +67,7 @@ async function takeStep(
     return resumeRun(agent, hold, run, context);
   }
   const [entry] = inbox;
-  if (!entry) return (await hold.releaseIdle([])) ? "released" : context;
+  if (!entry) return (await hold.releaseIdle()) ? "released" : context;
   if (timeLeft() < (await stepBudget(agent))) return context;
   if (resetting) await resumeReset(agent, hold);
   else if (entry.kind === "reset") await beginReset(agent, hold, entry);

@@ -28,8 +28,14 @@ export const maxEntryBytes = 100_000;
 /** Minimum bytes counted for an entry, so that the limit also bounds the number of entries (about 100). */
 const leastEntryBytes = 2_000;
 
-/** Number of accepted ids that are kept to recognize retries. */
-const rememberedIds = 50;
+/** Accepted ids that are kept to recognize retries: this many in any case … */
+const leastRemembered = 50;
+
+/** … and those that are younger than this, in milliseconds … */
+const rememberedMs = 3_600_000;
+
+/** … but no more than this, because the item has at most 400 KB. */
+const mostRemembered = 250;
 
 /** Maximum ids removed by one write: a DynamoDB expression has at most 4 KB. */
 const forgottenAtOnce = 100;
@@ -97,11 +103,15 @@ export async function appendEntry(
   });
 }
 
-/** Update steps that remove the oldest accepted ids. Ids of entries still in the inbox are kept. */
-export function forgetOldIds({ recent, inbox }: Pick<SessionState, "recent" | "inbox">): Step[] {
+/**
+ * Update steps that remove the oldest accepted ids. Ids of entries still in the inbox are kept.
+ * @param now epoch ms
+ */
+export function forgetOldIds({ recent, inbox }: Pick<SessionState, "recent" | "inbox">, now: number): Step[] {
   const ids = Object.entries(recent).sort(([, a], [, b]) => b - a);
   const waiting = new Set(inbox.map((entry) => entry.id));
-  const old = ids.slice(rememberedIds).filter(([id]) => !waiting.has(id));
+  const isOld = (at: number, rank: number) => rank >= mostRemembered || at < now - rememberedMs;
+  const old = ids.filter(([id, at], rank) => rank >= leastRemembered && isOld(at, rank) && !waiting.has(id));
   return old.slice(-forgottenAtOnce).map(([id]) => remove(["recent", id]));
 }
 

@@ -50,7 +50,7 @@ export async function takeMessage(
 ): Promise<IntakeReply> {
   const command = parseCommand(incoming.text);
   if (command) {
-    const reply = await runCommand(intake, sessionKey, command, incoming.writer);
+    const reply = await runCommand(intake, sessionKey, incoming.id, command, incoming.writer);
     if (!("entry" in reply)) return { status: "command", command: command.name, ...reply };
     await submitEntry(intake, sessionKey, {
       ...entryBase(intake, incoming),

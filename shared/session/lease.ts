@@ -79,12 +79,22 @@ export async function renew(table: Table, lease: Lease, now: number): Promise<Se
 
 /**
  * Writes the session's state as the lease holder. The steps must be idempotent, because the SDK repeats a
- * write whose response was lost.
+ * write whose response was lost. While a run is in progress, the condition names it: a late repeat changes
+ * nothing of the next run.
+ * @param runId the run in progress, if any
  * @throws LeaseLost
  */
-export async function commit(table: Table, lease: Lease, steps: readonly Step[]): Promise<SessionState> {
-  return commitIf(table, lease, steps, equal("epoch", lease.epoch));
+export async function commit(
+  table: Table,
+  lease: Lease,
+  steps: readonly Step[],
+  runId?: string,
+): Promise<SessionState> {
+  const mine = equal("epoch", lease.epoch);
+  return commitIf(table, lease, steps, runId === undefined ? mine : all(mine, isRun(runId)));
 }
+
+const isRun = (runId: string) => equal(["run", "runId"], runId);
 
 async function commitIf(
   table: Table,
@@ -111,33 +121,70 @@ export async function commitEntry(
   entry: InboxEntry,
   steps: readonly Step[],
 ): Promise<SessionState> {
-  const key = metaKey(lease.sessionKey);
   const take = [remove(["inbox", 0]), add("inboxBytes", -entryBytes(entry))];
+  const isFirst = equal(["inbox", 0, "id"], entry.id);
+  return commitOnce(table, lease, [...steps, ...take], isFirst, ({ inbox }) =>
+    inbox.every((waiting) => waiting.id !== entry.id),
+  );
+}
+
+/** The steps that end a run, together with a stop of it. */
+const endOfRun = [remove("run"), remove("stop")];
+
+/**
+ * Commits `steps` and ends the run. The condition names the run, so that a repeated write cannot remove a stop
+ * of the next one.
+ * @throws LeaseLost
+ */
+export async function commitRunEnd(
+  table: Table,
+  lease: Lease,
+  runId: string,
+  steps: readonly Step[],
+): Promise<SessionState> {
+  return commitOnce(table, lease, [...steps, ...endOfRun], isRun(runId), ({ run }) => run?.runId !== runId);
+}
+
+/**
+ * Writes what must not be written twice. When the condition does not hold any more, `isDone` tells from the
+ * session's state whether an earlier attempt of this write has succeeded.
+ */
+async function commitOnce(
+  table: Table,
+  lease: Lease,
+  steps: readonly Step[],
+  condition: Condition,
+  isDone: (state: SessionState) => boolean,
+): Promise<SessionState> {
+  const key = metaKey(lease.sessionKey);
   try {
-    const mine = all(equal("epoch", lease.epoch), equal(["inbox", 0, "id"], entry.id));
-    return toState(await table.update(key, [...steps, ...take], mine));
+    return toState(await table.update(key, steps, all(equal("epoch", lease.epoch), condition)));
   } catch (error) {
     if (!(error instanceof ConditionFailed)) throw error;
   }
   const item = await table.get(key);
   if (item?.epoch !== lease.epoch) throw new LeaseLost(lease.sessionKey);
   const state = toState(item);
-  if (state.inbox.some((waiting) => waiting.id === entry.id)) throw new LeaseLost(lease.sessionKey);
+  if (!isDone(state)) throw new LeaseLost(lease.sessionKey);
   return state;
 }
 
 /**
- * Releases the lease of an idle session and writes `steps`. When the inbox has a new entry, nothing is
- * written and the new state is returned: the holder keeps the lease and continues.
+ * Releases the lease of an idle session. When the inbox has a new entry, nothing is written and the new state
+ * is returned: the holder keeps the lease and continues.
+ * @param ended the run that ends by the same write, and the steps that are written with it
  * @throws LeaseLost
  */
 export async function releaseIdle(
   table: Table,
   lease: Lease,
-  steps: readonly Step[] = [],
+  ended?: { runId: string; steps: readonly Step[] },
 ): Promise<SessionState | undefined> {
   const free = [remove("owner"), remove("leaseUntil"), remove("duePk"), remove("dueAt")];
-  return releaseIf(table, lease, [...steps, ...free], absent(["inbox", 0]));
+  const isIdle = absent(["inbox", 0]);
+  if (!ended) return releaseIf(table, lease, free, isIdle);
+  const steps = [...ended.steps, ...endOfRun, ...free];
+  return releaseIf(table, lease, steps, all(isIdle, isRun(ended.runId)));
 }
 
 /**

@@ -165,6 +165,6 @@ export function isLeased(state: SessionState, now: number): boolean {
  */
 export function needsAgent(state: SessionState, now: number): boolean {
   if (isLeased(state, now)) return false;
-  if (state.run === undefined) return state.inbox.length > 0;
+  if (state.run === undefined) return state.inbox.length > 0 || state.clearFrom !== undefined;
   return state.run.phase !== "tools" || state.run.pendingCount === 0 || state.stop === state.run.runId;
 }

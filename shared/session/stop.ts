@@ -1,31 +1,56 @@
-import { absent, all, differs, equal, set } from "../world/expression.ts";
+import { absent, all, any, differs, equal, set } from "../world/expression.ts";
 import { ConditionFailed, type Table } from "../world/world.ts";
 import type { Writer } from "./inbox-entry.ts";
 import { duePartition, metaKey, type SessionState, toState } from "./state.ts";
+
+/** An accepted request to stop a run. */
+export interface Stop {
+  state: SessionState;
+  /** Absent when an earlier attempt of the same request was accepted, and its run has ended already. */
+  runId?: string;
+  /** Tool calls that the run waits for. */
+  pendingCount: number;
+}
 
 /**
  * Requests a stop of the current run, or of the next run when its message is first in the inbox and no run is
  * committed. The lease holder sees the request when it commits or renews. Without a holder the caller must
  * wake the agent. A guest may stop only a run that the same guest wrote.
+ *
+ * One request stops one run. Its id is remembered by the same write: a retry, by the SDK or by the sender, stops
+ * nothing else. When the run ends meanwhile, no other run takes its place.
+ * @param id the request's id; a retry has the same
  * @param by who asks; an owner when absent
  * @returns undefined when there is nothing to stop, "refused" when it is not the guest's
  */
 export async function requestStop(
   table: Table,
   sessionKey: string,
+  id: string,
   now: number,
   by: Writer = {},
-): Promise<{ state: SessionState; runId: string; pendingCount: number } | "refused" | undefined> {
+): Promise<Stop | "refused" | undefined> {
   const key = metaKey(sessionKey);
+  const remembered = ["recent", `stop:${id}`];
+  let chosen: string | undefined;
   for (;;) {
     const item = await table.get(key);
-    const target = item && stoppable(toState(item));
+    if (!item) return undefined;
+    const state = toState(item);
+    if (`stop:${id}` in state.recent) return { state, runId: state.stop, pendingCount: 0 };
+    const target = stoppable(state);
     if (!target) return undefined;
     const { runId, pendingCount, writer, unchanged } = target;
+    chosen ??= runId;
+    if (runId !== chosen) return undefined;
     if (by.role === "guest" && !isSameGuest(by, writer)) return "refused";
+    const steps = [
+      ...[set("stop", runId), set(remembered, now)],
+      ...[set("duePk", duePartition), set("dueAt", now)],
+    ];
     try {
-      const steps = [set("stop", runId), set("duePk", duePartition), set("dueAt", now)];
-      return { state: toState(await table.update(key, steps, unchanged)), runId, pendingCount };
+      const written = await table.update(key, steps, all(unchanged, absent(remembered)));
+      return { state: toState(written), runId, pendingCount };
     } catch (error) {
       if (!(error instanceof ConditionFailed)) throw error;
     }
@@ -33,26 +58,17 @@ export async function requestStop(
 }
 
 /**
- * The run to stop, and the condition that it is still the same run. Undefined when there is nothing to stop.
+ * The run to stop, and the condition that it can still be stopped. Undefined when there is nothing to stop.
  */
 function stoppable({ run, inbox: [entry] }: SessionState) {
+  // A run whose answer is committed cannot be stopped: the answer may be in delivery.
   if (run?.phase === "reply") return undefined;
-  if (run) {
-    return {
-      runId: run.runId,
-      pendingCount: run.pendingCount,
-      writer: run,
-      // A run whose answer is committed cannot be stopped: the answer may be in delivery.
-      unchanged: all(equal(["run", "runId"], run.runId), differs(["run", "phase"], "reply")),
-    };
-  }
-  if (entry?.kind !== "message") return undefined;
-  return {
-    runId: entry.id,
-    pendingCount: 0,
-    writer: entry,
-    unchanged: all(absent("run"), equal(["inbox", 0, "id"], entry.id)),
-  };
+  const runId = run?.runId ?? (entry?.kind === "message" ? entry.id : undefined);
+  if (runId === undefined) return undefined;
+  const runs = all(equal(["run", "runId"], runId), differs(["run", "phase"], "reply"));
+  const isNext = all(absent("run"), equal(["inbox", 0, "id"], runId));
+  const writer: Writer = run ?? (entry?.kind === "message" ? entry : {});
+  return { runId, writer, pendingCount: run?.pendingCount ?? 0, unchanged: any(runs, isNext) };
 }
 
 /** Whether two writers in one session are the same guest. A session's messages come from one channel. */

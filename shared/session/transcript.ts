@@ -1,11 +1,11 @@
 import { code, PeerError } from "../protocol/errors.ts";
 import type { Message } from "../protocol/messages.ts";
-import { absent, any, atMost } from "../world/expression.ts";
-import { type Bucket, ConditionFailed } from "../world/world.ts";
+import { absent, any, atMost, equal, set } from "../world/expression.ts";
+import { type Bucket, ConditionFailed, succeeds } from "../world/world.ts";
 import { bodySize, deleteBody, readBodies, type SessionStore, storeBody } from "./bodies.ts";
 import { agentIdOf } from "./key/session-key.ts";
 import { type Lease, LeaseLost } from "./lease.ts";
-import { messageKey, type SessionState } from "./state.ts";
+import { messageKey, metaKey, type SessionState } from "./state.ts";
 
 /**
  * Writes messages at `seq`, `seq + 1`, … They become part of the conversation when a commit moves `head` past
@@ -34,6 +34,30 @@ export async function writeMessages(
     if (error instanceof ConditionFailed) throw new LeaseLost(lease.sessionKey);
     throw error;
   }
+}
+
+/** TTL of messages that were written into a conversation after its end, in seconds. */
+const strayTtlSeconds = 24 * 3600;
+
+/**
+ * Lets messages expire that a writer wrote after it had lost the session: when the conversation was reset
+ * meanwhile, nobody else would ever overwrite or delete them. Messages of the live conversation are left: some
+ * may be committed, and its next writer overwrites the others.
+ * @param now epoch ms
+ */
+export async function expireStray(
+  { table }: Pick<SessionStore, "table">,
+  lease: Lease,
+  sessionId: string,
+  seqs: readonly number[],
+  now: number,
+): Promise<void> {
+  const session = await table.get(metaKey(lease.sessionKey));
+  if (session?.sessionId === sessionId) return;
+  const expires = [set("expiresAt", Math.floor(now / 1000) + strayTtlSeconds)];
+  const mine = equal("epoch", lease.epoch);
+  const keys = seqs.map((seq) => messageKey(lease.sessionKey, sessionId, seq));
+  await Promise.all(keys.map((key) => succeeds(table.update(key, expires, mine))));
 }
 
 /**

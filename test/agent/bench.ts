@@ -13,7 +13,7 @@ import { findArchives, readArchive } from "../../shared/session/archive.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { agentIdOf } from "../../shared/session/key/session-key.ts";
-import { acquire, releaseIdle } from "../../shared/session/lease.ts";
+import { acquire, commit, releaseIdle } from "../../shared/session/lease.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { metaKey, type SessionState } from "../../shared/session/state.ts";
 import { readMessages, writeMessages } from "../../shared/session/transcript.ts";
@@ -139,7 +139,8 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
       const steps = Object.entries({ head: messages.length, ...changes }).map(([name, value]) =>
         set(name, value as never),
       );
-      await releaseIdle(table, held.lease, steps);
+      await commit(table, held.lease, steps);
+      await releaseIdle(table, held.lease);
     },
     async submit(sessionKey, entry) {
       await appendEntry(table, sessionKey, entry, Date.now() + bench.later);

@@ -5,7 +5,7 @@ import type { Message, StoredMedia } from "../../shared/protocol/messages.ts";
 import { readArchive } from "../../shared/session/archive.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import type { SessionState } from "../../shared/session/state.ts";
-import type { TimerEvent } from "../../shared/world/world.ts";
+import type { Bucket, TimerEvent } from "../../shared/world/world.ts";
 import { isReading } from "../support/models/model-window.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer, Reply } from "../support/models/scripted-model.ts";
@@ -50,6 +50,8 @@ export const conversation: Message[] = [
 export class ResetBench {
   key = "";
   agentId = "";
+  /** When objects were stored that are not of the last activity, by their keys. */
+  storedAt = new Map<string, number>();
   scheduled: { name: string; at: number; event: TimerEvent }[] = [];
   /** Asked before every AWS call that a process makes; what it refuses fails. */
   allow: (action: string) => boolean = () => true;
@@ -101,6 +103,7 @@ export class ResetBench {
     };
     return {
       ...agent,
+      bucket: { ...agent.bucket, list: (...wanted) => this.dated(agent.bucket.list(...wanted)) },
       now: () => now,
       schedules: {
         once: async (name, at, event) => {
@@ -116,6 +119,13 @@ export class ResetBench {
         },
       },
     };
+  }
+
+  /** What the bucket lists, with the times of these tests. */
+  private async dated(listed: ReturnType<Bucket["list"]>): ReturnType<Bucket["list"]> {
+    const { objects, prefixes } = await listed;
+    const lastModified = (key: string) => this.storedAt.get(key) ?? lastActivity;
+    return { objects: objects.map((one) => ({ ...one, lastModified: lastModified(one.key) })), prefixes };
   }
 
   /** Invokes the agent once, for the session. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { storeMedia } from "../../shared/media/media-store.ts";
+import type { StoredMedia } from "../../shared/protocol/messages.ts";
 import { maxPreviousIds, type SessionState } from "../../shared/session/state.ts";
 import { isReading } from "../support/models/model-window.ts";
 import { conversation, message, nextDay, ResetBench, reset } from "./reset-bench.ts";
@@ -164,6 +165,24 @@ describe("a reset by hand", () => {
     await resets.invoke(nextDay);
     expect(resets.responses()).toContainEqual(expect.objectContaining({ mediaDeleted: 2 }));
     expect(await resets.keysUnder(`media/${resets.key}/`)).toEqual([media.r2Key]);
+  });
+
+  it("leaves the media of a message that is stored while it lists, and that comes in when it is done", async () => {
+    await resets.seed();
+    await resets.submit(reset("method", nextDay));
+    const agent = resets.agentAt(nextDay);
+    const { list } = agent.bucket;
+    let media: StoredMedia | undefined;
+    agent.bucket.list = async (prefix, delimiter) => {
+      if (!prefix.startsWith("media/")) return list(prefix, delimiter);
+      media = await resets.putMedia("arriving");
+      // Its upload may have begun before the reset, by the clock of another machine.
+      resets.storedAt.set(media.r2Key, nextDay - 2_000);
+      return list(prefix, delimiter);
+    };
+    await holdSession(agent, resets.key, () => 900_000);
+    expect(resets.responses()).toContainEqual(expect.objectContaining({ mediaDeleted: 2 }));
+    expect(await resets.keysUnder(`media/${resets.key}/`)).toEqual([media?.r2Key]);
   });
 
   it("leaves the media of a session whose key begins with this one's", async () => {

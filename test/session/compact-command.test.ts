@@ -3,7 +3,7 @@ import { runCommand } from "../../shared/session/commands/commands.ts";
 import { parseCommand } from "../../shared/session/commands/parse-command.ts";
 import type { Intake } from "../../shared/session/intake.ts";
 
-const run = (text: string) => runCommand({} as Intake, "agent:main:main", parseCommand(text)!, {});
+const run = (text: string) => runCommand({} as Intake, "agent:main:main", "c1", parseCommand(text)!, {});
 
 describe("/compact", () => {
   it.each([

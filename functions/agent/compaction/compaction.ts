@@ -7,7 +7,7 @@ import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import { agentIdOf } from "../../../shared/session/key/session-key.ts";
 import { assign, type Compaction, type SessionState } from "../../../shared/session/state.ts";
 import { readSummaryMessage, summaryMessage, summarySize } from "../../../shared/session/summary-message.ts";
-import { deleteMessages, writeMessages } from "../../../shared/session/transcript.ts";
+import { deleteMessages } from "../../../shared/session/transcript.ts";
 import { remove, type Step, set } from "../../../shared/world/expression.ts";
 import type { Agent } from "../agent.ts";
 import { type Cut, cutByCount } from "../context/context-fit.ts";
@@ -85,7 +85,7 @@ export async function compactStep(agent: Agent, hold: Hold, begun: Compaction): 
   const archivedTo = await archivePart(agent.bucket, state, at, { count, stream: removed });
   if (text.memories) await appendDailyMemory(agent, state.sessionKey, at, text.memories);
   const live = [summaryMessage(text.summary, at), ...kept];
-  await writeLive(agent, hold, live);
+  await writeLive(hold, live);
   await commitLive(agent, hold, compacting, live, text, archivedTo);
 }
 
@@ -130,12 +130,9 @@ async function compactionText(
   return putCompactionText(agent.table, sessionKey, at, { summary, memories, tokens });
 }
 
-async function writeLive(agent: Agent, hold: Hold, live: readonly Message[]): Promise<void> {
-  const { sessionId, head } = hold.state;
-  for (let start = 0; start < live.length; start += writesAtOnce) {
-    const some = live.slice(start, start + writesAtOnce);
-    await writeMessages(agent, hold.lease, sessionId, head + 1 + start, some);
-  }
+async function writeLive(hold: Hold, live: readonly Message[]): Promise<void> {
+  for (let start = 0; start < live.length; start += writesAtOnce)
+    await hold.write(live.slice(start, start + writesAtOnce), 1 + start);
 }
 
 async function commitLive(

@@ -3,7 +3,6 @@ import { log, logError } from "../../../shared/runtime/log.ts";
 import { resetScheduleSteps } from "../../../shared/session/reset/reset-schedule.ts";
 import { failed, type Run } from "../../../shared/session/run.ts";
 import { assign } from "../../../shared/session/state.ts";
-import { remove, type Step } from "../../../shared/world/expression.ts";
 import type { Agent } from "../agent.ts";
 import type { Hold } from "../hold.ts";
 import { withoutProviderWords } from "../model/provider-words.ts";
@@ -104,16 +103,9 @@ export function giveUp(agent: Agent, hold: Hold, { attempt }: Run): Promise<void
 
 /** @returns true when the session was let go, false when there is more to do */
 async function endRun(agent: Agent, hold: Hold): Promise<boolean> {
-  const steps = await endSteps(agent, hold);
-  if (await hold.releaseIdle(steps)) return true;
-  await hold.commit(steps);
-  return false;
-}
-
-async function endSteps(agent: Agent, hold: Hold): Promise<Step[]> {
   const now = agent.now();
   const scheduled = await resetScheduleSteps(agent, { ...hold.state, updatedAt: now }, now);
-  return [remove("run"), remove("stop"), assign("updatedAt", now), ...scheduled];
+  return hold.endRun([assign("updatedAt", now), ...scheduled]);
 }
 
 async function deliverToChannel(agent: Agent, run: Run, id: string, text: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { ChannelOutbound, OutboundMedia } from "../../protocol/events.ts";
 import { absent, all, any, below, differs, exists, remove, set } from "../../world/expression.ts";
 import { type Item, succeeds, type Table } from "../../world/world.ts";
@@ -31,6 +32,8 @@ export interface Waiting {
   postedTo?: string;
   /** Time of the claim for sending on `postedTo`; epoch ms. */
   postedAt?: number;
+  /** Unique id of the claim, by which a repeated write recognizes its own. */
+  claim?: string;
 }
 
 const partitionOf = ({ channel, accountId }: ChannelAddress) => `OUT#${channel}#${accountId}`;
@@ -74,8 +77,12 @@ export async function claimMessage(
   now: number,
 ): Promise<boolean> {
   const due = any(differs("postedTo", connectionId), below("postedAt", now - claimMs));
-  const claim = [set("postedTo", connectionId), set("postedAt", now)];
-  return succeeds(table.update(keyOf(address, id), claim, all(exists("pk"), due)));
+  const key = keyOf(address, id);
+  const claim = randomUUID();
+  const steps = [set("postedTo", connectionId), set("postedAt", now), set("claim", claim)];
+  if (await succeeds(table.update(key, steps, all(exists("pk"), due)))) return true;
+  // The SDK repeats a write whose response was lost. The condition then fails because of our own claim.
+  return (await table.get(key))?.claim === claim;
 }
 
 /** Releases a claim after a failed send. */

@@ -5,6 +5,12 @@ import { type Key, succeeds, type Table } from "../../world/world.ts";
 /** TTL of a receipt, in seconds. */
 const keptSeconds = 7 * 86_400;
 
+/**
+ * The clocks of two machines differ by less than this. A claim counts for so much longer than its holder was
+ * granted. Milliseconds.
+ */
+const clockSkewMs = 5000;
+
 /** One part of one delivery. */
 export interface PartId {
   deliveryId: string;
@@ -42,7 +48,7 @@ export async function claimPart(table: Table, id: PartId, until: number, now: nu
   if (found.claim === claim) return { state: "claimed", claim, again: false };
   if (found.state === "sent") return { state: "sent" };
   if (found.state === "failed") return { state: "failed", reason: String(found.reason) };
-  if (Number(found.claimedUntil) >= now) return { state: "busy" };
+  if (Number(found.claimedUntil) + clockSkewMs >= now) return { state: "busy" };
   const steps = [set("claim", claim), set("claimedUntil", until)];
   const stale = all(equal("state", "sending"), equal("claim", String(found.claim)));
   if (await succeeds(table.update(key, steps, stale))) return { state: "claimed", claim, again: true };

@@ -40,10 +40,12 @@ For one message alone, anywhere in it: /think:LEVEL /model:SELECTOR /status`;
 /**
  * Executes a command, or returns the inbox entry that executes it. Commands never reach the model. What a
  * guest may not do is refused with one sentence.
+ * @param id of the message that holds the command; a retry has the same
  */
 export async function runCommand(
   context: CommandContext,
   sessionKey: string,
+  id: string,
   command: Command,
   writer: Writer,
 ): Promise<CommandReply> {
@@ -58,7 +60,7 @@ export async function runCommand(
     case "compact":
       return compact(command.argument);
     case "stop":
-      return stop(context, sessionKey, writer);
+      return stop(context, sessionKey, id, writer);
     case "status":
       return { response: await statusText(context, sessionKey) };
     case "model":
@@ -73,8 +75,13 @@ function compact(argument: string): CommandReply {
   return keep > 0 ? { entry: { kind: "compact", keep } } : { error: "Invalid count. Usage: /compact [N]" };
 }
 
-async function stop(context: CommandContext, sessionKey: string, writer: Writer): Promise<CommandReply> {
-  const stopped = await requestStop(context.table, sessionKey, context.now(), writer);
+async function stop(
+  context: CommandContext,
+  sessionKey: string,
+  id: string,
+  writer: Writer,
+): Promise<CommandReply> {
+  const stopped = await requestStop(context.table, sessionKey, id, context.now(), writer);
   if (!stopped) return { response: "No run in progress." };
   if (stopped === "refused")
     return {
@@ -83,7 +90,7 @@ async function stop(context: CommandContext, sessionKey: string, writer: Writer)
   if (needsAgent(stopped.state, context.now())) await context.wake(sessionKey);
   const { runId, pendingCount } = stopped;
   const tools = pendingCount > 0 ? `, cancelled ${pendingCount} pending tool(s)` : "";
-  return { response: `Stopped run ${runId}${tools}.` };
+  return { response: runId === undefined ? "Stopped." : `Stopped run ${runId}${tools}.` };
 }
 
 /** A short description of the session, for the `/status` command and directive. */

@@ -258,7 +258,7 @@ describe("a summary that cannot be had", () => {
     await bench.submit(bench.key, message("m1", "and now?"));
     const invoked = bench.invoke(bench.key);
     await until(() => bench.readings().length === 1, "the summary is asked for");
-    await requestStop(bench.store.table, bench.key, Date.now());
+    await requestStop(bench.store.table, bench.key, "stop", Date.now());
     await invoked;
     const after = await bench.state(bench.key);
     expect(after).toMatchObject({ first: 1, head: 161 });

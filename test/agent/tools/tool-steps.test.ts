@@ -106,7 +106,7 @@ describe("a reply that was cut off at its token limit", () => {
 
 describe("a stop that comes while the model answers", () => {
   const stopping = (reply: Reply) => async () => {
-    await requestStop(state.table, sessionKey, Date.now());
+    await requestStop(state.table, sessionKey, "stop", Date.now());
     return reply;
   };
 
@@ -138,7 +138,7 @@ describe("a stop that comes while the model answers", () => {
     const stops: unknown[] = [];
     const send: Agent["broadcast"]["send"] = async (_, __, payload) => {
       if ((payload as { state?: string }).state === "final")
-        stops.push(await requestStop(state.table, sessionKey, Date.now()));
+        stops.push(await requestStop(state.table, sessionKey, "stop", Date.now()));
     };
     await holdSession({ ...agent, broadcast: { ...agent.broadcast, send } }, sessionKey, () => 900_000);
     expect(stops).toEqual([undefined]);

@@ -1,0 +1,98 @@
+import { expect, it } from "vitest";
+import { createMemoryTable } from "../../local/world/local-table.ts";
+import { appendEntry } from "../../shared/session/inbox.ts";
+import { acquire, commitEntry, commitRunEnd } from "../../shared/session/lease.ts";
+import { newRun } from "../../shared/session/run.ts";
+import { readSession } from "../../shared/session/sessions.ts";
+import { assign } from "../../shared/session/state.ts";
+import { requestStop } from "../../shared/session/stop.ts";
+import type { Table } from "../../shared/world/world.ts";
+
+const sessionKey = "agent:main:stop";
+const message = (id: string) =>
+  ({ id, at: 0, origin: { kind: "client" }, kind: "message", text: id }) as const;
+
+/** A session whose messages wait, the first of them in a run. */
+async function running(...ids: string[]) {
+  const table = createMemoryTable();
+  for (const id of ids) await appendEntry(table, sessionKey, message(id), 1);
+  const { lease } = (await acquire(table, sessionKey, "agent", 1))!;
+  const begin = (id: string) =>
+    commitEntry(table, lease, message(id), [assign("run", newRun(message(id), 1, 1))]);
+  await begin(ids[0]!);
+  return { table, lease, begin };
+}
+
+/** The table, whose next update is made twice, as the SDK does when the answer is lost; `between` happens between. */
+function repeating(table: Table, between: () => Promise<unknown>): Table {
+  return {
+    ...table,
+    async update(...write) {
+      await table.update(...write);
+      await between();
+      return table.update(...write);
+    },
+  };
+}
+
+it("a repeated write of a run's end leaves the stop of the next message", async () => {
+  const { table, lease } = await running("m1", "m2");
+  const stopNext = () => requestStop(table, sessionKey, "stop", 2);
+  await commitRunEnd(repeating(table, stopNext), lease, "m1", []);
+  expect(await readSession(table, sessionKey)).toMatchObject({ stop: "m2", inbox: [{ id: "m2" }] });
+});
+
+it("a run's end takes the stop of that run with it", async () => {
+  const { table, lease } = await running("m1", "m2");
+  await requestStop(table, sessionKey, "stop", 2);
+  const ended = await commitRunEnd(table, lease, "m1", []);
+  expect(ended).not.toHaveProperty("run");
+  expect(ended).not.toHaveProperty("stop");
+});
+
+it("a stop whose answer was lost stops nothing else when it is written again", async () => {
+  const { table, lease } = await running("m1", "m2");
+  const end = () => commitRunEnd(table, lease, "m1", []);
+  const stopped = await requestStop(repeating(table, end), sessionKey, "stop", 2);
+  expect(stopped).toMatchObject({ pendingCount: 0 });
+  expect(await readSession(table, sessionKey)).not.toHaveProperty("stop");
+});
+
+it("a sender's retry of an accepted stop stops nothing else, and another stop does", async () => {
+  const { table, lease } = await running("m1", "m2");
+  expect(await requestStop(table, sessionKey, "stop", 2)).toMatchObject({ runId: "m1" });
+  expect(await requestStop(table, sessionKey, "stop", 3)).toMatchObject({ runId: "m1" });
+  await commitRunEnd(table, lease, "m1", []);
+  expect((await requestStop(table, sessionKey, "stop", 4))?.runId).toBeUndefined();
+  expect(await readSession(table, sessionKey)).not.toHaveProperty("stop");
+  expect(await requestStop(table, sessionKey, "another", 5)).toMatchObject({ runId: "m2" });
+});
+
+it("a run that ends while its stop is being written does not give the stop to the next message", async () => {
+  const { table, lease } = await running("m1", "m2");
+  let isFirst = true;
+  const overtaken: Table = {
+    ...table,
+    async update(...write) {
+      if (isFirst) await commitRunEnd(table, lease, "m1", []);
+      isFirst = false;
+      return table.update(...write);
+    },
+  };
+  expect(await requestStop(overtaken, sessionKey, "stop", 2)).toBeUndefined();
+  expect(await readSession(table, sessionKey)).not.toHaveProperty("stop");
+});
+
+it("a message whose run begins while its stop is being written is stopped", async () => {
+  const { table, lease, begin } = await running("m1", "m2");
+  await commitRunEnd(table, lease, "m1", []);
+  const overtaken: Table = {
+    ...table,
+    async update(...write) {
+      await begin("m2").catch(() => {});
+      return table.update(...write);
+    },
+  };
+  expect(await requestStop(overtaken, sessionKey, "stop", 2)).toMatchObject({ runId: "m2" });
+  expect(await readSession(table, sessionKey)).toMatchObject({ stop: "m2", run: { runId: "m2" } });
+});

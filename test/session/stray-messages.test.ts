@@ -1,0 +1,72 @@
+import { expect, it } from "vitest";
+import { createHistory } from "../../functions/agent/context/history.ts";
+import { startHold } from "../../functions/agent/hold.ts";
+import { createMemoryTable } from "../../local/world/local-table.ts";
+import { appendEntry } from "../../shared/session/inbox.ts";
+import { acquire, commit, LeaseLost } from "../../shared/session/lease.ts";
+import { metaKey } from "../../shared/session/state.ts";
+import { set } from "../../shared/world/expression.ts";
+import type { Table } from "../../shared/world/world.ts";
+import { createMemoryBucket } from "../support/memory-bucket.ts";
+
+const sessionKey = "agent:main:stray";
+const said = { role: "user", content: "hello", timestamp: 0 } as const;
+
+/** A holder whose session is taken over and reset at a moment. */
+async function heldSession() {
+  const memory = createMemoryTable();
+  const entry = { id: "m", at: 0, origin: { kind: "client" }, kind: "message", text: "" } as const;
+  await appendEntry(memory, sessionKey, entry, 0);
+  const reset = async () => {
+    const taken = await acquire(memory, sessionKey, "another", 60_000);
+    await commit(memory, taken!.lease, [set("sessionId", "the next")]);
+  };
+  const held = (await acquire(memory, sessionKey, "holder", 0))!;
+  const holdOver = (table: Table, now: () => number) => {
+    const bucket = createMemoryBucket();
+    return startHold({ table, bucket, now, history: createHistory({ table, bucket }) }, held);
+  };
+  const messages = async () => memory.query({ pk: metaKey(sessionKey).pk, prefix: "M#" });
+  return { memory, reset, holdOver, messages };
+}
+
+it("a writer that was paused before it writes finds out that it has lost the session, and leaves nothing", async () => {
+  const { memory, reset, holdOver, messages } = await heldSession();
+  const hold = holdOver(memory, () => 60_000);
+  await reset();
+  await expect(hold.append([said], [])).rejects.toThrow(LeaseLost);
+  hold.end();
+  expect(await messages()).toEqual([]);
+});
+
+it("what a writer writes into a conversation that was reset meanwhile expires", async () => {
+  const { memory, reset, holdOver, messages } = await heldSession();
+  let isReset = false;
+  const overtaken: Table = {
+    ...memory,
+    async put(...write) {
+      if (!isReset) await reset();
+      isReset = true;
+      return memory.put(...write);
+    },
+  };
+  const hold = holdOver(overtaken, () => 1_000);
+  await expect(hold.append([said], [])).rejects.toThrow(LeaseLost);
+  hold.end();
+  expect(await messages()).toMatchObject([{ expiresAt: 1 + 24 * 3600 }]);
+});
+
+it("what it writes into the live conversation does not expire: it may be committed", async () => {
+  const { memory, holdOver, messages } = await heldSession();
+  const overtaken: Table = {
+    ...memory,
+    async put(...write) {
+      await acquire(memory, sessionKey, "another", 60_000);
+      return memory.put(...write);
+    },
+  };
+  const hold = holdOver(overtaken, () => 1_000);
+  await expect(hold.append([said], [])).rejects.toThrow(LeaseLost);
+  hold.end();
+  expect((await messages())[0]).not.toHaveProperty("expiresAt");
+});
