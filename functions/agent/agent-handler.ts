@@ -39,7 +39,8 @@ export function createAgentHandler(world: World) {
   );
 }
 
-function createAgent(world: World): Agent {
+/** What an instance of the agent function works with. */
+export function createAgent(world: World): Agent {
   const { table, now } = world;
   const prompts = createPromptSource(world.bucket);
   const { bucket } = prompts;

@@ -27,8 +27,14 @@ export interface MemoryBucket extends Bucket {
   keys(): string[];
 }
 
-/** ETags are those of S3 (the MD5 of the body, quoted); each operation takes a turn of the event loop before it acts. */
-export function createMemoryBucket(initial: Record<string, string | Uint8Array> = {}): MemoryBucket {
+/**
+ * ETags are those of S3 (the MD5 of the body, quoted).
+ * @param turn what each operation waits for before it acts: a turn of the event loop
+ */
+export function createMemoryBucket(
+  initial: Record<string, string | Uint8Array> = {},
+  turn: () => Promise<unknown> = nextTurn,
+): MemoryBucket {
   const objects = new Map<string, StoredObject>();
   const calls: Record<Operation, number> = {
     get: 0,
@@ -62,7 +68,7 @@ export function createMemoryBucket(initial: Record<string, string | Uint8Array> 
   const request = async (operation: Operation, key: string) => {
     calls[operation]++;
     requests.push({ operation, key });
-    await nextTurn();
+    await turn();
   };
   const download = (key: string): StoredObject | undefined => {
     const object = objects.get(key);

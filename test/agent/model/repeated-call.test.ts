@@ -135,7 +135,7 @@ it("a stop ends the wait, and the lease is renewed meanwhile", async () => {
   const leases: number[] = [];
   bench.wait = async (_ms, signal) => {
     leases.push((await bench.state(sessionKey)).leaseUntil ?? 0);
-    await requestStop(state.table, sessionKey, Date.now());
+    await requestStop(state.table, sessionKey, "stop", Date.now());
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
     leases.push((await bench.state(sessionKey)).leaseUntil ?? 0);
   };

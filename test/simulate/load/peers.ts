@@ -1,0 +1,226 @@
+import type { Gateway } from "../../../functions/socket/gateway.ts";
+import { acceptResult } from "../../../functions/socket/node-calls.ts";
+import { createActivity } from "../../../shared/channels/activity.ts";
+import type { Channels } from "../../../shared/channels/channel.ts";
+import { takeInbound } from "../../../shared/channels/inbound/inbound.ts";
+import type { Configuration } from "../../../shared/configuration/schema.ts";
+import { storeMedia } from "../../../shared/media/media-store.ts";
+import type { Frame } from "../../../shared/protocol/frames.ts";
+import type { Intake } from "../../../shared/session/intake.ts";
+import { takeMessage } from "../../../shared/session/intake.ts";
+import type { Item, World } from "../../../shared/world/world.ts";
+import type { Random } from "../../support/random.ts";
+import type { Timeline } from "../engine/timeline.ts";
+import type { Ledger } from "../verdict/ledger.ts";
+import type { Faults } from "../world/faults.ts";
+import type { Functions } from "../world/functions.ts";
+import { openChannels, type Sent } from "../world/platform.ts";
+import type { Action } from "./actions.ts";
+import { textOfScript } from "./script.ts";
+
+/** A peer asks again when no answer has come after this time. Milliseconds. */
+const patienceMs = 30_000;
+
+/** How often a peer asks the same. */
+const maxTries = 5;
+
+const picture = Buffer.from("\x89PNG\r\n\x1a\n0000", "latin1");
+
+const bridgePeer = "brg:default";
+
+/** The peers that are connected all the time, as items of the table. */
+export const connectedPeers: Item[] = [
+  ["PEER#client", "c", "client", "c-1"],
+  ["PEER#node", "n", "node", "n-1"],
+  ["PEER#channel", bridgePeer, "channel", "b-1"],
+].map(([pk = "", sk = "", mode = "", connectionId = ""]) => ({
+  ...{ pk, sk, id: sk, mode, connectionId, expiresAt: 9_999_999_999, connectedAt: 0, openedAt: 0 },
+  ...{ version: "1", platform: "simulation" },
+  ...(mode === "node"
+    ? { tools: [{ name: "probe", description: "", inputSchema: { type: "object" } }] }
+    : { capabilities: ["channel-receipts"] }),
+}));
+
+/** The bridge has attached once, so that it is known. */
+export const knownBridge: Item = {
+  ...{ pk: "BRIDGE", sk: "brg#default", channel: "brg", accountId: "default" },
+  ...{ attachedAt: 0, expiresAt: 9_999_999_999 },
+};
+
+export interface PeerSurroundings {
+  timeline: Timeline;
+  faults: Faults;
+  random: Random;
+  functions: Functions;
+  ledger: Ledger;
+  channels: Channels;
+  configuration: Configuration;
+  /** What has arrived at platforms and bridges. */
+  sent: Sent;
+  tell(who: string, what: string): void;
+}
+
+/** Users at their clients and messengers, a node, and a bridge. */
+export class Peers {
+  /** Requests that are under way. */
+  busy = 0;
+
+  private readonly around: PeerSurroundings;
+
+  constructor(around: PeerSurroundings) {
+    this.around = around;
+  }
+
+  /** Does what a user does, again and again until it is answered. */
+  async perform(action: Action, number: number): Promise<void> {
+    const { faults, ledger, timeline } = this.around;
+    this.busy++;
+    const id = idOf(action, number);
+    if (action.kind === "message") ledger.messages++;
+    for (let tries = 0; tries < maxTries; tries++) {
+      if (await this.ask(id, (world) => this.submit(world, action, number))) {
+        // What a stop answers is not that something came into an inbox.
+        if (action.kind !== "stop") ledger.acknowledged.add(id);
+        const sent = ledger.entries.get(id);
+        if (sent) sent.isAcknowledged = true;
+        if (!faults.draw(["duplicates"], 8)) break;
+      }
+      await timeline.pass(faults.between(500, 60_000));
+    }
+    this.busy--;
+  }
+
+  /** @returns whether it was answered in time, and with success */
+  private ask(name: string, work: (world: World) => Promise<unknown>): Promise<boolean> {
+    const { functions, timeline, tell } = this.around;
+    const answered = functions.request(name, work).then(
+      () => true,
+      (error: unknown) => {
+        tell(name, `failed: ${error}`);
+        return false;
+      },
+    );
+    return Promise.race([answered, timeline.pass(patienceMs).then(() => false)]);
+  }
+
+  private async submit(world: World, action: Action, number: number): Promise<unknown> {
+    const intake = this.intakeOf(world);
+    const id = idOf(action, number);
+    if (action.via !== "client") return this.takeFromChannel(world, intake, action, number);
+    const sessionKey = `agent:main:${action.session}`;
+    const target = { sessionKey, id: JSON.stringify([id, 0]), now: world.now() };
+    const image = { type: "image", mimeType: "image/png", body: picture } as const;
+    const hasImage = action.kind === "message" && action.hasImage;
+    const media = hasImage ? [await storeMedia(world.bucket, target, image)] : [];
+    const origin = { kind: "client", connectionId: "c-1", requestId: id } as const;
+    return takeMessage(intake, sessionKey, { id, text: textOf(action), media, origin });
+  }
+
+  private takeFromChannel(world: World, intake: Intake, action: Action, number: number): Promise<unknown> {
+    const { sender } = openChannels(world, this.around.channels, intake.configuration);
+    const inbound = {
+      ...intake,
+      sender,
+      activity: createActivity(world.table, world.now),
+      bucket: world.bucket,
+    };
+    const peer = { kind: "dm", id: "me" } as const;
+    const hasImage = action.kind === "message" && action.hasImage;
+    const enclosed = [{ type: "image", mimeType: "image/png", data: picture.toString("base64") }] as const;
+    return takeInbound(inbound, addressOf(action), {
+      ...{ eventId: `e${number}`, messageId: `e${number}`, peer, sender: { id: "me" } },
+      ...{ text: textOf(action), timestamp: world.now(), wasMentioned: true },
+      ...(hasImage ? { enclosed: [...enclosed] } : {}),
+    });
+  }
+
+  private intakeOf({ table, wake, now }: World): Intake {
+    return { table, wake, now, configuration: { load: async () => this.around.configuration } };
+  }
+
+  /** A frame has reached a connection. */
+  receive(connectionId: string, frame: Frame): "sent" | "gone" {
+    const { ledger } = this.around;
+    if (frame.type === "res") ledger.responses.push(frame.id);
+    if (frame.type !== "evt") return "sent";
+    const payload = frame.payload as Record<string, unknown>;
+    const { state, runId } = payload;
+    if (frame.event === "chat" && (state === "final" || state === "error"))
+      ledger.add(ledger.told, String(runId), state);
+    if (connectionId === "n-1") void this.answerCall(String(payload.callId));
+    if (frame.event === "channel.outbound") {
+      const { id, text } = payload.message as { id: string; text: string };
+      this.around.sent.push({ id, text });
+      void this.confirm(id);
+    }
+    return "sent";
+  }
+
+  /** The node runs a tool, and says what came of it: late, twice, or never. */
+  private async answerCall(callId: string): Promise<void> {
+    const { faults, timeline, random } = this.around;
+    this.busy++;
+    const fault = faults.draw(["silent", "late", "double"], 8);
+    await timeline.pass(fault === "late" ? faults.between(30_000, 90_000) : 20 + random.integer(2_000));
+    const result = random.integer(4) === 0 ? "found ".repeat(600) : "found";
+    for (let tries = 0; fault !== "silent" && tries < maxTries; tries++) {
+      const accept = (world: World) =>
+        acceptResult({ ...this.intakeOf(world), bucket: world.bucket } as unknown as Gateway, "n", callId, {
+          result,
+        });
+      if ((await this.ask("node", accept)) && (fault !== "double" || tries > 0)) break;
+      await timeline.pass(faults.between(500, 10_000));
+    }
+    this.busy--;
+  }
+
+  /** The bridge connects anew, as every connection has to from time to time. It is sent what waits for it. */
+  async reconnectBridge(): Promise<void> {
+    const { channels, timeline } = this.around;
+    const attach = async (world: World) => {
+      const bridge = connectedPeers.find(({ mode }) => mode === "channel") as Item;
+      await world.table.put({ ...bridge, pk: "PEER#channel", sk: bridgePeer, connectionId: "b-2" });
+      const { bridges } = openChannels(world, channels, this.intakeOf(world).configuration);
+      await bridges.attached({ channel: "brg", accountId: "default" });
+    };
+    // What was under way is over by now.
+    await timeline.pass(60_000);
+    await this.ask("bridge", attach);
+  }
+
+  /** The bridge says that it has delivered a message. */
+  private async confirm(id: string): Promise<void> {
+    const { timeline, random, channels } = this.around;
+    this.busy++;
+    const address = { channel: "brg", accountId: "default" };
+    for (let tries = 0; tries < maxTries; tries++) {
+      await timeline.pass(10 + random.integer(500));
+      const deliver = (world: World) =>
+        openChannels(world, channels, this.intakeOf(world).configuration).bridges.delivered(address, id);
+      if (await this.ask("bridge", deliver)) break;
+    }
+    this.busy--;
+  }
+}
+
+function addressOf({ via }: Action) {
+  return { channel: via === "bridge" ? "brg" : "sim", accountId: "default" };
+}
+
+/** The id that the same request has every time. */
+function idOf(action: Action, number: number): string {
+  if (action.via === "client") return `${action.kind}-${number}`;
+  const { channel, accountId } = addressOf(action);
+  return `${channel}:${accountId}:e${number}`;
+}
+
+function textOf(action: Action): string {
+  switch (action.kind) {
+    case "message":
+      return textOfScript(action.script);
+    case "compact":
+      return `/compact ${action.keep}`;
+    default:
+      return `/${action.kind}`;
+  }
+}

@@ -1,0 +1,57 @@
+import { type Message, textOf, toolCallsOf } from "../../../shared/protocol/messages.ts";
+import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
+
+/** What the model does with a message. It stands in the message's text. */
+export interface Script {
+  /** The message's number, unique in a schedule. */
+  number: number;
+  /** Rounds of tool calls before the answer. */
+  rounds: number;
+  /** Calls of a node's tool in each round … */
+  node: number;
+  /** … and of the gateway's own. */
+  native: number;
+  /** 1: the provider fails. */
+  fails: number;
+  /** 1: the provider refuses the conversation as too long, once it has more than a few messages. */
+  refuses: number;
+  /** Milliseconds that each answer takes. */
+  ms: number;
+}
+
+const fields = ["rounds", "node", "native", "fails", "refuses", "ms"] as const;
+const pattern = /\bq(\d+) rounds=(\d+) node=(\d+) native=(\d+) fails=(\d+) refuses=(\d+) ms=(\d+)/g;
+
+export function textOfScript(script: Script): string {
+  return [`q${script.number}`, ...fields.map((name) => `${name}=${script[name]}`)].join(" ");
+}
+
+/** The last script in a text. */
+export function readScript(text: string): Script | undefined {
+  const found = [...text.matchAll(pattern)].at(-1);
+  if (!found) return undefined;
+  const [number = 0, rounds = 0, node = 0, native = 0, fails = 0, refuses = 0, ms = 0] = found
+    .slice(1)
+    .map(Number);
+  return { number, rounds, node, native, fails, refuses, ms };
+}
+
+/** The number of the message that a user message holds; undefined for a summary. */
+export function numberOf(message: Message): number | undefined {
+  if (message.role !== "user" || readSummaryMessage(message)) return undefined;
+  return readScript(textOf(message))?.number;
+}
+
+/** The script that a conversation is at, and the rounds of calls that are done. */
+export function placeOf(messages: readonly Message[]): { script: Script; done: number } | undefined {
+  const at = messages.findLastIndex(({ role }) => role === "user");
+  const question = messages[at];
+  const script = question && readScript(textOf(question));
+  if (!script) return undefined;
+  const done = messages.slice(at).filter((message) => toolCallsOf(message).length > 0).length;
+  return { script, done };
+}
+
+export function answerTo(number: number): string {
+  return `answer to q${number}.`;
+}

@@ -1,0 +1,253 @@
+import type { TableCall } from "../../local/items/table-call.ts";
+import type { JsonObject } from "../../shared/configuration/configuration-paths.ts";
+import { mergeConfiguration, openConfiguration } from "../../shared/configuration/store.ts";
+import { setLogOutput } from "../../shared/runtime/log.ts";
+import { isLeased, type SessionState } from "../../shared/session/state.ts";
+import { type Random, seededRandom } from "../support/random.ts";
+import { Machine, type Running } from "./engine/machine.ts";
+import { standIn } from "./engine/stand-ins.ts";
+import { Timeline } from "./engine/timeline.ts";
+import { type Action, drawActions } from "./load/actions.ts";
+import { connectedPeers, knownBridge, Peers } from "./load/peers.ts";
+import { Ledger } from "./verdict/ledger.ts";
+import { checkRequest } from "./verdict/model-request.ts";
+import { checkRest } from "./verdict/rest.ts";
+import { watchSession } from "./verdict/session-change.ts";
+import { ruleFault } from "./verdict/write-rule.ts";
+import { Cloud } from "./world/cloud.ts";
+import { type FaultName, Faults } from "./world/faults.ts";
+import { Functions } from "./world/functions.ts";
+import { createModel } from "./world/model.ts";
+import { Network } from "./world/network.ts";
+import { createPlatform, openChannels, type Sent } from "./world/platform.ts";
+
+/** Some minutes before the hour of daily resets. */
+const start = Date.parse("2026-03-02T03:57:00Z");
+
+/** Actions of one schedule, at most. */
+const mostActions = 6;
+
+/** Virtual milliseconds in which everything has to come to rest once nothing fails any more. */
+const restMs = 45 * 60_000;
+
+export interface ScheduleOptions {
+  seed: number;
+  /** Instead of those that are drawn. */
+  actions?: readonly Action[];
+  /** Numbers of faults to leave out. */
+  leftOut?: ReadonlySet<number>;
+  /** Changes every write to the table. */
+  mutate?: (call: TableCall) => TableCall;
+  /** Gets a line for everything that happens. */
+  trace?: (line: string) => void;
+}
+
+/** What came of a schedule. */
+export interface ScheduleResult {
+  violations: string[];
+  actions: readonly Action[];
+  messages: number;
+  /** Faults that were drawn, those left out included. */
+  drawn: number;
+  faults: Record<FaultName, number>;
+  /** Virtual milliseconds. */
+  took: number;
+}
+
+/** Runs one schedule: everything in it follows from its seed. */
+export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
+  const simulation = new Simulation(options);
+  return simulation.run();
+}
+
+const policies = [
+  { mode: "manual" },
+  { mode: "idle", idleMinutes: 1 },
+  { mode: "daily", atHour: 4 },
+] as const;
+
+/** What differs from the defaults. */
+function settingsFor(policy: (typeof policies)[number]): JsonObject {
+  return {
+    model: { provider: "simulated", id: "m", contextWindow: 200_000 },
+    channels: {
+      sim: { dmPolicy: "open", accounts: { default: { apiBaseUrl: "https://sim" } } },
+      brg: { dmPolicy: "open" },
+    },
+    session: { defaultResetPolicy: policy },
+  };
+}
+
+/** Independent sources of chance for the parts of a schedule. */
+function sourcesOf(seed: number): Record<"plan" | "ways" | "faults" | "ids" | "peers", Random> {
+  const of = (part: number) => seededRandom(Math.imul(seed, 2_654_435_761) + part * 40_503);
+  return { plan: of(1), ways: of(2), faults: of(3), ids: of(4), peers: of(5) };
+}
+
+class Simulation {
+  private readonly sources: ReturnType<typeof sourcesOf>;
+  private readonly actions: readonly Action[];
+  private readonly timeline: Timeline;
+  private readonly faults: Faults;
+  private readonly running: Running = { machine: undefined };
+  private readonly services: Machine;
+  private readonly ledger = new Ledger();
+  private readonly sent: Sent = [];
+  private readonly cloud: Cloud;
+  private readonly functions: Functions;
+  private readonly peers: Peers;
+  private readonly mostSkew: number;
+  private readonly settings: JsonObject;
+  private machines = 0;
+
+  private readonly options: ScheduleOptions;
+
+  constructor(options: ScheduleOptions) {
+    this.options = options;
+    const { seed, leftOut = new Set(), mutate = (call) => call } = options;
+    this.sources = sourcesOf(seed);
+    const { plan, ways, faults, peers } = this.sources;
+    this.timeline = new Timeline(start, ways);
+    this.faults = new Faults(faults, plan.pick([0, 400, 150, 60, 30]), leftOut);
+    this.mostSkew = plan.pick([0, 0, 300, 2_000]);
+    this.actions = options.actions ?? drawActions(plan, mostActions);
+    this.settings = settingsFor(plan.pick(policies));
+    this.services = new Machine("services", 0, this.timeline, this.running);
+    const network = new Network(this.timeline, this.faults, this.services, this.tell);
+    const channels = createPlatform(this.faults, this.sent);
+    this.cloud = new Cloud(this.timeline, network, this.events(), mutate);
+    this.functions = new Functions({
+      timeline: this.timeline,
+      faults: this.faults,
+      machine: (name) => this.newMachine(name),
+      worldOf: (machine) => this.cloud.worldOf(machine),
+      outsideOf: (world) => ({
+        callModel: createModel(this.faults, (call) => {
+          this.tell(this.running.machine?.name ?? "", `asks the model with ${call.messages.length} messages`);
+          checkRequest(
+            this.ledger,
+            this.running.machine?.name,
+            call,
+            (key) => this.cloud.bucket.peek(key) !== undefined,
+          );
+        }),
+        channels: openChannels(world, channels, openConfiguration(world.table, world.secrets)).sender,
+      }),
+      tell: this.tell,
+    });
+    const { timeline, ledger, functions, sent, tell } = this;
+    this.peers = new Peers({
+      timeline,
+      ledger,
+      functions,
+      sent,
+      configuration: mergeConfiguration(this.settings),
+      tell,
+      channels,
+      faults: this.faults,
+      random: peers,
+    });
+  }
+
+  async run(): Promise<ScheduleResult> {
+    const putBack = [
+      // Without their times, which are this process's own.
+      setLogOutput((line) => this.options.trace?.(`    ${line.replace(/^\{"time":"[^"]*",/, "{")}`)),
+      standIn({ machine: () => this.running.machine ?? this.services, random: this.sources.ids }),
+      onUnhandled((error) => this.ledger.fault(`unhandled: ${error instanceof Error ? error.stack : error}`)),
+    ];
+    try {
+      await this.prepare();
+      await this.play();
+      await checkRest({
+        ...{ ledger: this.ledger, cloud: this.cloud, sent: this.sent },
+        ...{ faults: this.faults.total, now: this.timeline.now },
+      });
+    } finally {
+      for (const one of putBack.reverse()) one();
+    }
+    const { actions, ledger, faults } = this;
+    const violations = [...ledger.violations];
+    const drawn = faults.total;
+    const took = this.timeline.now - start;
+    return { violations, actions, messages: ledger.messages, drawn, faults: faults.counts, took };
+  }
+
+  /** Users act while things fail; then nothing fails any more, until everything is at rest. */
+  private async play(): Promise<void> {
+    const { timeline, actions, faults } = this;
+    for (const [index, action] of actions.entries())
+      timeline.after(action.at, () => void this.peers.perform(action, index + 1));
+    const calm = Math.max(...actions.map(({ at }) => at), 0) + 60_000;
+    timeline.after(calm, () => {
+      faults.isOn = false;
+      void this.peers.reconnectBridge();
+    });
+    const sweep = () => {
+      this.functions.fire({ kind: "sweep" });
+      timeline.after(60_000, sweep);
+    };
+    timeline.after(60_000, sweep);
+    let quiet = 0;
+    const end = start + calm + restMs;
+    await timeline.run(() => {
+      if (timeline.now < start + calm || !this.isQuiet()) quiet = timeline.now;
+      return timeline.now - quiet > 130_000 || timeline.now > end;
+    });
+  }
+
+  /** Whether nothing is left to do, but for schedules that are far away. */
+  private isQuiet(): boolean {
+    if (this.peers.busy > 0) return false;
+    for (const { at } of this.cloud.schedules.values()) if (at < this.timeline.now + 150_000) return false;
+    for (const sessionKey of this.ledger.conversations.keys()) {
+      const state = this.cloud.store.get({ pk: `S#${sessionKey}`, sk: "META" }) as unknown as SessionState;
+      if (state.run || state.inbox.length > 0 || isLeased(state, this.timeline.now)) return false;
+    }
+    return true;
+  }
+
+  private async prepare(): Promise<void> {
+    const json = JSON.stringify(this.settings);
+    const overrides = { pk: "CONFIG", sk: "GLOBAL", version: 1, overrides: json };
+    for (const item of [...connectedPeers, knownBridge, overrides])
+      await this.cloud.store.write({ pk: String(item.pk), sk: String(item.sk) }, () => item as never);
+  }
+
+  private newMachine(name: string): Machine {
+    const skew = this.mostSkew > 0 ? this.sources.plan.integer(2 * this.mostSkew) - this.mostSkew : 0;
+    return new Machine(`${name}/${++this.machines}`, skew, this.timeline, this.running);
+  }
+
+  private events(): ConstructorParameters<typeof Cloud>[2] {
+    return {
+      asked: (call) => {
+        const fault = ruleFault(call);
+        if (fault) this.ledger.fault(fault);
+      },
+      written: (key, before, after, writer) => {
+        if (key.sk !== "META" || !key.pk.startsWith("S#") || !after) return;
+        const states = { before: before as never, after: after as unknown as SessionState };
+        const change = { ...states, writer, now: this.timeline.now };
+        watchSession(this.ledger, change, (one) => this.cloud.store.get(one) as never);
+      },
+      posted: (connectionId, frame) => this.peers.receive(connectionId, frame),
+      woken: (sessionKey) => this.functions.wake(sessionKey),
+      fired: (event) => this.functions.fire(event),
+    };
+  }
+
+  private readonly tell = (who: string, what: string): void => {
+    this.options.trace?.(`${this.timeline.now - start} ${who}: ${what}`);
+  };
+}
+
+/** Catches promises that fail unseen, which would end a function's process. @returns what ends it */
+function onUnhandled(note: (error: unknown) => void): () => void {
+  const listeners = process.listeners("unhandledRejection");
+  process.removeAllListeners("unhandledRejection").on("unhandledRejection", note);
+  return () => {
+    process.removeAllListeners("unhandledRejection");
+    for (const listener of listeners) process.on("unhandledRejection", listener);
+  };
+}

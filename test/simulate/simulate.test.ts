@@ -1,0 +1,22 @@
+import { expect, it } from "vitest";
+import { runSchedules } from "./run-schedules.ts";
+import { runSchedule } from "./schedule.ts";
+
+it("500 schedules of users, faults and late events leave nothing wrong", async () => {
+  const { failures, messages, faults } = await runSchedules(1, 500);
+  expect(failures).toEqual([]);
+  expect(messages).toBeGreaterThan(1000);
+  for (const [name, count] of Object.entries(faults)) expect(count, name).toBeGreaterThan(10);
+});
+
+it("a schedule follows from its seed alone", async () => {
+  const traceOf = async (seed: number) => {
+    const lines: string[] = [];
+    await runSchedule({ seed, trace: (line) => lines.push(line) });
+    return lines;
+  };
+  const first = await traceOf(7);
+  expect(first.length).toBeGreaterThan(100);
+  expect(await traceOf(7)).toEqual(first);
+  expect(await traceOf(8)).not.toEqual(first);
+});

@@ -1,0 +1,152 @@
+import type { Message } from "../../../shared/protocol/messages.ts";
+import { entryBytes } from "../../../shared/session/inbox.ts";
+import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
+import { messageKey, type SessionState } from "../../../shared/session/state.ts";
+import type { Item, Key } from "../../../shared/world/world.ts";
+import { readScript } from "../load/script.ts";
+import type { Ledger } from "./ledger.ts";
+
+/** Reads an item of the table as it is now. */
+export type Look = (key: Key) => Item | undefined;
+
+/** A write of a session's item. */
+export interface Change {
+  before: SessionState | undefined;
+  after: SessionState;
+  /** The machine that wrote. A request's is named after it: `{request}/{number}`. */
+  writer: string;
+  /** The time of the services, epoch ms. */
+  now: number;
+}
+
+/** Checks what a write has changed in a session's item, and notes what happened by it. */
+export function watchSession(ledger: Ledger, change: Change, look: Look): void {
+  const { before, after } = change;
+  const name = after.sessionKey;
+  const fault = (what: string) => ledger.fault(`${name}: ${what}`);
+  if (!before) ledger.add(ledger.conversations, name, after.sessionId);
+  const old = before ?? { ...after, inbox: [], recent: {}, head: 0, run: undefined };
+  checkLease(change, fault);
+  if (before && after.epoch > before.epoch) ledger.holders.set(name, change.writer);
+  checkInbox(ledger, old, after, fault);
+  checkRun(ledger, old, after, fault);
+  checkStop(ledger, old, change, fault);
+  if (old.sessionId === after.sessionId) checkTranscript(ledger, old, after, look, fault);
+  else checkReset(ledger, old, after, fault);
+}
+
+type Fault = (what: string) => void;
+
+function checkLease({ before, after, now }: Change, fault: Fault): void {
+  if (!before) return;
+  if (after.epoch < before.epoch) fault("the epoch went back");
+  if (after.epoch > before.epoch + 1) fault("the epoch went forward by more than one");
+  const isTaken = after.epoch > before.epoch && before.leaseUntil !== undefined;
+  // Clocks differ by less than this.
+  if (isTaken && Number(before.leaseUntil) > now + 10_000) fault("a lease was taken that had not run out");
+}
+
+function checkInbox(ledger: Ledger, before: SessionState, after: SessionState, fault: Fault): void {
+  const bytes = after.inbox.reduce((sum, entry) => sum + entryBytes(entry), 0);
+  if (bytes !== after.inboxBytes) fault(`inboxBytes is ${after.inboxBytes} for ${bytes} bytes`);
+  const [first, ...rest] = before.inbox;
+  const isTakenOut = first !== undefined && after.inbox[0]?.id !== first.id;
+  const left = isTakenOut ? rest : before.inbox;
+  if (left.some((entry, i) => after.inbox[i]?.id !== entry.id)) fault("the inbox changed its order");
+  if (isTakenOut) noteTaken(ledger, after, first, fault);
+  for (const entry of after.inbox.slice(left.length)) noteArrived(ledger, after.sessionKey, entry, fault);
+}
+
+function noteArrived(ledger: Ledger, sessionKey: string, entry: InboxEntry, fault: Fault): void {
+  const { id } = entry;
+  if (ledger.entries.has(id)) fault(`${id} was accepted twice`);
+  const isAcknowledged = ledger.acknowledged.has(id);
+  ledger.entries.set(id, { id, sessionKey, entry, isAcknowledged, isTaken: false });
+}
+
+function noteTaken(ledger: Ledger, after: SessionState, entry: InboxEntry, fault: Fault): void {
+  const sent = ledger.entries.get(entry.id);
+  if (!sent) {
+    fault(`${entry.id} was taken out and had never come in`);
+    return;
+  }
+  sent.isTaken = true;
+  const script = entry.kind === "message" ? readScript(entry.text) : undefined;
+  if (script) ledger.turns.push(script.number);
+  if (entry.kind === "message" && after.run?.runId !== entry.id)
+    fault(`message ${entry.id} was taken out without a run`);
+}
+
+function checkRun(ledger: Ledger, before: SessionState, after: SessionState, fault: Fault): void {
+  const { run: old } = before;
+  const { run } = after;
+  if (run && Object.keys(run.pending).length !== run.pendingCount)
+    fault(`run ${run.runId} waits for ${run.pendingCount} calls, and names others`);
+  if (old && run?.runId !== old.runId) {
+    const sent = ledger.entries.get(old.runId);
+    if (run) fault(`run ${run.runId} began before ${old.runId} had ended`);
+    if (!sent) {
+      fault(`run ${old.runId} had no message`);
+      return;
+    }
+    if (sent.outcome) fault(`run ${old.runId} ended twice`);
+    const isStopped = before.stop === old.runId;
+    if (!isStopped && old.phase !== "reply") fault(`run ${old.runId} ended without an answer`);
+    sent.outcome = isStopped ? "stopped" : old.failure === undefined ? "answered" : "failed";
+  }
+  if (run && old?.runId !== run.runId) {
+    if (ledger.begun.get(after.sessionKey)?.includes(run.runId)) fault(`run ${run.runId} began twice`);
+    ledger.add(ledger.begun, after.sessionKey, run.runId);
+    if (before.inbox[0]?.id !== run.runId) fault(`run ${run.runId} was not at the head of the inbox`);
+  }
+}
+
+/** A stop stays until its run has ended, and one request stops one run. */
+function checkStop(ledger: Ledger, before: SessionState, { after, writer }: Change, fault: Fault): void {
+  if (before.stop === after.stop) return;
+  const isOver = before.run?.runId === before.stop && after.run?.runId !== before.stop;
+  if (before.stop !== undefined && !isOver) fault(`the stop of ${before.stop} was lost`);
+  if (after.stop === undefined) return;
+  const request = writer.replace(/\/\d+$/, "");
+  const stopped = ledger.stops.get(request) ?? new Set();
+  stopped.add(after.stop);
+  ledger.stops.set(request, stopped);
+  if (stopped.size > 1) fault(`${request} stopped ${[...stopped].join(" and ")}`);
+  if (after.run?.runId !== after.stop && after.inbox[0]?.id !== after.stop)
+    fault(`${request} stops ${after.stop}, which does not run`);
+}
+
+function checkTranscript(
+  ledger: Ledger,
+  before: SessionState,
+  after: SessionState,
+  look: Look,
+  fault: Fault,
+): void {
+  if (after.head < before.head) fault("the head went back");
+  if (after.first > after.head + 1) fault("more messages were cleared than there were");
+  if (after.first !== before.first) {
+    if (after.first !== before.head + 1)
+      fault("a compaction does not begin after the messages that it replaces");
+    return;
+  }
+  for (let seq = before.head + 1; seq <= after.head; seq++) {
+    const item = look(messageKey(after.sessionKey, after.sessionId, seq));
+    if (!item) {
+      fault(`message ${seq} was committed and is not there`);
+      return;
+    }
+    if (item.epoch !== after.epoch) fault(`message ${seq} was committed by another than its writer`);
+    ledger.add(ledger.said, after.sessionId, JSON.parse(String(item.body)) as Message);
+  }
+}
+
+function checkReset(ledger: Ledger, before: SessionState, after: SessionState, fault: Fault): void {
+  const { resetting } = before;
+  if (resetting?.newSessionId !== after.sessionId) fault("the conversation's id changed without a reset");
+  if (before.run) fault("a reset came in the middle of a run");
+  if (after.head !== 0 || after.first !== 1) fault("a new conversation does not begin empty");
+  if (before.head >= before.first && resetting?.archivedTo === undefined)
+    fault("a conversation was cleared and not archived");
+  ledger.add(ledger.conversations, after.sessionKey, after.sessionId);
+}

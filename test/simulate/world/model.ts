@@ -1,0 +1,71 @@
+import type { CallModel, ModelCall, ModelOutcome } from "../../../functions/agent/model/model.ts";
+import type { AssistantMessage, ToolCallBlock } from "../../../shared/protocol/messages.ts";
+import { answerTo, placeOf } from "../load/script.ts";
+import type { Faults } from "./faults.ts";
+
+/** More messages than this, and a provider that refuses says that they are too many. */
+const refusedAbove = 5;
+
+/** A model that follows the scripts of the messages. It takes its time, streams, and ends when it is told to. */
+export function createModel(faults: Faults, see: (call: ModelCall) => void): CallModel {
+  let memories = 0;
+  return async (call) => {
+    const isReading = call.systemPrompt.startsWith("You read conversations");
+    if (!isReading) see(call);
+    const fault = faults.draw(["slow", "silent"], 8);
+    const place = isReading ? undefined : placeOf(call.messages);
+    const usual = place?.script.ms ?? 300;
+    const ms = fault === "slow" ? faults.between(5_000, 60_000) : usual;
+    if (!isReading) call.onText("thinking");
+    if ((await pause(call, fault === "silent" ? call.timeoutMs : ms)) === "stopped")
+      return { status: "aborted" };
+    if (fault === "silent") return failed("the model did not answer");
+    if (isReading) {
+      const text = `<summary>What was said, in short.</summary><memories>- fact ${++memories}</memories>`;
+      return answered([{ type: "text", text }]);
+    }
+    if (!place) return answered([{ type: "text", text: "I have nothing to answer." }]);
+    const { script, done } = place;
+    if (script.fails > 0) return failed("overloaded");
+    if (script.refuses > 0 && call.messages.length > refusedAbove)
+      return { ...failed("too long"), overflow: true };
+    if (done < script.rounds) return answered(callsOf(script, done));
+    call.onText(answerTo(script.number));
+    return answered([{ type: "text", text: answerTo(script.number) }]);
+  };
+}
+
+function pause({ signal }: ModelCall, ms: number): Promise<"passed" | "stopped"> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve("stopped");
+    const timer = setTimeout(() => resolve("passed"), ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve("stopped");
+    });
+  });
+}
+
+function failed(error: string) {
+  return { status: "failed", error: `LLM error: ${error}`, overflow: false } as const;
+}
+
+function answered(content: AssistantMessage["content"]): ModelOutcome {
+  const usage = { input: 100, output: 10, cacheRead: 0, cacheWrite: 0, totalTokens: 110 };
+  const calls = content.some(({ type }) => type === "toolCall");
+  const stopReason = calls ? "toolUse" : "stop";
+  return { status: "answered", message: { role: "assistant", content, usage, stopReason, timestamp: 0 } };
+}
+
+/** Ids count from 0 in each reply, as with some servers. */
+function callsOf({ number, node, native }: { number: number; node: number; native: number }, round: number) {
+  const calls: ToolCallBlock[] = [];
+  const add = (name: string, args: Record<string, unknown>) =>
+    calls.push({ type: "toolCall", id: `call_${calls.length}`, name, arguments: args });
+  for (let i = 0; i < node; i++) add("n__probe", { number, round, i });
+  for (let i = 0; i < native; i++)
+    if (i % 2 === 0) add("gsv__WriteFile", { path: `notes/q${number}.md`, content: `${round} ${i}` });
+    else add("gsv__Message", { channel: "sim", to: "friend", text: `note q${number}/${round}/${i}` });
+  if (calls.length === 0) add("gsv__ReadFile", { path: "SOUL.md" });
+  return calls;
+}
