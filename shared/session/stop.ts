@@ -37,7 +37,7 @@ export async function requestStop(
     const item = await table.get(key);
     if (!item) return undefined;
     const state = toState(item);
-    if (`stop:${id}` in state.recent) return { state, runId: state.stop, pendingCount: 0 };
+    if (Object.hasOwn(state.recent, `stop:${id}`)) return { state, runId: state.stop, pendingCount: 0 };
     const target = stoppable(state);
     if (!target) return undefined;
     const { runId, pendingCount, writer, unchanged } = target;

@@ -8,7 +8,7 @@ import { Machine, type Running } from "./engine/machine.ts";
 import { standIn } from "./engine/stand-ins.ts";
 import { Timeline } from "./engine/timeline.ts";
 import { type Action, drawActions } from "./load/actions.ts";
-import { connectedPeers, knownBridge, Peers } from "./load/peers.ts";
+import { connectedPeers, knownBridge, Peers, peersToken } from "./load/peers.ts";
 import { Ledger } from "./verdict/ledger.ts";
 import { checkRequest } from "./verdict/model-request.ts";
 import { checkRest } from "./verdict/rest.ts";
@@ -71,8 +71,8 @@ function settingsFor(policy: (typeof policies)[number]): JsonObject {
   return {
     model: { provider: "simulated", id: "m", contextWindow: 200_000 },
     channels: {
-      sim: { dmPolicy: "open", accounts: { default: { apiBaseUrl: "https://sim" } } },
-      brg: { dmPolicy: "open" },
+      sim: { dmPolicy: "open", owners: ["me"], accounts: { default: { apiBaseUrl: "https://sim" } } },
+      brg: { dmPolicy: "open", owners: ["me"] },
     },
     session: { defaultResetPolicy: policy },
   };
@@ -210,7 +210,7 @@ class Simulation {
   private async prepare(): Promise<void> {
     const json = JSON.stringify(this.settings);
     const overrides = { pk: "CONFIG", sk: "GLOBAL", version: 1, overrides: json };
-    for (const item of [...connectedPeers, knownBridge, overrides])
+    for (const item of [...connectedPeers, peersToken, knownBridge, overrides])
       await this.cloud.store.write({ pk: String(item.pk), sk: String(item.sk) }, () => item as never);
   }
 

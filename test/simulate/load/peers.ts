@@ -27,6 +27,7 @@ const maxTries = 5;
 const picture = Buffer.from("\x89PNG\r\n\x1a\n0000", "latin1");
 
 const bridgePeer = "brg:default";
+const token = "simulated";
 
 /** The peers that are connected all the time, as items of the table. */
 export const connectedPeers: Item[] = [
@@ -34,12 +35,28 @@ export const connectedPeers: Item[] = [
   ["PEER#node", "n", "node", "n-1"],
   ["PEER#channel", bridgePeer, "channel", "b-1"],
 ].map(([pk = "", sk = "", mode = "", connectionId = ""]) => ({
-  ...{ pk, sk, id: sk, mode, connectionId, expiresAt: 9_999_999_999, connectedAt: 0, openedAt: 0 },
+  ...{
+    pk,
+    sk,
+    id: sk,
+    mode,
+    connectionId,
+    tokenId: token,
+    expiresAt: 9_999_999_999,
+    connectedAt: 0,
+    openedAt: 0,
+  },
   ...{ version: "1", platform: "simulation" },
   ...(mode === "node"
     ? { tools: [{ name: "probe", description: "", inputSchema: { type: "object" } }] }
     : { capabilities: ["channel-receipts"] }),
 }));
+
+/** The token of all peers. */
+export const peersToken: Item = {
+  ...{ pk: "TOKEN", sk: token, hash: "", name: token, createdAt: 0 },
+  scopes: ["client", "node", "channel", "admin"],
+};
 
 /** The bridge has attached once, so that it is known. */
 export const knownBridge: Item = {
@@ -113,7 +130,7 @@ export class Peers {
     const hasImage = action.kind === "message" && action.hasImage;
     const media = hasImage ? [await storeMedia(world.bucket, target, image)] : [];
     const origin = { kind: "client", connectionId: "c-1", requestId: id } as const;
-    return takeMessage(intake, sessionKey, { id, text: textOf(action), media, origin });
+    return takeMessage(intake, sessionKey, { id, text: textOf(action), media, origin, writer: {} });
   }
 
   private takeFromChannel(world: World, intake: Intake, action: Action, number: number): Promise<unknown> {

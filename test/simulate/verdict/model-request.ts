@@ -1,4 +1,4 @@
-import type { ModelCall } from "../../../functions/agent/model/model.ts";
+import type { ModelCall } from "../../../functions/agent/model/model-call.ts";
 import { type Message, toolCallsOf } from "../../../shared/protocol/messages.ts";
 import { transcriptFault } from "../../conformance/model/programs.ts";
 import { numberOf } from "../load/script.ts";

@@ -1,4 +1,4 @@
-import type { CallModel, ModelCall, ModelOutcome } from "../../../functions/agent/model/model.ts";
+import type { CallModel, ModelCall, ModelOutcome } from "../../../functions/agent/model/model-call.ts";
 import type { AssistantMessage, ToolCallBlock } from "../../../shared/protocol/messages.ts";
 import { answerTo, placeOf } from "../load/script.ts";
 import type { Faults } from "./faults.ts";
