@@ -170,7 +170,7 @@ describe.each(Object.entries(wires))("over %s", (name, { start, model: chosen, p
 
   it("after a stop during tools the next message is answered", async () => {
     replies = [read({})];
-    beforeReply = async () => void (await requestStop(state.table, sessionKey, Date.now()));
+    beforeReply = async () => void (await requestStop(state.table, sessionKey, "stop", Date.now()));
     expect(await say("1")).toContain("cancelled");
     beforeReply = async () => {};
     expect(await say("2")).toBe("fine");
