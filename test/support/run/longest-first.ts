@@ -26,16 +26,14 @@ const longest = [
 
 /**
  * Starts the files that take longest first, so that no worker is left alone with one at the end. A fresh clone has no
- * times of an earlier run to go by. Files of a project that shares loaded modules follow one another, at the end: a
- * worker keeps its modules only from one such file to the next.
+ * times of an earlier run to go by. The files of a project follow one another: a worker keeps its loaded modules only
+ * from one file of a project to the next.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification): number => {
-      if (!project.config.isolate) return 3;
       const place = longest.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
-      if (place >= 0) return place / longest.length;
-      return project.name === "e2e" ? 1 : 2;
+      return (project.name === "e2e" ? 0 : 2) + (place >= 0 ? place / longest.length : 1);
     };
     return files.toSorted((a, b) => rank(a) - rank(b));
   }

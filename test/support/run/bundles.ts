@@ -2,9 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { bundleFunction, bundleTarget } from "../../infra/bundle.ts";
-import { functionNames } from "../../infra/permissions.ts";
-import type { TemplateJson } from "../infra/synthesis.ts";
+import { bundleFunction, bundleTarget } from "../../../infra/bundle.ts";
+import { functionNames } from "../../../infra/permissions.ts";
+import type { TemplateJson } from "../../infra/synthesis.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -39,7 +39,7 @@ async function bundle(name: (typeof functionNames)[number], folder: string): Pro
 async function synthesize(bundles: string): Promise<TemplateJson> {
   const [{ Template }, { createApp }] = await Promise.all([
     import("aws-cdk-lib/assertions"),
-    import("../../infra/create-app.ts"),
+    import("../../../infra/create-app.ts"),
   ]);
   const { stack } = createApp(bundles, {
     context: { stage: "local" },
