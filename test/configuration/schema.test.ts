@@ -36,6 +36,17 @@ describe("the defaults", () => {
   });
 });
 
+describe("the owners of a channel", () => {
+  it("are ids, and never everybody", () => {
+    const faultWith = (owners: string[]) => faultOf({ channels: { telegram: { owners } } });
+    expect(faultWith(["5001002003"])).toBeUndefined();
+    for (const all of ["*", " * "])
+      expect(faultWith(["1", all])).toBe(
+        "channels.telegram.owners: expected ids; * would make everybody an owner",
+      );
+  });
+});
+
 describe("merging overrides", () => {
   it("merges objects deeply, replaces arrays and primitives, and ignores undefined", () => {
     const merged = mergeConfiguration({
