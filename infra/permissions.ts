@@ -22,6 +22,8 @@ export interface Arns {
   foundationModels: string;
   /** `arn:…:bedrock:{region}:{account}:inference-profile` */
   inferenceProfiles: string;
+  /** `arn:…:bedrock:{region}:{account}:application-inference-profile`: profiles that the owner made, to tag costs */
+  applicationProfiles: string;
   deadLetters: string;
   /** The function's own log group. */
   logGroup: string;
@@ -62,6 +64,10 @@ export const resources = {
   },
   inferenceProfiles: {
     arn: ({ inferenceProfiles }) => `${inferenceProfiles}/*`,
+    wildcard: "the user chooses the model at run time",
+  },
+  applicationProfiles: {
+    arn: ({ applicationProfiles }) => `${applicationProfiles}/*`,
     wildcard: "the user chooses the model at run time",
   },
   deadLetters: { arn: ({ deadLetters }) => deadLetters },
@@ -143,7 +149,6 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     { resource: "closeConnection", actions: manageConnections },
     wakeAgent,
     ...createSchedule,
-    failedInvocations,
     ownLog,
   ],
   agent: [
@@ -169,6 +174,7 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     { resource: "secrets", actions: ["ssm:GetParameter"] },
     { resource: "foundationModels", actions: ["bedrock:InvokeModelWithResponseStream"] },
     { resource: "inferenceProfiles", actions: ["bedrock:InvokeModelWithResponseStream"] },
+    { resource: "applicationProfiles", actions: ["bedrock:InvokeModelWithResponseStream"] },
     failedInvocations,
     ownLog,
   ],

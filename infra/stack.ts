@@ -20,8 +20,15 @@ export interface GsvStackProps extends StackProps {
 interface Shape {
   description: string;
   timeout: Duration;
-  /** Whether it is invoked asynchronously: Lambda retries, then sends the event to the dead-letter queue. */
-  asynchronous: boolean;
+  /**
+   * For a function that is invoked asynchronously: Lambda tries an event three times in three minutes, and gives it
+   * up at this age. The sweep has found the same work by then, and the event says no more than the table does.
+   */
+  eventAge?: Duration;
+  /** Whether events that were given up are kept in the dead-letter queue. */
+  keepsFailedEvents?: boolean;
+  /** Whether it may invoke itself without end. */
+  invokesItself?: boolean;
 }
 
 const shapes: Record<FunctionName, Shape> = {
@@ -29,22 +36,24 @@ const shapes: Record<FunctionName, Shape> = {
     description: "Frames and connects of clients and nodes",
     // API Gateway waits 29 s for an integration.
     timeout: Duration.seconds(29),
-    asynchronous: false,
   },
   webhook: {
     description: "Messages from channels",
     timeout: Duration.seconds(29),
-    asynchronous: false,
   },
   timer: {
     description: "Timeouts and the sweep",
     timeout: Duration.seconds(60),
-    asynchronous: true,
+    eventAge: Duration.minutes(5),
+    // A watch fails on purpose, and a sweep is repeated every minute.
+    keepsFailedEvents: false,
   },
   agent: {
     description: "Turns of sessions",
     timeout: Duration.minutes(15),
-    asynchronous: true,
+    eventAge: Duration.minutes(5),
+    keepsFailedEvents: true,
+    invokesItself: true,
   },
 };
 
@@ -99,14 +108,17 @@ export class GsvStack extends Stack {
           resource: "foundation-model",
         }),
         inferenceProfiles: this.formatArn({ service: "bedrock", resource: "inference-profile" }),
+        applicationProfiles: this.formatArn({
+          service: "bedrock",
+          resource: "application-inference-profile",
+        }),
         deadLetters: failures.deadLetters.queueArn,
       },
     });
 
     socketApi.routeTo(functions.socket.lambda);
-    schedules.sweepWith(functions.timer.lambda);
-    failures.watch(functions);
-    failures.watchSpending(settings.monthlyBudget);
+    schedules.invokeRegularly(functions.timer.lambda);
+    failures.watch(functions.timer.lambda);
     const webhookUrl = functions.webhook.lambda.addFunctionUrl({ authType: FunctionUrlAuthType.NONE });
     functions.socket.lambda.addEnvironment("WEBHOOK_URL", webhookUrl.url);
     if (settings.requireHeader) functions.socket.lambda.addEnvironment("REQUIRE_HEADER", "true");
@@ -123,7 +135,8 @@ export class GsvStack extends Stack {
     shared: { name: string; environment: Record<string, string>; arns: Omit<Arns, "logGroup"> },
   ): Record<FunctionName, GatewayFunction> {
     const create = (name: FunctionName) => {
-      const { asynchronous, ...shape } = shapes[name];
+      const { eventAge, keepsFailedEvents, ...shape } = shapes[name];
+      const failedEvents = keepsFailedEvents ? shared.arns.deadLetters : undefined;
       const functionName = `${shared.name}-${name}`;
       const created = new GatewayFunction(this, `${name[0]?.toUpperCase()}${name.slice(1)}`, {
         ...shape,
@@ -141,7 +154,7 @@ export class GsvStack extends Stack {
         }),
         logRetentionDays: settings.logRetentionDays,
         reservedConcurrency: name === "webhook" ? settings.webhookConcurrency : undefined,
-        failedEvents: asynchronous ? shared.arns.deadLetters : undefined,
+        asynchronous: eventAge && { eventAge, failedEvents },
       });
       return [name, created] as const;
     };

@@ -6,7 +6,7 @@ export interface Settings {
    * Part of the names of stack and functions: 1 to 20 lower-case letters, digits and hyphens, a letter first.
    */
   stage: string;
-  /** Email address for alarms. Without it, alarms are only shown in CloudWatch. */
+  /** Email address for the alarm and the budget. Without it, CloudWatch alone shows the alarm, and there is no budget. */
   alarmEmail: string | undefined;
   /** Retention of function logs in days; a period that CloudWatch Logs supports. */
   logRetentionDays: RetentionDays;
@@ -26,7 +26,7 @@ export interface Settings {
    * unless the account keeps some unreserved ones, so that a new account, of often 10, must do without.
    */
   webhookConcurrency: number | undefined;
-  /** US dollars a month of the whole account, 1 to 100000, above which the owner is told. */
+  /** US dollars a month of the whole account, 1 to 100000, above which the owner is told if there is an `alarmEmail`. */
   monthlyBudget: number;
 }
 

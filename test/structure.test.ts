@@ -34,6 +34,7 @@ const allowedRooms: Record<string, readonly string[]> = {
   "shared/world": ["protocol"],
   "shared/aws": ["protocol", "runtime", "world"],
   "shared/configuration": ["protocol", "world"],
+  "shared/faults": ["runtime", "world"],
   "shared/http": ["protocol", "runtime"],
   "shared/media": ["protocol", "runtime", "world"],
   "shared/peers": ["media", "protocol", "runtime", "world"],

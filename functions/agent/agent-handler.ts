@@ -5,6 +5,7 @@ import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { cacheSecrets } from "../../shared/configuration/secret-cache.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
+import { watchInvocations } from "../../shared/faults/faults.ts";
 import { createGuardedFetch } from "../../shared/http/guarded-fetch.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
@@ -35,7 +36,10 @@ export function createAgentHandler(world: World) {
     "agent",
     (event, context: Context) =>
       holdSession(agent, event.sessionKey, () => context.getRemainingTimeInMillis()),
-    { fields: ({ sessionKey }) => ({ sessionKey }) },
+    {
+      fields: ({ sessionKey }) => ({ sessionKey }),
+      watch: watchInvocations(world.table, "agent", world.now),
+    },
   );
 }
 

@@ -5,6 +5,7 @@ import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { cacheSecrets } from "../../shared/configuration/secret-cache.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
+import { watchInvocations } from "../../shared/faults/faults.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
 import { createTokenVerifier } from "../../shared/peers/tokens.ts";
@@ -28,6 +29,7 @@ export function createSocketHandler(world: World) {
   return wrapHandler<SocketEvent, SocketAnswer>("socket", (event) => route(gateway, event), {
     fields: ({ requestContext: { routeKey, connectionId } }) => ({ routeKey, connectionId }),
     onError: () => ({ statusCode: 500 }),
+    watch: watchInvocations(world.table, "socket", world.now),
   });
 }
 

@@ -1,9 +1,13 @@
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
 import type { TimerEvent, World } from "../../shared/world/world.ts";
-import { closeAgain, closeUnauthenticated, expireTools, resetIfDue, sweep, type Timer } from "./timer.ts";
+import { closeAgain, closeUnauthenticated, expireTools, resetIfDue, type Timer } from "./timer.ts";
+import { sweepAndNote, watch } from "./watch.ts";
 
-/** The timer function's handler, which schedules invoke. */
+/**
+ * The timer function's handler, which schedules invoke. It notes no faults of its own: the alarm watches its failures,
+ * and a watch that fails must not cause the next one to fail.
+ */
 export function createTimerHandler(world: World) {
   const { table, schedules, secrets, sockets, wake, now } = world;
   const configuration = openConfiguration(table, secrets, { now });
@@ -24,6 +28,8 @@ async function fire(timer: Timer, event: TimerEvent): Promise<void> {
     case "reset-due":
       return resetIfDue(timer, event);
     case "sweep":
-      return sweep(timer);
+      return sweepAndNote(timer);
+    case "watch":
+      return watch(timer);
   }
 }

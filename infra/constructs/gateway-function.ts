@@ -31,8 +31,15 @@ export interface GatewayFunctionProps {
   logRetentionDays: RetentionDays;
   /** Most invocations at a time; without it, as many as the account allows. */
   reservedConcurrency?: number;
-  /** For asynchronously invoked functions: ARN of the queue for events that failed on every retry. */
-  failedEvents?: string;
+  /** Whether it may invoke itself without end. */
+  invokesItself?: boolean;
+  /** For asynchronously invoked functions. */
+  asynchronous?: {
+    /** Age at which an event that was not processed is given up. */
+    eventAge: Duration;
+    /** ARN of the queue for events that were given up. Without it they are dropped. */
+    failedEvents?: string;
+  };
 }
 
 /** One Lambda function with its bundle, role and log group. */
@@ -63,17 +70,19 @@ export class GatewayFunction extends Construct {
       environment: props.environment,
       role,
       reservedConcurrentExecutions: props.reservedConcurrency,
-      // Lambda stops a chain of functions that invoke each other after 16 rounds. The sweep resumes a
-      // legitimate run.
-      recursiveLoop: RecursiveLoop.TERMINATE,
+      // Lambda ends a chain of functions that invoke each other after about 16 rounds. A long turn is such a
+      // chain of agents, which hand it over before their 15 minutes are over.
+      recursiveLoop: props.invokesItself ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
       logGroup: this.log,
     });
-    if (props.failedEvents !== undefined) {
+    if (props.asynchronous !== undefined) {
+      const { eventAge, failedEvents } = props.asynchronous;
       new CfnEventInvokeConfig(this, "Retries", {
         functionName: this.lambda.functionName,
         qualifier: "$LATEST",
         maximumRetryAttempts: 2,
-        destinationConfig: { onFailure: { destination: props.failedEvents } },
+        maximumEventAgeInSeconds: eventAge.toSeconds(),
+        ...(failedEvents ? { destinationConfig: { onFailure: { destination: failedEvents } } } : {}),
       });
     }
   }

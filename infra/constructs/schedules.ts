@@ -11,7 +11,7 @@ export interface SchedulesProps {
 }
 
 /**
- * The schedule group, the role that EventBridge Scheduler assumes to invoke targets, and the recurring sweep.
+ * The schedule group, the role that EventBridge Scheduler assumes to invoke targets, and the recurring sweep and watch.
  */
 export class Schedules extends Construct {
   readonly group: ScheduleGroup;
@@ -47,24 +47,32 @@ export class Schedules extends Construct {
     });
   }
 
-  /** Invokes the timer function every minute to resume overdue sessions that no function is processing. */
-  sweepWith(timer: LambdaFunction): void {
-    const sweep = new CfnSchedule(this, "Sweep", {
-      name: "sweep",
+  /**
+   * Invokes the timer function every minute to resume overdue sessions that no function is processing, and every
+   * five minutes to tell of faults.
+   */
+  invokeRegularly(timer: LambdaFunction): void {
+    this.schedule(timer, "sweep", 1, "Finds sessions that were left with something to do");
+    this.schedule(timer, "watch", 5, "Fails while a function has noted a fault, for the alarm to tell");
+  }
+
+  private schedule(timer: LambdaFunction, name: "sweep" | "watch", minutes: number, description: string) {
+    const schedule = new CfnSchedule(this, name === "sweep" ? "Sweep" : "Watch", {
+      name,
       groupName: this.group.scheduleGroupName,
-      description: "Finds sessions that were left with something to do",
-      scheduleExpression: "rate(1 minute)",
+      description,
+      scheduleExpression: `rate(${minutes} minute${minutes === 1 ? "" : "s"})`,
       flexibleTimeWindow: { mode: "OFF" },
       target: {
         arn: this.props.timerFunctionArn,
         roleArn: this.role.roleArn,
-        input: JSON.stringify({ kind: "sweep" }),
-        // No retries: the next sweep runs in one minute.
-        retryPolicy: { maximumEventAgeInSeconds: 60, maximumRetryAttempts: 0 },
-        deadLetterConfig: { arn: this.props.deadLettersArn },
+        input: JSON.stringify({ kind: name }),
+        // Two retries for a short fault of Lambda's. A lost one is worth nothing once the next is due, so that none
+        // is set aside: the alarm tells when they stop.
+        retryPolicy: { maximumEventAgeInSeconds: 60, maximumRetryAttempts: 2 },
       },
     });
-    sweep.node.addDependency(timer);
+    schedule.node.addDependency(timer);
   }
 }
 

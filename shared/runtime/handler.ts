@@ -2,6 +2,12 @@ import middy, { type Request } from "@middy/core";
 import type { Context } from "aws-lambda";
 import { type LogFields, log, logError } from "./log.ts";
 
+/** Watches the invocations of one warm function. */
+export interface InvocationWatch {
+  /** Is called after each invocation. Usually it makes no call. */
+  ended(): Promise<void>;
+}
+
 interface Options<Event, Result> {
   /** Fields of the log lines at the start and end of an invocation. */
   fields(event: Event): LogFields;
@@ -10,11 +16,13 @@ interface Options<Event, Result> {
    * events.
    */
   onError?(error: unknown, event: Event): Result;
+  /** Is told of the end of each invocation. */
+  watch?: InvocationWatch;
 }
 
 /**
  * Wraps a function's handler: logs one line at the start and one with the duration at the end; logs errors in
- * full and maps them with `onError`.
+ * full and maps them with `onError`. Tells the watch of each end.
  */
 export function wrapHandler<Event, Result>(
   name: string,
@@ -27,19 +35,21 @@ export function wrapHandler<Event, Result>(
     requestId: context.awsRequestId,
     ...options.fields(event),
   });
-  const { onError } = options;
+  const { onError, watch } = options;
   const wrapped = middy<Event, Result>()
     .use({
       before(request: Invocation) {
         startedAt.set(request.context, Date.now());
         log(`${name}.in`, fields(request));
       },
-      after(request: Invocation) {
+      async after(request: Invocation) {
         const ms = Date.now() - (startedAt.get(request.context) ?? Date.now());
         log(`${name}.out`, { ...fields(request), ms });
+        await watch?.ended();
       },
-      onError(request: Invocation) {
+      async onError(request: Invocation) {
         logError(`${name}.failed`, request.error, fields(request));
+        await watch?.ended();
         if (onError) request.response = onError(request.error, request.event);
       },
     })

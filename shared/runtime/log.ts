@@ -14,6 +14,7 @@ const standardOutput: LogOutput = (line) => {
 };
 
 let output = standardOutput;
+let errors = 0;
 
 /**
  * Redirects the log lines of this process, when its standard output is needed for something else.
@@ -31,8 +32,14 @@ export function log(event: string, fields: LogFields = {}): void {
   output(JSON.stringify({ time: new Date().toISOString(), event, ...fields }));
 }
 
+/** Number of errors that this process has logged. */
+export function loggedErrors(): number {
+  return errors;
+}
+
 /** Logs an unexpected failure with its stack. */
 export function logError(event: string, error: unknown, fields: LogFields = {}): void {
+  errors += 1;
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
   output(JSON.stringify({ time: new Date().toISOString(), event, level: "error", ...fields, error: detail }));
 }

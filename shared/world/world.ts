@@ -202,7 +202,9 @@ export type TimerEvent =
   | { kind: "close"; connectionId: string }
   /** `at`: the scheduled time, epoch ms. */
   | { kind: "reset-due"; sessionKey: string; at: number }
-  | { kind: "sweep" };
+  | { kind: "sweep" }
+  /** Fails while a function has noted a fault, so that the alarm tells the owner. */
+  | { kind: "watch" };
 
 /** One-shot schedules that invoke the timer function and delete themselves after they have fired. */
 export interface Schedules {

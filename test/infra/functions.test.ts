@@ -1,8 +1,7 @@
 import { Match, Template } from "aws-cdk-lib/assertions";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { functionNames } from "../../infra/permissions.ts";
 import { readEnvironment } from "../../shared/runtime/environment.ts";
-import { logError } from "../../shared/runtime/log.ts";
 import { resolve, resourceNames } from "./references.ts";
 import { stageApp, type TemplateJson } from "./synthesis.ts";
 
@@ -32,7 +31,6 @@ describe("functions", () => {
       Architectures: ["arm64"],
       MemorySize,
       Timeout,
-      RecursiveLoop: "Terminate",
       ReservedConcurrentExecutions: Match.absent(),
     });
   });
@@ -71,17 +69,28 @@ describe("functions", () => {
     }
   });
 
-  test("events that fail on every retry go to the dead-letter queue", () => {
+  test("only the agent may invoke itself without end, as a turn of hours does: it is 16 times otherwise", () => {
+    const lambdas = Object.values(template.findResources("AWS::Lambda::Function"));
+    const loops = lambdas.map(({ Properties }) => [Properties.FunctionName, Properties.RecursiveLoop]);
+    expect(Object.fromEntries(loops)).toEqual({
+      "gsv-local-socket": "Terminate",
+      "gsv-local-webhook": "Terminate",
+      "gsv-local-timer": "Terminate",
+      "gsv-local-agent": "Allow",
+    });
+  });
+
+  test("an event is given up after five minutes, and the agent's go to the dead-letter queue", () => {
     const retries = Object.values(template.findResources("AWS::Lambda::EventInvokeConfig"));
     const names = resourceNames(json);
+    const queue = "arn:aws:sqs:us-east-1:000000000000:gsv-local-dead-letters";
     expect(retries.map(({ Properties }) => resolve(Properties, names))).toEqual(
       ["timer", "agent"].map((name) => ({
         FunctionName: `gsv-local-${name}`,
         Qualifier: "$LATEST",
         MaximumRetryAttempts: 2,
-        DestinationConfig: {
-          OnFailure: { Destination: "arn:aws:sqs:us-east-1:000000000000:gsv-local-dead-letters" },
-        },
+        MaximumEventAgeInSeconds: 300,
+        ...(name === "agent" ? { DestinationConfig: { OnFailure: { Destination: queue } } } : {}),
       })),
     );
   });
@@ -103,20 +112,25 @@ describe("schedules", () => {
     template.hasResource("AWS::Scheduler::ScheduleGroup", { ...removed, Properties: { Name: "gsv-local" } });
   });
 
-  test("the sweep runs every minute, with what the timer function expects", () => {
-    const [sweep] = Object.values(template.findResources("AWS::Scheduler::Schedule"));
-    expect(resolve(sweep!.Properties, resourceNames(json))).toMatchObject({
-      Name: "sweep",
+  test.each([
+    ["sweep", "rate(1 minute)"],
+    ["watch", "rate(5 minutes)"],
+  ])("the %s runs at its rate, is tried three times, and sets no lost event aside", (name, rate) => {
+    const all = Object.values(template.findResources("AWS::Scheduler::Schedule"));
+    const found = all.find(({ Properties }) => Properties.Name === name);
+    expect(resolve(found!.Properties, resourceNames(json))).toMatchObject({
+      Name: name,
       GroupName: "gsv-local",
-      ScheduleExpression: "rate(1 minute)",
+      ScheduleExpression: rate,
       FlexibleTimeWindow: { Mode: "OFF" },
       Target: {
         Arn: timer,
         RoleArn: "arn:aws:iam::000000000000:role/gsv-local-schedule",
-        Input: '{"kind":"sweep"}',
-        DeadLetterConfig: { Arn: deadLetters },
+        Input: `{"kind":"${name}"}`,
+        RetryPolicy: { MaximumRetryAttempts: 2, MaximumEventAgeInSeconds: 60 },
       },
     });
+    expect(found!.Properties.Target.DeadLetterConfig).toBeUndefined();
   });
 
   test("only EventBridge Scheduler, for this group in this account, can take the role", () => {
@@ -155,63 +169,31 @@ describe("failures", () => {
     });
   });
 
-  const alarm = (AlarmDescription: string, metric: object) => {
-    const topic = Object.keys(template.findResources("AWS::SNS::Topic"))[0];
+  test("one alarm of one metric tells of sweeps and watches that fail, and of none in ten minutes", () => {
+    const [topic] = Object.keys(template.findResources("AWS::SNS::Topic"));
+    const [timer] = Object.keys(
+      template.findResources("AWS::Lambda::Function", { Properties: { FunctionName: "gsv-local-timer" } }),
+    );
+    template.resourceCountIs("AWS::CloudWatch::Alarm", 1);
     template.hasResourceProperties("AWS::CloudWatch::Alarm", {
-      AlarmDescription: Match.stringLikeRegexp(AlarmDescription),
+      Namespace: "AWS/Lambda",
+      MetricName: "Errors",
+      Dimensions: [{ Name: "FunctionName", Value: { Ref: timer } }],
+      Metrics: Match.absent(),
+      Statistic: "Sum",
       Threshold: 0,
       ComparisonOperator: "GreaterThanThreshold",
-      TreatMissingData: "notBreaching",
+      Period: 300,
+      EvaluationPeriods: 2,
+      TreatMissingData: "breaching",
       AlarmActions: [{ Ref: topic }],
-      ...metric,
-    });
-  };
-
-  test("a message in the dead-letter queue is mailed, with what it means for the user", () => {
-    alarm("Someone may be waiting for an answer", {
-      Namespace: "AWS/SQS",
-      MetricName: "ApproximateNumberOfMessagesVisible",
-      Statistic: "Maximum",
     });
   });
 
-  test.each([
-    ["socket", "Clients and nodes cannot connect"],
-    ["webhook", "Messages from Telegram and other channels are not getting in"],
-  ])(
-    "errors of the %s function are mailed, those it answered itself and what was not begun too",
-    (name, description) => {
-      const [id] = Object.keys(
-        template.findResources("AWS::Lambda::Function", {
-          Properties: { FunctionName: `gsv-local-${name}` },
-        }),
-      );
-      const logged = { MetricName: { "Fn::Join": ["", [{ Ref: id }, "-errors"]] } };
-      template.hasResourceProperties("AWS::Logs::MetricFilter", {
-        LogGroupName: { Ref: Match.stringLikeRegexp(`^${name[0]!.toUpperCase()}${name.slice(1)}Log`) },
-        FilterPattern: '{ $.level = "error" }',
-        MetricTransformations: [{ ...logged, MetricNamespace: "gsv", MetricValue: "1" }],
-      });
-      const metric = (Id: string, Metric: object) =>
-        Match.objectLike({ Id, MetricStat: { Metric, Stat: "Sum" } });
-      const failed = { MetricName: "Errors", Dimensions: [{ Name: "FunctionName", Value: { Ref: id } }] };
-      alarm(description, {
-        Metrics: Match.arrayWith([
-          Match.objectLike({ Expression: "SUM([failed, throttled, logged])" }),
-          metric("failed", Match.objectLike(failed)),
-          metric("throttled", Match.objectLike({ ...failed, MetricName: "Throttles" })),
-          metric("logged", Match.objectLike(logged)),
-        ]),
-      });
-    },
-  );
-
-  test("an unexpected error is logged as the filter reads it", () => {
-    const write = vi.spyOn(process.stdout, "write").mockReturnValue(true);
-    logError("rpc.failed", new Error("broken"));
-    const [[line] = []] = write.mock.calls;
-    write.mockRestore();
-    expect(JSON.parse(String(line))).toMatchObject({ level: "error" });
+  test("nothing else is made that CloudWatch bills by the month", () => {
+    template.resourceCountIs("AWS::Logs::MetricFilter", 0);
+    template.resourceCountIs("AWS::CloudWatch::CompositeAlarm", 0);
+    template.resourceCountIs("AWS::CloudWatch::Dashboard", 0);
   });
 
   test("the alarms of this account may publish to the topic, which is mailed to the owner", () => {
@@ -233,9 +215,9 @@ describe("failures", () => {
     });
   });
 
-  test("without an address there are alarms and no topic", () => {
+  test("without an address there is the alarm, and no topic", () => {
     const quiet = Template.fromStack(stageApp({ stage: "local" }).stack);
-    quiet.resourceCountIs("AWS::CloudWatch::Alarm", 5);
+    quiet.resourceCountIs("AWS::CloudWatch::Alarm", 1);
     quiet.resourceCountIs("AWS::SNS::Topic", 0);
   });
 });

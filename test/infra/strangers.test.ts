@@ -45,18 +45,7 @@ describe("what strangers may cost", () => {
     templateOf({ requireHeader: "true" }).hasResourceProperties("AWS::Lambda::Function", socket("true"));
   });
 
-  test("many invocations raise an alarm, of one metric", () => {
-    templateOf().hasResourceProperties("AWS::CloudWatch::Alarm", {
-      Namespace: "AWS/Lambda",
-      MetricName: "Invocations",
-      Dimensions: Match.absent(),
-      Statistic: "Sum",
-      Period: 300,
-      Threshold: 3000,
-    });
-  });
-
-  test("with an address, a budget tells of a month that is or will be too expensive, in place of an alarm", () => {
+  test("with an address, a budget tells of a month that is or will be too expensive", () => {
     const template = templateOf({ alarmEmail: "owner@example.com", monthlyBudget: "7" });
     const told = (NotificationType: string) =>
       Match.objectLike({
@@ -66,19 +55,6 @@ describe("what strangers may cost", () => {
     template.hasResourceProperties("AWS::Budgets::Budget", {
       Budget: Match.objectLike({ BudgetLimit: { Amount: 7, Unit: "USD" }, TimeUnit: "MONTHLY" }),
       NotificationsWithSubscribers: [told("ACTUAL"), told("FORECASTED")],
-    });
-    template.resourceCountIs("AWS::CloudWatch::Alarm", 4);
-  });
-
-  test("without an address, an alarm watches the estimated charges where CloudWatch has them", () => {
-    const template = templateOf({ monthlyBudget: "7" });
-    template.resourceCountIs("AWS::Budgets::Budget", 0);
-    const [condition] = Object.keys(
-      template.findConditions("*", { "Fn::Equals": [{ Ref: "AWS::Region" }, "us-east-1"] }),
-    );
-    template.hasResource("AWS::CloudWatch::Alarm", {
-      Condition: condition,
-      Properties: Match.objectLike({ MetricName: "EstimatedCharges", Threshold: 7 }),
     });
   });
 });

@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createTimerHandler } from "../../functions/timer/timer-handler.ts";
+import { createWebhookHandler } from "../../functions/webhook/webhook-handler.ts";
+import { setLogOutput } from "../../shared/runtime/log.ts";
+import { appendEntry } from "../../shared/session/inbox.ts";
+import type { Table, TimerEvent, World } from "../../shared/world/world.ts";
+import { type State, startState } from "../support/state.ts";
+
+const minute = 60_000;
+const context = { awsRequestId: "c6af9ac6-7b61-11e6-9a41-93e8deadbeef" } as never;
+
+let state: State;
+let restore: () => void;
+let clock = Date.UTC(2026, 10, 22);
+beforeEach(async () => {
+  state = await startState();
+  restore = setLogOutput(() => {});
+});
+afterEach(async () => {
+  restore();
+  await state.close();
+});
+
+const worldOver = (table: Table): World => ({
+  table,
+  bucket: state.bucket,
+  secrets: state.openSecrets("/gsv/test"),
+  presigner: {} as World["presigner"],
+  sockets: { post: async () => "sent", close: async () => {} },
+  schedules: { once: async () => {} },
+  wake: async () => {},
+  requiresHeader: false,
+  now: () => clock,
+});
+const fire = (event: TimerEvent) => createTimerHandler(worldOver(state.table))(event, context);
+const request = () =>
+  ({
+    rawPath: "/telegram/main",
+    requestContext: { http: { method: "POST" } },
+    headers: {},
+    body: "{}",
+  }) as never;
+
+describe("the watch", () => {
+  it("succeeds while no function has noted a fault", async () => {
+    await expect(fire({ kind: "watch" })).resolves.toBeUndefined();
+  });
+
+  it("fails for a quarter of an hour after a function logged an error that it answered itself", async () => {
+    const broken = { ...state.table, get: () => Promise.reject(new Error("throttled")) };
+    const answer = await createWebhookHandler(worldOver(broken))(request(), context);
+    expect(answer).toMatchObject({ statusCode: 500 });
+    clock += 14 * minute;
+    await expect(fire({ kind: "watch" })).rejects.toThrow(
+      "the webhook function logged errors, last at 2026-",
+    );
+    clock += 2 * minute;
+    await expect(fire({ kind: "watch" })).resolves.toBeUndefined();
+  });
+
+  it("fails after more than ten invocations a second of one function for a minute", async () => {
+    const webhook = createWebhookHandler(worldOver(state.table));
+    for (let count = 0; count < 600; count++) await webhook(request(), context);
+    await expect(fire({ kind: "watch" })).resolves.toBeUndefined();
+    await webhook(request(), context);
+    await expect(fire({ kind: "watch" })).rejects.toThrow(
+      "the webhook function was invoked more than ten times",
+    );
+  });
+
+  it("fails after the sweep found a session that an agent left", async () => {
+    const entry = { id: "m", at: clock, origin: { kind: "client" }, kind: "message", text: "hello" } as const;
+    await appendEntry(state.table, "agent:main:main", entry, clock);
+    clock += 10 * minute;
+    await fire({ kind: "sweep" });
+    await expect(fire({ kind: "watch" })).rejects.toThrow("the agent function left a session");
+  });
+});
