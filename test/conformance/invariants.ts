@@ -14,6 +14,8 @@ export function changeFaults(before: Snapshot, after: Snapshot): string[] {
   if (old) {
     if (now.epoch < old.epoch) faults.push("the epoch went back");
     if (now.head < old.head) faults.push("the head went back");
+    const isEnd = old.run?.runId === old.stop && now.run?.runId !== old.stop;
+    if (old.stop !== undefined && old.stop !== now.stop && !isEnd) faults.push("a stop was erased");
     for (let seq = old.first; seq <= old.head; seq++) {
       if (bodyAt(before, old, seq) !== bodyAt(after, old, seq))
         faults.push(`committed message ${seq} changed`);
@@ -30,6 +32,11 @@ export function changeFaults(before: Snapshot, after: Snapshot): string[] {
 
 function bodyAt({ items }: Snapshot, { sessionId }: SessionState, seq: number): unknown {
   return items.get(itemName(messageKey(sessionKey, sessionId, seq)))?.body;
+}
+
+/** Ids of accepted entries. Those of stops are remembered beside them. */
+export function acceptedIds(session: SessionState | undefined): string[] {
+  return Object.keys(session?.recent ?? {}).filter((id) => !id.startsWith("stop:"));
 }
 
 /** The committed messages. */
@@ -66,7 +73,7 @@ function entryFaults(table: Snapshot, session: SessionState): string[] {
   for (const id of new Set(seen)) {
     if (seen.filter((one) => one === id).length > 1) faults.push(`${id} is there more than once`);
   }
-  for (const id of Object.keys(session.recent)) if (!seen.includes(id)) faults.push(`${id} is lost`);
+  for (const id of acceptedIds(session)) if (!seen.includes(id)) faults.push(`${id} is lost`);
   for (const turn of turns.slice(0, -1)) {
     const answers = answersOf(turn);
     if (answers.length > 1) faults.push(`${turn.id} was answered ${answers.length} times`);
@@ -125,8 +132,6 @@ export function doneFaults(table: Snapshot, stopped: ReadonlySet<string>): strin
     if (answer !== `answer to ${turn.id}` || more.length > 0) faults.push(`${turn.id} is not answered once`);
   }
   const ids = turns.map(({ id }) => id);
-  for (const id of Object.keys(table.session?.recent ?? {})) {
-    if (!ids.includes(id)) faults.push(`${id} is lost`);
-  }
+  for (const id of acceptedIds(table.session)) if (!ids.includes(id)) faults.push(`${id} is lost`);
   return faults;
 }

@@ -45,6 +45,11 @@ export const quickScenarios: readonly Scenario[] = [
   scenario("a sweep at any time, a tool", { ...used, senders: oneTool }, { sweeps: 1 }),
   scenario("a stop, renewals", { ...thinking, senders: [...one, sender("/stop")], renewals: 1 }),
   scenario("a stop, a tool", { ...thinking, senders: [...oneTool, sender("/stop")] }),
+  scenario(
+    "a stop, a repeated write",
+    { ...used, senders: [sender("m1", "m2"), sender("/stop")] },
+    { repeats: 1 },
+  ),
   scenario("a node that is gone", { ...used, agent: agent({ isNodeGone: true }), senders: withTool }),
   scenario("agents whose time is short", {
     ...used,
@@ -61,6 +66,11 @@ export const quickScenarios: readonly Scenario[] = [
 /** Scenarios that take some minutes. */
 export const deepScenarios: readonly Scenario[] = [
   ...quickScenarios,
+  scenario(
+    "a stop, a repeated write, a slow model",
+    { ...thinking, senders: [...one, sender("/stop"), sender("m2")] },
+    { repeats: 1 },
+  ),
   scenario("all: three extra agents", { ...used, senders: withTool, extraAgents: [extra, extra, extra] }),
   scenario("all: a crash", { ...used, senders: withTool, extraAgents: [extra] }, { crashes: 1 }),
   scenario("a pause, a tool, two messages", { ...used, senders: [sender("tool1", "m2")] }, { pauses: 1 }),

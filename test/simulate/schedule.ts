@@ -36,6 +36,8 @@ export interface ScheduleOptions {
   actions?: readonly Action[];
   /** Numbers of faults to leave out. */
   leftOut?: ReadonlySet<number>;
+  /** Of so many calls one has a fault; drawn when absent. */
+  oneIn?: number;
   /** Changes every write to the table. */
   mutate?: (call: TableCall) => TableCall;
   /** Gets a line for everything that happens. */
@@ -108,7 +110,7 @@ class Simulation {
     this.sources = sourcesOf(seed);
     const { plan, ways, faults, peers } = this.sources;
     this.timeline = new Timeline(start, ways);
-    this.faults = new Faults(faults, plan.pick([0, 400, 150, 60, 30]), leftOut);
+    this.faults = new Faults(faults, options.oneIn ?? plan.pick([0, 400, 150, 60, 30]), leftOut);
     this.mostSkew = plan.pick([0, 0, 300, 2_000]);
     this.actions = options.actions ?? drawActions(plan, mostActions);
     this.settings = settingsFor(plan.pick(policies));
@@ -228,7 +230,7 @@ class Simulation {
       written: (key, before, after, writer) => {
         if (key.sk !== "META" || !key.pk.startsWith("S#") || !after) return;
         const states = { before: before as never, after: after as unknown as SessionState };
-        const change = { ...states, writer, now: this.timeline.now };
+        const change = { ...states, writer, now: this.timeline.now, isCalm: this.faults.total === 0 };
         watchSession(this.ledger, change, (one) => this.cloud.store.get(one) as never);
       },
       posted: (connectionId, frame) => this.peers.receive(connectionId, frame),

@@ -2,7 +2,7 @@ import { leaseMs } from "../../../shared/session/lease.ts";
 import type { Run } from "../../../shared/session/run.ts";
 import { describeMember, describeRequest } from "../describe.ts";
 import { isIndependent } from "../independence.ts";
-import { doneFaults, isDone, newsFaults, restFaults } from "../invariants.ts";
+import { acceptedIds, doneFaults, isDone, newsFaults, restFaults } from "../invariants.ts";
 import type { Scenario } from "../scenario.ts";
 import { Automaton, type Node } from "./automaton.ts";
 import { type Effect, Effects } from "./effects.ts";
@@ -97,7 +97,7 @@ export class Moves {
     if (!isDone(table)) return faults;
     const stopped = new Set(told.filter((one) => one.startsWith("error ")).map((one) => one.slice(6)));
     if (this.countsAnswers) {
-      const accepted = Object.keys(table.session?.recent ?? {}).filter((id) => !stopped.has(id));
+      const accepted = acceptedIds(table.session).filter((id) => !stopped.has(id));
       const times = (id: string) => told.filter((one) => one === `final ${id}`).length;
       const wrong = accepted.filter((id) => times(id) !== 1);
       faults.push(...wrong.map((id) => `the answer to ${id} was told ${times(id)} times`));

@@ -1,3 +1,5 @@
+import crypto from "node:crypto";
+import { syncBuiltinESMExports } from "node:module";
 import { ValidationException } from "../../../local/items/item-validation.ts";
 import type { TableCall } from "../../../local/items/table-call.ts";
 import { ConditionFailed, type Item, type Table, type TimerEvent } from "../../../shared/world/world.ts";
@@ -83,6 +85,9 @@ export function createInstance(program: Program): Instance {
   let clock = 0;
   let ownId: string | undefined;
   let knowledge: unknown;
+  let drawn = 0;
+  /** The same process draws the same bytes every time, so that its calls have the same ids. */
+  const draw = (size: number) => Buffer.alloc(size, ++drawn);
 
   const ask = (request: Request) =>
     new Promise<unknown>((resolve, reject) => waiting.push({ request, resolve, reject }));
@@ -143,7 +148,7 @@ export function createInstance(program: Program): Instance {
         waiting.length = 0;
         intervals.clear();
       };
-      await withGlobals(intervals, unhandled, async () => {
+      await withGlobals(intervals, unhandled, draw, async () => {
         if (happening === "start") begin();
         else tell(happening);
         await settle();
@@ -200,6 +205,7 @@ function askingTable(
 async function withGlobals(
   intervals: Map<object, () => void>,
   unhandled: (error: unknown) => void,
+  draw: (size: number) => Buffer,
   work: () => Promise<void>,
 ): Promise<void> {
   const { setInterval, clearInterval } = globalThis;
@@ -213,13 +219,18 @@ async function withGlobals(
   const clear = (handle: object | undefined) => {
     if (handle) intervals.delete(handle);
   };
+  const { randomBytes } = crypto;
   Object.assign(globalThis, { setInterval: set, clearInterval: clear });
+  Object.assign(crypto, { randomBytes: draw });
+  syncBuiltinESMExports();
   process.stdout.write = () => true;
   process.removeAllListeners("unhandledRejection").on("unhandledRejection", unhandled);
   try {
     await work();
   } finally {
     Object.assign(globalThis, { setInterval, clearInterval });
+    Object.assign(crypto, { randomBytes });
+    syncBuiltinESMExports();
     process.stdout.write = write;
     process.removeAllListeners("unhandledRejection");
     for (const listener of listeners) process.on("unhandledRejection", listener);

@@ -21,7 +21,7 @@ export function standIn({ machine, random }: Surroundings): () => void {
   const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
   const { now } = Date;
   const { timeout } = AbortSignal;
-  const { randomUUID } = crypto;
+  const { randomUUID, randomBytes } = crypto;
   const { setTimeout: sleep } = timers;
   const { createGzip, createGunzip } = zlib;
   Object.assign(globalThis, {
@@ -36,7 +36,8 @@ export function standIn({ machine, random }: Surroundings): () => void {
     machine().after(ms, () => controller.abort(new DOMException("timed out", "TimeoutError")));
     return controller.signal;
   };
-  Object.assign(crypto, { randomUUID: () => uuid(random) });
+  const bytes = (size: number) => Buffer.from(Array.from({ length: size }, () => random.integer(256)));
+  Object.assign(crypto, { randomUUID: () => uuid(random), randomBytes: bytes });
   Object.assign(timers, {
     setTimeout: (ms: number) => new Promise<void>((resolve) => void machine().after(ms, resolve)),
   });
@@ -46,7 +47,7 @@ export function standIn({ machine, random }: Surroundings): () => void {
     Object.assign(globalThis, { setTimeout, clearTimeout, setInterval, clearInterval });
     Date.now = now;
     AbortSignal.timeout = timeout;
-    Object.assign(crypto, { randomUUID });
+    Object.assign(crypto, { randomUUID, randomBytes });
     Object.assign(timers, { setTimeout: sleep });
     define(zlib, { createGzip, createGunzip });
     syncBuiltinESMExports();

@@ -32,7 +32,7 @@ export function drawActions(random: Random, most: number): Action[] {
     const session = via === "client" && chance(5) ? "other" : "main";
     const about = { at, via, session };
     const kind = random.integer(12);
-    if (kind === 0 || (kind === 1 && number > 1)) actions.push({ ...about, kind: "stop" });
+    if (kind <= 1 && number > 1) actions.push({ ...about, kind: "stop" });
     else if (kind === 2) actions.push({ ...about, kind: "reset" });
     else if (kind === 3) actions.push({ ...about, kind: "compact", keep: 1 + random.integer(3) });
     else {

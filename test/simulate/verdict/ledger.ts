@@ -13,6 +13,9 @@ export interface Sent {
   isAcknowledged: boolean;
   /** Taken out of the inbox. */
   isTaken: boolean;
+  /** When its run began, and when its stop was accepted; epoch ms. */
+  begunAt?: number;
+  stoppedAt?: number;
   /** Of a message: how its run ended. */
   outcome?: Outcome;
 }

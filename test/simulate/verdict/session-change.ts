@@ -17,6 +17,8 @@ export interface Change {
   writer: string;
   /** The time of the services, epoch ms. */
   now: number;
+  /** Nothing has failed so far. */
+  isCalm: boolean;
 }
 
 /** Checks what a write has changed in a session's item, and notes what happened by it. */
@@ -31,13 +33,31 @@ export function watchSession(ledger: Ledger, change: Change, look: Look): void {
   checkInbox(ledger, old, after, fault);
   checkRun(ledger, old, after, fault);
   checkStop(ledger, old, change, fault);
+  checkTime(ledger, change, fault);
   if (old.sessionId === after.sessionId) checkTranscript(ledger, old, after, look, fault);
   else checkReset(ledger, old, after, fault);
 }
 
 type Fault = (what: string) => void;
 
+/** A run that takes longer than this has waited for a timeout or a sweep; a stopped one ends sooner. Milliseconds. */
+const longestRun = 55_000;
+const longestStop = 15_000;
+
+/** Where nothing fails, nothing waits for what is only there for failures. */
+function checkTime(ledger: Ledger, { before, after, now, isCalm }: Change, fault: Fault): void {
+  const begun = after.run && ledger.entries.get(after.run.runId);
+  if (begun) begun.begunAt ??= now;
+  const ended = before?.run && before.run.runId !== after.run?.runId && ledger.entries.get(before.run.runId);
+  const stopped = after.stop === undefined ? undefined : ledger.entries.get(after.stop);
+  if (stopped) stopped.stoppedAt ??= now;
+  if (!ended || !isCalm) return;
+  if (now - (ended.begunAt ?? now) > longestRun) fault(`run ${ended.id} took too long`);
+  if (now - (ended.stoppedAt ?? now) > longestStop) fault(`the stop of ${ended.id} took too long`);
+}
+
 function checkLease({ before, after, now }: Change, fault: Fault): void {
+  if ((after.owner === undefined) !== (after.leaseUntil === undefined)) fault("a lease has no owner");
   if (!before) return;
   if (after.epoch < before.epoch) fault("the epoch went back");
   if (after.epoch > before.epoch + 1) fault("the epoch went forward by more than one");

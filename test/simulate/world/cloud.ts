@@ -160,7 +160,7 @@ function nameOf(frame: Frame): string {
 function mutated(table: Table, mutate: (call: TableCall) => TableCall, { asked }: Events): Table {
   const conditionOf = (call: TableCall) => {
     const changed = mutate(call);
-    asked(changed);
+    asked(call);
     return "condition" in changed ? changed.condition : undefined;
   };
   return {

@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import { seededRandom } from "../support/random.ts";
+import type { Action } from "./load/actions.ts";
+import { mutations } from "./mutations.ts";
+import { runSchedule } from "./schedule.ts";
+
+/** Messages and stops in quick succession, which meet each other's ends. */
+function crowd(seed: number): Action[] {
+  const random = seededRandom(seed);
+  const about = () => ({ at: random.integer(4_000), via: "client", session: "main" }) as const;
+  const script = { rounds: 0, node: 0, native: 0, fails: 0, refuses: 0, ms: 100 };
+  return Array.from({ length: 12 }, (_, number) =>
+    number % 3 > 0
+      ? { ...about(), kind: "stop" }
+      : { ...about(), kind: "message", script: { ...script, number: number + 1 }, hasImage: false },
+  );
+}
+
+/** A message whose run calls a node's tool and the gateway's own. */
+function tools(): Action[] {
+  const script = { number: 1, rounds: 2, node: 1, native: 2, fails: 0, refuses: 0, ms: 50 };
+  return [{ at: 0, via: "client", session: "main", kind: "message", script, hasImage: false }];
+}
+
+/** What finds a mutation: how often a call fails, and what users do; drawn when absent. */
+const settings: Record<string, { oneIn: number; actions?: (seed: number) => Action[] }> = {
+  "a pending call at the waiting release": { oneIn: 0, actions: tools },
+  "the run that ends": { oneIn: 10, actions: crowd },
+  "the run that a stop is for": { oneIn: 10, actions: crowd },
+  "a result that is still awaited": { oneIn: 10, actions: tools },
+  "a session that does not exist yet": { oneIn: 10, actions: crowd },
+};
+
+it.each(Object.entries(mutations))(
+  "finds out that a write does without its condition: %s",
+  async (name, mutate) => {
+    const { oneIn, actions } = settings[name] ?? { oneIn: 20 };
+    let found: string[] = [];
+    for (let seed = 1; seed <= 600 && found.length === 0; seed++) {
+      const options = { seed, oneIn, ...(actions ? { actions: actions(seed) } : {}) };
+      found = (await runSchedule({ ...options, mutate })).violations;
+      if (found.length > 0) expect((await runSchedule(options)).violations).toEqual([]);
+    }
+    expect(found).not.toEqual([]);
+  },
+);

@@ -1,0 +1,35 @@
+import type { TableCall } from "../../local/items/table-call.ts";
+import { mutations as ofEveryInterleaving, without } from "../conformance/mutations.ts";
+
+type Mutation = (call: TableCall) => TableCall;
+
+const isRunId = without((part) => [part.path].flat().join(".") === "run.runId");
+
+/** Only writes that contain a step for a path. */
+const where =
+  (path: string, mutation: Mutation): Mutation =>
+  (call) => {
+    const isMeant = call.op === "update" && call.steps.some((step) => [step.path].flat().join(".") === path);
+    return isMeant ? mutation(call) : call;
+  };
+
+// Two of them only the exhaustive check finds: a writer that was paused finds out before it writes a message, and a
+// stopped run that waits for its node ends when the node answers.
+const {
+  "the writer of a message": _,
+  "no stop at the waiting release": __,
+  ...ofEverySchedule
+} = ofEveryInterleaving;
+
+/** Conditions that the protocol needs, each to be left out once. */
+export const mutations: Record<string, Mutation> = {
+  ...ofEverySchedule,
+  "the run that ends": where("run", where("stop", isRunId)),
+  "a result that is still awaited": where(
+    "run.pendingCount",
+    without((part) => [part.path].flat().join(".").startsWith("run.pending.")),
+  ),
+  "a session that does not exist yet": (call) =>
+    call.op === "put" && call.item.sk === "META" ? { ...call, condition: undefined } : call,
+  "the run that a stop is for": where("duePk", where("stop", isRunId)),
+};
