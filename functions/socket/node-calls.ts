@@ -15,8 +15,8 @@ const maxKeyBytes = 1024;
 
 /**
  * Sends a call to a node.
- * @throws PeerError 503 when the node is gone, 413 when the call is too large; the deferred request is
- * deleted in both cases
+ * @throws PeerError 503 when the node is gone or does not read, 413 when the call is too large; the deferred
+ * request is deleted in each case
  */
 export async function askNode(
   gateway: Gateway,
@@ -28,6 +28,11 @@ export async function askNode(
   if (outcome === "sent") return;
   await dropDeferred(gateway, node.id, callId);
   if (outcome === "too large") throw new PeerError(code.tooLarge, "args: too large for one frame");
+  if (outcome === "busy") {
+    throw new PeerError(code.unavailable, `node does not read what it is sent: ${node.id}`, {
+      retryable: true,
+    });
+  }
   await closeSocket(gateway, node.connectionId);
   throw new PeerError(code.unavailable, `node disconnected: ${node.id}`, { retryable: true });
 }

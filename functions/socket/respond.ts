@@ -12,6 +12,7 @@ import type { Gateway } from "./gateway.ts";
 /**
  * Posts a response. A response that is too large for the peer is replaced by a 413 error. When the connection
  * is gone, its peer record is removed.
+ * @throws Error for a peer that does not read: an answer that was kept for it stays
  */
 export async function respond(
   gateway: Pick<Gateway, "sockets" | "table">,
@@ -26,6 +27,8 @@ export async function respond(
       errorFrame(frame.id, { code: code.tooLarge, message }),
     );
   }
+  if (outcome === "busy")
+    throw new Error(`the peer of connection ${connectionId} does not read what it is sent`);
   if (outcome === "gone") {
     log("socket.gone", { connectionId });
     await forgetPeer(gateway.table, connectionId);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Authorize } from "../http/access.ts";
 import { arn } from "../http/aws-account.ts";
 import { AwsError, callerOf, requireAccess } from "../http/aws-error.ts";
@@ -22,7 +23,8 @@ export interface ConnectionsApiOptions {
 
 /**
  * The @connections API of a WebSocket API: POST sends to a connection, GET describes it, DELETE ends it. A connection
- * that has ended, or whose $connect is still running, is 410 GoneException.
+ * that has ended, or whose $connect is still running, is 410 GoneException, one of another stage is 403
+ * ForbiddenException, and one whose client does not read is 429 LimitExceededException.
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-how-to-call-websocket-api-connections.html
  */
 export function connectionsApi(options: ConnectionsApiOptions): HttpHandler {
@@ -31,13 +33,21 @@ export function connectionsApi(options: ConnectionsApiOptions): HttpHandler {
       return await handle(request, options);
     } catch (error) {
       if (!(error instanceof AwsError)) throw error;
-      return json(error.status, { message: error.message }, { "x-amzn-errortype": error.code });
+      const connectionId = connectionIdOf(request.path, options.stage);
+      const body = {
+        message: error.message,
+        ...(connectionId ? { connectionId } : {}),
+        requestId: randomUUID(),
+      };
+      return json(error.status, body, { "x-amzn-errortype": error.code });
     }
   };
 }
 
 async function handle(request: HttpRequest, options: ConnectionsApiOptions): Promise<HttpResponse> {
   const { method, path, body } = request;
+  if (/^\/[^/]+\/@connections\/[^/]+$/.test(path) && !path.startsWith(`/${options.stage}/`))
+    throw new AwsError(403, "ForbiddenException", "Forbidden");
   const connectionId = connectionIdOf(path, options.stage);
   if (connectionId === undefined) throw new AwsError(426, "UpgradeRequired", "Upgrade Required");
   const accessKeyId = callerOf(request);

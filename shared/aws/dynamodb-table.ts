@@ -10,14 +10,15 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import type { Condition } from "../world/expression.ts";
 import { ConditionFailed, type IndexQuery, type Item, type Query, type Table } from "../world/world.ts";
+import { type CallLimits, clientSettings, tableLimits } from "./call-limits.ts";
 import { compileCondition, compileUpdate, Placeholders } from "./expression-compiler.ts";
 import { decodeItem, encodeItem } from "./item-attributes.ts";
 
 /**
  * The table over DynamoDB; region, credentials and endpoint come from the environment, as the SDK reads them.
  */
-export function openDynamoDBTable(tableName: string): Table {
-  const client = new DynamoDBClient({ maxAttempts: 5 });
+export function openDynamoDBTable(tableName: string, limits: CallLimits = tableLimits): Table {
+  const client = new DynamoDBClient(clientSettings(limits));
   return {
     async get(key) {
       const output = await client.send(

@@ -1,6 +1,7 @@
 import { ConflictException, CreateScheduleCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import type { Environment } from "../runtime/environment.ts";
 import type { Schedules } from "../world/world.ts";
+import { type CallLimits, clientSettings, scheduleLimits } from "./call-limits.ts";
 
 /** The group, role, target and dead-letter queue of schedules. */
 export type ScheduleTarget = Pick<
@@ -9,8 +10,11 @@ export type ScheduleTarget = Pick<
 >;
 
 /** Region, credentials and endpoint come from the environment, as the SDK reads them. */
-export function openEventBridgeSchedules(environment: ScheduleTarget): Schedules {
-  const client = new SchedulerClient({ maxAttempts: 5 });
+export function openEventBridgeSchedules(
+  environment: ScheduleTarget,
+  limits: CallLimits = scheduleLimits,
+): Schedules {
+  const client = new SchedulerClient(clientSettings(limits));
   return {
     async once(name, at, event) {
       const target = {

@@ -6,6 +6,7 @@ import {
   HeadObjectCommand,
   type HeadObjectCommandOutput,
   ListObjectsV2Command,
+  type ListObjectsV2CommandOutput,
   NoSuchKey,
   PutObjectCommand,
   S3Client,
@@ -21,6 +22,7 @@ import {
   type PutOptions,
   type StoredObject,
 } from "../world/world.ts";
+import { type BucketLimits, bucketLimits, clientSettings } from "./call-limits.ts";
 
 /**
  * Size of every part of a multipart upload but the last, in bytes. S3 takes at least 5 MiB and at most 10,000
@@ -28,12 +30,17 @@ import {
  */
 const partBytes = 8 * 1024 * 1024;
 
+/** Largest body that is sent within the time of a request without one, in bytes. */
+const smallBytes = 1024 * 1024;
+
 /** Region, credentials and endpoint come from the environment, as the SDK reads them. */
-export function openS3Bucket(bucketName: string): Bucket {
-  const client = new S3Client({ maxAttempts: 5 });
+export function openS3Bucket(bucketName: string, limits: BucketLimits = bucketLimits): Bucket {
+  // The uploads of lib-storage take the client's own limit, which is that of bodies.
+  const client = new S3Client(clientSettings({ ...limits, answerMs: limits.bodyMs }));
+  const soon = { requestTimeout: limits.answerMs };
   const fetch = async (key: string, etag?: string) => {
     const request = { Bucket: bucketName, Key: key, IfNoneMatch: etag };
-    return unlessAbsent(client.send(new GetObjectCommand(request)));
+    return unlessAbsent(client.send(new GetObjectCommand(request), soon));
   };
   const get = async (key: string, etag?: string): Promise<StoredObject | "unchanged" | undefined> => {
     const found = await fetch(key, etag);
@@ -44,7 +51,8 @@ export function openS3Bucket(bucketName: string): Bucket {
     get: async (key) => (await get(key)) as StoredObject | undefined,
     getIfChanged: get,
     async head(key) {
-      const found = await unlessAbsent(client.send(new HeadObjectCommand({ Bucket: bucketName, Key: key })));
+      const command = new HeadObjectCommand({ Bucket: bucketName, Key: key });
+      const found = await unlessAbsent(client.send(command, soon));
       return typeof found === "object" ? headOf(found) : undefined;
     },
     async getStream(key) {
@@ -55,16 +63,17 @@ export function openS3Bucket(bucketName: string): Bucket {
     },
     async put(key, body, options = {}) {
       const command = new PutObjectCommand({ ...writeRequest(bucketName, key, options), Body: body });
-      return (await unlessRefused(key, options, client.send(command))).ETag ?? "";
+      const sent = client.send(command, body.length > smallBytes ? {} : soon);
+      return (await unlessRefused(key, options, sent)).ETag ?? "";
     },
     putStream(key, body, options = {}) {
       const request = writeRequest(bucketName, key, options);
       return unlessRefused(key, options, uploadStream(client, request, body));
     },
     async delete(key) {
-      await client.send(new DeleteObjectCommand({ Bucket: bucketName, Key: key }));
+      await client.send(new DeleteObjectCommand({ Bucket: bucketName, Key: key }), soon);
     },
-    list: (prefix, delimiter) => listPages(client, bucketName, prefix, delimiter),
+    list: (prefix, delimiter) => listPages((page) => client.send(page, soon), bucketName, prefix, delimiter),
   };
 }
 
@@ -130,12 +139,17 @@ function statusOf(error: unknown): number | undefined {
   return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
 }
 
-async function listPages(client: S3Client, bucket: string, prefix: string, delimiter: string | undefined) {
+async function listPages(
+  send: (page: ListObjectsV2Command) => Promise<ListObjectsV2CommandOutput>,
+  bucket: string,
+  prefix: string,
+  delimiter: string | undefined,
+) {
   const objects: ListedObject[] = [];
   const prefixes: string[] = [];
   let token: string | undefined;
   do {
-    const page = await client.send(
+    const page = await send(
       new ListObjectsV2Command({
         Bucket: bucket,
         Prefix: prefix,

@@ -6,14 +6,15 @@ import {
   SSMClient,
 } from "@aws-sdk/client-ssm";
 import type { Secrets } from "../world/world.ts";
+import { type CallLimits, clientSettings, secretLimits } from "./call-limits.ts";
 
 /**
  * Secrets as SSM SecureString parameters: `apiKeys.anthropic` is `{prefix}/secrets/apiKeys/anthropic`.
  * Region, credentials and endpoint come from the environment, as the SDK reads them.
  * @param prefix parameter path without a trailing slash, e.g. `/gsv/dev`
  */
-export function openSsmSecrets(prefix: string): Secrets {
-  const client = new SSMClient({ maxAttempts: 5 });
+export function openSsmSecrets(prefix: string, limits: CallLimits = secretLimits): Secrets {
+  const client = new SSMClient(clientSettings(limits));
   const nameOf = (path: string) => `${prefix}/secrets/${path.replaceAll(".", "/")}`;
   return {
     async get(path) {

@@ -114,13 +114,13 @@ export function sendByReference(
   };
   return {
     ...sockets,
-    async post(connectionId, frame) {
-      const outcome = await sockets.post(connectionId, frame);
+    async post(connectionId, frame, options) {
+      const outcome = await sockets.post(connectionId, frame, options);
       if (outcome !== "too large") return outcome;
       const connection = await readConnection(table, connectionId, now());
       if (!connection?.capabilities?.includes(payloadCapability)) return outcome;
       const payloadRef = await offer(frame);
-      return payloadRef ? sockets.post(connectionId, headOf(frame, payloadRef)) : outcome;
+      return payloadRef ? sockets.post(connectionId, headOf(frame, payloadRef), options) : outcome;
     },
   };
 }

@@ -182,13 +182,21 @@ export interface Presigner {
   put(key: string, seconds: number, bytes: number): Promise<string>;
 }
 
+/**
+ * What became of a frame. "gone": its connection has ended. "too large": it is above 128 KB and was not sent.
+ * "busy": the peer does not read what it was sent before, and did not get it; the connection stays.
+ */
+export type Posted = "sent" | "gone" | "too large" | "busy";
+
+export interface PostOptions {
+  /** Tries once and for a second, for what the peer can do without. A peer that takes longer is "busy". */
+  once?: boolean;
+}
+
 /** Sends to and closes WebSocket connections. */
 export interface Sockets {
-  /**
-   * Posts a frame. "gone": the connection has ended, which is not an error. "too large": the frame is above
-   * 128 KB and was not sent.
-   */
-  post(connectionId: string, frame: Frame): Promise<"sent" | "gone" | "too large">;
+  /** Posts a frame. What became of it is no error, unless the service itself fails. */
+  post(connectionId: string, frame: Frame, options?: PostOptions): Promise<Posted>;
   /** Closes a connection. No error when it has already ended. */
   close(connectionId: string): Promise<void>;
 }

@@ -121,6 +121,17 @@ describe("a message for a bridge", () => {
     expect(await processOf().bridges.waiting(address)).toBe(1);
   });
 
+  it("waits while its bridge does not read, and is sent with the next one", async () => {
+    await attach("c1");
+    const reading = post;
+    post = async () => "busy";
+    expect(await processOf().deliver("a", "hello")).toEqual({ ok: true });
+    expect(await processOf().bridges.waiting(address)).toBe(1);
+    post = reading;
+    await processOf().deliver("b", "again");
+    expect(ids()).toEqual(["a#0", "b#0"]);
+  });
+
   it("is split where the platform is known, and comes in one piece where it is not", async () => {
     await attach("c1");
     await processOf().deliver("a", "x".repeat(10_000));

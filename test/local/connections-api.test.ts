@@ -1,9 +1,9 @@
 import {
   ApiGatewayManagementApiClient,
   DeleteConnectionCommand,
+  ForbiddenException,
   GetConnectionCommand,
   GoneException,
-  LimitExceededException,
   PayloadTooLargeException,
   PostToConnectionCommand,
 } from "@aws-sdk/client-apigatewaymanagementapi";
@@ -110,15 +110,35 @@ describe("@connections", () => {
     await post(id, "now");
   });
 
-  it("answers LimitExceededException when the client does not read", async () => {
-    const id = await connected();
+  it("answers LimitExceededException for that one connection, with its id", async () => {
+    const stuck = await connected();
+    const other = new WebSocket(api.url);
+    const received: string[] = [];
+    other.on("message", (data) => received.push(String(data)));
+    await new Promise((resolve) => other.once("open", resolve));
     socket.pause();
-    const flood = async () => {
-      for (let n = 0; n < 400; n += 1) await post(id, "x".repeat(128 * 1024));
-    };
-    const impatient = { ...clientConfig(`http://127.0.0.1:${api.port}/ws`), maxAttempts: 1 };
-    client = new ApiGatewayManagementApiClient(impatient);
-    await expect(flood()).rejects.toBeInstanceOf(LimitExceededException);
+    const headers = { authorization: "AWS4-HMAC-SHA256 Credential=A/1/us-east-1/execute-api/aws4_request" };
+    const send = (id: string, body: string) =>
+      fetch(`http://127.0.0.1:${api.port}/ws/@connections/${encodeURIComponent(id)}`, {
+        method: "POST",
+        headers,
+        body,
+      });
+    let refused = await send(stuck, "x");
+    for (let n = 0; n < 400 && refused.ok; n += 1) refused = await send(stuck, "x".repeat(128 * 1024));
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get("x-amzn-errortype")).toBe("LimitExceededException");
+    const requestId = expect.stringMatching(/^[0-9a-f-]{36}$/);
+    expect(await refused.json()).toEqual({ message: expect.any(String), connectionId: stuck, requestId });
+    expect((await send(String(events[1]?.requestContext.connectionId), "read on")).status).toBe(200);
+    await until(() => received.length === 1);
+    other.terminate();
+  });
+
+  it("answers ForbiddenException for a connection of another stage", async () => {
+    const id = await connected();
+    client = new ApiGatewayManagementApiClient(clientConfig(`http://127.0.0.1:${api.port}/other`));
+    await expect(post(id, "x")).rejects.toBeInstanceOf(ForbiddenException);
   });
 
   it("asks for ManageConnections on the connection and refuses without it", async () => {

@@ -18,6 +18,7 @@ let posted: Map<string, Frame[]>;
 let gone: Set<string>;
 /** Posts to these fail, once. */
 let throttled: Set<string>;
+let unread: Set<string>;
 
 beforeEach(async () => {
   table = createMemoryTable();
@@ -25,8 +26,10 @@ beforeEach(async () => {
   posted = new Map();
   gone = new Set();
   throttled = new Set();
+  unread = new Set();
   const sockets: Sockets = {
     async post(connectionId, frame) {
+      if (unread.delete(connectionId)) return "busy";
       if (throttled.delete(connectionId)) throw new Error("Too many requests");
       if (gone.has(connectionId)) return "gone";
       posted.set(connectionId, [...(posted.get(connectionId) ?? []), frame]);
@@ -124,6 +127,19 @@ describe("who waits for a node that is gone is told", () => {
   });
 });
 
+it("tells of a node that does not read what it is sent, and leaves it connected", async () => {
+  await askFromAnn();
+  unread.add("node-1");
+  await request("ann", "again", "tool.invoke", { tool: "laptop__Bash", args: {} });
+  expect(answersTo("ann", "again")).toMatchObject([unavailable]);
+  expect(answersTo("ann", "ask")).toEqual([]);
+  unread.add("node-1");
+  const address = { sessionKey: "agent:main:main", runId: "run", step: 0, callId: "call" };
+  const call = { nodeId: "laptop", event: "tool.invoke" as const, payload: { tool: "Bash", args: {} } };
+  expect(await dispatchCall(gateway, address, call)).toContain("Node does not read what it is sent: laptop");
+  expect(await dispatchCall(gateway, address, call)).toBeUndefined();
+});
+
 it("says of an id that no table key can hold that no such call was made", async () => {
   await connect("node-1", nodeParams("laptop", ["Bash"]));
   const callId = "é".repeat(600);
@@ -131,9 +147,12 @@ it("says of an id that no table key can hold that no such call was made", async 
   expect(posted.get("node-1")?.at(-1)).toMatchObject({ id: "long", ok: false, error: { code: 404 } });
 });
 
-it("passes a node's answer on when it is repeated, because the first could not be", async () => {
+it.each([
+  ["API Gateway failed", () => throttled],
+  ["the client did not read", () => unread],
+])("passes a node's answer on when it is repeated, because at first %s", async (_why, kept) => {
   const callId = await askFromAnn();
-  throttled.add("ann");
+  kept().add("ann");
   await request("node-1", "first", "tool.result", { callId, result: "done" });
   expect(answersTo("node-1", "first")).toMatchObject([{ ok: false, error: { code: 500 } }]);
   await request("node-1", "second", "tool.result", { callId, result: "done" });

@@ -41,6 +41,24 @@ describe.each(worlds)("the sockets of %s", (_name, open) => {
     expect(await post("AAAAAAAAAAAAAAA=")).toBe("gone");
   });
 
+  it("say of a connection whose peer does not read that it is busy, and go on when it reads again", async () => {
+    const { connectionId, socket, received } = await test.connect();
+    const other = await test.connect();
+    socket.pause();
+    const flood = async () => {
+      for (let sent = 0; sent < 400; sent++) {
+        const outcome = await test.world.sockets.post(connectionId, frameOf(maxFrameBytes), { once: true });
+        if (outcome !== "sent") return [outcome, sent] as const;
+      }
+    };
+    const [outcome, sent] = (await flood())!;
+    expect(outcome).toBe("busy");
+    expect(await test.world.sockets.post(other.connectionId, frameOf(100), { once: true })).toBe("sent");
+    socket.resume();
+    await expect.poll(() => received.length).toBe(sent);
+    expect(await test.world.sockets.post(connectionId, frameOf(100), { once: true })).toBe("sent");
+  });
+
   it("end a connection, once or twice", async () => {
     const { connectionId, socket } = await test.connect();
     const closed = once(socket, "close");

@@ -29,6 +29,8 @@ export async function dispatchCall(
     case "gone":
       await forgetPeer(agent.table, node.connectionId);
       return `Node not connected: ${call.nodeId}`;
+    case "busy":
+      return `Node does not read what it is sent: ${call.nodeId}. Try again later`;
     case "too large":
       return `The arguments are too large to send to a node (limit ${maxFrameBytes} bytes)`;
   }

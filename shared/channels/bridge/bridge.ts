@@ -173,6 +173,7 @@ async function sendWaiting(options: BridgeOptions, address: ChannelAddress): Pro
     });
     log("bridge.sent", { ...address, deliveryId: id, outcome });
     if (outcome === "gone") return void (await forgetPeer(table, connectionId));
+    if (outcome === "busy") return void (await unclaimMessage(table, address, id));
     if (outcome === "sent" && !capabilities.includes(receiptCapability))
       await dropMessage(table, address, id);
   }
