@@ -66,6 +66,11 @@ describe("the check", () => {
     ["the lease of another", scenario("", { ...two, extraAgents: [agent()] }), /had not run out/],
     ["a holder to renew", scenario("", { ...two, renewals: 1 }), /nobody comes for 1 waiting/],
     ["the writer of a message", scenario("", two, { pauses: 1 }), /by another than its writer/],
+    [
+      "the run that ends",
+      scenario("", { ...used, senders: [sender("m1", "m2"), sender("/stop")] }, { repeats: 1 }),
+      /a stop was erased/,
+    ],
     ["the entry that is taken out", scenario("", two, { repeats: 1 }), /is lost/],
   ];
 

@@ -33,4 +33,8 @@ export const mutations = {
   "the writer of a message": (call: TableCall) =>
     call.op === "put" && call.item.sk.startsWith("M#") ? { ...call, condition: undefined } : call,
   "the entry that is taken out": without((part) => part.is === "=" && isAt(part, "inbox", 0, "id")),
+  "the run that ends": (call: TableCall) =>
+    call.op === "update" && call.steps.some(({ op, path }) => op === "remove" && path === "stop")
+      ? without((part) => isAt(part, "run", "runId"))(call)
+      : call,
 } satisfies Record<string, (call: TableCall) => TableCall>;

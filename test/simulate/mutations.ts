@@ -24,7 +24,6 @@ const {
 /** Conditions that the protocol needs, each to be left out once. */
 export const mutations: Record<string, Mutation> = {
   ...ofEverySchedule,
-  "the run that ends": where("run", where("stop", isRunId)),
   "a result that is still awaited": where(
     "run.pendingCount",
     without((part) => [part.path].flat().join(".").startsWith("run.pending.")),
