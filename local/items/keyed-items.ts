@@ -111,7 +111,7 @@ export class KeyedItems {
   }
 }
 
-const indexNames = ["list", "due"] as const;
+export const indexNames = ["list", "due"] as const satisfies readonly IndexName[];
 
 const rowOrders: Record<IndexName, (a: StoredItem, b: StoredItem) => number> = {
   list: (a, b) => Number(a.listSk) - Number(b.listSk) || compareKeys(a, b),
@@ -127,6 +127,11 @@ export function projected(index: IndexName, item: StoredItem): StoredItem {
     if (value !== undefined) row[name] = value;
   }
   return row;
+}
+
+/** The row that an index holds of an item; undefined when the item is not in the index. */
+export function indexRow(index: IndexName, item: StoredItem | undefined): StoredItem | undefined {
+  return item && isRow(item, index) ? projected(index, item) : undefined;
 }
 
 /** Whether an item is in the index: it is sparse. */

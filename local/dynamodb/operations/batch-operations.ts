@@ -3,7 +3,7 @@ import type { JsonRecord } from "../../http/json.ts";
 import { checkItem, itemSize } from "../../items/item-validation.ts";
 import type { StoredItem } from "../../items/keyed-items.ts";
 import { type AttributeMap, encodeItem } from "../attribute-value.ts";
-import { consumedCapacity, readUnits, writeUnits } from "../consumed-capacity.ts";
+import { consumedCapacity, readUnits, sumOfUnits, writeUnits } from "../consumed-capacity.ts";
 import { invalid } from "../dynamodb-error.ts";
 import { project } from "../expression/projection.ts";
 import { projectionOf } from "../expression/request-expressions.ts";
@@ -41,8 +41,8 @@ export async function batchGetItem(served: ServedTable, input: JsonRecord): Prom
     return bytes <= maxAnswerBytes;
   };
   const items = found.filter(isFitting);
-  const units = items.reduce((sum, item) => sum + readUnits(itemSize(item), isConsistent), 0);
-  const capacity = consumedCapacity(input, served.name, units);
+  const table = items.reduce((sum, item) => sum + readUnits(itemSize(item), isConsistent), 0);
+  const capacity = consumedCapacity(input, served.name, { table });
   return {
     Responses: { [name]: items.map((item) => encodeItem(paths ? project(item, paths) : item)) },
     UnprocessedKeys: unprocessed(name, request, found.slice(items.length)),
@@ -59,7 +59,7 @@ export async function batchWriteItem(served: ServedTable, input: JsonRecord): Pr
   requireDifferent(writes.map(({ key }) => key));
   const before = writes.map(({ key }) => served.store.get(key));
   await Promise.all(writes.map(({ key, item }) => served.store.write(key, () => item)));
-  const units = writes.reduce((sum, { item }, n) => sum + writeUnits(before[n], item), 0);
+  const units = sumOfUnits(writes.map(({ item }, n) => writeUnits(before[n], item)));
   const capacity = consumedCapacity(input, served.name, units);
   return { UnprocessedItems: {}, ConsumedCapacity: capacity && [capacity] };
 }

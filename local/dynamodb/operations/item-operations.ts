@@ -29,9 +29,9 @@ export async function getItem({ store, name }: ServedTable, input: JsonRecord): 
   const key = decodeKey(requiredRecord(input, "Key"));
   const found = store.get(key);
   await settled(store, [key.pk]);
-  const units = readUnits(found ? itemSize(found) : 0, flagField(input, "ConsistentRead"));
+  const table = readUnits(found ? itemSize(found) : 0, flagField(input, "ConsistentRead"));
   const item = found && (paths ? project(found, paths) : found);
-  return { Item: item && encodeItem(item), ConsumedCapacity: consumedCapacity(input, name, units) };
+  return { Item: item && encodeItem(item), ConsumedCapacity: consumedCapacity(input, name, { table }) };
 }
 
 export async function putItem(served: ServedTable, input: JsonRecord): Promise<object> {

@@ -38,12 +38,17 @@ export async function answerPage(
   const last = read.length >= limit || bytes >= maxPageBytes ? read.at(-1) : undefined;
   const found: Item[] = filter ? read.filter((item) => isTrue(filter, item)) : read;
   const items = paths ? found.map((item) => project(item, paths)) : found;
+  const units = readUnits(bytes, request.isConsistent);
   return {
     Items: request.countsOnly ? undefined : items.map(encodeItem),
     Count: items.length,
     ScannedCount: read.length,
     LastEvaluatedKey: last && encodeItem(rowKey(last, index)),
-    ConsumedCapacity: consumedCapacity(input, served.name, readUnits(bytes, request.isConsistent)),
+    ConsumedCapacity: consumedCapacity(
+      input,
+      served.name,
+      index === undefined ? { table: units } : { table: 0, indexes: { [index]: units } },
+    ),
   };
 }
 
