@@ -1,6 +1,7 @@
 import * as names from "./cloud-names.ts";
 import { startDynamoDB } from "./dynamodb/dynamodb.ts";
 import type { Authorize } from "./http/access.ts";
+import { type FunctionSettings, stackFunctions } from "./lambda/host.ts";
 import { startLambda } from "./lambda/lambda.ts";
 import type { Machine } from "./machine.ts";
 import { type AuthorizeS3, startS3 } from "./s3/s3-server.ts";
@@ -40,10 +41,15 @@ export async function startServices(machine: Machine, authorize?: Authorize): Pr
   const { host, invocations, parameters, onError } = machine;
   const published = await publishStores(machine, authorize);
   const lambda = await machine.open("lambda", (port) =>
-    startLambda({ host, invocations, port, authorize, onError }),
+    startLambda({ host, invocations, invokesItself, port, authorize, onError }),
   );
   const ssm = await machine.open("ssm", (port) => startSsm({ parameters, port, authorize, onError }));
   return { ...published, lambda: lambda.url, ssm: ssm.url };
+}
+
+function invokesItself(name: string): boolean {
+  const settings: Record<string, FunctionSettings> = stackFunctions;
+  return settings[name]?.invokesItself === true;
 }
 
 function authorizeS3(authorize: Authorize | undefined): AuthorizeS3 | undefined {

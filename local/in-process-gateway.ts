@@ -45,7 +45,7 @@ export interface LocalGateway {
  * @throws CloudStartError when the folder is in use or cannot be written, PortInUseError for `port`
  */
 export async function startLocalGateway(options: LocalGatewayOptions): Promise<LocalGateway> {
-  const machine = await openMachine(options);
+  const machine = await openMachine({ ...options, invocations: { retryDelaysMs, ...options.invocations } });
   try {
     return await start(machine, options);
   } catch (error) {
@@ -59,6 +59,9 @@ const allowAll: Authorize = () => true;
 
 /** The @connections API is not open to other programs. */
 const denyAll: Authorize = () => false;
+
+/** Someone waits at this machine: Lambda's minutes between the attempts of an event are seconds here. */
+const retryDelaysMs = [1000, 2000];
 
 async function start(machine: Machine, options: LocalGatewayOptions): Promise<LocalGateway> {
   const { port, limits } = options;

@@ -30,6 +30,11 @@ export interface MachineOptions {
   fsync?: boolean;
   /** Speed factor of schedules: 60 fires a one-hour schedule after one minute. */
   acceleration?: number;
+  /**
+   * Most invocations at a time, of all functions together. Default: 1,000, as an AWS account has them; new accounts
+   * often have 10.
+   */
+  concurrency?: number;
   /** Retries, duplicates and delays of asynchronous invocations. */
   invocations?: Pick<AsyncInvocationOptions, "retryDelaysMs" | "duplicate" | "delayMs">;
   /**
@@ -68,6 +73,9 @@ export interface Machine {
   close(): Promise<void>;
 }
 
+/** AWS's default quota "Concurrent executions". */
+const accountConcurrency = 1000;
+
 /** Time that running invocations get to end at close, ms. */
 const graceMs = 2000;
 
@@ -84,7 +92,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     const log = options.log ?? openLogs(join(dir, "logs"));
     const onError = (error: unknown) => log("cloud", describe(error));
     const stores = await openStores(options, file, closers, onError);
-    const host = openDeferredHost();
+    const host = openDeferredHost(options.concurrency ?? accountConcurrency);
     const invocations = openAsyncInvocations({
       ...options.invocations,
       host,

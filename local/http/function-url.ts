@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { validateHeaderName, validateHeaderValue } from "node:http";
+import { ThrottledError } from "../lambda/host.ts";
 import {
   decodeSegment,
   type Endpoint,
@@ -41,6 +42,7 @@ async function handle(request: HttpRequest, { invoke, onError }: FunctionUrlOpti
     return toResponse(await invoke(toEvent(request)));
   } catch (error) {
     onError?.(error);
+    if (error instanceof ThrottledError) return json(429, { Message: error.message });
     return json(502, { message: "Internal Server Error" });
   }
 }

@@ -1,13 +1,17 @@
-import type { FunctionHost } from "./host.ts";
+import { type FunctionHost, ThrottledError } from "./host.ts";
 
-/** A host that is set after its users, because the functions' environment names endpoints that need the host. */
+/**
+ * A host that is set after its users, because the functions' environment names endpoints that need the host. It runs
+ * no more functions at a time than the account may.
+ */
 export interface DeferredHost extends FunctionHost {
   set(host: FunctionHost): void;
   /** Waits until no invocation runs, at most `graceMs`. */
   settle(graceMs: number): Promise<void>;
 }
 
-export function openDeferredHost(): DeferredHost {
+/** @param concurrency most invocations at a time, of all functions together */
+export function openDeferredHost(concurrency: number): DeferredHost {
   let host: FunctionHost | undefined;
   const running = new Set<Promise<unknown>>();
 
@@ -18,9 +22,10 @@ export function openDeferredHost(): DeferredHost {
     set(actual) {
       host = actual;
     },
-    async invoke(name, event) {
+    async invoke(name, event, trace) {
       if (host === undefined) throw new Error("the functions are not hosted yet");
-      const invocation = host.invoke(name, event);
+      if (running.size >= concurrency) throw new ThrottledError();
+      const invocation = host.invoke(name, event, trace);
       running.add(invocation);
       return invocation.finally(() => running.delete(invocation));
     },

@@ -65,9 +65,10 @@ export class FunctionInstance {
 
   /**
    * Runs one event. Kills the process at the function's timeout. Must not be called while another event runs.
+   * @param trace the trace header of the event's calls of AWS; empty for none
    * @throws FunctionError
    */
-  async run(event: unknown, settings: FunctionSettings): Promise<unknown> {
+  async run(event: unknown, settings: FunctionSettings, trace = ""): Promise<unknown> {
     const context = contextFields(this.name, settings);
     const id = this.nextId++;
     const outcome = new Promise<RuntimeMessage>((resolve) => {
@@ -79,7 +80,7 @@ export class FunctionInstance {
       this.failure = { errorType, errorMessage: message };
       this.kill();
     }, settings.timeoutMs);
-    this.child.send({ id, event, context }, () => undefined);
+    this.child.send({ id, event, context, trace }, () => undefined);
     const { value, error } = await outcome;
     clearTimeout(timer);
     this.finish = undefined;

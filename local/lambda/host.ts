@@ -7,10 +7,13 @@ export interface FunctionHost {
   readonly functions: readonly string[];
   /**
    * Runs a handler with a JSON event and returns its result as JSON would carry it.
+   * @param trace the trace header that the function's calls of AWS carry, see `countInLineage`; a function that runs
+   *   in this process ignores it
    * @throws FunctionError when the handler throws, runs out of time, or its process dies
    * @throws UnknownFunctionError
+   * @throws ThrottledError when the account runs as many functions as it may
    */
-  invoke(name: string, event: unknown): Promise<unknown>;
+  invoke(name: string, event: unknown, trace?: string): Promise<unknown>;
   /** Stops running invocations. */
   close(): Promise<void>;
 }
@@ -18,6 +21,8 @@ export interface FunctionHost {
 export interface FunctionSettings {
   timeoutMs: number;
   memoryMb: number;
+  /** Whether Lambda lets the function be in one chain of invocations as often as it likes. */
+  invokesItself?: boolean;
 }
 
 /** The functions of the stack. */
@@ -33,7 +38,7 @@ export const stackFunctions: Record<FunctionName, FunctionSettings> = {
   socket: { timeoutMs: 29_000, memoryMb: 256 },
   webhook: { timeoutMs: 29_000, memoryMb: 512 },
   timer: { timeoutMs: 60_000, memoryMb: 256 },
-  agent: { timeoutMs: 900_000, memoryMb: 512 },
+  agent: { timeoutMs: 900_000, memoryMb: 512, invokesItself: true },
 };
 
 /** Receives what a function writes to its standard output and error, line by line. */
@@ -53,6 +58,13 @@ export class FunctionError extends Error {
 }
 
 export class UnknownFunctionError extends Error {}
+
+/** The function was not started: the account runs as many as it may. */
+export class ThrottledError extends Error {
+  constructor() {
+    super("Rate Exceeded.");
+  }
+}
 
 /** The part of the context object that is data; the runtime adds getRemainingTimeInMillis. */
 export interface ContextFields {

@@ -10,11 +10,14 @@ import {
   startHttpEndpoint,
 } from "../http/http-endpoint.ts";
 import type { AsyncInvocations } from "./async-invocations.ts";
-import { FunctionError, type FunctionHost, functionArn, functionNameOf } from "./host.ts";
+import { FunctionError, type FunctionHost, functionArn, functionNameOf, ThrottledError } from "./host.ts";
+import { countInLineage, longestChain } from "./lineage.ts";
 
 export interface LambdaOptions {
   host: FunctionHost;
   invocations: AsyncInvocations;
+  /** Whether a function may be in one chain of invocations as often as it likes. Default: none may. */
+  invokesItself?: (functionName: string) => boolean;
   port?: number;
   authorize?: Authorize;
   onError?: (error: unknown) => void;
@@ -25,7 +28,10 @@ const maxSyncPayloadBytes = 6 * 1024 * 1024;
 /** Maximum size of an asynchronous event, in bytes. */
 const maxAsyncPayloadBytes = 1024 * 1024;
 
-/** Lambda's Invoke API: RequestResponse, Event and DryRun, by function name or ARN. */
+/**
+ * Lambda's Invoke API: RequestResponse, Event and DryRun, by function name or ARN. A chain of functions that invoke
+ * each other ends when one of them is in it for the 17th time.
+ */
 export async function startLambda(options: LambdaOptions): Promise<Endpoint> {
   return startHttpEndpoint({
     handle: (request) => handle(request, options),
@@ -47,7 +53,7 @@ async function handle(request: HttpRequest, options: LambdaOptions): Promise<Htt
 
 async function invoke(
   request: HttpRequest,
-  { host, invocations, authorize }: LambdaOptions,
+  { host, invocations, invokesItself, authorize }: LambdaOptions,
 ): Promise<HttpResponse> {
   const reference = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/.exec(request.path)?.[1];
   if (request.method !== "POST" || reference === undefined) {
@@ -72,18 +78,36 @@ async function invoke(
   }
   const event = parsePayload(request.body);
   if (type === "DryRun") return { status: 204 };
+  const { header, count } = countInLineage(traceOf(request), name);
+  const isLoop = count > longestChain && invokesItself?.(name) !== true;
   if (type === "Event") {
-    void invocations.invoke(name, event);
+    if (isLoop) invocations.refuse(name, event, recursion(name));
+    else void invocations.invoke(name, event, header);
     return { status: 202, headers: { "x-amzn-requestid": randomUUID() } };
   }
-  return respond(host, name, event);
+  if (isLoop) throw recursion(name);
+  return respond(host, { name, event, header });
 }
 
-async function respond(host: FunctionHost, name: string, event: unknown): Promise<HttpResponse> {
+function traceOf({ headers }: HttpRequest): string | undefined {
+  const header = headers["x-amzn-trace-id"];
+  return typeof header === "string" ? header : undefined;
+}
+
+function recursion(name: string): AwsError {
+  const message = `Lambda has detected that ${functionArn(name)} invokes itself, and stopped it`;
+  return new AwsError(400, "RecursiveInvocationException", message);
+}
+
+async function respond(
+  host: FunctionHost,
+  { name, event, header }: { name: string; event: unknown; header: string },
+): Promise<HttpResponse> {
   const headers = { "x-amz-executed-version": "$LATEST", "x-amzn-requestid": randomUUID() };
   try {
-    return json(200, await host.invoke(name, event), headers);
+    return json(200, await host.invoke(name, event, header), headers);
   } catch (error) {
+    if (error instanceof ThrottledError) throw new AwsError(429, "TooManyRequestsException", error.message);
     if (!(error instanceof FunctionError)) throw error;
     const { errorType, message: errorMessage, trace } = error;
     return json(200, { errorType, errorMessage, trace }, { ...headers, "x-amz-function-error": "Unhandled" });

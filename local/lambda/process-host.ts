@@ -108,11 +108,11 @@ export function startProcessHost(options: ProcessHostOptions): ProcessHost {
 
   return {
     functions: Object.keys(functions),
-    async invoke(name, event) {
+    async invoke(name, event, trace) {
       const settings = settingsOf(functions, name);
       const instance = await acquire(name);
       try {
-        return await instance.run(event, settings);
+        return await instance.run(event, settings, trace);
       } finally {
         release(name, instance);
       }

@@ -67,9 +67,6 @@ export interface World {
   close(keep: boolean): Promise<void>;
 }
 
-/** Lambda's own pauses before it tries a failed event again. */
-const retryDelaysMs = [60_000, 120_000];
-
 /** A tool's timeout is a minute, and every event is tried three times. Milliseconds. */
 const scheduleMs = 400_000;
 
@@ -114,7 +111,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       hosts.push(host);
       return noteEnds(host, ended);
     },
-    invocations: { ...options.invocations, retryDelaysMs },
+    invocations: options.invocations,
     log: (name, line) => {
       log.write(`${name} ${line}\n`);
       doubts.read(line);
@@ -179,8 +176,8 @@ export async function startWorld(options: WorldOptions): Promise<World> {
 function noteEnds(host: ChaosHost, ended: Set<string>): FunctionHost {
   return {
     ...host,
-    async invoke(name, event) {
-      const answer = await host.invoke(name, event);
+    async invoke(name, event, trace) {
+      const answer = await host.invoke(name, event, trace);
       const { requestContext } = event as Partial<WebSocketEvent>;
       if (requestContext?.routeKey === "$disconnect" && isRecord(answer) && answer.statusCode === 200)
         ended.add(requestContext.connectionId);

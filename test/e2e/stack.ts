@@ -34,6 +34,9 @@ export interface Stack {
   close(): Promise<void>;
 }
 
+/** Lambda's pauses before it tries a failed event again, sixty times as fast. */
+const retryDelaysMs = [1000, 2000];
+
 /** Starts the stack in a folder of its own, which is removed at the end. `authorize` is asked ahead of the roles. */
 export async function startStack(
   options: Partial<Omit<CloudOptions, "host" | "dir">> = {},
@@ -46,6 +49,7 @@ export async function startStack(
   let host: ProcessHost | undefined;
   const cloud = await startCloud({
     ...options,
+    invocations: { retryDelaysMs, ...options.invocations },
     dir,
     host: (env, log) => {
       host = startProcessHost({ env, log, functions, entry: (name) => join(bundles, name, "handler.mjs") });

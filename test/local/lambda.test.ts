@@ -1,5 +1,5 @@
 import { InvokeCommand, LambdaClient, ResourceNotFoundException } from "@aws-sdk/client-lambda";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { AccessRequest } from "../../local/http/access.ts";
 import type { Endpoint } from "../../local/http/http-endpoint.ts";
 import {
@@ -7,6 +7,7 @@ import {
   type AsyncInvocations,
   openAsyncInvocations,
 } from "../../local/lambda/async-invocations.ts";
+import { openDeferredHost } from "../../local/lambda/deferred-host.ts";
 import { FunctionError, type FunctionHost } from "../../local/lambda/host.ts";
 import { startLambda } from "../../local/lambda/lambda.ts";
 import { until } from "../support/until.ts";
@@ -49,6 +50,28 @@ const invoke = (input: object) =>
   client.send(
     new InvokeCommand({ FunctionName: "agent", Payload: Buffer.from('{"sessionKey":"a"}'), ...input }),
   );
+/** Room for one function at a time; `free` ends the one that runs. */
+async function startFull() {
+  let free = () => {};
+  const host = openDeferredHost(1);
+  host.set({
+    functions: ["agent"],
+    async invoke(_name, event) {
+      calls.push(event);
+      if (calls.length === 1) await new Promise<void>((resolve) => (free = resolve));
+    },
+    close: async () => undefined,
+  });
+  calls = [];
+  failures = [];
+  invocations = openAsyncInvocations({ host, onFailure: () => failures.push(true) });
+  lambda = await startLambda({ host, invocations });
+  client = new LambdaClient({ ...clientConfig(lambda.url), maxAttempts: 1 });
+  await invoke({ InvocationType: "Event" });
+  await until(() => calls.length === 1);
+  return () => free();
+}
+
 const fail = () => {
   throw new FunctionError("Error", "as told");
 };
@@ -114,6 +137,67 @@ describe("Lambda's Invoke", () => {
     await invoke({ InvocationType: "Event" });
     expect(released).toBe(true);
     await until(() => calls.length === 2);
+  });
+
+  it("answers a synchronous invocation with 429 while the account runs as many as it may", async () => {
+    const free = await startFull();
+    await expect(invoke({})).rejects.toMatchObject({
+      name: "TooManyRequestsException",
+      $metadata: { httpStatusCode: 429 },
+    });
+    free();
+    await until(async () => (await invoke({}).catch(() => undefined))?.StatusCode === 200);
+  });
+
+  it("keeps an event that it has no room for, and counts no attempt for it", async () => {
+    const free = await startFull();
+    vi.useFakeTimers({ toFake: ["setTimeout", "Date"] });
+    try {
+      const waiting = invocations.invoke("agent", { sessionKey: "waits" });
+      // Tried again after 1, 2, 4 … seconds, and after the longest pause of five minutes.
+      await vi.advanceTimersByTimeAsync(3_600_000);
+      expect(calls).toHaveLength(1);
+      free();
+      await vi.advanceTimersByTimeAsync(300_000);
+      expect(await waiting).toBe("handled");
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(calls.at(-1)).toEqual({ sessionKey: "waits" });
+    expect(failures).toEqual([]);
+  });
+
+  it("gives an event up that it had no room for in six hours", async () => {
+    await startFull();
+    vi.useFakeTimers({ toFake: ["setTimeout", "Date"] });
+    try {
+      const waiting = invocations.invoke("agent", {});
+      await vi.advanceTimersByTimeAsync(7 * 3_600_000);
+      expect(await waiting).toBe("dead");
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(failures).toEqual([true]);
+  });
+
+  it("tries a failed event again after one and two minutes", async () => {
+    await start(fail, { retryDelaysMs: undefined });
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    try {
+      const outcome = invocations.invoke("agent", {});
+      for (const [ms, attempts] of [
+        [59_999, 1],
+        [1, 2],
+        [119_999, 2],
+        [1, 3],
+      ] as const) {
+        await vi.advanceTimersByTimeAsync(ms);
+        expect(calls).toHaveLength(attempts);
+      }
+      expect(await outcome).toBe("dead");
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("runs nothing on a dry run", async () => {

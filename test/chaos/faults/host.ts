@@ -126,14 +126,14 @@ export function startChaosHost(options: ChaosHostOptions): ChaosHost {
 
   return {
     functions: Object.keys(stackFunctions),
-    async invoke(name, event) {
+    async invoke(name, event, trace) {
       const settings = settingsOf(stackFunctions, name);
       const task = options.readTask(name, event);
       const process = await acquire(name, task);
       process.task = task;
       process.busy = true;
       try {
-        return await process.instance.run(event, settings);
+        return await process.instance.run(event, settings, trace);
       } catch (error) {
         if (name === "agent" && isOutOfTime(error)) turnsOutOfTime += 1;
         if (!closed && isCrash(error)) crashes.push(`${name}, in ${task.occasion}: ${error.message}`);
