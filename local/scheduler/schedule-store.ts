@@ -52,7 +52,7 @@ export class Schedules {
     this.timers.clearAll();
   }
 
-  /** @throws AwsError ResourceNotFoundException, ConflictException, ValidationException */
+  /** @throws AwsError ResourceNotFoundException, ConflictException, ValidationException, also for a time that is past */
   async create(group: string, name: string, input: ScheduleInput): Promise<void> {
     const existing = this.stored.get(this.keyOf(group, name));
     if (existing !== undefined) {
@@ -96,6 +96,7 @@ export class Schedules {
   private async put(schedule: Schedule): Promise<void> {
     const now = Date.now();
     const expression = parse(schedule);
+    if (expression.kind === "at" && expression.at <= now) throw refusal("the time is past", schedule);
     const first = firstTime(expression, Math.max(now, (schedule.startDate ?? 0) * 1000));
     const planned = this.plan(schedule, first, { time: now, dueAt: now });
     const key = this.keyOf(schedule.group, schedule.name);
@@ -198,10 +199,10 @@ function parse({ expression, timezone }: ScheduleInput): ScheduleExpression {
   try {
     return parseScheduleExpression(expression, timezone);
   } catch (error) {
-    throw new AwsError(
-      400,
-      "ValidationException",
-      `Invalid Schedule Expression: ${(error as Error).message}`,
-    );
+    throw refusal((error as Error).message, { expression });
   }
+}
+
+function refusal(reason: string, { expression }: Pick<ScheduleInput, "expression">): AwsError {
+  return new AwsError(400, "ValidationException", `Invalid Schedule Expression ${expression}: ${reason}`);
 }

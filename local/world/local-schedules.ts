@@ -1,3 +1,4 @@
+import { atExpression } from "../../shared/world/schedule-time.ts";
 import type { Schedules } from "../../shared/world/world.ts";
 import { scheduleGroup, scheduleRoleArn } from "../cloud-names.ts";
 import { AwsError } from "../http/aws-error.ts";
@@ -10,8 +11,7 @@ export function openLocalSchedules(store: ScheduleStore): Schedules {
     async once(name, at, event) {
       try {
         await store.create(scheduleGroup, name, {
-          // Rounded up to the second: a deadline is a floor.
-          expression: `at(${new Date(Math.ceil(at / 1000) * 1000).toISOString().slice(0, 19)})`,
+          expression: atExpression(at, Date.now()),
           timezone: "UTC",
           target: { Arn: functionArn("timer"), RoleArn: scheduleRoleArn, Input: JSON.stringify(event) },
           enabled: true,

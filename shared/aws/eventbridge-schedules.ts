@@ -1,5 +1,11 @@
-import { ConflictException, CreateScheduleCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
+import {
+  ConflictException,
+  CreateScheduleCommand,
+  SchedulerClient,
+  ValidationException,
+} from "@aws-sdk/client-scheduler";
 import type { Environment } from "../runtime/environment.ts";
+import { atExpression } from "../world/schedule-time.ts";
 import type { Schedules } from "../world/world.ts";
 import { type CallLimits, clientSettings, scheduleLimits } from "./call-limits.ts";
 
@@ -8,6 +14,12 @@ export type ScheduleTarget = Pick<
   Environment,
   "scheduleGroup" | "scheduleRoleArn" | "timerFunctionArn" | "deadLetterArn"
 >;
+
+/**
+ * How far a near time is moved when the Scheduler refuses it, in milliseconds: by the Scheduler's clock it was past when
+ * the request arrived, because the clocks differ or the request was repeated. A schedule may fire a minute late anyway.
+ */
+const clockMarginMs = 60_000;
 
 /** Region, credentials and endpoint come from the environment, as the SDK reads them. */
 export function openEventBridgeSchedules(
@@ -23,18 +35,25 @@ export function openEventBridgeSchedules(
         Input: JSON.stringify(event),
         DeadLetterConfig: { Arn: environment.deadLetterArn },
       };
-      const command = new CreateScheduleCommand({
-        Name: name,
-        GroupName: environment.scheduleGroup,
-        // Rounded up to seconds: a schedule must not fire early.
-        ScheduleExpression: `at(${new Date(Math.ceil(at / 1000) * 1000).toISOString().slice(0, 19)})`,
-        ScheduleExpressionTimezone: "UTC",
-        FlexibleTimeWindow: { Mode: "OFF" },
-        ActionAfterCompletion: "DELETE",
-        Target: target,
-      });
+      const create = (expression: string) =>
+        client.send(
+          new CreateScheduleCommand({
+            Name: name,
+            GroupName: environment.scheduleGroup,
+            ScheduleExpression: expression,
+            ScheduleExpressionTimezone: "UTC",
+            FlexibleTimeWindow: { Mode: "OFF" },
+            ActionAfterCompletion: "DELETE",
+            Target: target,
+          }),
+        );
+      const now = Date.now();
       try {
-        await client.send(command);
+        await create(atExpression(at, now)).catch((error: unknown) => {
+          const isNear = at < now + clockMarginMs;
+          if (!isNear || !(error instanceof ValidationException)) throw error;
+          return create(atExpression(Date.now() + clockMarginMs, Date.now()));
+        });
       } catch (error) {
         if (!(error instanceof ConflictException)) throw error;
       }

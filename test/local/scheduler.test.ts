@@ -19,6 +19,8 @@ import { until } from "../support/until.ts";
 import { clientConfig, startSchedulerAt } from "./support.ts";
 
 const minute = 60_000;
+const day = 24 * 60 * minute;
+const acceleration = 6000;
 let dir: string;
 let scheduler: Awaited<ReturnType<typeof startSchedulerAt>>;
 let client: SchedulerClient;
@@ -32,7 +34,7 @@ async function start(more: Parameters<typeof startSchedulerAt>[2] = {}) {
     fired.push([name, event]);
     return handle();
   };
-  scheduler = await startSchedulerAt(dir, invoke, more);
+  scheduler = await startSchedulerAt(dir, invoke, { acceleration, ...more });
   scheduler.schedules.start();
   client = new SchedulerClient({ ...clientConfig(scheduler.url), maxAttempts: 1 });
 }
@@ -71,24 +73,26 @@ const input = (Name: string, expression: string, more: Partial<CreateScheduleCom
 const create = (...args: Parameters<typeof input>) => client.send(new CreateScheduleCommand(input(...args)));
 const get = (Name: string) => client.send(new GetScheduleCommand({ Name, GroupName: "gsv-local" }));
 const list = (more = {}) => client.send(new ListSchedulesCommand({ GroupName: "gsv-local", ...more }));
-const later = () => at(Date.now() + 60 * minute);
+/** A few milliseconds from now, with the acceleration. */
+const soon = () => at(Date.now() + minute);
+const later = () => at(Date.now() + 1000 * day);
 
 describe("EventBridge Scheduler", () => {
-  it("fires a one-shot schedule whose time is past at once, and deletes it", async () => {
-    const answer = await create("past", at(Date.now() - minute));
-    expect(answer.ScheduleArn).toBe("arn:aws:scheduler:us-east-1:000000000000:schedule/gsv-local/past");
+  it("fires a one-shot schedule at its time, and deletes it", async () => {
+    const answer = await create("soon", soon());
+    expect(answer.ScheduleArn).toBe("arn:aws:scheduler:us-east-1:000000000000:schedule/gsv-local/soon");
     await until(() => fired.length === 1);
-    expect(fired).toEqual([["timer", { schedule: "past" }]]);
+    expect(fired).toEqual([["timer", { schedule: "soon" }]]);
     await until(async () => (await list()).Schedules?.length === 0);
-    await expect(get("past")).rejects.toBeInstanceOf(ResourceNotFoundException);
+    await expect(get("soon")).rejects.toBeInstanceOf(ResourceNotFoundException);
   });
 
   it("keeps a one-shot schedule that is not to be deleted, and does not fire it again", async () => {
-    await create("kept", at(Date.now() - minute), { ActionAfterCompletion: "NONE" });
+    await create("kept", soon(), { ActionAfterCompletion: "NONE" });
     await until(() => fired.length === 1);
     await scheduler.close();
     await start();
-    await create("after", at(Date.now() - minute));
+    await create("after", soon());
     await until(() => fired.length > 0);
     expect(fired).toEqual([["timer", { schedule: "after" }]]);
     expect((await get("kept")).ActionAfterCompletion).toBe("NONE");
@@ -97,10 +101,10 @@ describe("EventBridge Scheduler", () => {
   it("does not fire before the time, nor when deleted or disabled", async () => {
     scheduler.schedules.stop();
     await create("later", later());
-    await create("deleted", at(Date.now() - minute));
+    await create("deleted", soon());
     await client.send(new DeleteScheduleCommand({ Name: "deleted", GroupName: "gsv-local" }));
-    await create("disabled", at(Date.now() - minute), { State: "DISABLED" });
-    await create("due", at(Date.now() - minute));
+    await create("disabled", soon(), { State: "DISABLED" });
+    await create("due", soon());
     scheduler.schedules.start();
     await until(async () => (await list()).Schedules?.length === 2);
     expect(fired).toEqual([["timer", { schedule: "due" }]]);
@@ -173,6 +177,8 @@ describe("EventBridge Scheduler", () => {
       create("bad name", later()),
       create("x".repeat(65), later()),
       create("x", "at(soon)"),
+      create("x", at(Date.now() - 1000)),
+      create("x", at(Date.now())),
       create("x", later(), { ScheduleExpressionTimezone: "Europe/Berlin" }),
       create("x", "cron(0 9 * * ? *)"),
       create("x", later(), { FlexibleTimeWindow: { Mode: "FLEXIBLE", MaximumWindowInMinutes: 5 } }),
@@ -185,9 +191,9 @@ describe("EventBridge Scheduler", () => {
 
   it("finds its schedules after a restart and fires once what came due meanwhile", async () => {
     scheduler.schedules.stop();
-    await create("overdue", at(Date.now() - minute));
+    await create("overdue", soon());
     await create("later", later());
-    await create("sweep", "rate(1 minute)");
+    await create("sweep", "rate(1 day)");
     await scheduler.close();
     await start();
     await until(() => fired.length === 2);
@@ -199,7 +205,7 @@ describe("EventBridge Scheduler", () => {
 
   it("fires a one-shot schedule again when the process ended before its target was done", async () => {
     handle = () => new Promise(() => undefined);
-    await create("interrupted", at(Date.now() - minute));
+    await create("interrupted", soon());
     await until(() => fired.length === 1);
     await scheduler.close();
     await start();

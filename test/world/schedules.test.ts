@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { TimerEvent } from "../../shared/world/world.ts";
-import { type TestWorld, worlds } from "./worlds.ts";
+import { openEmulated, type TestWorld, worlds } from "./worlds.ts";
 
 describe.each(worlds)("the schedules of %s", (_name, open) => {
   let test: TestWorld;
@@ -19,7 +19,7 @@ describe.each(worlds)("the schedules of %s", (_name, open) => {
     await expect.poll(() => fired("soon")).toEqual([{ name: "timer", event: eventOf("soon") }]);
   });
 
-  it("fire what lies in the past", async () => {
+  it("fire at once what lies in the past", async () => {
     await test.world.schedules.once("past", Date.now() - minute, eventOf("past"));
     await expect.poll(() => fired("past")).toHaveLength(1);
   });
@@ -42,4 +42,20 @@ describe.each(worlds)("the schedules of %s", (_name, open) => {
       })
       .toBe(true);
   });
+});
+
+it("a schedule that the Scheduler's clock finds in the past is asked for again, a minute later", async () => {
+  const test = await openEmulated();
+  try {
+    const behind = Date.now() - 5000;
+    vi.spyOn(Date, "now").mockReturnValueOnce(behind);
+    await test.world.schedules.once("skewed", behind + 2000, {
+      kind: "reset-due",
+      sessionKey: "skewed",
+      at: 0,
+    });
+    await expect.poll(() => test.invocations).toHaveLength(1);
+  } finally {
+    await test.close();
+  }
 });

@@ -56,7 +56,7 @@ export async function openLocal(): Promise<TestWorld> {
   return { world, invocations, connect: () => connect(`${ws.url}/ws`, connectionIds), close };
 }
 
-async function openEmulated(): Promise<TestWorld> {
+export async function openEmulated(): Promise<TestWorld> {
   const dir = await mkdtemp(join(tmpdir(), "gsv-world-"));
   const { host, invocations, connectionIds } = noteInvocations();
   const cloud = await startCloud({ dir, acceleration, log: () => {}, host: () => host });
