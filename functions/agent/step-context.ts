@@ -9,7 +9,7 @@ export interface StepContext {
   prefetched?: ConnectedPeers;
   /**
    * Connection ids of the clients for the next broadcast, read while the reply of the model is committed. Resolves once
-   * all of the reply's text has been streamed. The next broadcast takes them.
+   * all of the reply's text is on its way to them. The next broadcast takes them.
    */
   listeners?: Promise<string[]>;
   /** Name of the step (`stepName`) whose calls this invocation has sent out and run. */

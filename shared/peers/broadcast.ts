@@ -1,10 +1,17 @@
-import type { EventName, Events } from "../protocol/events.ts";
+import type { Events } from "../protocol/events.ts";
 import { type EventFrame, eventFrame } from "../protocol/frames.ts";
-import { logError } from "../runtime/log.ts";
-import type { Sockets, Table } from "../world/world.ts";
+import { log, logError } from "../runtime/log.ts";
+import type { PostOptions, Sockets, Table } from "../world/world.ts";
 import { dropConnection, listPeers } from "./registry.ts";
 
-/** Sends events to connected clients. */
+/** Events that every client is sent. */
+type ClientEvent = "chat" | "tool.result";
+
+/**
+ * Sends events to connected clients. Nothing here throws: an ended connection is removed from the registry, and other
+ * failures are logged. A client that does not read is left out of the rest of the run whose event it did not take;
+ * only the run's end is posted to it.
+ */
 export interface Broadcast {
   /**
    * Connection ids of all clients connected now.
@@ -12,26 +19,53 @@ export interface Broadcast {
    */
   clients(good?: Promise<ReadonlySet<string>>): Promise<string[]>;
   /**
-   * Posts an event to these connections in parallel. Never throws: an ended connection is removed from the
-   * registry, and other failures are logged. `fallback` is sent when the payload is too large.
+   * Posts an event to these connections in parallel, to each behind what it was offered. `fallback` is sent when the
+   * payload is too large.
    */
-  send<E extends EventName>(
+  send<E extends ClientEvent>(
     connectionIds: readonly string[],
     event: E,
     payload: Events[E],
     fallback?: Events[E],
   ): Promise<void>;
+  /**
+   * Posts an event that a client can do without: once, and for a second.
+   * @returns whether the client got it
+   */
+  offer<E extends ClientEvent>(connectionId: string, event: E, payload: Events[E]): Promise<boolean>;
 }
 
 export function createBroadcast(table: Table, sockets: Sockets, now: () => number): Broadcast {
-  const post = async (connectionId: string, frame: EventFrame, fallback: EventFrame | undefined) => {
+  /** The connections that are left out, each with the run. */
+  const leftOut = new Set<string>();
+  /** Offers on their way, by connection and run. */
+  const offers = new Map<string, Promise<boolean>>();
+
+  const post = async (connectionId: string, key: string, frames: EventFrame[], options?: PostOptions) => {
+    const name = frames[0]?.event;
     try {
-      let outcome = await sockets.post(connectionId, frame);
-      if (outcome === "too large" && fallback) outcome = await sockets.post(connectionId, fallback);
-      if (outcome === "gone") await dropConnection(table, connectionId);
+      for (const frame of frames) {
+        const outcome = await sockets.post(connectionId, frame, options);
+        if (outcome === "too large") continue;
+        if (outcome === "gone") await dropConnection(table, connectionId);
+        if (outcome === "busy") {
+          leftOut.add(key);
+          log("broadcast.unread", { connectionId, name });
+        }
+        return outcome === "sent";
+      }
     } catch (error) {
-      logError("broadcast.failed", error, { connectionId, name: frame.event });
+      logError("broadcast.failed", error, { connectionId, name });
     }
+    return false;
+  };
+  const tell = async (connectionId: string, payload: Events[ClientEvent], frames: EventFrame[]) => {
+    const key = keyOf(connectionId, payload);
+    // Whoever made an offer makes the next one, if there is one, before this goes on.
+    for (let offer = offers.get(key); offer; offer = offers.get(key)) await offer;
+    if (endsRun(payload)) leftOut.delete(key);
+    if (!leftOut.has(key)) await post(connectionId, key, frames);
+    if (endsRun(payload)) leftOut.delete(key);
   };
   return {
     async clients(good) {
@@ -39,9 +73,27 @@ export function createBroadcast(table: Table, sockets: Sockets, now: () => numbe
       return peers.map((peer) => peer.connectionId);
     },
     async send(connectionIds, event, payload, fallback) {
-      const frame = eventFrame(event, payload);
-      const shorter = fallback && eventFrame(event, fallback);
-      await Promise.all(connectionIds.map((connectionId) => post(connectionId, frame, shorter)));
+      const frames = [payload, ...(fallback ? [fallback] : [])].map((one) => eventFrame(event, one));
+      await Promise.all(connectionIds.map((connectionId) => tell(connectionId, payload, frames)));
+    },
+    offer(connectionId, event, payload) {
+      const key = keyOf(connectionId, payload);
+      if (leftOut.has(key)) return Promise.resolve(false);
+      const offer = post(connectionId, key, [eventFrame(event, payload)], { once: true }).finally(() =>
+        offers.delete(key),
+      );
+      offers.set(key, offer);
+      return offer;
     },
   };
+}
+
+/** The result of what a client asked for itself has no run: it is posted like a run's end. */
+function keyOf(connectionId: string, { runId }: Events[ClientEvent]): string {
+  return `${connectionId} ${runId ?? ""}`;
+}
+
+function endsRun(payload: Events[ClientEvent]): boolean {
+  if (payload.runId === undefined) return true;
+  return "state" in payload && (payload.state === "final" || payload.state === "error");
 }

@@ -19,7 +19,7 @@ interface OfRun {
 export interface ChatDelta extends OfRun {
   state: "delta";
   text: string;
-  /** Number of the delta in its model call, from 0; starts at 0 again with each attempt and each retry. */
+  /** Number of the delta in its model call, from 0 for each client; starts at 0 again with each attempt and each retry. */
   seq: number;
   /** Number of the model call in the run. */
   step: number;

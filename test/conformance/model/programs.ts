@@ -196,7 +196,10 @@ function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolea
     ...intake,
     sockets: { post: post as Agent["sockets"]["post"], close: async () => {} },
     schedules: { once: async (name, _, event) => void (await ask({ to: "scheduler", name, event })) },
-    broadcast: { clients: async () => [], send: async (_, event, payload) => told(event, payload) },
+    broadcast: only<Agent["broadcast"]>("broadcast", {
+      clients: async () => [],
+      send: async (_, event, payload) => told(event, payload),
+    }),
     prompts: only<Agent["prompts"]>("prompts", { load: async () => ({ files: {}, skills: [] }) }),
     history: createHistory(intake),
     callModel: modelIn(surroundings, isSlow),

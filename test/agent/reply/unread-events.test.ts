@@ -1,0 +1,195 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { announce } from "../../../functions/agent/reply/delivery.ts";
+import { streamDeltas } from "../../../functions/agent/reply/deltas.ts";
+import { createMemoryTable } from "../../../local/world/local-table.ts";
+import { createBroadcast } from "../../../shared/peers/broadcast.ts";
+import type { ChatEvent } from "../../../shared/protocol/events.ts";
+import type { AssistantMessage } from "../../../shared/protocol/messages.ts";
+import type { Posted, Sockets } from "../../../shared/world/world.ts";
+
+/** What @connections answers for a client, and after how many milliseconds of virtual time. */
+type Answer = (once: boolean) => { afterMs: number; outcome: Posted | "failed" };
+
+const reading: Answer = () => ({ afterMs: 20, outcome: "sent" });
+/** Four tries of a post that is answered 429 take 2.6 s. */
+const unread: Answer = (once) => ({ afterMs: once ? 20 : 2600, outcome: "busy" });
+
+interface Post {
+  to: string;
+  event: ChatEvent;
+  once: boolean;
+  /** When it was answered, in virtual milliseconds. */
+  at: number;
+  outcome: Posted | "failed";
+}
+
+let clients: Record<string, Answer>;
+let posts: Post[];
+/** Posts on their way, and the most at a time, to each client. */
+let flying: Map<string, number>;
+let most: Map<string, number>;
+beforeEach(() => {
+  vi.useFakeTimers({ now: 0 });
+  clients = {};
+  posts = [];
+  flying = new Map();
+  most = new Map();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const sockets: Sockets = {
+  async post(to, frame, { once = false } = {}) {
+    const { afterMs, outcome } = clients[to]!(once);
+    flying.set(to, (flying.get(to) ?? 0) + 1);
+    most.set(to, Math.max(most.get(to) ?? 0, flying.get(to)!));
+    await new Promise((resolve) => setTimeout(resolve, afterMs));
+    flying.set(to, flying.get(to)! - 1);
+    posts.push({ to, event: (frame as { payload: ChatEvent }).payload, once, at: Date.now(), outcome });
+    if (outcome === "failed") throw new Error("API Gateway is not itself");
+    return outcome;
+  },
+  async close() {},
+};
+
+const sessionKey = "agent:main:main";
+/** The clients' records are not read: each test says who is connected. */
+const openAgent = () => ({ broadcast: createBroadcast(createMemoryTable(), sockets, () => 0), now: () => 0 });
+const connected = () => ({ at: 0, clients: Promise.resolve(Object.keys(clients)) });
+const stream = (agent: ReturnType<typeof openAgent>, runId = "run", step = 0) =>
+  streamDeltas(agent, sessionKey, { runId, attempt: 1, step }, connected());
+
+/** A model says a word every 250 ms for five seconds. */
+const words = Array.from({ length: 20 }, (_, n) => `word${n} `);
+const answer = words.join("");
+
+/** One model call and its announcement. @returns when the call had ended, in virtual milliseconds */
+async function call(
+  agent: ReturnType<typeof openAgent>,
+  { runId = "run", step = 0, said = "final" as "final" | "calls" } = {},
+): Promise<number> {
+  const deltas = stream(agent, runId, step);
+  for (const word of words) {
+    deltas.add(word);
+    await vi.advanceTimersByTimeAsync(250);
+  }
+  const endedAt = Date.now();
+  const message: AssistantMessage = { role: "assistant", content: [], timestamp: 0 };
+  const listeners = Promise.all([connected().clients, deltas.end()]).then(([ids]) => ids);
+  const announced = announce(agent, sessionKey, runId, said, message, listeners);
+  await vi.runAllTimersAsync();
+  await announced;
+  return endedAt;
+}
+
+const postsTo = (client: string) => posts.filter(({ to }) => to === client);
+const kindsTo = (client: string) => postsTo(client).map(({ event }) => event.state);
+const textOf = (client: string) =>
+  postsTo(client)
+    .map(({ event }) => (event.state === "delta" ? event.text : ""))
+    .join("");
+const seqsTo = (client: string) =>
+  postsTo(client).flatMap(({ event }) => (event.state === "delta" ? [event.seq] : []));
+
+describe("with one client that does not read", () => {
+  it("the others get every delta and the final at once, and it gets one try and the final", async () => {
+    clients = { ann: reading, stuck: unread, bob: reading };
+    const endedAt = await call(openAgent());
+    for (const client of ["ann", "bob"]) {
+      expect(kindsTo(client)).toEqual([...words.map(() => "delta"), "final"]);
+      expect(textOf(client)).toBe(answer);
+      expect(postsTo(client).at(-1)?.at).toBe(endedAt + 20);
+    }
+    expect(postsTo("stuck").map(({ event, once }) => [event.state, once])).toEqual([
+      ["delta", true],
+      ["final", false],
+    ]);
+    expect(posts.at(-1)).toMatchObject({ to: "stuck", at: endedAt + 2600 });
+  });
+
+  it("the rest of its run goes on without it, and the next run tries it again", async () => {
+    clients = { stuck: unread };
+    const agent = openAgent();
+    await call(agent, { said: "calls" });
+    await call(agent, { step: 1 });
+    expect(kindsTo("stuck")).toEqual(["delta", "final"]);
+    clients = { stuck: reading };
+    posts.length = 0;
+    await call(agent, { runId: "next" });
+    expect(textOf("stuck")).toBe(answer);
+  });
+
+  it("what another run says is not kept from it", async () => {
+    clients = { stuck: unread };
+    const agent = openAgent();
+    await call(agent, { said: "calls" });
+    clients = { stuck: reading };
+    await call(agent, { runId: "other" });
+    expect(kindsTo("stuck").at(-1)).toBe("final");
+    expect(textOf("stuck")).toContain(answer);
+  });
+});
+
+describe("with a client that is slow", () => {
+  const slow: Answer = () => ({ afterMs: 900, outcome: "sent" });
+
+  it("one event is on its way to it at a time, the text is joined meanwhile, and the final comes last", async () => {
+    clients = { slow, ann: reading };
+    const endedAt = await call(openAgent());
+    expect(most.get("slow")).toBe(1);
+    expect(textOf("slow")).toBe(answer);
+    expect(seqsTo("slow")).toEqual(seqsTo("slow").map((_, n) => n));
+    expect(seqsTo("slow").length).toBeLessThan(8);
+    expect(kindsTo("slow").at(-1)).toBe("final");
+    expect(postsTo("ann").at(-1)).toMatchObject({ event: { state: "final" }, at: endedAt + 20 });
+  });
+
+  it("it is told of a repeat of the call behind what it was sent, and of the new text alone", async () => {
+    clients = { slow };
+    const deltas = stream(openAgent());
+    deltas.add("old ");
+    await vi.advanceTimersByTimeAsync(300);
+    deltas.add("never sent ");
+    deltas.repeat({ reason: "busy", waitMs: 0 });
+    deltas.add("new");
+    await vi.runAllTimersAsync();
+    expect(postsTo("slow").map(({ event }) => event)).toEqual([
+      expect.objectContaining({ state: "delta", text: "old ", seq: 0 }),
+      expect.objectContaining({ state: "retry", reason: "busy" }),
+      expect.objectContaining({ state: "delta", text: "new", seq: 0 }),
+    ]);
+  });
+});
+
+it("a client that connects in the middle gets the text from its beginning", async () => {
+  clients = { ann: reading };
+  let time = 0;
+  const table = createMemoryTable();
+  const broadcast = {
+    ...createBroadcast(table, sockets, () => time),
+    clients: async () => Object.keys(clients),
+  };
+  const deltas = stream({ broadcast, now: () => time });
+  deltas.add("before ");
+  await vi.advanceTimersByTimeAsync(300);
+  clients = { ann: reading, bob: reading };
+  time = 1500;
+  deltas.add("after");
+  await vi.runAllTimersAsync();
+  expect([textOf("ann"), textOf("bob")]).toEqual(["before after", "before after"]);
+  expect([seqsTo("ann"), seqsTo("bob")]).toEqual([[0, 1], [0]]);
+});
+
+it("a client whose delta is lost hears no more of the call, whose text would have a gap, and all of the next", async () => {
+  let failures = 1;
+  clients = {
+    ann: () => ({ afterMs: 20, outcome: failures-- > 0 ? "failed" : "sent" }),
+  };
+  const agent = openAgent();
+  await call(agent, { said: "calls" });
+  expect(kindsTo("ann")).toEqual(["delta", "calls"]);
+  posts.length = 0;
+  await call(agent, { step: 1 });
+  expect(textOf("ann")).toBe(answer);
+});
