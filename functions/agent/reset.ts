@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mediaOf, mediaPrefix } from "../../shared/media/media-store.ts";
+import { mediaNamed, mediaOf, mediaPrefix } from "../../shared/media/media-store.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { archiveSession } from "../../shared/session/archive.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
@@ -13,7 +13,7 @@ import {
   type SessionState,
   sessionPartition,
 } from "../../shared/session/state.ts";
-import { clearMessages, newestMessages } from "../../shared/session/transcript.ts";
+import { clearMessages, newestMessages, streamMessages } from "../../shared/session/transcript.ts";
 import { remove, set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { appendDailyMemory, extractMemories } from "./compaction/memories.ts";
@@ -33,9 +33,9 @@ const maxExtractedBytes = 12_000_000;
 const maxMemoryBytes = 30_000;
 
 /**
- * Media that is this much older than a reset belongs to the conversation that ends. A newer object may belong to a
- * message that is on its way into the inbox: the function that takes it ends within half this time, and clocks differ.
- * Milliseconds.
+ * Media that is this much older than a reset belongs to the conversation that ends. A newer object that no message of
+ * the conversation names may belong to a message that is on its way into the inbox: the function that takes it ends
+ * within half this time, and clocks differ. Milliseconds.
  */
 const arrivingMs = 60_000;
 
@@ -141,14 +141,20 @@ function wholeLines(text: string, maxBytes: number): string {
 }
 
 /**
- * Deletes what is older than the reset. It is listed before a commit: while the commit succeeds the session is still
- * held, so no object of the next conversation can be among it. Media of messages that wait in the inbox stays, and media
- * that may belong to a message on its way there. What stays without need is deleted by the next reset.
+ * Deletes the media of the conversation: what its messages name, and what is older than the reset. It is listed before a
+ * commit: while the commit succeeds the session is still held, so no object of the next conversation can be among it.
+ * Media of messages that wait in the inbox stays, and media that may belong to a message on its way there. What stays
+ * without need is deleted by the next reset.
  */
 async function deleteMedia(agent: Agent, hold: Hold): Promise<void> {
   const { at } = resettingOf(hold);
   const listed = await agent.bucket.list(mediaPrefix(hold.sessionKey));
-  const objects = listed.objects.filter(({ lastModified }) => lastModified < at - arrivingMs);
+  const young = listed.objects.filter(({ lastModified }) => lastModified >= at - arrivingMs);
+  const arriving = new Set(young.map(({ key }) => key));
+  if (arriving.size > 0)
+    for (const key of await mediaNamed(streamMessages(agent, hold.state), [...arriving]))
+      arriving.delete(key);
+  const objects = listed.objects.filter(({ key }) => !arriving.has(key));
   const ofConversation = () => {
     const waiting = mediaOf(hold.state.inbox);
     return objects.filter(({ key }) => !waiting.has(key));

@@ -4,8 +4,14 @@ import type { Configuration } from "../../shared/configuration/schema.ts";
 import type { CachedSecrets } from "../../shared/configuration/secret-cache.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
 
-/** Shortest time between two reads of the configuration for accounts that are unknown, in milliseconds. */
+/** Shortest time between two reads of the configuration for one unknown account, in milliseconds. */
 const unknownMs = 30_000;
+
+/**
+ * Most unknown accounts that the configuration is read for in `unknownMs`. Enough for an owner who adds several
+ * accounts in a minute, whose first request must find them.
+ */
+const maxUnknown = 20;
 
 /** Shortest time between two reads of configuration and secrets after wrong signatures, in milliseconds. */
 const mismatchMs = 10_000;
@@ -16,10 +22,12 @@ const mismatchMs = 10_000;
  */
 export interface AccountFinder {
   /**
-   * The account, also when it is stopped. An unknown or stopped account is looked up in the newest
-   * configuration at most once in 30 s.
+   * The account, also when it is stopped. An unknown account is looked up in the newest configuration, but at
+   * most once in 30 s, and at most 20 accounts in 30 s.
    */
   find(channel: Channel, accountId: string): Promise<AccountLookup>;
+  /** The account in the newest configuration. For requests with a valid signature. */
+  findNewest(channel: Channel, accountId: string): Promise<AccountLookup>;
   /**
    * After a wrong signature: the account with its newest settings and secrets, which may have been replaced a
    * moment ago. Undefined when this was done less than 10 s ago.
@@ -35,7 +43,7 @@ interface FinderOptions {
 }
 
 export function createAccountFinder({ configuration, secrets, now }: FinderOptions): AccountFinder {
-  const mayReadUnknown = atMostEach(unknownMs, now);
+  const mayReadUnknown = oncePerName(unknownMs, maxUnknown, now);
   const mayReadMismatch = atMostEach(mismatchMs, now);
   const lookIn = (loaded: Configuration, channel: Channel, accountId: string) =>
     lookUpAccount(channel, accountId, loaded, secrets, { stopped: true });
@@ -45,11 +53,12 @@ export function createAccountFinder({ configuration, secrets, now }: FinderOptio
       const seen = await configuration.load({ anyAge: true });
       const isKnown = accountSettings(seen, { channel: channel.name, accountId }) !== undefined;
       const found = await lookIn(isKnown ? await configuration.load() : seen, channel, accountId);
-      const isRunning = found.ok && found.account.settings.enabled !== false;
       // The first request of a function has just read the newest configuration.
-      if (isRunning || !mayReadUnknown() || isFirst) return found;
+      if (found.ok || isFirst || !mayReadUnknown(`${channel.name}/${accountId}`)) return found;
       return lookIn(await configuration.load({ fresh: true }), channel, accountId);
     },
+    findNewest: async (channel, accountId) =>
+      lookIn(await configuration.load({ fresh: true }), channel, accountId),
     async findAgain(channel, accountId) {
       if (!mayReadMismatch()) return undefined;
       const newest = await configuration.load({ fresh: true });
@@ -65,6 +74,17 @@ function atMostEach(intervalMs: number, now: () => number): () => boolean {
   return () => {
     if (now() - last < intervalMs) return false;
     last = now();
+    return true;
+  };
+}
+
+/** A function that answers true at most once for each name, and for at most `most` names, in this time. */
+function oncePerName(intervalMs: number, most: number, now: () => number): (name: string) => boolean {
+  const answered = new Map<string, number>();
+  return (name) => {
+    for (const [other, at] of answered) if (now() - at >= intervalMs) answered.delete(other);
+    if (answered.has(name) || answered.size >= most) return false;
+    answered.set(name, now());
     return true;
   };
 }

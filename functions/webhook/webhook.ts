@@ -1,5 +1,5 @@
 import type { LambdaFunctionURLEvent } from "aws-lambda";
-import { ownValue } from "../../shared/channels/account.ts";
+import { type AccountLookup, ownValue } from "../../shared/channels/account.ts";
 import type { Activity } from "../../shared/channels/activity.ts";
 import type {
   ChannelAddress,
@@ -57,13 +57,19 @@ export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEv
   if (received.status === "answered") return answer(received.httpStatus, received.body, received.contentType);
   const { messages, shown, failures = [] } = received;
   for (const failure of failures) await webhook.activity.failure(address, failure);
-  if (found.account.settings.enabled === false) return dropMessages(address, messages, shown);
+  if (isStopped(found)) found = await webhook.finder.findNewest(channel, address.accountId);
+  if (isStopped(found)) return dropMessages(address, messages, shown);
   let text = "{}";
   for (const message of messages) {
     const outcome = await takeMessage(webhook, address, message, shown !== undefined);
     if (shown) text = bodyFor(outcome, shown);
   }
   return answer(200, text);
+}
+
+/** Whether an account is stopped, or was removed. */
+function isStopped(found: AccountLookup): boolean {
+  return !found.ok || found.account.settings.enabled === false;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { code, PeerError } from "../protocol/errors.ts";
-import type { MediaAttachment, StoredMedia } from "../protocol/messages.ts";
+import type { MediaAttachment, Message, StoredMedia } from "../protocol/messages.ts";
 import type { InboxEntry } from "../session/inbox-entry.ts";
 import type { Bucket } from "../world/world.ts";
 import { imageTypeOf, isShownSize, shownImageTypes } from "./image-format.ts";
@@ -99,6 +99,19 @@ export function decodeMedia(data: string): Uint8Array {
 export function mediaOf(waiting: readonly InboxEntry[]): Set<string> {
   const attached = waiting.flatMap((entry) => (entry.kind === "message" ? (entry.media ?? []) : []));
   return new Set(attached.map((media) => media.r2Key));
+}
+
+/** Those of the keys that a message names: in an image, or in the note about a file. */
+export async function mediaNamed(
+  messages: AsyncIterable<Message>,
+  keys: readonly string[],
+): Promise<Set<string>> {
+  const named = new Set<string>();
+  for await (const message of messages) {
+    const text = JSON.stringify(message);
+    for (const key of keys) if (text.includes(key)) named.add(key);
+  }
+  return named;
 }
 
 /**

@@ -185,6 +185,18 @@ describe("a reset by hand", () => {
     expect(await resets.keysUnder(`media/${resets.key}/`)).toEqual([media?.r2Key]);
   });
 
+  it("deletes the media that the conversation names, also when it was stored a moment ago", async () => {
+    await resets.seed();
+    const media = await resets.putMedia("three");
+    resets.storedAt.set(media.r2Key, nextDay - 2_000);
+    await resets.submit(message("look", nextDay - 1_000, [media]));
+    await resets.invoke(nextDay);
+    await resets.submit(reset("method", nextDay));
+    await resets.invoke(nextDay);
+    expect(resets.responses()).toContainEqual(expect.objectContaining({ ok: true }));
+    expect(await resets.keysUnder(`media/${resets.key}/`)).toEqual([]);
+  });
+
   it("leaves the media of a session whose key begins with this one's", async () => {
     await resets.seed();
     const media = { type: "document", mimeType: "application/pdf", body: Buffer.from("hers") } as const;

@@ -86,6 +86,17 @@ describe("a call of the webhook that is not a platform's", () => {
     expect(on.telegram.calls).toEqual([]);
   });
 
+  it("to an account that has just been started is taken, though the function keeps an older configuration", async () => {
+    const path = "channels.telegram.accounts.default.enabled";
+    await on.configuration.set(path, false);
+    on.webhook = on.build();
+    expect(await on.deliver(textUpdate("hello", { updateId: 11 }))).toBe(200);
+    expect(await on.inbox(main)).toEqual([]);
+    await on.configuration.set(path, true);
+    expect(await on.deliver(textUpdate("and now?", { updateId: 12 }))).toBe(200);
+    expect(await on.inbox(main)).toHaveLength(1);
+  });
+
   it("to an account that has just been added is read, though the function keeps an older configuration", async () => {
     expect(await on.deliver(textUpdate("hello"), "wrong")).toBe(401);
     await on.configuration.set("channels.telegram.accounts.new", {

@@ -32,9 +32,10 @@ afterAll(async () => {
   for (const platform of platforms ?? []) await platform.close();
 });
 
-/** The model does as it is told. */
+/** The model does as the newest message says. Messages without an answer stand before it in the same turn. */
 async function answerTo(text: string): Promise<Reply> {
-  const [envelope = "", said = ""] = text.split("\n");
+  const newest = text.split(/\n(?=\[\w+ · )/).at(-1) ?? "";
+  const [envelope = "", said = ""] = newest.split("\n");
   if (said.includes("wait")) await gate;
   const [, length] = /say (\d+) letters/.exec(said) ?? [];
   if (length) return { text: paragraphs(Number(length)) };

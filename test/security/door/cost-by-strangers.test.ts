@@ -248,16 +248,39 @@ describe("a stranger's call of the webhook", () => {
     return { table, secrets, call };
   };
 
-  it("reads the table at most once in 30 s, however many accounts it names", async () => {
+  it("reads the table at most once in 30 s for one unknown account", async () => {
     const { table, call } = start();
     for (let second = 0; second < 30; second++) {
-      for (const account of ["default", "a", `a-${second}`, `b-${second}`])
-        expect(await call(`/telegram/${account}`)).toBe(503);
+      expect(await call("/telegram/default")).toBe(503);
       clock += 1000;
     }
-    expect(table.calls).toEqual(["get"]);
-    await call("/telegram/default");
+    // The first request of a function reads the configuration in any case.
     expect(table.calls).toEqual(["get", "get"]);
+    clock += 2000;
+    await call("/telegram/default");
+    expect(table.calls).toEqual(["get", "get", "get"]);
+  });
+
+  it("reads the table at most 20 times in 30 s, however many accounts it names", async () => {
+    const { table, call } = start();
+    for (let count = 0; count < 100; count++) {
+      expect(await call(`/telegram/a-${count}`)).toBe(503);
+      clock += 250;
+    }
+    expect(table.calls).toHaveLength(1 + 20);
+  });
+
+  it("does not delay accounts that are added one after the other", async () => {
+    const { secrets, call } = start();
+    const configuration = openConfiguration(state.table, secrets);
+    for (const account of ["first", "second", "third"]) {
+      await configuration.set(`channels.telegram.accounts.${account}`, {
+        botToken: "1:token",
+        webhookSecret: "secret",
+      });
+      // Known at once: the secret is asked for.
+      expect(await call(`/telegram/${account}`)).toBe(401);
+    }
   });
 
   it("reads nothing for a path that is no channel's", async () => {
