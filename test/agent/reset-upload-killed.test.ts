@@ -1,37 +1,69 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { startEmulatedState } from "../support/emulated-state.ts";
+import type { Bucket } from "../../shared/world/world.ts";
 import { randomBytesFrom } from "../support/random.ts";
+import { startState } from "../support/state.ts";
 import { user } from "./compaction/transcripts.ts";
 import { lastActivity, nextDay, ResetBench, reset } from "./reset-bench.ts";
 
 const resets = new ResetBench();
-beforeAll(() => resets.start(startEmulatedState));
+
+/** What the process that uploads still sends, and what it has sent. */
+const upload = { left: Number.POSITIVE_INFINITY, pieces: 0 };
+
+/** The process dies once it has sent `upload.left` pieces, and none of its later calls gets through. */
+async function* sent(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const die = () => {
+    resets.allow = () => false;
+    throw new Error("killed");
+  };
+  for await (const piece of body) {
+    if (upload.pieces === upload.left) die();
+    upload.pieces++;
+    yield piece;
+  }
+  if (upload.pieces === upload.left) die();
+}
+
+beforeAll(() =>
+  resets.start(async (allow) => {
+    const state = await startState(allow);
+    const putStream: Bucket["putStream"] = (key, body, options) =>
+      state.bucket.putStream(key, sent(body), options);
+    return { ...state, bucket: { ...state.bucket, putStream } };
+  }),
+);
 beforeEach(() => resets.renew());
 afterAll(() => resets.close());
 
-it("a reset killed in the upload of an archive of several parts ends with one whole archive", async () => {
-  // Base64 of random bytes compresses to the random bytes: 10 MB in all, which are two parts.
-  const said = Array.from({ length: 50 }, (_, i) =>
-    user(Buffer.from(randomBytesFrom(200_000, i)).toString("base64")),
+it("a reset killed in the upload of an archive ends with one whole archive", async () => {
+  // Base64 of random bytes compresses to the random bytes, which are sent in pieces.
+  const said = Array.from({ length: 10 }, (_, i) =>
+    user(Buffer.from(randomBytesFrom(50_000, i)).toString("base64")),
   );
   resets.reply = () => ({ text: "nothing" });
-  for (let puts = 0; puts < 4; puts++) {
+  const run = async (left: number) => {
     resets.newSession();
     await resets.bench.seed(resets.key, said, { updatedAt: lastActivity });
     const before = await resets.current();
     await resets.submit(reset("method", nextDay));
-    let [made, dead] = [0, false];
-    resets.allow = (action) => {
-      dead ||= action === "s3:PutObject" && made++ >= puts;
-      return !dead;
-    };
-    await expect(resets.invoke(nextDay)).rejects.toThrow();
-    resets.allow = () => true;
-    expect(
-      await resets.keysUnder(`agents/${resets.agentId}/sessions/${before.sessionId}.jsonl`),
-    ).toHaveLength(0);
-    await resets.invoke(nextDay + 31_000);
+    Object.assign(upload, { left, pieces: 0 });
+    const ended = resets.invoke(nextDay);
+    if (left !== Number.POSITIVE_INFINITY) {
+      await expect(ended).rejects.toThrow();
+      resets.allow = () => true;
+      expect(
+        await resets.keysUnder(`agents/${resets.agentId}/sessions/${before.sessionId}.jsonl`),
+      ).toHaveLength(0);
+      upload.left = Number.POSITIVE_INFINITY;
+      await resets.invoke(nextDay + 31_000);
+    } else await ended;
     expect(await resets.archived(before.sessionId)).toEqual(said);
     expect((await resets.current()).previousSessionIds).toEqual([before.sessionId]);
-  }
-}, 300_000);
+    return upload.pieces;
+  };
+
+  const whole = await run(Number.POSITIVE_INFINITY);
+  expect(whole).toBeGreaterThan(5);
+  // The last one dies with everything sent, before the object exists.
+  for (const left of [0, 1, whole - 1, whole]) await run(left);
+});
