@@ -7,9 +7,10 @@ import type { Message } from "../../shared/protocol/messages.ts";
 import { archivePart, archiveSession, findArchives, readArchive } from "../../shared/session/archive.ts";
 import { newSession, type SessionState } from "../../shared/session/state.ts";
 import { clearMessages, newestMessages, writeMessages } from "../../shared/session/transcript.ts";
-import { type EmulatedState, startEmulatedState } from "../support/emulated-state.ts";
+import { startEmulatedState } from "../support/emulated-state.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
 import { randomBytesFrom } from "../support/random.ts";
+import { type State, startState } from "../support/state.ts";
 
 const sessionKey = "agent:main:main";
 /** The seed's example lines. */
@@ -25,9 +26,9 @@ const example: Message[] = [
     timestamp: 1708300002000,
   },
 ];
-let state: EmulatedState;
+let state: State;
 beforeAll(async () => {
-  state = await startEmulatedState();
+  state = await startState();
 });
 afterAll(() => state.close());
 
@@ -160,28 +161,33 @@ describe("a conversation in the table", () => {
 });
 
 it("archives a conversation of more than 50 MB, compressed, and reads it again, in 64 MB of heap", async () => {
-  // Base64 of random bytes compresses to the random bytes.
-  const messages = 240;
-  const digest = createHash("sha256");
-  for (let seq = 1; seq <= messages; seq += 8) {
-    const some: Message[] = Array.from({ length: 8 }, (_, i) => {
-      const content = Buffer.from(randomBytesFrom(220_000, seq + i)).toString("base64");
-      digest.update(content);
-      return { role: "user", content, timestamp: seq + i };
-    });
-    await writeMessages(state, { sessionKey, epoch: 1 }, "s-large", seq, some);
+  const emulated = await startEmulatedState();
+  try {
+    // Base64 of random bytes compresses to the random bytes.
+    const messages = 240;
+    const digest = createHash("sha256");
+    for (let seq = 1; seq <= messages; seq += 8) {
+      const some: Message[] = Array.from({ length: 8 }, (_, i) => {
+        const content = Buffer.from(randomBytesFrom(220_000, seq + i)).toString("base64");
+        digest.update(content);
+        return { role: "user", content, timestamp: seq + i };
+      });
+      await writeMessages(emulated, { sessionKey, epoch: 1 }, "s-large", seq, some);
+    }
+    const script = fileURLToPath(new URL("fixtures/archive-process.ts", import.meta.url));
+    const options = ["--max-old-space-size=64", "--expose-gc", "--import", "tsx"];
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [...options, script, sessionKey, "s-large", String(messages)],
+      { env: { ...process.env, ...emulated.env } },
+    );
+    const outcome = JSON.parse(stdout);
+    expect(outcome).toMatchObject({ messages, digest: digest.digest("hex") });
+    const { objects } = await emulated.bucket.list(outcome.key);
+    expect(objects[0]!.size).toBeGreaterThan(50_000_000);
+    // Far below the archive's size: two parts of 8 MB, and what the clients hold.
+    expect(outcome.most).toBeLessThan(40_000_000);
+  } finally {
+    await emulated.close();
   }
-  const script = fileURLToPath(new URL("fixtures/archive-process.ts", import.meta.url));
-  const options = ["--max-old-space-size=64", "--expose-gc", "--import", "tsx"];
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [...options, script, sessionKey, "s-large", String(messages)],
-    { env: { ...process.env, ...state.env } },
-  );
-  const outcome = JSON.parse(stdout);
-  expect(outcome).toMatchObject({ messages, digest: digest.digest("hex") });
-  const { objects } = await state.bucket.list(outcome.key);
-  expect(objects[0]!.size).toBeGreaterThan(50_000_000);
-  // Far below the archive's size: two parts of 8 MB, and what the clients hold.
-  expect(outcome.most).toBeLessThan(40_000_000);
 }, 300_000);
