@@ -37,9 +37,14 @@ export interface Stack {
 /** Lambda's pauses before it tries a failed event again, sixty times as fast. */
 const retryDelaysMs = [1000, 2000];
 
+interface StackOptions extends Partial<Omit<CloudOptions, "host" | "dir">> {
+  /** Changes what the functions have as their environment. */
+  environment?: (env: Record<string, string>) => Record<string, string>;
+}
+
 /** Starts the stack in a folder of its own, which is removed at the end. `authorize` is asked ahead of the roles. */
 export async function startStack(
-  options: Partial<Omit<CloudOptions, "host" | "dir">> = {},
+  { environment = (env) => env, ...options }: StackOptions = {},
   functions = stackFunctions,
 ): Promise<Stack> {
   const bundles = inject("bundles");
@@ -51,7 +56,8 @@ export async function startStack(
     ...options,
     invocations: { retryDelaysMs, ...options.invocations },
     dir,
-    host: (env, log) => {
+    host: (given, log) => {
+      const env = environment(given);
       host = startProcessHost({ env, log, functions, entry: (name) => join(bundles, name, "handler.mjs") });
       return host;
     },

@@ -37,12 +37,13 @@ it("a client that does not read costs the others nothing, and reads on afterward
   stuck.socket.pause();
   await fill(String(record?.connectionId));
   const words = Array.from({ length: 6 }, (_, n) => `word${n} `);
-  model.queue({ text: words, delayMs: 150 });
+  const toolCalls = [{ name: "gsv__ReadFile", arguments: { path: "SOUL.md" } }];
+  model.queue({ text: words, delayMs: 150, toolCalls }, { text: "done" });
   const { runId } = await reader.call("chat.send", { sessionKey: "main", message: "hi" });
   expect(await reader.ended(String(runId))).toMatchObject({ state: "final" });
   const said = reader.events.map(({ payload }) => payload as { state: string; text?: string });
   const text = said.flatMap((one) => (one.state === "delta" ? [one.text] : []));
-  expect(text.join("")).toBe(words.join(""));
+  expect(text.join("")).toBe(`${words.join("")}done`);
   const unread = () => stack.logs.filter((line) => line.event === "broadcast.unread");
   expect(unread()[0]).toMatchObject({ function: "agent", connectionId: record?.connectionId });
   stuck.socket.resume();
