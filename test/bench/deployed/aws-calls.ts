@@ -27,7 +27,7 @@ export async function countAwsCalls(bundles: string, model: Forked) {
   await stack.close();
   return {
     aws_calls: { turn: plain.counted, tool_turn: tool.counted },
-    cost_per_1000_turns_usd: costOf1000Turns(plain.calls, plain.ms),
+    cost_per_1000_turns_usd: costOf1000Turns({ ...plain, metaBytes: meta_bytes }),
     idle_cost_per_month_usd: idleCostPerMonth(),
     meta_bytes,
   };
@@ -63,6 +63,7 @@ async function countOnce(
   await delay(pauseMs);
   for (const name of Object.keys(stack.durations)) delete stack.durations[name];
   stack.calls.length = 0;
+  stack.logged.bytes = 0;
   await takeMarks(model);
   const driven = await driver.turn(session, kind);
   await delay(settleMs);
@@ -75,6 +76,7 @@ async function countOnce(
       : { sequential_result_to_model: sequentialCalls(calls, driven.result, second) };
   return {
     calls,
+    logBytes: stack.logged.bytes,
     counted: {
       sequential_to_model: sequentialCalls(calls, driven.sent, first),
       ...fromResult,

@@ -13,6 +13,8 @@ export interface BundledStack extends Address {
   calls: SeenCall[];
   /** Duration of invocations by function, ms, as logged. */
   durations: Record<string, number[]>;
+  /** Bytes that the functions have logged. */
+  logged: { bytes: number };
   /** Size of a session's META item as JSON, bytes. */
   metaBytes(sessionKey: string): Promise<number>;
   close(): Promise<void>;
@@ -39,6 +41,7 @@ export interface BundledStackOptions {
 export async function startBundledStack(options: BundledStackOptions): Promise<BundledStack> {
   const calls: SeenCall[] = [];
   const durations: Record<string, number[]> = {};
+  const logged = { bytes: 0 };
   const proxies = await startProxies(calls);
   const cloud = await startCloud({
     dir: makeFolder(options.name),
@@ -49,7 +52,10 @@ export async function startBundledStack(options: BundledStackOptions): Promise<B
         entry: (name) => bundleIn(options.bundles, name),
         maxInstances: options.maxInstances,
       }),
-    log: (_name, text) => noteDuration(durations, text),
+    log: (_name, text) => {
+      logged.bytes += Buffer.byteLength(text);
+      noteDuration(durations, text);
+    },
   });
   // This process looks into the table as its owner, past the proxies.
   Object.assign(process.env, cloud.env, { AWS_ACCESS_KEY_ID: "owner", AWS_SECRET_ACCESS_KEY: "owner" });
@@ -58,6 +64,7 @@ export async function startBundledStack(options: BundledStackOptions): Promise<B
     token: await ownerToken(cloud),
     calls,
     durations,
+    logged,
     async metaBytes(key) {
       const meta = await openDynamoDBTable(cloud.table).get({ pk: `S#${key}`, sk: "META" });
       return Buffer.byteLength(JSON.stringify(meta));

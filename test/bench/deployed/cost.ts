@@ -8,6 +8,9 @@ const modelSeconds = 3;
 /** Delta events in that time: functions/agent/reply/deltas.ts sends four a second. */
 const deltaEvents = modelSeconds * 4;
 
+/** The agent renews its lease while the model answers. Seconds. */
+const renewSeconds = 3;
+
 const gb = (megabytes: number) => megabytes / 1024;
 const memoryGb = {
   socket: gb(memoryMegabytes.socket),
@@ -17,42 +20,87 @@ const memoryGb = {
 
 const writes = new Set(["PutItem", "UpdateItem", "DeleteItem"]);
 
-/**
- * The bill of 1,000 turns without tools whose model answers for three seconds, from the calls of one turn.
- * @param ms duration of one invocation by function, with the real services' delays, without the model's time
- */
-export function costOf1000Turns(calls: readonly SeenCall[], ms: Record<string, number>) {
+/** What Lambda itself writes for an invocation (START, END and REPORT), bytes. */
+const platformLogBytes = 350;
+
+interface Turn {
+  calls: readonly SeenCall[];
+  /** Duration of one invocation by function, with the real services' delays, without the model's time. */
+  ms: Record<string, number>;
+  /** Bytes that the functions logged. */
+  logBytes: number;
+  /** Size of the session's item, which the agent's renewals write. */
+  metaBytes: number;
+}
+
+const perThousand = (turn: Record<string, number>) => {
+  const by_service = Object.fromEntries(
+    Object.entries(turn).map(([service, usd]) => [service, round(usd * 1000, 4)]),
+  );
+  return { by_service, total: round(Object.values(turn).reduce((sum, usd) => sum + usd, 0) * 1000, 4) };
+};
+
+/** The bill of 1,000 turns without tools whose model answers for three seconds, one client listening, from the calls of one turn. */
+export function costOf1000Turns({ calls, ms, logBytes, metaBytes }: Turn) {
   const units = (fits: (call: SeenCall) => boolean) =>
     calls.filter(fits).reduce((sum, call) => sum + (call.units ?? 1), 0);
   const count = (operation: string) => calls.filter((call) => call.operation === operation).length;
   const isTable = (call: SeenCall) => call.service === "dynamodb";
   const gbSeconds =
     memoryGb.socket * ((ms.socket ?? 0) / 1000) + memoryGb.agent * (modelSeconds + (ms.agent ?? 0) / 1000);
+  const posts = count("PostToConnection");
   // The message in, the posts of one turn (one of them a delta), and the other deltas.
-  const messages = 1 + count("PostToConnection") + deltaEvents - 1;
-  const turn = {
-    lambda: gbSeconds * prices.lambdaGbSecond + 2 * prices.lambdaInvocation,
-    dynamodb:
-      units((call) => isTable(call) && writes.has(call.operation)) * prices.dynamodbWrite +
-      units((call) => isTable(call) && !writes.has(call.operation)) * prices.dynamodbRead,
+  const messages = 1 + posts + deltaEvents - 1;
+  const lambda = gbSeconds * prices.lambdaGbSecond + 2 * prices.lambdaInvocation;
+  const itemWrites = units((call) => isTable(call) && writes.has(call.operation));
+  const reads = units((call) => isTable(call) && !writes.has(call.operation));
+  // While the model answers: the renewals of the lease, and the clients, read again every second.
+  const answerSecond = {
+    lambda: memoryGb.agent * prices.lambdaGbSecond,
+    dynamodb: (Math.ceil(metaBytes / 1024) / renewSeconds) * prices.dynamodbWrite + prices.dynamodbRead,
+    websocket: 4 * prices.webSocketMessage,
+  };
+  const turn = perThousand({
+    lambda,
+    dynamodb: itemWrites * prices.dynamodbWrite + reads * prices.dynamodbRead,
+    dynamodb_answer: modelSeconds * answerSecond.dynamodb,
     websocket: messages * prices.webSocketMessage + prices.webSocketMinute,
     s3: (count("PutObject") + count("ListObjectsV2")) * prices.s3Put + count("GetObject") * prices.s3Get,
     scheduler: count("CreateSchedule") * prices.schedulerInvocation,
+    logs: ((logBytes + 2 * platformLogBytes) / 1e9) * prices.logsGb,
+  });
+  // One of the posts answers the request; the others are events, which every listening client is sent.
+  const listener = (posts - 1 + deltaEvents - 1) * prices.webSocketMessage + prices.webSocketMinute;
+  return {
+    ...turn,
+    each_more_listening_client: round(listener * 1000, 4),
+    each_more_second_of_answer: perThousand(answerSecond).total,
   };
-  const by_service = Object.fromEntries(
-    Object.entries(turn).map(([service, usd]) => [service, round(usd * 1000, 4)]),
-  );
-  return { by_service, total: round(Object.values(turn).reduce((sum, usd) => sum + usd, 0) * 1000, 4) };
 }
 
 /**
- * What a month costs in which nobody says anything, storage aside: the sweep, once a minute. Its schedule is free, being
- * far below Scheduler's 14 million; Lambda's own free tier, which would take the rest, is not counted.
+ * What a month costs in which nobody says anything, storage aside: the sweep each minute, the watch each five, their
+ * logs, and the alarm. Scheduler's price begins above 14 million invocations a month. The free tiers of Lambda, DynamoDB
+ * and CloudWatch, which would take most of it, are not counted.
  */
-export function idleCostPerMonth(): number {
-  const sweeps = 60 * 24 * 30;
+export function idleCostPerMonth() {
+  const minutes = 60 * 24 * 30;
+  const invocations = minutes + minutes / 5;
   const seconds = 0.02;
-  const each =
-    prices.lambdaInvocation + seconds * memoryGb.timer * prices.lambdaGbSecond + 0.5 * prices.dynamodbRead;
-  return round(sweeps * each, 4);
+  // A line as it begins, one of the sweep, and one as it ends.
+  const loggedBytes = 420;
+  const parts = {
+    alarm: prices.alarmMetric,
+    lambda: invocations * (prices.lambdaInvocation + seconds * memoryGb.timer * prices.lambdaGbSecond),
+    dynamodb: invocations * 0.5 * prices.dynamodbRead,
+    logs: ((invocations * (loggedBytes + platformLogBytes)) / 1e9) * prices.logsGb,
+  };
+  const by_part = Object.fromEntries(Object.entries(parts).map(([name, usd]) => [name, round(usd, 4)]));
+  return {
+    by_part,
+    total: round(
+      Object.values(parts).reduce((sum, usd) => sum + usd, 0),
+      4,
+    ),
+  };
 }

@@ -16,4 +16,6 @@ export const prices = {
   schedulerInvocation: 1.0 / 1e6,
   /** CloudWatch Logs: a gigabyte written. */
   logsGb: 0.5,
+  /** CloudWatch: one metric of an alarm, a month. */
+  alarmMetric: 0.1,
 } as const;
