@@ -34,8 +34,9 @@ const model = v.strictObject({
   provider: text(256),
   id: text(256),
   baseUrl: v.optional(httpUrl),
-  /** In tokens; only for models that are not in the catalogue. */
+  /** In tokens; otherwise that of the catalogue, on Bedrock 200,000 at most. */
   contextWindow: v.optional(count(1000, 100_000_000)),
+  /** Most tokens of an answer; otherwise the model's own limit, on Bedrock 16,384 at first. */
   maxTokens: v.optional(count(1, 10_000_000)),
 });
 

@@ -24,7 +24,7 @@ export type Asked =
 
 /** Asks the provider once. Images are in `call.messages` themselves. Does not throw for what the provider does. */
 export async function askOnce(
-  { model, provider, apiKey }: Resolved,
+  { model, provider, apiKey, maxTokens: most }: Resolved,
   call: ModelCall,
   deadline: Deadline,
 ): Promise<Asked> {
@@ -34,6 +34,7 @@ export async function askOnce(
     messages: toWire(call.messages, model) as PiMessage[],
     tools: call.tools.map(toTool),
   });
+  const maxTokens = call.maxTokens ?? most;
   const watch = watchResponses();
   try {
     const stream = provider.streamSimple(toServe(model), context, {
@@ -46,7 +47,7 @@ export async function askOnce(
       sessionId: call.sessionId,
       ...(takesFetch(model) ? { fetch: watch.fetch } : {}),
       ...(call.model.provider === bedrockProvider ? { onPayload: alternateTurns } : {}),
-      ...(call.maxTokens ? { maxTokens: call.maxTokens } : {}),
+      ...(maxTokens ? { maxTokens } : {}),
       ...(call.thinkingLevel && call.thinkingLevel !== "off" ? { reasoning: call.thinkingLevel } : {}),
     });
     for await (const event of stream) if (event.type === "text_delta") call.onText(event.delta);

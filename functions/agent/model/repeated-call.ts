@@ -27,12 +27,17 @@ export type Ask = (resolved: Resolved, call: ModelCall, deadline: Deadline) => P
 
 /**
  * Repeats a call that failed for a time: a busy or overloaded provider, a limit of requests, a broken stream. Nothing of
- * such a call is committed. The wait is what the provider asks for, within the deadline of the call.
+ * such a call is committed. The wait is what the provider asks for, within the deadline of the call. So is a call
+ * whose answer was cut off at a limit that nobody chose, with the model's own limit.
  */
 export function repeating(wait: Wait): Ask {
   return async (resolved, call, deadline) => {
     for (let repeats = 0; ; repeats++) {
       const asked = await askOnce(resolved, call, deadline);
+      if (isCutByDefault(asked, resolved, call)) {
+        call.onRepeat?.({ reason: `the answer is longer than ${resolved.maxTokens} tokens`, waitMs: 0 });
+        return repeating(wait)({ ...resolved, maxTokens: undefined }, call, deadline);
+      }
       if (asked.status !== "failed") return asked;
       const { passing, ...failed } = asked;
       if (!passing || repeats >= maxRepeats) return failed;
@@ -45,6 +50,12 @@ export function repeating(wait: Wait): Ask {
       if (deadline.passed) return failed;
     }
   };
+}
+
+/** Whether an answer was cut off at the limit that nobody chose. */
+function isCutByDefault(asked: Asked, { maxTokens, model }: Resolved, call: ModelCall): boolean {
+  if (maxTokens === undefined || call.maxTokens !== undefined || maxTokens >= model.maxTokens) return false;
+  return asked.status === "answered" && asked.message.stopReason === "length";
 }
 
 function announce(call: ModelCall, { error }: Extract<Asked, { status: "failed" }>, waitMs: number): void {

@@ -14,12 +14,27 @@ import {
 /** Limits of a model that no catalogue knows: small enough for most servers. Tokens. */
 const unknownModel = { contextWindow: 128_000, maxTokens: 8192 };
 
+/**
+ * Limits on Bedrock unless the configuration sets others. Bedrock takes input and the most tokens of the answer out of
+ * an account's quota as a call begins, and a new account's quota is small. A conversation that fills a window of a
+ * million costs dollars a call. Tokens.
+ */
+const bedrockLimits = { contextWindow: 200_000, maxTokens: 16_384 };
+
 /** How many tokens a model holds, question and answer together: from the configuration, the catalogue, or a guess. */
 export async function describeModel(chosen: ModelConfiguration): Promise<{ contextWindow: number }> {
   const { contextWindow } = chosen;
   if (contextWindow) return { contextWindow };
   const listed = (await loadProvider(chosen.provider))?.models.find((model) => model.id === chosen.id);
-  return { contextWindow: listed?.contextWindow || unknownModel.contextWindow };
+  const known = listed?.contextWindow || unknownModel.contextWindow;
+  return { contextWindow: limitsOf(chosen, known).contextWindow };
+}
+
+function limitsOf({ provider }: ModelConfiguration, contextWindow: number): { contextWindow: number } {
+  return {
+    contextWindow:
+      provider === bedrockProvider ? Math.min(contextWindow, bedrockLimits.contextWindow) : contextWindow,
+  };
 }
 
 /** Where the keys of providers are, and which of them are set. */
@@ -33,6 +48,8 @@ export interface Resolved {
   provider: LoadedProvider;
   model: Model<Api>;
   apiKey: string;
+  /** Most tokens of an answer, below what the model can do. A call whose answer is cut off there is repeated without it. */
+  maxTokens?: number;
 }
 
 /** The model that was chosen, its provider and its key; else what is missing. */
@@ -56,7 +73,9 @@ export async function resolveModel(
   const model = withConfiguration(listed ?? unlisted(chosen, provider), chosen);
   // Clients refuse to start without any key; servers without keys ignore it.
   const placeholder = chosen.provider === bedrockProvider ? "" : "none";
-  return { provider, model, apiKey: apiKey ?? placeholder };
+  const isReserved = chosen.provider === bedrockProvider && chosen.maxTokens === undefined;
+  const first = isReserved ? { maxTokens: Math.min(bedrockLimits.maxTokens, model.maxTokens) } : {};
+  return { provider, model, apiKey: apiKey ?? placeholder, ...first };
 }
 
 function unlisted(chosen: ModelConfiguration, provider: LoadedProvider): Model<Api> {
@@ -78,6 +97,7 @@ function withConfiguration(model: Model<Api>, chosen: ModelConfiguration): Model
   const { baseUrl, contextWindow, maxTokens } = chosen;
   return {
     ...model,
+    ...limitsOf(chosen, model.contextWindow),
     ...(baseUrl ? { baseUrl } : {}),
     ...(contextWindow ? { contextWindow } : {}),
     ...(maxTokens ? { maxTokens } : {}),
