@@ -22,6 +22,8 @@ export interface CloudOptions extends MachineOptions {
   /** Authorizes each AWS call. Default: every signed call is allowed. */
   authorize?: Authorize;
   limits?: Partial<WebSocketLimits>;
+  /** Whether the event `$disconnect` of a connection is lost. */
+  losesDisconnect?: (connectionId: string) => boolean;
 }
 
 /** A running cloud. All addresses are on 127.0.0.1. */
@@ -38,6 +40,8 @@ export interface Cloud<Host extends FunctionHost = FunctionHost> extends Service
   schedules: Schedules;
   /** Invokes a function and returns its result. @throws FunctionError, UnknownFunctionError */
   fire(name: string, event: unknown): Promise<unknown>;
+  /** Invocations that were refused because as many ran as the account may run. */
+  throttled(): number;
   /** Stops the cloud. Running invocations get 2 seconds to end. */
   close(): Promise<void>;
 }
@@ -60,10 +64,10 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
 }
 
 async function start(machine: Machine, options: CloudOptions): Promise<Cloud> {
-  const { authorize, port, limits } = options;
+  const { authorize, port, limits, losesDisconnect } = options;
   const { schedules, log } = machine;
   const urls = await startServices(machine, authorize);
-  const { ws, webhook } = await openDoors(machine, { authorize, port, limits });
+  const { ws, webhook } = await openDoors(machine, { authorize, port, limits, losesDisconnect });
   await machine.savePorts();
   const connections = `http://127.0.0.1:${ws.port}`;
   const env = {
@@ -84,6 +88,7 @@ async function start(machine: Machine, options: CloudOptions): Promise<Cloud> {
     host,
     schedules,
     fire: (name, event) => machine.host.invoke(name, event),
+    throttled: () => machine.host.throttled(),
     close: () => machine.close(),
   };
 }

@@ -10,6 +10,8 @@ export interface DoorOptions {
   /** Port of the WebSocket API. Default: its previous port, or a free one. */
   port?: number;
   limits?: Partial<WebSocketLimits>;
+  /** Whether the event `$disconnect` of a connection is lost. */
+  losesDisconnect?: (connectionId: string) => boolean;
   /** Authorizes each call of the @connections API. */
   authorize?: Authorize;
 }
@@ -23,7 +25,7 @@ export interface Doors {
 /** Starts both endpoints. @throws PortInUseError for `port` */
 export async function openDoors(machine: Machine, options: DoorOptions): Promise<Doors> {
   const { host, onError } = machine;
-  const { port, limits, authorize } = options;
+  const { port, limits, losesDisconnect, authorize } = options;
   const begin = (port: number) =>
     startWebSocketApi({
       invoke: (event) => host.invoke("socket", event),
@@ -31,6 +33,7 @@ export async function openDoors(machine: Machine, options: DoorOptions): Promise
       apiId: names.webSocketApiId,
       port,
       limits,
+      losesDisconnect,
       authorize,
       onError,
     });

@@ -6,6 +6,8 @@ import { type FunctionHost, ThrottledError } from "./host.ts";
  */
 export interface DeferredHost extends FunctionHost {
   set(host: FunctionHost): void;
+  /** Invocations that were refused because too many ran. */
+  throttled(): number;
   /** Waits until no invocation runs, at most `graceMs`. */
   settle(graceMs: number): Promise<void>;
 }
@@ -14,6 +16,7 @@ export interface DeferredHost extends FunctionHost {
 export function openDeferredHost(concurrency: number): DeferredHost {
   let host: FunctionHost | undefined;
   const running = new Set<Promise<unknown>>();
+  let throttled = 0;
 
   return {
     get functions() {
@@ -24,11 +27,15 @@ export function openDeferredHost(concurrency: number): DeferredHost {
     },
     async invoke(name, event, trace) {
       if (host === undefined) throw new Error("the functions are not hosted yet");
-      if (running.size >= concurrency) throw new ThrottledError();
+      if (running.size >= concurrency) {
+        throttled += 1;
+        throw new ThrottledError();
+      }
       const invocation = host.invoke(name, event, trace);
       running.add(invocation);
       return invocation.finally(() => running.delete(invocation));
     },
+    throttled: () => throttled,
     async settle(graceMs) {
       const deadline = Date.now() + graceMs;
       while (running.size > 0 && Date.now() < deadline)

@@ -36,7 +36,8 @@ export function openConnection(
   const active = () => {
     lastActiveAt = Date.now();
   };
-  for (const event of ["message", "ping", "pong"]) socket.on(event, active);
+  for (const event of limits.countsPings ? ["message", "ping", "pong"] : ["message"])
+    socket.on(event, active);
 
   let goodbye: NodeJS.Timeout | undefined;
   function close(code: number, reason: string): void {
@@ -49,7 +50,7 @@ export function openConnection(
     if (left <= 0) close(1001, "Going away");
     else idle = setTimeout(checkIdle, left);
   }
-  const tooOld = setTimeout(() => close(1001, "Going away"), limits.connectionMs);
+  const tooOld = setTimeout(() => close(limits.agedCode, "Going away"), limits.connectionMs);
   socket.once("close", (code, reason) => {
     for (const timer of [idle, tooOld, goodbye]) clearTimeout(timer);
     onClose(code, reason.toString());

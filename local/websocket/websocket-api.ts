@@ -25,6 +25,8 @@ export interface WebSocketApiOptions {
   apiId: string;
   port?: number;
   limits?: Partial<WebSocketLimits>;
+  /** Whether the event `$disconnect` of a connection is lost: API Gateway delivers it by best effort. */
+  losesDisconnect?: (connectionId: string) => boolean;
   /** Authorizes each call of the @connections API. */
   authorize?: Authorize;
   /** Called with the errors of failed invocations and other errors. */
@@ -173,6 +175,7 @@ class WebSocketApi {
 
   private closed(facts: ConnectionFacts, code: number, reason: string): void {
     this.connections.delete(facts.connectionId);
+    if (this.options.losesDisconnect?.(facts.connectionId)) return;
     const told = this.run(disconnectEvent(facts, code, reason)).finally(() =>
       this.disconnecting.delete(told),
     );

@@ -1,13 +1,20 @@
-/** Limits of API Gateway's WebSocket APIs. Tests may shorten the times, but not change the sizes. */
+/**
+ * Limits of API Gateway's WebSocket APIs. Tests may shorten the times, but not change the sizes. Where AWS's documents
+ * leave open what a connection sees, a test sets the harder case.
+ */
 export interface WebSocketLimits {
   /** Bytes of one message, either way. A larger one from the client closes its connection with 1009. */
   messageBytes: number;
   /** Bytes of one frame's payload: a client must split a larger message, or is closed with 1009. */
   frameBytes: number;
-  /** Without a frame either way, a ping included, a connection is closed with 1001 after this, in milliseconds. */
+  /** Without a frame either way a connection is closed with 1001 after this, in milliseconds. */
   idleMs: number;
-  /** A connection is closed with 1001 after this, in milliseconds. */
+  /** Whether a ping or pong is such a frame. */
+  countsPings: boolean;
+  /** A connection is closed after this, in milliseconds. */
   connectionMs: number;
+  /** The close code of a connection of that age. */
+  agedCode: 1000 | 1001;
   /** How long a route's function may take, in milliseconds. */
   integrationMs: number;
 }
@@ -17,6 +24,8 @@ export const apiGatewayLimits: WebSocketLimits = {
   messageBytes: 128 * 1024,
   frameBytes: 32 * 1024,
   idleMs: 10 * 60_000,
+  countsPings: true,
   connectionMs: 2 * 60 * 60_000,
+  agedCode: 1001,
   integrationMs: 29_000,
 };

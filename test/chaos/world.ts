@@ -33,6 +33,8 @@ export interface WorldOptions {
   bundles: string;
   interceptor: Interceptor;
   invocations?: Pick<NonNullable<CloudOptions["invocations"]>, "duplicate" | "delayMs">;
+  /** What the cloud may refuse, lose and end. */
+  cloud?: Pick<CloudOptions, "concurrency" | "limits" | "losesDisconnect">;
   skewMs(worker: number): number;
   /** Whether peers' connections are cut. */
   restless: boolean;
@@ -82,6 +84,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const records = new Map<string, ClientRecord>();
   const hosts: ChaosHost[] = [];
   const ended = new Set<string>();
+  const calls = new Map<string, string>();
   const workerOf = (key: string) => hosts[0]?.workerOf(key);
   const proxy = await startAwsProxy({
     interceptor: options.interceptor,
@@ -105,12 +108,13 @@ export async function startWorld(options: WorldOptions): Promise<World> {
         skewMs: options.skewMs,
         mostProcesses: options.mostProcesses,
         isFresh: options.isFresh,
-        readTask: (name, event) => readTask(name, event, callName),
+        readTask: (name, event) => readTask(name, event, (id) => callName(calls.get(id) ?? id)),
         log: write,
       });
       hosts.push(host);
       return noteEnds(host, ended);
     },
+    ...options.cloud,
     invocations: options.invocations,
     log: (name, line) => {
       log.write(`${name} ${line}\n`);
@@ -138,7 +142,15 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     return wire.url;
   };
   const nodes = await Promise.all(
-    nodeIds.map(async (nodeId) => startChaosNode({ url: await wireTo(nodeId), token, nodeId, planOf })),
+    nodeIds.map(async (nodeId) =>
+      startChaosNode({
+        url: await wireTo(nodeId),
+        token,
+        nodeId,
+        planOf,
+        onCall: (id, call) => calls.set(id, call),
+      }),
+    ),
   );
   const clients = await Promise.all(
     Array.from({ length: options.clients }, async (_, i) => {

@@ -72,7 +72,7 @@ describe("the local cloud", () => {
   });
 
   it("finds everything after a restart, at the same addresses", async () => {
-    const { host: _, schedules: __, fire: ___, close, ...first } = await start();
+    const { host: _, schedules: __, fire: ___, throttled: ____, close, ...first } = await start();
     expect(await say(first.ws, "hello")).toBe("echo hello");
     await until(() => stored(first.webhook, "agent-hello"));
     await until(() => stored(first.webhook, "scheduled-hello"));

@@ -21,7 +21,11 @@ const onDefault =
     route(event) === "$default" ? answer(event) : ok();
 const bodies = () => events.flatMap(({ body }) => (body === undefined ? [] : [body]));
 
-async function start(answer: Answer = ok, limits: WebSocketApiOptions["limits"] = {}) {
+async function start(
+  answer: Answer = ok,
+  limits: WebSocketApiOptions["limits"] = {},
+  losesDisconnect?: WebSocketApiOptions["losesDisconnect"],
+) {
   events = [];
   errors = [];
   api = await startWebSocketApi({
@@ -32,6 +36,7 @@ async function start(answer: Answer = ok, limits: WebSocketApiOptions["limits"] 
     stage: "ws",
     apiId: "local",
     limits,
+    losesDisconnect,
     onError: (error) => errors.push(error),
   });
 }
@@ -234,6 +239,35 @@ describe("the WebSocket API", () => {
     expect(pinging.readyState).toBe(WebSocket.OPEN);
     clearInterval(timer);
     expect((await closing(pinging)).code).toBe(1001);
+  });
+
+  it("closes a connection that only pings, when pings do not count", async () => {
+    await start(ok, { idleMs: 500, countsPings: false });
+    const [pinging, talking] = [await opened(), await opened()];
+    const timers = [setInterval(() => pinging.ping(), 20), setInterval(() => talking.send("still here"), 20)];
+    expect((await closing(pinging)).code).toBe(1001);
+    expect(talking.readyState).toBe(WebSocket.OPEN);
+    for (const timer of timers) clearInterval(timer);
+  });
+
+  it("closes a connection of the greatest age with 1000 when told to", async () => {
+    await start(ok, { connectionMs: 100, agedCode: 1000 });
+    expect(await closing(await opened())).toEqual({ code: 1000, reason: "Going away" });
+  });
+
+  it("tells the function nothing of an end that is lost", async () => {
+    let lost: string | undefined;
+    await start(ok, {}, (connectionId) => connectionId === lost);
+    const [first, second] = [await opened(), await opened()];
+    lost = events[0]?.requestContext.connectionId;
+    first.close();
+    await closing(first);
+    second.close();
+    await until(() => events.some((event) => route(event) === "$disconnect"));
+    const told = events.filter((event) => route(event) === "$disconnect");
+    expect(told.map(({ requestContext }) => requestContext.connectionId)).toEqual([
+      events[1]?.requestContext.connectionId,
+    ]);
   });
 
   it("closes a connection with 1001 at its greatest age, however busy", async () => {

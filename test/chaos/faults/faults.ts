@@ -5,7 +5,15 @@ import type { Interceptor, SeenCall } from "./proxy.ts";
 
 /** How many faults of each kind there were. */
 export type FaultCounts = Record<
-  "kills" | "refusals" | "outages" | "lostAnswers" | "delays" | "stalls" | "duplicates" | "lateEvents",
+  | "kills"
+  | "refusals"
+  | "outages"
+  | "lostAnswers"
+  | "delays"
+  | "stalls"
+  | "duplicates"
+  | "lateEvents"
+  | "lostDisconnects",
   number
 >;
 
@@ -16,6 +24,8 @@ export interface Faults {
   /** Whether Lambda delivers an event twice, and how long it holds it back. */
   duplicate(functionName: string, event: unknown): boolean;
   delayMs(functionName: string, event: unknown): number;
+  /** Whether the functions are not told of a connection's end. */
+  losesDisconnect(): boolean;
   /** Kills an agent's process, unless the session has had its share. */
   killAgent(worker: Worker): void;
   /** A session's turn has got further: its agent may be hit again. */
@@ -58,6 +68,7 @@ export function openFaults(seed: number, kills: number): Faults {
     stalls: 0,
     duplicates: 0,
     lateEvents: 0,
+    lostDisconnects: 0,
   };
   const seen = new Map<string, number>();
   const fates = new Map<string, Fate>();
@@ -163,6 +174,11 @@ export function openFaults(seed: number, kills: number): Faults {
       if (stopped || !draw.chance(0.1)) return 0;
       counts.lateEvents += 1;
       return draw.between(100, 30_000);
+    },
+    losesDisconnect() {
+      const lost = !stopped && drawFor(seed, "disconnect", numberOf("disconnect")).chance(0.2);
+      counts.lostDisconnects += lost ? 1 : 0;
+      return lost;
     },
     killAgent(worker) {
       if (!stopped && mayInterrupt(worker, worker.task.sessionKey)) kill(worker);

@@ -42,9 +42,9 @@ export function answerText(tag: string): string {
   return `this is the answer to #${tag}`;
 }
 
-/** What a node's tool returns for a call. */
-export function resultText(callId: string): string {
-  return `done: ${callId}`;
+/** What a node's tool returns for a call, by what the model calls it. */
+export function resultText(call: string): string {
+  return `done: ${call}`;
 }
 
 /** @param level 0 for a provider without faults, 1 for one with many */

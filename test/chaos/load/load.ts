@@ -19,6 +19,11 @@ const messagesPerSession = [3, 4, 5, 6] as const;
 /** Agents wait for providers, so more of them fit on a machine. */
 const mostProcesses = (functionName: string) => (functionName === "agent" ? 24 : 6);
 
+/** Most invocations at a time: a new account's ten, and for many sessions so few more that some must wait. */
+const concurrencyFor = (sessions: number) => Math.max(10, sessions + 6);
+/** API Gateway ends every connection at two hours; a run has minutes. Milliseconds. */
+const connectionAgeMs = 10 * 60_000;
+
 /** How far clocks of processes are off, either way. Milliseconds. */
 const mostSkewMs = 10_000;
 /** When the last fault is over, everything has this long to come to rest, and then peers to be back. Milliseconds. */
@@ -42,6 +47,11 @@ export async function runLoad(setting: Setting, kills: number): Promise<ChaosRes
     ...setting,
     interceptor: faults.interceptor,
     invocations: { duplicate: faults.duplicate, delayMs: faults.delayMs },
+    cloud: {
+      concurrency: concurrencyFor(concurrentSessions(kills)),
+      limits: { connectionMs: connectionAgeMs, countsPings: false },
+      losesDisconnect: faults.losesDisconnect,
+    },
     skewMs: (worker) => Math.round(drawFor(seed, "skew", worker).between(-mostSkewMs, mostSkewMs)),
     restless: true,
     isFresh: () => false,
@@ -83,6 +93,7 @@ export async function runLoad(setting: Setting, kills: number): Promise<ChaosRes
       counts: {
         ...faults.counts,
         cuts: cuts(),
+        throttled: world.cloud.throttled(),
         turnsOutOfTime: world.host.turnsOutOfTime(),
         slowestStartSeconds: Math.round(world.host.slowestStartMs() / 1000),
       },

@@ -17,14 +17,17 @@ export interface ChaosModelOptions {
   onKillInCall(tag: string): void;
 }
 
-/** A call's id: the message, the round and the place in it, and a number that no other request of this run has. */
-export function callIdOf(tag: string, round: number, place: number, request: number): string {
+/**
+ * What the model calls a call, as an argument of it, because the gateway gives it an id of its own: the message, the
+ * round and the place in it, and a number that no other request of this run has.
+ */
+function callOf(tag: string, round: number, place: number, request: number): string {
   return `c_${tag}_${round}.${place}_${request}`;
 }
 
-/** The part of a call's id that is the same in every run of a plan: round and place. */
-export function callName(callId: string): string {
-  return callId.split("_")[2] ?? callId;
+/** The part of a call that is the same in every run of a plan: round and place. */
+export function callName(call: string): string {
+  return call.split("_")[2] ?? call;
 }
 
 /** The provider: it does what the last message's plan says, and checks that what it is told is true. */
@@ -79,9 +82,8 @@ function replyTo(plan: MessagePlan, round: number, number: number, offered: stri
   const { tag, pieceMs, fault } = plan;
   // A node that has lost its connection at this moment is not offered, and a model calls what it is offered.
   const asked = (plan.rounds[round] ?? []).map(({ nodeId }, place) => ({
-    id: callIdOf(tag, round, place, number),
     name: `${nodeId}__${toolName}`,
-    arguments: { tag },
+    arguments: { tag, call: callOf(tag, round, place, number) },
   }));
   const toolCalls = asked.filter(({ name }) => offered.includes(name));
   const text = toolCalls.length === 0 ? answerText(tag) : `round ${round} of #${tag}`;
@@ -109,8 +111,11 @@ function failingReply({ fault }: MessagePlan, round: number, { text, toolCalls }
 function findFaults(turns: readonly Turn[]): string[] {
   const faults: string[] = [];
   const seen = new Set<string>();
+  const calls = new Map<string, string>();
   let tag: string | undefined;
   for (const turn of turns) {
+    for (const { id, arguments: args } of turn.toolCalls ?? [])
+      calls.set(id, String((args as { call?: string }).call));
     if (turn.role === "user") {
       tag = tagOf(turn.text);
       if (tag === undefined || seen.has(tag))
@@ -118,15 +123,16 @@ function findFaults(turns: readonly Turn[]): string[] {
       else seen.add(tag);
     } else if (turn.role === "assistant" && turn.text !== "" && tagOf(turn.text) !== tag) {
       faults.push(`an answer to #${tagOf(turn.text)} stands after #${tag}`);
-    } else if (turn.role === "tool" && !isTrue(turn)) {
+    } else if (turn.role === "tool" && !isTrue(turn, calls)) {
       faults.push(`the result of ${turn.toolCallId} is ${JSON.stringify(turn.text)}`);
     }
   }
   return faults;
 }
 
-function isTrue({ text, toolCallId = "" }: Turn): boolean {
-  return text === resultText(toolCallId) || isLoss(text);
+/** @param calls what the model called each call, by the id that it is shown */
+function isTrue({ text, toolCallId = "" }: Turn, calls: ReadonlyMap<string, string>): boolean {
+  return text === resultText(calls.get(toolCallId) ?? "") || isLoss(text);
 }
 
 /** What a model may be told of a call that a fault has cost: its node was gone, or its time ran out. */

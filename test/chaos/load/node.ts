@@ -8,7 +8,7 @@ import { callName } from "./model.ts";
 import { type ChaosPeer, peerTiming, watchPeer } from "./peer.ts";
 
 export interface ChaosNode extends ChaosPeer {
-  /** Model's ids of the calls that were carried out, each time one was. */
+  /** Ids of the calls that were carried out, each time one was. */
   carriedOut: string[];
 }
 
@@ -17,6 +17,8 @@ export interface ChaosNodeOptions {
   token: string;
   nodeId: string;
   planOf(tag: string): MessagePlan;
+  /** Told of each call: its id, and what the model calls it. */
+  onCall(id: string, call: string): void;
 }
 
 /**
@@ -24,7 +26,7 @@ export interface ChaosNodeOptions {
  * plan of the message says.
  */
 export async function startChaosNode(options: ChaosNodeOptions): Promise<ChaosNode> {
-  const { url, token, nodeId, planOf } = options;
+  const { url, token, nodeId, planOf, onCall } = options;
   const { client, tools, nodeRuntime } = nodeParams(nodeId, [toolName]);
   const connection = new Connection({
     url,
@@ -40,16 +42,18 @@ export async function startChaosNode(options: ChaosNodeOptions): Promise<ChaosNo
   const answer = (callId: string, outcome: { result: unknown } | { error: string }) =>
     outbox.add(`result of ${callId}`, "tool.result", { callId, ...outcome });
 
-  connection.onEvent("tool.invoke", ({ callId }) => {
+  connection.onEvent("tool.invoke", ({ callId, args }) => {
     const claim = log.claim(callId);
     if (claim === "running") return;
     if (claim !== "new") return answer(callId, claim);
     const id = decodeCallAddress(callId)?.callId ?? "";
+    const call = String(args.call);
     carriedOut.push(id);
-    const work = workOf(id, planOf);
+    onCall(id, call);
+    const work = workOf(call, planOf);
     if (work?.silent) return;
     setTimeout(() => {
-      const outcome = { result: resultText(id) };
+      const outcome = { result: resultText(call) };
       log.finish(callId, outcome);
       answer(callId, outcome);
     }, work?.workMs ?? 0);
@@ -59,10 +63,10 @@ export async function startChaosNode(options: ChaosNodeOptions): Promise<ChaosNo
   return { ...peer, carriedOut };
 }
 
-/** What the plan says of a call, by its id. */
-function workOf(callId: string, planOf: (tag: string) => MessagePlan) {
-  const tag = tagOf(`#${callId.split("_")[1]}`);
-  const [round, place] = callName(callId).split(".").map(Number);
+/** What the plan says of a call. */
+function workOf(call: string, planOf: (tag: string) => MessagePlan) {
+  const tag = tagOf(`#${call.split("_")[1]}`);
+  const [round, place] = callName(call).split(".").map(Number);
   return tag === undefined ? undefined : planOf(tag).rounds[round ?? 0]?.[place ?? 0];
 }
 

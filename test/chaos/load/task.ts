@@ -11,7 +11,7 @@ export interface Task {
   occasion: string;
 }
 
-/** Reads what an event asks a function to do. `callName` shortens a call's id to what is the same in every run. */
+/** Reads what an event asks a function to do. `callName` names a call by its id, the same in every run. */
 export function readTask(functionName: string, event: unknown, callName: (callId: string) => string): Task {
   const fields = isRecord(event) ? event : {};
   const sessionKey = typeof fields.sessionKey === "string" ? fields.sessionKey : "";
