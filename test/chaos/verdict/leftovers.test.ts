@@ -6,6 +6,8 @@ const living = { peers: new Map([["client c", "new"]]), ended: new Set(["old"]) 
 const rest = [
   { pk: "CONN#new", sk: "META", expiresAt },
   { pk: "PEER#client", sk: "c", connectionId: "new", expiresAt },
+  // Its record was written a second time, after its end.
+  { pk: "CONN#old", sk: "META", expiresAt },
   // Its end was told to nobody.
   { pk: "CONN#unheard", sk: "META", expiresAt },
   { pk: "S#agent:main:a", sk: "META" },
@@ -19,7 +21,8 @@ it("finds nothing where only what lives, and what expires, is kept", () => {
 });
 
 it.each([
-  ["a connection that has ended", { pk: "CONN#old", sk: "META", expiresAt }],
+  ["a connection that has ended", { pk: "CONN#old", sk: "META", peerId: "c", expiresAt }],
+  ["a connection that never expires", { pk: "CONN#old", sk: "META" }],
   [
     "a peer on a connection that is not its own",
     { pk: "PEER#client", sk: "c", connectionId: "old", expiresAt },

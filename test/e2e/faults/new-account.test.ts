@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startOpenAiServer } from "../../support/models/openai-server.ts";
+import type { ModelServer } from "../../support/models/scripted-model.ts";
+import type { Peer } from "../../support/peer.ts";
+import { until } from "../../support/until.ts";
+import { type Stack, startStack } from "../stack.ts";
+
+/** A new account's ten are three here, which fewer processes can fill. */
+const concurrency = 3;
+
+let stack: Stack;
+let model: ModelServer;
+let client: Peer;
+/** What the model waits for before it says anything. */
+let gate: Promise<void> = Promise.resolve();
+let losesEnds = false;
+
+beforeAll(async () => {
+  model = await startOpenAiServer(async ({ turns }) => {
+    await gate;
+    const last = turns.at(-1);
+    if (last?.text === "use the laptop")
+      return { toolCalls: [{ name: "laptop__Bash", arguments: { command: "ls" } }] };
+    return { text: `${last?.role} said: ${last?.text}` };
+  });
+  stack = await startStack({ concurrency, losesDisconnect: () => losesEnds });
+  await stack.configure({ model: { provider: "openai-compatible", id: "m", baseUrl: model.url } });
+  client = await stack.client();
+});
+afterAll(async () => {
+  expect(stack.roles.refusals()).toEqual([]);
+  await stack?.close();
+  await model?.close();
+});
+
+const send = (sessionKey: string, message: string) =>
+  client.call<{ runId: string }>("chat.send", { sessionKey, message });
+
+it("answers what was accepted while the account ran as many functions as it may, and what is sent again", async () => {
+  let open = () => {};
+  gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  const accepted: string[] = [];
+  // The last one's agent has no room until its socket function has ended: Lambda tries it again.
+  for (let i = 0; i < concurrency; i++) accepted.push((await send(`room-${i}`, `hello ${i}`)).runId);
+  await until(() => model.requests.length === concurrency, "every function is an agent that waits");
+  const message = { sessionKey: "no-room", message: "hello", runId: "throttled" };
+  client.send({ type: "req", id: "throttled", method: "chat.send", params: message });
+  await until(() => client.others.length > 0, "API Gateway has answered");
+  expect(client.others).toEqual([expect.objectContaining({ message: "Internal server error" })]);
+  expect(stack.cloud.throttled()).toBeGreaterThan(0);
+  open();
+  for (const runId of accepted) expect(await client.ended(runId)).toMatchObject({ state: "final" });
+  // An agent that has told its answer still runs for a moment. The run's id makes a second acceptance the same one.
+  await until(
+    async () => (await client.request("chat.send", message, 500).catch(() => undefined))?.ok,
+    "sent",
+  );
+  expect(await client.ended("throttled")).toMatchObject({ state: "final" });
+});
+
+it("tells the model that a node is gone whose end nobody was told of, and uses it when it is back", async () => {
+  const tools = { Bash: () => "three files" };
+  const node = await stack.node("laptop", tools);
+  losesEnds = true;
+  await node.close();
+  await client.ended((await send("lost-end", "use the laptop")).runId);
+  const told = () => model.requests.at(-1)?.turns.at(-1);
+  expect(told()).toMatchObject({ role: "tool", text: "Error: Node not connected: laptop" });
+  losesEnds = false;
+  const back = await stack.node("laptop", tools);
+  await client.ended((await send("lost-end", "use the laptop")).runId);
+  expect(told()?.text).toContain("three files");
+  await back.close();
+});
