@@ -19,7 +19,7 @@ import type { NodeRuntime } from "../../shared/protocol/schemas.ts";
 import { backoffDelay } from "./backoff.ts";
 import { FrameResolver, type TransferLimits, uploadBytes, uploadParams } from "./large-payloads.ts";
 import { PendingRequests } from "./pending-requests.ts";
-import { finalEnd, isFinalRefusal } from "./refusal.ts";
+import { endedFor, finalEnd, isFinalRefusal } from "./refusal.ts";
 import { localCode, RequestError } from "./request-error.ts";
 import type { SocketEnd } from "./socket.ts";
 import { GatewaySocket } from "./socket.ts";
@@ -32,6 +32,8 @@ export { RequestError } from "./request-error.ts";
 export interface ConnectionTiming {
   pingIntervalMs: number;
   pongTimeoutMs: number;
+  /** After this time without a message in either direction one is sent, which the gateway ignores. */
+  quietMs: number;
   /**
    * Upgrade and `connect` together. Above API Gateway's 29 s: no `connect` succeeds there after the client
    * gave up.
@@ -51,6 +53,7 @@ const defaultTimeoutMs = 30_000;
 const defaultTiming: ConnectionTiming = {
   pingIntervalMs: 240_000,
   pongTimeoutMs: 10_000,
+  quietMs: 540_000,
   connectTimeoutMs: 35_000,
   transferTimeoutMs: 120_000,
   stableMs: 30_000,
@@ -107,6 +110,8 @@ export class Connection {
   #state: ConnectionState = { status: "idle" };
   #socket: GatewaySocket | undefined;
   #failures = 0;
+  /** Attempts of a row that were answered 403. */
+  #forbidden = 0;
   #everConnected = false;
   #timer: NodeJS.Timeout | undefined;
   #opening: Promise<HelloOk> | undefined;
@@ -218,6 +223,7 @@ export class Connection {
         token: this.#options.token,
         pingIntervalMs: this.#timing.pingIntervalMs,
         pongTimeoutMs: this.#timing.pongTimeoutMs,
+        quietMs: this.#timing.quietMs,
         onOpen: () => void this.#introduce(socket),
         onFrame: (frame) => frames.take(frame),
         onEnd: (end) => this.#socketEnded(end),
@@ -301,6 +307,7 @@ export class Connection {
 
   #receive(frame: Frame): void {
     if (frame.type === "evt") {
+      if (frame.event === "connection.ended") this.#endedByGateway(frame.payload);
       // Event payloads of the gateway are trusted, not validated.
       for (const handler of this.#eventHandlers.get(frame.event) ?? []) handler(frame.payload as never);
       return;
@@ -314,7 +321,8 @@ export class Connection {
   }
 
   #socketEnded(end: SocketEnd): void {
-    const final = finalEnd(end, this.#state.status === "connected", this.#options.client.id);
+    this.#forbidden = end.status === 403 ? this.#forbidden + 1 : 0;
+    const final = finalEnd(end, this.#forbidden);
     this.#leaveSocket();
     this.#pending.rejectAll(new RequestError(localCode.notConnected, end.reason, { retryable: true }));
     if (final !== undefined) {
@@ -322,7 +330,11 @@ export class Connection {
       return;
     }
     this.#failures++;
-    if (!this.#everConnected && this.#failures >= (this.#options.firstAttempts ?? Number.POSITIVE_INFINITY)) {
+    if (
+      !this.#everConnected &&
+      this.#forbidden === 0 &&
+      this.#failures >= (this.#options.firstAttempts ?? Number.POSITIVE_INFINITY)
+    ) {
       const message = `cannot reach ${this.#options.url}: ${end.reason}`;
       this.#finish(new RequestError(localCode.notConnected, message, { retryable: true }));
       return;
@@ -331,6 +343,13 @@ export class Connection {
     const delayMs = backoffDelay(this.#failures - 1, backoffMinMs, backoffMaxMs);
     this.#timer = setTimeout(() => this.#attempt(), delayMs);
     this.#enter({ status: "waiting", reason: end.reason, delayMs });
+  }
+
+  #endedByGateway(payload: unknown): void {
+    const { reason } = payload as HeardEvents["connection.ended"];
+    const socket = this.#socket;
+    this.#finish(endedFor(reason, this.#options.client.id));
+    void socket?.close();
   }
 
   /** Closes the connection because the gateway refused it permanently. */

@@ -17,22 +17,31 @@ export function isFinalRefusal(errorCode: number): boolean {
   return finalCodes.includes(errorCode);
 }
 
-/** The error of a socket end that forbids reconnecting. Undefined when the client should reconnect. */
-export function finalEnd(end: SocketEnd, connected: boolean, clientId: string): RequestError | undefined {
+/** Attempts of a row that are answered 403. API Gateway answers so for some seconds after a deployment. */
+const maxForbidden = 6;
+
+/** The error of a connection that the gateway ended for good by the event `connection.ended`. */
+export function endedFor(reason: "superseded" | "revoked", clientId: string): RequestError {
+  if (reason === "revoked")
+    return new RequestError(code.unauthorized, "the gateway ended the connection: its token was revoked");
+  const message = `the gateway ended the connection: another "${clientId}" has taken its place`;
+  return new RequestError(code.conflict, message);
+}
+
+/**
+ * The error of a socket end that forbids reconnecting. Undefined when the client should reconnect, as after close
+ * 1000, with which API Gateway may end a connection that is two hours old.
+ * @param forbidden attempts of a row that were answered 403, with this one
+ */
+export function finalEnd(end: SocketEnd, forbidden: number): RequestError | undefined {
   if (end.status === 401 || end.code === 4001) {
     return new RequestError(code.unauthorized, `the gateway refused the token (${end.reason})`);
   }
-  if (end.status === 403) {
+  if (end.status === 403 && forbidden >= maxForbidden) {
     return new RequestError(
       code.forbidden,
       "the gateway refused the connection (HTTP 403): check the url and the token",
     );
-  }
-  // API Gateway closes with 1000 only when the gateway deletes the connection. Its own limits close with
-  // 1001.
-  if (end.code === 1000 && connected) {
-    const message = `the gateway ended the connection: another "${clientId}" has taken its place, or the token was revoked`;
-    return new RequestError(code.conflict, message);
   }
   return undefined;
 }

@@ -9,6 +9,9 @@ import { localCode, RequestError } from "./request-error.ts";
  */
 const fragmentBytes = 31 * 1024;
 
+/** Keeps a quiet socket open. The gateway ignores events of peers. */
+const quietFrame = JSON.stringify({ type: "evt", event: "quiet" });
+
 /** How a socket ended. `status`: HTTP status of a refused upgrade. `code`: close code of the peer. */
 export interface SocketEnd {
   reason: string;
@@ -24,6 +27,8 @@ export interface SocketOptions {
   pingIntervalMs: number;
   /** Longest silence of the peer after a ping, ms. */
   pongTimeoutMs: number;
+  /** Time without a message after which one is sent, ms. AWS does not say that pings keep a socket open. */
+  quietMs: number;
   onOpen(): void;
   onFrame(frame: Frame): void;
   onEnd(end: SocketEnd): void;
@@ -36,6 +41,7 @@ export class GatewaySocket {
   #ended = false;
   #pingTimer: NodeJS.Timeout | undefined;
   #pongTimer: NodeJS.Timeout | undefined;
+  #quietTimer: NodeJS.Timeout | undefined;
 
   /** @throws SyntaxError when the url is not a WebSocket address. */
   constructor(options: SocketOptions) {
@@ -54,11 +60,13 @@ export class GatewaySocket {
     this.#ws.on("open", () => {
       if (this.#ended) return;
       this.#pingTimer = setInterval(() => this.probe(), this.#options.pingIntervalMs);
+      this.#quietTimer = setTimeout(() => this.send(quietFrame), this.#options.quietMs);
       this.#options.onOpen();
     });
     this.#ws.on("message", (data) => {
       if (this.#ended) return;
       heard();
+      this.#quietTimer?.refresh();
       const frame = parseFrame(data.toString());
       if (frame !== undefined && !("malformed" in frame)) this.#options.onFrame(frame);
     });
@@ -90,6 +98,7 @@ export class GatewaySocket {
         `the request is ${bytes.length} bytes; the gateway accepts at most ${maxFrameBytes}`,
       );
     }
+    this.#quietTimer?.refresh();
     for (let start = 0; start < bytes.length; ) {
       const end = fragmentEnd(bytes, start);
       this.#ws.send(bytes.subarray(start, end), { binary: false, fin: end === bytes.length });
@@ -138,6 +147,8 @@ export class GatewaySocket {
   #release(): void {
     this.#ended = true;
     clearInterval(this.#pingTimer);
+    clearTimeout(this.#quietTimer);
+    this.#quietTimer = undefined;
     this.#heard();
   }
 }

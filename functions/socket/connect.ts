@@ -16,6 +16,7 @@ import { schemaFault } from "../../shared/protocol/tool-schema.ts";
 import { log } from "../../shared/runtime/log.ts";
 import { failDeferred } from "./deferred.ts";
 import type { Caller, Gateway } from "./gateway.ts";
+import { tellEnd } from "./socket-lifecycle.ts";
 
 /** Capabilities that an execution host needs. */
 const executionCapabilities: Capability[] = [
@@ -74,10 +75,14 @@ export async function connectPeer(
   });
   if (!bound) throw new PeerError(code.conflict, "this socket has connected already, or has ended");
   if (bound === "superseded") {
+    await tellEnd(gateway, connectionId, "superseded");
     await gateway.sockets.close(connectionId);
     throw new PeerError(code.conflict, `"${id}" has connected anew on another socket`);
   }
-  if (bound.replaced) await gateway.sockets.close(bound.replaced);
+  if (bound.replaced) {
+    await tellEnd(gateway, bound.replaced, "superseded");
+    await gateway.sockets.close(bound.replaced);
+  }
   // A revocation closes the peers that it finds: it either found this one, or is seen here.
   if (!(await gateway.tokens.isGood(holder.id))) throw revoked();
   log("peer.connected", { mode, peerId: id, connectionId, tokenId: holder.id });

@@ -35,15 +35,16 @@ export function createSocketHandler(world: World) {
 
 async function route(
   gateway: Gateway,
-  { requestContext: { routeKey, connectionId, connectedAt }, headers = {}, body = "" }: SocketEvent,
+  { requestContext: { eventType, connectionId, connectedAt }, headers = {}, body = "" }: SocketEvent,
 ): Promise<SocketAnswer> {
-  switch (routeKey) {
-    case "$connect":
+  // Not by the route: API Gateway chooses that of a frame by the `action` in its body, which a peer writes.
+  switch (eventType) {
+    case "CONNECT":
       return { statusCode: await openSocket(gateway, connectionId, connectedAt, bearerOf(headers)) };
-    case "$disconnect":
+    case "DISCONNECT":
       await closeSocket(gateway, connectionId, connectedAt);
       return { statusCode: 200 };
-    default:
+    case "MESSAGE":
       await handleFrame(gateway, { connectionId, openedAt: connectedAt }, body);
       return { statusCode: 200 };
   }

@@ -7,6 +7,7 @@ import {
   slotOf,
 } from "../../shared/peers/anonymous-sockets.ts";
 import { dropConnection, openConnection } from "../../shared/peers/registry.ts";
+import { eventFrame } from "../../shared/protocol/frames.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { failDeferred } from "./deferred.ts";
 import type { Gateway } from "./gateway.ts";
@@ -14,7 +15,7 @@ import type { Gateway } from "./gateway.ts";
 /** Time within which a socket must connect, in milliseconds. It is closed otherwise. */
 export const authTimeoutMs = 10_000;
 
-/** Time after which the timer closes a socket again that `endSurely` has closed, in milliseconds. */
+/** Time after which the timer closes a socket again that `endRevoked` has closed, in milliseconds. */
 const closeAgainMs = 5000;
 
 /**
@@ -75,6 +76,17 @@ export async function closeSocket(gateway: Gateway, connectionId: string, opened
   if (peer?.mode === "node") await failDeferred(gateway, peer.id, (ended) => ended === connectionId);
 }
 
+/** Tells a peer that it must not connect again. A peer that cannot be told connects again, and is refused then. */
+export async function tellEnd(
+  { sockets }: Pick<Gateway, "sockets">,
+  connectionId: string,
+  reason: "superseded" | "revoked",
+): Promise<void> {
+  await sockets
+    .post(connectionId, eventFrame("connection.ended", { reason }), { once: true })
+    .catch(() => {});
+}
+
 /** Closes a socket and removes what is known of it. @param openedAt as in `closeSocket` */
 export async function endSocket(gateway: Gateway, connectionId: string, openedAt?: number): Promise<void> {
   await gateway.sockets.close(connectionId);
@@ -82,11 +94,12 @@ export async function endSocket(gateway: Gateway, connectionId: string, openedAt
 }
 
 /**
- * As `endSocket`, for a socket that must not stay open: the timer closes it a second time, in case the first
+ * As `endSocket`, for a socket whose token was revoked, and that must not stay open: the timer closes it a second time, in case the first
  * time was lost.
  * @throws when it could neither be closed nor be left to the timer
  */
-export async function endSurely(gateway: Gateway, connectionId: string): Promise<void> {
+export async function endRevoked(gateway: Gateway, connectionId: string): Promise<void> {
+  await tellEnd(gateway, connectionId, "revoked");
   const [closed, left] = await Promise.allSettled([
     gateway.sockets.close(connectionId),
     scheduleCloseAgain(gateway, connectionId),

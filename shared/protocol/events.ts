@@ -6,6 +6,7 @@ import type { TotalOver } from "./total.ts";
 export const events = [
   ...(["chat", "tool.invoke", "tool.result", "logs.get"] as const),
   ...(["channel.outbound", "channel.typing"] as const),
+  "connection.ended" as const,
 ] as const;
 
 export type EventName = (typeof events)[number];
@@ -113,6 +114,8 @@ interface EventTable {
   "channel.outbound": ChannelOutbound;
   /** To a bridge. `typing`: whether the agent is writing an answer. */
   "channel.typing": { channel: string; accountId: string; peer: Peer; typing: boolean };
+  /** To a peer, before the gateway closes its socket for good: it must not connect again. */
+  "connection.ended": { reason: "superseded" | "revoked" };
 }
 
 /** The payload of every event. */

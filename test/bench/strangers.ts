@@ -9,6 +9,8 @@ import type { Bucket, Presigner, Table, TimerEvent, World } from "../../shared/w
 import { delays } from "./deployed/latency.ts";
 import { prices } from "./deployed/prices.ts";
 
+const eventTypes: Record<string, string> = { $connect: "CONNECT", $disconnect: "DISCONNECT" };
+
 /**
  * What strangers' sockets cost: 10,000 sockets without a token, a hundred a second, through the real functions
  * over a table in memory. Counted are the calls; priced are these, the Lambda time that they take at the
@@ -97,7 +99,10 @@ async function run(kind: Kind): Promise<Bill> {
   const timerHandler = createTimerHandler(world);
   const send = (routeKey: string, connectionId: string, more: object = {}) => {
     const connectedAt = opened.get(connectionId) ?? clock;
-    const event = { requestContext: { routeKey, connectionId, connectedAt }, ...more };
+    const event = {
+      requestContext: { routeKey, eventType: eventTypes[routeKey] ?? "MESSAGE", connectionId, connectedAt },
+      ...more,
+    };
     return invoke(memoryMegabytes.socket, () => socketHandler(event as never, context));
   };
   const disconnectEnded = async () => {

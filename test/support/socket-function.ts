@@ -34,7 +34,7 @@ export interface SocketWorld {
   start(table?: Table): SocketFunction;
   token(scopes: readonly Scope[]): Promise<{ id: string; token: string }>;
   isClosed(connectionId: string): boolean;
-  /** The events that reached a socket. */
+  /** The events that reached a socket, but for the notice that it is closed. */
   events(connectionId: string): EventFrame[];
 }
 
@@ -86,15 +86,20 @@ export function openSocketWorld(state: State): SocketWorld {
     token: (scopes) => createToken(state.table, { name: `token ${++named}`, scopes }, now()),
     isClosed: (connectionId) => closed.has(connectionId),
     events: (connectionId) =>
-      (posted.get(connectionId) ?? []).filter((frame): frame is EventFrame => frame.type === "evt"),
+      (posted.get(connectionId) ?? []).filter(
+        (frame): frame is EventFrame => frame.type === "evt" && frame.event !== "connection.ended",
+      ),
   };
 }
+
+const eventTypes: Record<string, string> = { $connect: "CONNECT", $disconnect: "DISCONNECT" };
 
 function start(world: World, posted: ReadonlyMap<string, readonly Frame[]>): SocketFunction {
   const handler = createSocketHandler(world);
   let requests = 0;
   const invoke = (routeKey: string, connectionId: string, rest: { body?: string; headers?: object }) => {
-    const requestContext = { routeKey, connectionId, connectedAt: world.now() };
+    const eventType = eventTypes[routeKey] ?? "MESSAGE";
+    const requestContext = { routeKey, eventType, connectionId, connectedAt: world.now() };
     return handler({ requestContext, ...rest } as never, {} as Context);
   };
   return {

@@ -34,7 +34,8 @@ interface Outputs {
 export const deploy: Action = (context, invocation) => deployStage(context, invocation, run);
 
 /**
- * Builds and deploys a stage, creates a token for this machine unless it has one, and saves url and token.
+ * Builds and deploys a stage, creates a token for this machine unless it has one, saves url and token, and writes the
+ * agent's first files.
  */
 export async function deployStage(context: Context, { options }: Invocation, runStep: Run): Promise<void> {
   const settings = await context.settings();
@@ -59,10 +60,13 @@ export async function deployStage(context: Context, { options }: Invocation, run
   const outputs = await deployStack(context, chosen, yes, runStep);
   await checkFile(settings.file, saved, stage, outputs.WebSocketUrl);
   context.note("3/4 the access token of this machine");
-  const token = await tokenFor(context, settings, outputs);
+  const token = await tokenFor(context, settings, outputs).catch((error: Error) => {
+    throw error.name === "AccessDeniedException" ? withoutTableRights(stage, outputs.TableName) : error;
+  });
   context.note(`4/4 saving url and token in ${settings.file}`);
   await updateConfigFile(settings.file, { gateway: { url: outputs.WebSocketUrl, token }, deploy: chosen });
   const { WebSocketUrl: url, WebhookUrl: webhook } = outputs;
+  await writeFirstFiles(context, url, token);
   context.print(
     { stage, url, webhook, file: settings.file },
     `gsv-${stage} is deployed.\n  gateway  ${url}\n  webhook  ${webhook}\nTry \`gsv status\`, then \`gsv client\`.`,
@@ -185,6 +189,32 @@ async function tokenFor(context: Context, settings: Settings, outputs: Outputs):
   const created = await createToken(table, { name, scopes: [...scopes] }, Date.now());
   context.note(`    created ${created.id} (${name}: ${created.scopes.join(", ")})`);
   return created.token;
+}
+
+/** What to do when the stack is deployed, but the deployer may not use its table. */
+function withoutTableRights(stage: string, table: string): Failure {
+  return new Failure(
+    "aws-table",
+    `gsv-${stage} is deployed, but these credentials may not make its first token: allow them dynamodb:Query and ` +
+      `dynamodb:PutItem on the table ${table}, then run \`gsv deploy --stage ${stage}\` again; or ask somebody who ` +
+      "has an owner's token for one, by `gsv token create`, and save it with `gsv init`",
+  );
+}
+
+/** Writes the agent's first files. The deployment counts as done without them too. */
+async function writeFirstFiles(context: Context, url: string, token: string): Promise<void> {
+  try {
+    const gateway = await openGateway(url, token);
+    try {
+      const { written } = await gateway.request("agent.init", {});
+      if (written.length > 0) context.note(`    the agent's first files: ${written.join(", ")}`);
+    } finally {
+      await gateway.close();
+    }
+  } catch (error) {
+    const { message } = failureOf(error);
+    context.note(`    the agent's first files are not written (${message}); run \`gsv agent init\` later`);
+  }
 }
 
 /** The wanted name, with a number behind it when another token has it. */

@@ -2,7 +2,7 @@ import { connectionsOf } from "../../../shared/peers/registry.ts";
 import { createToken, listTokens, revokeToken } from "../../../shared/peers/tokens.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { MethodTable } from "../gateway.ts";
-import { endSurely } from "../socket-lifecycle.ts";
+import { endRevoked } from "../socket-lifecycle.ts";
 
 export const tokenMethods: Pick<MethodTable, "token.create" | "token.list" | "token.revoke"> = {
   "token.create": {
@@ -33,7 +33,7 @@ export const tokenMethods: Pick<MethodTable, "token.create" | "token.list" | "to
         throw new PeerError(code.notFound, `token not found: ${id}`);
       // A peer that connects at this moment checks its token again once it is registered.
       const connections = await connectionsOf(table, id);
-      await Promise.all(connections.map((connectionId) => endSurely(gateway, connectionId)));
+      await Promise.all(connections.map((connectionId) => endRevoked(gateway, connectionId)));
       return { revoked: true, id };
     },
   },

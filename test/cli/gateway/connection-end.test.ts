@@ -9,7 +9,6 @@ const { gatewayFor, connectionTo } = connectionBench();
 describe("a connection ends for good, with one reason", () => {
   const cases: [string, number, (gateway: TestGateway) => Partial<TestGateway>][] = [
     ["HTTP 401 at the upgrade", 401, () => ({ refuseWith: 401 })],
-    ["HTTP 403 at the upgrade", 403, () => ({ refuseWith: 403 })],
     ["error 102 on connect", 102, () => ({ answer: () => ({ error: { code: 102, message: "no" } }) })],
     ["error 103 on connect", 103, () => ({ answer: () => ({ error: { code: 103, message: "no" } }) })],
     ["error 400 on connect", 400, () => ({ answer: () => ({ error: { code: 400, message: "no" } }) })],
@@ -45,11 +44,30 @@ describe("a connection ends for good, with one reason", () => {
     const gateway = await gatewayFor();
     const { connection } = connectionTo(gateway.url);
     await connection.open();
-    gateway.sockets[0]?.close(1000, "replaced");
+    gateway.sendEvent("connection.ended", { reason: "superseded" });
     const state = await until(() => connection.state.status === "closed" && connection.state, "it is closed");
     expect(state.error?.message).toContain('another "tester" has taken its place');
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(gateway.upgrades).toHaveLength(1);
+  });
+
+  it("when the gateway says that its token was revoked", async () => {
+    const gateway = await gatewayFor();
+    const { connection } = connectionTo(gateway.url);
+    await connection.open();
+    gateway.sendEvent("connection.ended", { reason: "revoked" });
+    const state = await until(() => connection.state.status === "closed" && connection.state, "it is closed");
+    expect(state.error).toMatchObject({ code: 401 });
+    expect(state.error?.message).toContain("its token was revoked");
+  });
+
+  it("when six attempts of a row are answered HTTP 403, as for some seconds after a deployment", async () => {
+    const gateway = await gatewayFor();
+    gateway.refuseWith = 403;
+    const { connection } = connectionTo(gateway.url, { firstAttempts: 1 });
+    const refusal = await refusalOf(connection.open());
+    expect(refusal).toMatchObject({ name: "RequestError", code: 403 });
+    expect(gateway.upgrades).toHaveLength(6);
   });
 
   it("when the token is revoked while it is connected", async () => {

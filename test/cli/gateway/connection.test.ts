@@ -233,6 +233,36 @@ describe("reconnecting", () => {
     );
   });
 
+  it("does not happen where it is quiet: a message is sent, which the gateway ignores", async () => {
+    const gateway = await gatewayFor();
+    const { connection } = connectionTo(gateway.url, { timing: { quietMs: 20 } });
+    await connection.open();
+    const frames: string[] = [];
+    gateway.sockets[0]?.on("message", (data) => frames.push(String(data)));
+    await until(() => frames.length > 2, "messages");
+    expect(new Set(frames)).toEqual(new Set(['{"type":"evt","event":"quiet"}']));
+    expect(connection.state.status).toBe("connected");
+  });
+
+  it("follows close 1000, with which API Gateway may end a connection after two hours", async () => {
+    const gateway = await gatewayFor();
+    const { connection } = connectionTo(gateway.url);
+    await connection.open();
+    gateway.sockets[0]?.close(1000);
+    await until(() => gateway.of("connect").length === 2, "it connects again");
+    expect(connection.state.status).not.toBe("closed");
+  });
+
+  it("follows HTTP 403, as API Gateway answers for some seconds after a deployment", async () => {
+    const gateway = await gatewayFor();
+    gateway.refuseWith = 403;
+    const { connection } = connectionTo(gateway.url);
+    const open = connection.open();
+    await until(() => gateway.upgrades.length > 1, "it tries again");
+    gateway.refuseWith = undefined;
+    await expect(open).resolves.toMatchObject({ type: "hello-ok" });
+  });
+
   it("does not happen while pings are answered", async () => {
     const gateway = await gatewayFor();
     const { connection } = connectionTo(gateway.url, { timing: { pingIntervalMs: 10, pongTimeoutMs: 5000 } });

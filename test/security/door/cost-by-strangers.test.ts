@@ -10,6 +10,8 @@ import type { Table, TimerEvent, World } from "../../../shared/world/world.ts";
 import { clientParams } from "../../support/peer.ts";
 import { type State, startState } from "../../support/state.ts";
 
+const eventTypes: Record<string, string> = { $connect: "CONNECT", $disconnect: "DISCONNECT" };
+
 let state: State;
 let clock: number;
 const now = () => clock;
@@ -53,7 +55,15 @@ function startSockets({ requiresHeader = false } = {}) {
   const timer = createTimerHandler(world);
   const context = { awsRequestId: "r" } as never;
   const send = async (routeKey: string, connectionId: string, openedAt: number, more: object = {}) => {
-    const event = { requestContext: { routeKey, connectionId, connectedAt: openedAt }, ...more };
+    const event = {
+      requestContext: {
+        routeKey,
+        eventType: eventTypes[routeKey] ?? "MESSAGE",
+        connectionId,
+        connectedAt: openedAt,
+      },
+      ...more,
+    };
     return ((await socket(event as never, context)) as { statusCode: number }).statusCode;
   };
   return {

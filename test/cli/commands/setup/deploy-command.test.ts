@@ -8,6 +8,7 @@ import type { Invocation } from "../../../../cli/app/options.ts";
 import { deployStage, type Run } from "../../../../cli/commands/setup/deploy-command.ts";
 import { startDynamoDB } from "../../../../local/dynamodb/dynamodb.ts";
 import type { Endpoint } from "../../../../local/http/http-endpoint.ts";
+import { sendJson, serveLoopback } from "../../../../local/http/loopback.ts";
 import { createMemoryStore } from "../../../../local/items/item-store.ts";
 import { openDynamoDBTable } from "../../../../shared/aws/dynamodb-table.ts";
 import { createTokenVerifier, listTokens } from "../../../../shared/peers/tokens.ts";
@@ -70,6 +71,32 @@ describe("gsv deploy", () => {
     expect(holder?.scopes).toEqual(["client", "node", "channel", "admin"]);
     expect(run.stdout).toContain(gateway.url);
     expect(run.stdout + run.stderr).not.toContain(content.gateway?.token);
+  });
+
+  it("writes the agent's first files", async () => {
+    const home = newFolder();
+    const token = { url: gateway.url, token: "good-token" };
+    await updateConfigFile(join(home, ".config/gsv/config.toml"), { gateway: token });
+    const run = await deploy(home);
+    expect(run.error).toBeUndefined();
+    expect(gateway.requests.map(({ method }) => method)).toContain("agent.init");
+  });
+
+  it("says what to do when the deployer may not use the table", async () => {
+    const refusing = await serveLoopback(async (_request, response) =>
+      sendJson(response, 400, {
+        __type: "com.amazon.coral.service#AccessDeniedException",
+        message: "not authorized",
+      }),
+    );
+    process.env.AWS_ENDPOINT_URL_DYNAMODB = refusing.origin;
+    const home = newFolder();
+    const { error } = await deploy(home, { yes: true, stage: "home" });
+    await refusing.close();
+    expect(error?.message).toContain(
+      "gsv-home is deployed, but these credentials may not make its first token: allow them dynamodb:Query and dynamodb:PutItem on the table gsv-test-table",
+    );
+    expect((await readConfigFile(join(home, ".config/gsv/config.toml"))).gateway).toBeUndefined();
   });
 
   it("keeps the token that the gateway still takes", async () => {
