@@ -34,6 +34,11 @@ export function tagOf(text: string): string | undefined {
   return /#([a-z0-9]+-m\d+)\b/.exec(text)?.[1];
 }
 
+/** All messages that a text names: a model is shown neighbouring questions as one. */
+export function tagsOf(text: string): string[] {
+  return [...text.matchAll(/#([a-z0-9]+-m\d+)\b/g)].flatMap(([, tag]) => tag ?? []);
+}
+
 export function messageText(tag: string): string {
   return `please do what #${tag} says`;
 }

@@ -1,6 +1,6 @@
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer, Reply, Turn } from "../../support/models/scripted-model.ts";
-import { answerText, type MessagePlan, resultText, tagOf, toolName } from "../faults/plan.ts";
+import { answerText, type MessagePlan, resultText, tagOf, tagsOf, toolName } from "../faults/plan.ts";
 
 export interface ChaosModel {
   url: string;
@@ -40,7 +40,7 @@ export async function startChaosModel(options: ChaosModelOptions): Promise<Chaos
   const script = async (request: ModelRequest): Promise<Reply> => {
     const number = count++;
     const last = request.turns.findLastIndex((turn) => turn.role === "user");
-    const tag = tagOf(request.turns[last]?.text ?? "");
+    const tag = tagsOf(request.turns[last]?.text ?? "").at(-1);
     if (tag === undefined) return { error: { status: 400, message: "no message that is known" } };
     faults.push(...findFaults(request.turns).map((fault) => `request ${number} (#${tag}): ${fault}`));
     const plan = options.planOf(tag);
@@ -117,17 +117,24 @@ function findFaults(turns: readonly Turn[]): string[] {
     for (const { id, arguments: args } of turn.toolCalls ?? [])
       calls.set(id, String((args as { call?: string }).call));
     if (turn.role === "user") {
-      tag = tagOf(turn.text);
-      if (tag === undefined || seen.has(tag))
-        faults.push(`the user message #${tag} is not one or is there twice`);
-      else seen.add(tag);
-    } else if (turn.role === "assistant" && turn.text !== "" && tagOf(turn.text) !== tag) {
+      const tags = tagsOf(turn.text);
+      if (tags.length === 0) faults.push(`a user message is not one: ${turn.text}`);
+      for (const one of tags.filter((each) => seen.has(each)))
+        faults.push(`the user message #${one} is there twice`);
+      for (const one of tags) seen.add(one);
+      tag = tags.at(-1);
+    } else if (turn.role === "assistant" && !isBridge(turn.text) && tagOf(turn.text) !== tag) {
       faults.push(`an answer to #${tagOf(turn.text)} stands after #${tag}`);
     } else if (turn.role === "tool" && !isTrue(turn, calls)) {
       faults.push(`the result of ${turn.toolCallId} is ${JSON.stringify(turn.text)}`);
     }
   }
   return faults;
+}
+
+/** What stands for an answer that a turn has not got, or beside tool calls. */
+function isBridge(text: string): boolean {
+  return text === "" || text === "(The turn was ended here, before an answer.)";
 }
 
 /** @param calls what the model called each call, by the id that it is shown */
