@@ -19,8 +19,8 @@ const messagesPerSession = [3, 4, 5, 6] as const;
 /** Agents wait for providers, so more of them fit on a machine. */
 const mostProcesses = (functionName: string) => (functionName === "agent" ? 24 : 6);
 
-/** Most invocations at a time: a new account's ten, and for many sessions so few more that some must wait. */
-const concurrencyFor = (sessions: number) => Math.max(10, sessions + 6);
+/** Most invocations at a time: so few that some are throttled, as in a new account, which has ten. */
+const concurrencyFor = (sessions: number) => sessions + 2;
 /** API Gateway ends every connection at two hours; a run has minutes. Milliseconds. */
 const connectionAgeMs = 10 * 60_000;
 
