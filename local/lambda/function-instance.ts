@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
+import type { Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { contextFields, FunctionError, type FunctionLog, type FunctionSettings, timedOut } from "./host.ts";
@@ -25,25 +26,33 @@ interface RuntimeMessage {
   failed?: ReportedError;
 }
 
+/** What keeps this process running. */
+interface Handle {
+  ref(): unknown;
+  unref(): unknown;
+}
+
 const runtime = fileURLToPath(new URL("./process-runtime.mjs", import.meta.url));
 
 /** A child process that runs a function's events one after the other. It exits when this process exits. */
 export class FunctionInstance {
   /** Resolves when the process has ended, for any reason. */
   readonly ended: Promise<void>;
-  private readonly name: string;
   private readonly child: ChildProcess;
+  /** The function and the log, of the host that uses the process. */
+  private options: FunctionInstanceOptions;
   private nextId = 0;
   private finish: ((message: RuntimeMessage) => void) | undefined;
   /** Why the process ends or has ended. */
   private failure: ReportedError | undefined;
   private hasEnded = false;
 
-  constructor({ name, entry, env, execArgv = [], log }: FunctionInstanceOptions) {
-    this.name = name;
+  constructor(options: FunctionInstanceOptions) {
+    const { entry, env, execArgv = [] } = options;
+    this.options = options;
     this.child = fork(runtime, [entry], { env, execArgv, stdio: ["ignore", "pipe", "pipe", "ipc"] });
     for (const stream of [this.child.stdout, this.child.stderr]) {
-      if (stream) createInterface(stream).on("line", (line) => log(name, line));
+      if (stream) createInterface(stream).on("line", (line) => this.options.log(this.options.name, line));
     }
     this.child.on("message", (message: RuntimeMessage) => {
       if (message.failed) this.failure = message.failed;
@@ -69,7 +78,7 @@ export class FunctionInstance {
    * @throws FunctionError
    */
   async run(event: unknown, settings: FunctionSettings, trace = ""): Promise<unknown> {
-    const context = contextFields(this.name, settings);
+    const context = contextFields(this.options.name, settings);
     const id = this.nextId++;
     const outcome = new Promise<RuntimeMessage>((resolve) => {
       this.finish = resolve;
@@ -91,6 +100,34 @@ export class FunctionInstance {
   /** Kills the process. */
   kill(): void {
     this.child.kill("SIGKILL");
+  }
+
+  /** Whether the process was started with the code of another instance. */
+  runs({ entry, execArgv = [] }: FunctionInstanceOptions): boolean {
+    const own = this.options;
+    return !this.hasEnded && own.entry === entry && `${own.execArgv ?? []}` === `${execArgv}`;
+  }
+
+  /** Lets this process end, while the instance is not used, and drops what the instance still writes. */
+  retire(): void {
+    this.options = { ...this.options, log: () => undefined };
+    for (const handle of this.handles()) handle.unref();
+  }
+
+  /**
+   * Makes the process an instance of another host, with the environment of that: nothing that a handler keeps is left.
+   * Must not be called while an event runs.
+   */
+  renew(options: FunctionInstanceOptions): void {
+    this.options = options;
+    for (const handle of this.handles()) handle.ref();
+    this.child.send({ env: options.env }, () => undefined);
+  }
+
+  private handles(): Handle[] {
+    const { channel, stdout, stderr } = this.child;
+    const pipes = [stdout, stderr] as (Socket | null)[];
+    return [this.child, channel, ...pipes].filter((handle) => handle != null);
   }
 
   /** Lets the process exit by itself, and kills it when it does not. */

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { FunctionInstance } from "./function-instance.ts";
+import { FunctionInstance, type FunctionInstanceOptions } from "./function-instance.ts";
 import {
   FunctionError,
   type FunctionHost,
@@ -8,6 +8,7 @@ import {
   settingsOf,
   stackFunctions,
 } from "./host.ts";
+import type { SpareInstances } from "./spare-instances.ts";
 
 export interface ProcessHostOptions {
   /**
@@ -22,6 +23,8 @@ export interface ProcessHostOptions {
   execArgv?: string[];
   /** Most instances of one function at a time; further events wait. Six by default. */
   maxInstances?: number;
+  /** Gives processes that are there already, and keeps the idle ones at the close. Without it, all of them end then. */
+  spares?: SpareInstances;
   log: FunctionLog;
 }
 
@@ -73,8 +76,9 @@ export function startProcessHost(options: ProcessHostOptions): ProcessHost {
 
   function start(name: string, pool: Pool): FunctionInstance {
     const env = { ...inherited(), ...options.env, AWS_ACCESS_KEY_ID: accessKeyIdOfFunction(name) };
-    const { execArgv, log } = options;
-    const instance = new FunctionInstance({ name, entry: entry(name), env, execArgv, log });
+    const { execArgv, log, spares } = options;
+    const started: FunctionInstanceOptions = { name, entry: entry(name), env, execArgv, log };
+    const instance = spares?.start(started) ?? new FunctionInstance(started);
     pool.instances.add(instance);
     void instance.ended.then(() => {
       pool.instances.delete(instance);
@@ -126,11 +130,22 @@ export function startProcessHost(options: ProcessHostOptions): ProcessHost {
     async close() {
       closed = true;
       for (const pool of pools.values()) for (const { fail } of pool.waiting.splice(0)) fail(hostClosed());
+      if (options.spares) leave(pools.values(), options.spares);
       const instances = living();
       for (const instance of instances) instance.stop();
       await Promise.all(instances.map((instance) => instance.ended));
     },
   };
+}
+
+/** Takes the idle instances out of their pools. */
+function leave(pools: Iterable<Pool>, spares: SpareInstances): void {
+  for (const { idle, instances } of pools) {
+    for (const instance of idle.splice(0)) {
+      instances.delete(instance);
+      spares.keep(instance);
+    }
+  }
 }
 
 function hostClosed(): FunctionError {

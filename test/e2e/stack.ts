@@ -5,6 +5,7 @@ import { inject } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "../../local/cloud.ts";
 import { stackFunctions } from "../../local/lambda/host.ts";
 import { type ProcessHost, startProcessHost } from "../../local/lambda/process-host.ts";
+import { openSpareInstances } from "../../local/lambda/spare-instances.ts";
 import { openDynamoDBTable } from "../../shared/aws/dynamodb-table.ts";
 import { openSsmSecrets } from "../../shared/aws/ssm-secrets.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
@@ -42,6 +43,9 @@ interface StackOptions extends Partial<Omit<CloudOptions, "host" | "dir">> {
   environment?: (env: Record<string, string>) => Record<string, string>;
 }
 
+/** The next stack of this worker takes over the processes: an environment and a state of their own, with loaded code. */
+const spares = openSpareInstances();
+
 /** Starts the stack in a folder of its own, which is removed at the end. `authorize` is asked ahead of the roles. */
 export async function startStack(
   { environment = (env) => env, ...options }: StackOptions = {},
@@ -58,7 +62,13 @@ export async function startStack(
     dir,
     host: (given, log) => {
       const env = environment(given);
-      host = startProcessHost({ env, log, functions, entry: (name) => join(bundles, name, "handler.mjs") });
+      host = startProcessHost({
+        env,
+        log,
+        spares,
+        functions,
+        entry: (name) => join(bundles, name, "handler.mjs"),
+      });
       return host;
     },
     authorize: (request) => options.authorize?.(request) !== false && roles.authorize(request),
