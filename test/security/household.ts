@@ -34,8 +34,10 @@ export interface Household {
   gateway: LocalGateway;
   configuration: ConfigurationStore;
   model: ModelServer;
-  /** Peers by their tokens' scopes. `stranger` has no token. */
-  peers: Record<"stranger" | "client" | "node" | "bridge" | "admin", Peer>;
+  /** Peers by their tokens' scopes. */
+  peers: Record<"client" | "node" | "bridge" | "admin", Peer>;
+  /** A new socket without a token. The gateway closes it after three frames. */
+  stranger(): Promise<Peer>;
   /** Calls that the node got. */
   calls: { tool: string }[];
   /** Brings a message in. @returns the gateway's answer to the bridge, and the message's id */
@@ -80,7 +82,8 @@ export async function openHousehold(): Promise<Household> {
   const bridge = await Peer.open(gateway.ws, await tokenOf(["channel"], { channel }));
   await bridge.call("connect", bridgeParams(channel));
   const [client, admin] = [await open(["client"]), await open(["client", "admin"])];
-  const peers = { stranger: await Peer.open(gateway.ws), client, node, bridge, admin };
+  const peers = { client, node, bridge, admin };
+  const strangers: Peer[] = [];
   const bring: Household["bring"] = async ({ from, text, room }) => {
     const id = randomUUID();
     const peer = room === undefined ? { kind: "dm", id: from } : { kind: "group", id: room };
@@ -93,6 +96,11 @@ export async function openHousehold(): Promise<Household> {
   };
   return {
     ...{ gateway, configuration, model, peers, calls: node.calls, bring, told },
+    async stranger() {
+      const peer = await Peer.open(gateway.ws);
+      strangers.push(peer);
+      return peer;
+    },
     async ask(message) {
       const { status, id } = await bring(message);
       return status === "blocked" ? undefined : told(id);
@@ -111,7 +119,7 @@ export async function openHousehold(): Promise<Household> {
     },
     lastRequest: () => model.requests.at(-1) as ModelRequest,
     async close() {
-      for (const peer of Object.values(peers)) await peer.close();
+      for (const peer of [...Object.values(peers), ...strangers]) await peer.close();
       await gateway.close();
       await model.close();
       await rm(dir, { recursive: true, force: true });

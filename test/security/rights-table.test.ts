@@ -31,13 +31,14 @@ async function answer(who: Actor, text: string, room?: string): Promise<string> 
   const from = senders[who];
   if (from !== undefined) return (await house.ask({ from, text, room })) ?? "";
   const key = room === undefined ? "agent:main:main" : groupKey(room);
-  return (await house.say(peerOf(who), key, text)) ?? "";
+  return (await house.say(await peerOf(who), key, text)) ?? "";
 }
 
 /** The socket of somebody; that of an owner has a client token. A guest has none, as a stranger. */
-function peerOf(who: Actor) {
-  const { stranger, client, node, bridge, admin } = house.peers;
-  return { stranger, guest: stranger, owner: client, node, bridge, admin }[who];
+async function peerOf(who: Actor) {
+  const { client, node, bridge, admin } = house.peers;
+  if (who === "stranger" || who === "guest") return house.stranger();
+  return { owner: client, node, bridge, admin }[who];
 }
 
 const agentSays =
@@ -47,7 +48,7 @@ const agentSays =
 const method =
   (name: string, params: object): Attempt =>
   async (who) => {
-    const { ok, error } = await peerOf(who).request(name, params);
+    const { ok, error } = await (await peerOf(who)).request(name, params);
     if (ok) return true;
     // Whoever may ask is told that there is no such call.
     expect([101, 401, 403, 404], `${name}: ${error.message}`).toContain(error.code);

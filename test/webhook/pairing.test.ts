@@ -270,7 +270,7 @@ describe("a process that dies", () => {
         const id = String(9001 + index * 2 + (moment === "after" ? 1 : 0));
         on.telegram.sent.length = 0;
         await expect(askAs(id, deathAt(index, moment))).rejects.toThrow("died");
-        clock += 20_000;
+        clock += 30_000;
         await askAs(id, (_step, go) => go());
         expect(sent().length, `${moment} ${step}`).toBe(isUnknowable(step, moment) ? 2 : 1);
         expect((await requests()).filter(({ senderId }) => senderId === id)).toHaveLength(1);
@@ -296,7 +296,7 @@ describe("a process that dies", () => {
           await ask(id, text);
           on.telegram.sent.length = 0;
           await expect(approveAs(id, deathAt(index, moment)), name).rejects.toThrow("died");
-          clock += 20_000;
+          clock += 30_000;
           await approveAs(id, (_step, go) => go());
           const session = await on.inbox(guestOf(id));
           expect(session, name).toHaveLength(text === "hello" ? 1 : 0);

@@ -100,7 +100,7 @@ describe("a fault during an intake", () => {
     // The agent ends that run, and begins the next one.
     await on.table.update(metaKey(main), [remove("stop"), set("inbox", [])]);
     await on.deliver(textUpdate("and now?", { updateId: 3 }));
-    clock += 20_000;
+    clock += 30_000;
     on.webhook = on.build({ now: () => clock });
     expect(await on.deliver(update)).toBe(200);
     expect((await readSession(on.table, main))?.stop).toBeUndefined();
@@ -155,7 +155,7 @@ async function survives(
   on.telegram.sent.length = 0;
   on.webhook = watched(deathAt(fault.index, fault.moment));
   expect(await on.deliver(update), name).toBe(500);
-  clock += 20_000;
+  clock += 30_000;
   on.webhook = on.build({ now: () => clock });
   expect(await on.deliver(update), name).toBe(200);
   expect(await on.deliver(update), name).toBe(200);

@@ -76,7 +76,8 @@ const badReplies: Record<string, { replies: Reply[]; told?: RegExp }> = {
   "no text at all": { replies: [{}], told: /empty response/ },
   "white space": { replies: [{ text: " \n" }], told: /empty response/ },
   "thoughts until the limit": {
-    replies: [{ thinking: "hm, let me think about it", stopReason: "length" }],
+    // Bedrock is asked once more, with a higher limit.
+    replies: Array(2).fill({ thinking: "hm, let me think about it", stopReason: "length" }),
     told: /limit of \d+ output tokens while it was still thinking; raise model\.maxTokens/,
   },
   "a block by the provider": {

@@ -184,8 +184,9 @@ describe("a crash during a delivery", () => {
     await expect(senderOver(table, over).deliver(toAnn, id, "hello")).rejects.toThrow("the process died");
     expect(await senderOver().deliver(toAnn, id, "hello")).toEqual({ ok: true });
     const waited = waits.reduce((sum, ms) => sum + ms, 0);
-    expect(waited).toBeGreaterThan(10_000);
-    expect(waited).toBeLessThanOrEqual(16_000);
+    // 15 s that the sender may take, and 5 s by which its clock may differ.
+    expect(waited).toBeGreaterThan(15_000);
+    expect(waited).toBeLessThanOrEqual(21_000);
     expect(on.telegram.sent).toHaveLength(1);
   });
 });
