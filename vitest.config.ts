@@ -19,7 +19,7 @@ export default defineConfig({
   test: {
     silent: "passed-only",
     // More than the cores of a small machine: many tests wait, for a lease or a schedule.
-    maxWorkers: 4,
+    maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     projects: [
       {

@@ -51,9 +51,9 @@ function changeOne(holder: { root: unknown }, random: Random, names: readonly st
   put(parent, key, hostileValue(random, names));
 }
 
-/** Sets an own field, also `__proto__`. */
+/** Sets an own field, also `__proto__`. JSON has no names in an array, and its own methods must stay. */
 function put(target: Container, key: string, value: unknown): void {
-  if (Array.isArray(target) && key === "length") return;
+  if (Array.isArray(target) && !/^\d+$/.test(key)) return;
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
