@@ -19,7 +19,7 @@ export default defineConfig({
   test: {
     silent: "passed-only",
     // More than the cores of a small machine: many tests wait, for a lease or a schedule.
-    maxWorkers: 6,
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     projects: [
       {
