@@ -10,8 +10,13 @@ const lastUser = (request: ModelRequest) =>
 
 let stack: Stack;
 let model: ModelServer;
+/** What the model waits for before it answers. */
+let gate: Promise<unknown> = Promise.resolve();
 beforeAll(async () => {
-  model = await startOpenAiServer((request) => ({ text: `answer to ${lastUser(request)}`, delayMs: 30 }));
+  model = await startOpenAiServer(async (request) => {
+    await gate;
+    return { text: `answer to ${lastUser(request)}`, delayMs: 30 };
+  });
   stack = await startStack();
   await stack.configure({ model: { provider: "openai-compatible", id: "m", baseUrl: model.url } });
 });
@@ -32,11 +37,16 @@ it("answers five messages that come at once one by one, in their order", async (
   const client = await stack.client();
   const sent = ["one", "two", "three", "four", "five"];
   const replies = [];
+  let open = () => {};
+  gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
   // Five frames at once reach the gateway in any order: the order is that of acceptance.
   for (const message of sent) {
     replies.push(client.call("chat.send", { sessionKey: "queue", message, runId: message }));
   }
   const started = await Promise.all(replies);
+  open();
   expect(started.filter((reply) => reply.queued).length).toBeGreaterThanOrEqual(4);
   for (const message of sent) await client.ended(message);
   const { messages } = await client.call<{ messages: { role: string; content: unknown }[] }>(
