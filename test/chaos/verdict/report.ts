@@ -14,7 +14,7 @@ export interface ChaosResult {
 
 const mostShown = 40;
 
-/** Prints the result. @returns the exit code: 0 when nothing was found */
+/** Prints the result. @returns the exit code: 0 when messages were sent and nothing was found */
 export function report(
   { json }: ChaosOptions,
   { seed, clock, say }: Setting,
@@ -40,9 +40,12 @@ export function report(
     resent,
     ...others,
   };
+  if (sent === 0) say("no message was sent, so nothing was tried: all kills came while peers connected");
   if (logFile) say(`what the functions logged: ${logFile}`);
   const lines = Object.entries(result).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
   process.stdout.write(json ? `${JSON.stringify(result)}\n` : `${lines.join("\n")}\n`);
   // A point that was not reached is one that nothing is known of.
-  return crashes.length > 0 || counts.missed || kinds.some((kind) => findings[kind].length > 0) ? 1 : 0;
+  return sent === 0 || crashes.length > 0 || counts.missed || kinds.some((kind) => findings[kind].length > 0)
+    ? 1
+    : 0;
 }
