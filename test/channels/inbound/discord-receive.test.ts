@@ -148,6 +148,12 @@ describe("a command on Discord", () => {
     expect(found?.attachments).toMatchObject([{ type: "audio", voice: true, duration: 2.4 }]);
   });
 
+  it.each(["constructor", "__proto__"])("on a message that is not there brings nothing: %s", async (id) => {
+    const interaction = messageCommand({ content: "what now?" });
+    Object.assign(interaction.data as object, { target_id: id });
+    await expect(read(interaction)).rejects.toThrow("There is no message in that.");
+  });
+
   it("on a message brings that message, by its writer's name", async () => {
     const author = { id: "7", username: "bob" };
     expect((await read(messageCommand({ content: "what now?", author })))?.text).toBe(

@@ -190,6 +190,7 @@ describe("an XML document", () => {
     "<CompleteMultipartUpload/><CompleteMultipartUpload/>",
     `<CompleteMultipartUpload>${part}</CompleteMultipartUpload></CompleteMultipartUpload>`,
     "<CompleteMultipartUpload><Part><ETag>&unknown;</ETag></Part></CompleteMultipartUpload>",
+    "<CompleteMultipartUpload><Part><ETag>&constructor;</ETag></Part></CompleteMultipartUpload>",
     `<!DOCTYPE CompleteMultipartUpload><CompleteMultipartUpload>${part}</CompleteMultipartUpload>`,
     "<CompleteMultipartUpload></CompleteMultipartUpload>",
   ])("like %j is answered with MalformedXML", async (body) => {
