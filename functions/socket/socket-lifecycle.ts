@@ -94,8 +94,8 @@ export async function endSocket(gateway: Gateway, connectionId: string, openedAt
 }
 
 /**
- * As `endSocket`, for a socket whose token was revoked, and that must not stay open: the timer closes it a second time, in case the first
- * time was lost.
+ * As `endSocket`, for a socket whose token was revoked. It must not stay open: the timer closes it a second time, in case
+ * the first was lost.
  * @throws when it could neither be closed nor be left to the timer
  */
 export async function endRevoked(gateway: Gateway, connectionId: string): Promise<void> {

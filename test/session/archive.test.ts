@@ -185,7 +185,8 @@ it("archives a conversation of more than 50 MB, compressed, and reads it again, 
     expect(outcome).toMatchObject({ messages, digest: digest.digest("hex") });
     const { objects } = await emulated.bucket.list(outcome.key);
     expect(objects[0]!.size).toBeGreaterThan(50_000_000);
-    // Below the archive's size, which it would have as a whole: two parts of 8 MB, and what the clients hold.
+    // Less than the archive as a whole: parts of 8 MB, and what the clients hold of them. 28 MB where nothing waits; 41 MB
+    // were seen on a busy machine, where parts wait to be sent.
     expect(outcome.most).toBeLessThan(50_000_000);
   } finally {
     await emulated.close();

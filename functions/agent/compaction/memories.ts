@@ -79,8 +79,9 @@ export function joinMemories(found: readonly string[]): string | undefined {
 /**
  * Appends memories to the day's file, `memory/{YYYY-MM-DD}.md`, under a header with the time
  * (docs/storage-layout.md, "Daily memory"). What guests and groups said goes to `memory/shared/{YYYY-MM-DD}.md`, which
- * no prompt loads, under a header that names the session. Writers at the same moment all land; the same section again changes nothing. A file that
- * cannot take it (2 MB, or not text) is left as it is, and logged: notes are no reason for a conversation to stop.
+ * no prompt loads, under a header that names the session. The sections of writers at the same moment are all kept, and
+ * the same section again changes nothing. A file that cannot take a section (2 MB, or not text) stays as it is, and
+ * that is logged: a conversation does not stop for its notes.
  * @param at epoch ms; its date in `userTimezone` names the file, its time there stands in the header
  */
 export async function appendDailyMemory(

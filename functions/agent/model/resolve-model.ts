@@ -26,15 +26,12 @@ export async function describeModel(chosen: ModelConfiguration): Promise<{ conte
   const { contextWindow } = chosen;
   if (contextWindow) return { contextWindow };
   const listed = (await loadProvider(chosen.provider))?.models.find((model) => model.id === chosen.id);
-  const known = listed?.contextWindow || unknownModel.contextWindow;
-  return { contextWindow: limitsOf(chosen, known).contextWindow };
+  return { contextWindow: usedWindow(chosen, listed?.contextWindow || unknownModel.contextWindow) };
 }
 
-function limitsOf({ provider }: ModelConfiguration, contextWindow: number): { contextWindow: number } {
-  return {
-    contextWindow:
-      provider === bedrockProvider ? Math.min(contextWindow, bedrockLimits.contextWindow) : contextWindow,
-  };
+/** How much of a model's window is used. @param contextWindow the model's own, in tokens */
+function usedWindow({ provider }: ModelConfiguration, contextWindow: number): number {
+  return provider === bedrockProvider ? Math.min(contextWindow, bedrockLimits.contextWindow) : contextWindow;
 }
 
 /** Where the keys of providers are, and which of them are set. */
@@ -97,7 +94,7 @@ function withConfiguration(model: Model<Api>, chosen: ModelConfiguration): Model
   const { baseUrl, contextWindow, maxTokens } = chosen;
   return {
     ...model,
-    ...limitsOf(chosen, model.contextWindow),
+    contextWindow: usedWindow(chosen, model.contextWindow),
     ...(baseUrl ? { baseUrl } : {}),
     ...(contextWindow ? { contextWindow } : {}),
     ...(maxTokens ? { maxTokens } : {}),
