@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { commands } from "../cli/commands/command-table.ts";
-import { nativeTools } from "../functions/agent/tools/native-tools.ts";
+import { nativeTools } from "../functions/agent/tools/native/native-tools.ts";
 import { channels } from "../shared/channels/channels.ts";
 import { events } from "../shared/protocol/events.ts";
 import { methods } from "../shared/protocol/methods.ts";

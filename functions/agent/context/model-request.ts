@@ -11,7 +11,7 @@ import type { SessionState } from "../../../shared/session/state.ts";
 import type { Skill } from "../../../shared/workspace/skills.ts";
 import type { Agent } from "../agent.ts";
 import { describeModel } from "../model/resolve-model.ts";
-import type { ToolTurn } from "../tools/native-tool.ts";
+import type { ToolTurn } from "../tools/native/native-tool.ts";
 import { type Fit, fitRequest } from "./context-fit.ts";
 import { promptCharacters, type Request } from "./context-size.ts";
 import { evaluateSkills } from "./eligibility.ts";

@@ -8,8 +8,8 @@ import { isGuestSessionKey, parseSessionKey, sessionKind } from "../../../shared
 import type { Run } from "../../../shared/session/run.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { type Audience, audienceOf } from "../../../shared/workspace/privacy.ts";
-import type { NativeTool } from "../tools/native-tool.ts";
-import { nativeTools } from "../tools/native-tools.ts";
+import type { NativeTool } from "../tools/native/native-tool.ts";
+import { nativeTools } from "../tools/native/native-tools.ts";
 
 /** What a run may see and use (docs/security.md, "Who may do what"). */
 export interface RunRights {

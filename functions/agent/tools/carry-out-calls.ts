@@ -4,7 +4,7 @@ import type { Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import type { Hold } from "../hold.ts";
 import { dispatchCall } from "./dispatch.ts";
-import { runNativeTool, type ToolTurn } from "./native-tool.ts";
+import { runNativeTool, type ToolTurn } from "./native/native-tool.ts";
 import type { PlannedCall } from "./plan-calls.ts";
 
 /**

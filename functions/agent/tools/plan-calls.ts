@@ -4,7 +4,7 @@ import type { CallAddress } from "../../../shared/session/call-address.ts";
 import type { PendingCall, Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import type { AddressedCall } from "./dispatch.ts";
-import { type NativeTool, runNativeTool, type ToolTurn } from "./native-tool.ts";
+import { type NativeTool, runNativeTool, type ToolTurn } from "./native/native-tool.ts";
 
 /** A tool call of the model, and how it is carried out. */
 export type PlannedCall = { call: ToolCallBlock; address: CallAddress } & (

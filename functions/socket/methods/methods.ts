@@ -4,13 +4,13 @@ import { channelMethods } from "./channels.ts";
 import { chatMethods } from "./chat.ts";
 import { configMethods } from "./config.ts";
 import { historyMethods } from "./history.ts";
-import { logMethods } from "./logs.ts";
-import { nodeMethods } from "./nodes.ts";
+import { logMethods } from "./node/logs.ts";
+import { nodeMethods } from "./node/nodes.ts";
+import { toolMethods } from "./node/tools.ts";
 import { pairingMethods } from "./pairing.ts";
 import { payloadMethods } from "./payloads.ts";
 import { sessionMethods } from "./sessions.ts";
 import { tokenMethods } from "./tokens.ts";
-import { toolMethods } from "./tools.ts";
 import { workspaceMethods } from "./workspace.ts";
 
 /**

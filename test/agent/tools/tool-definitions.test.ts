@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { nativeTools } from "../../../functions/agent/tools/native-tools.ts";
+import { nativeTools } from "../../../functions/agent/tools/native/native-tools.ts";
 import definitions from "./tool-definitions.json" with { type: "json" };
 
 it("the model is told of the native tools, their arguments and what they are for, as the contract states", () => {

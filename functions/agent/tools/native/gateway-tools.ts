@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { chooseNode } from "../../../shared/peers/nodes.ts";
-import { count } from "../../../shared/protocol/schemas.ts";
-import { checkConfigurationReadable } from "../../../shared/workspace/privacy.ts";
+import { chooseNode } from "../../../../shared/peers/nodes.ts";
+import { count } from "../../../../shared/protocol/schemas.ts";
+import { checkConfigurationReadable } from "../../../../shared/workspace/privacy.ts";
 import { nativeTool } from "./native-tool.ts";
 
 export const configGet = nativeTool({

@@ -1,9 +1,9 @@
-import { normalId, releaseId } from "../../../shared/peers/peer-ids.ts";
-import { listPeers } from "../../../shared/peers/registry.ts";
-import { code, PeerError } from "../../../shared/protocol/errors.ts";
-import { log } from "../../../shared/runtime/log.ts";
-import type { MethodTable } from "../gateway.ts";
-import { endSocket } from "../socket-lifecycle.ts";
+import { normalId, releaseId } from "../../../../shared/peers/peer-ids.ts";
+import { listPeers } from "../../../../shared/peers/registry.ts";
+import { code, PeerError } from "../../../../shared/protocol/errors.ts";
+import { log } from "../../../../shared/runtime/log.ts";
+import type { MethodTable } from "../../gateway.ts";
+import { endSocket } from "../../socket-lifecycle.ts";
 
 export const nodeMethods: Pick<MethodTable, "node.forget"> = {
   "node.forget": {

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import * as v from "valibot";
-import type { ChannelOrigin } from "../../../shared/channels/channel.ts";
-import { channels } from "../../../shared/channels/channels.ts";
-import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import type { ChannelOrigin } from "../../../../shared/channels/channel.ts";
+import { channels } from "../../../../shared/channels/channels.ts";
+import { code, PeerError } from "../../../../shared/protocol/errors.ts";
 import { loadFile } from "./message-file.ts";
 import { nativeTool } from "./native-tool.ts";
 

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { type NodeTool, nodeTools } from "../../../shared/peers/nodes.ts";
-import { listPeers } from "../../../shared/peers/registry.ts";
-import { code, PeerError } from "../../../shared/protocol/errors.ts";
-import type { CallOutcome } from "../../../shared/session/calls.ts";
-import { putDeferred } from "../deferred.ts";
-import { type Caller, deferred, type Gateway, type MethodTable } from "../gateway.ts";
-import { acceptResult, askNode } from "../node-calls.ts";
-import { canonicalKey } from "./chat.ts";
+import { type NodeTool, nodeTools } from "../../../../shared/peers/nodes.ts";
+import { listPeers } from "../../../../shared/peers/registry.ts";
+import { code, PeerError } from "../../../../shared/protocol/errors.ts";
+import type { CallOutcome } from "../../../../shared/session/calls.ts";
+import { putDeferred } from "../../deferred.ts";
+import { type Caller, deferred, type Gateway, type MethodTable } from "../../gateway.ts";
+import { acceptResult, askNode } from "../../node-calls.ts";
+import { canonicalKey } from "../chat.ts";
 
 async function findTool(gateway: Gateway, name: string): Promise<NodeTool> {
   const tool = nodeTools(await listPeers(gateway.table, "node", gateway.now())).get(name);

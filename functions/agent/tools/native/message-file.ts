@@ -1,11 +1,11 @@
 import { basename } from "node:path/posix";
-import type { OutboundFile } from "../../../shared/channels/channel.ts";
-import { imageTypeOf } from "../../../shared/media/image-format.ts";
-import { mediaPrefix } from "../../../shared/media/media-store.ts";
-import { essenceOf, extensionOf } from "../../../shared/media/media-types.ts";
-import { code, PeerError } from "../../../shared/protocol/errors.ts";
-import { checkReadable } from "../../../shared/workspace/privacy.ts";
-import type { Agent } from "../agent.ts";
+import type { OutboundFile } from "../../../../shared/channels/channel.ts";
+import { imageTypeOf } from "../../../../shared/media/image-format.ts";
+import { mediaPrefix } from "../../../../shared/media/media-store.ts";
+import { essenceOf, extensionOf } from "../../../../shared/media/media-types.ts";
+import { code, PeerError } from "../../../../shared/protocol/errors.ts";
+import { checkReadable } from "../../../../shared/workspace/privacy.ts";
+import type { Agent } from "../../agent.ts";
 import type { ToolTurn } from "./native-tool.ts";
 
 /** Longest name that a file is sent under, in characters. */

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { chooseNode } from "../../../shared/peers/nodes.ts";
-import { listPeers } from "../../../shared/peers/registry.ts";
-import type { Results } from "../../../shared/protocol/results.ts";
-import { putDeferred } from "../deferred.ts";
-import { deferred, type MethodTable } from "../gateway.ts";
-import { acceptResult, askNode } from "../node-calls.ts";
+import { chooseNode } from "../../../../shared/peers/nodes.ts";
+import { listPeers } from "../../../../shared/peers/registry.ts";
+import type { Results } from "../../../../shared/protocol/results.ts";
+import { putDeferred } from "../../deferred.ts";
+import { deferred, type MethodTable } from "../../gateway.ts";
+import { acceptResult, askNode } from "../../node-calls.ts";
 
 export const logMethods: Pick<MethodTable, "logs.get" | "logs.result"> = {
   "logs.get": {

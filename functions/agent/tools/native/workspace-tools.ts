@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { checkReadable, checkWritable } from "../../../shared/workspace/privacy.ts";
+import { checkReadable, checkWritable } from "../../../../shared/workspace/privacy.ts";
 import { nativeTool } from "./native-tool.ts";
 
 const anyPath = v.pipe(

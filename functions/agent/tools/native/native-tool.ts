@@ -1,15 +1,15 @@
 import * as v from "valibot";
-import type { ChannelOrigin } from "../../../shared/channels/channel.ts";
-import type { NodeCall } from "../../../shared/peers/node-call.ts";
-import type { NodeTool } from "../../../shared/peers/nodes.ts";
-import type { PeerRecord } from "../../../shared/peers/registry.ts";
-import { PeerError } from "../../../shared/protocol/errors.ts";
-import { inputSchemaOf } from "../../../shared/protocol/input-schema.ts";
-import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
-import { logError } from "../../../shared/runtime/log.ts";
-import type { CallAddress } from "../../../shared/session/call-address.ts";
-import type { Audience } from "../../../shared/workspace/privacy.ts";
-import type { Agent } from "../agent.ts";
+import type { ChannelOrigin } from "../../../../shared/channels/channel.ts";
+import type { NodeCall } from "../../../../shared/peers/node-call.ts";
+import type { NodeTool } from "../../../../shared/peers/nodes.ts";
+import type { PeerRecord } from "../../../../shared/peers/registry.ts";
+import { PeerError } from "../../../../shared/protocol/errors.ts";
+import { inputSchemaOf } from "../../../../shared/protocol/input-schema.ts";
+import type { ToolDefinition } from "../../../../shared/protocol/messages.ts";
+import { logError } from "../../../../shared/runtime/log.ts";
+import type { CallAddress } from "../../../../shared/session/call-address.ts";
+import type { Audience } from "../../../../shared/workspace/privacy.ts";
+import type { Agent } from "../../agent.ts";
 
 /** What the tools of a turn know of it. */
 export interface ToolTurn {
