@@ -4,6 +4,7 @@ import {
   agentIdOf,
   buildAgentSessionKey,
   canonicalizeSessionKey,
+  cronSessionKey,
   type DmScope,
   isMainSessionKey,
   type KeyParts,
@@ -117,6 +118,13 @@ describe("building a key", () => {
   });
 });
 
+it("names the session of a scheduled job by its agent and id, as a client names it", () => {
+  const key = cronSessionKey("Main", "6f1c2a9e-77d1-4d0a-9a53-0d4a2f0c9f11");
+  expect(key).toBe("agent:main:cron:6f1c2a9e-77d1-4d0a-9a53-0d4a2f0c9f11");
+  expect(canonicalizeSessionKey(key, rules({ dmScope: "per-account-channel-peer" }))).toBe(key);
+  expect(sessionKind(key, rules())).toBe("cron");
+});
+
 describe("parsing a key", () => {
   it.each([
     ["agent:main:dm:+31", { agentId: "main", peer: { kind: "dm", id: "+31" } }],
@@ -166,6 +174,8 @@ describe("canonicalizing a key", () => {
     ["agent:main:slack:thread:C1/17.5", "agent:main:slack:thread:c1_17.5"],
     ["agent:main:telegram:thread:-100/5", "agent:main:telegram:thread:-100_5"],
     ["agent:main:group:g1", "agent:main:unknown:group:g1"],
+    ["agent:main:cron:JOB", "agent:main:cron:job"],
+    ["agent:Work:heartbeat:system:internal", "agent:work:heartbeat:system:internal"],
   ])("of %j gives %s where the main key is home and dmScope main", (key, expected) => {
     expect(canonicalizeSessionKey(key, rules({ mainKey: "home" }))).toBe(expected);
   });

@@ -30,6 +30,9 @@ export type DmScope = "main" | "per-peer" | "per-channel-peer" | "per-account-ch
  */
 export const guestKind = "guest";
 
+/** The kind of the session in which a scheduled job runs: `agent:{agentId}:cron:{jobId}`. It has no channel. */
+export const cronKind = "cron";
+
 /** The configuration fields that session keys depend on. */
 export interface KeyRules {
   mainKey: string;
@@ -85,6 +88,7 @@ function assemble(
   const kind = normalizePeerKind(peer.kind);
   if (kind === guestKind && accountId !== undefined)
     return joinKey(["agent", agentId, channel, normalizeAccountId(accountId), kind], peerId);
+  if (kind === cronKind && messenger === undefined) return cronSessionKey(agentId, peerId);
   if (kind !== "dm") return joinKey(["agent", agentId, channel, kind], peerId);
   switch (dmScope) {
     case "main":
@@ -96,6 +100,11 @@ function assemble(
     case "per-account-channel-peer":
       return joinKey(["agent", agentId, channel, normalizeAccountId(accountId), "dm"], peerId);
   }
+}
+
+/** `agent:{agentId}:cron:{jobId}`. */
+export function cronSessionKey(agentId: string, jobId: string): string {
+  return joinKey(["agent", normalizeAgentId(agentId), cronKind], keyPart(jobId));
 }
 
 /** `agent:{agentId}:{mainKey}`. */
