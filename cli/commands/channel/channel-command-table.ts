@@ -5,7 +5,7 @@ const applicant = "<channel> <senderId>";
 const account = "<channel> [account]";
 
 /** The commands about accounts on messaging platforms. */
-export const channelCommands: readonly CommandEntry[] = [
+const channelCommands: readonly CommandEntry[] = [
   {
     name: `add ${account}`,
     summary:
@@ -68,7 +68,7 @@ export const channelCommands: readonly CommandEntry[] = [
 ];
 
 /** The commands that approve and reject senders. */
-export const pairCommands: readonly CommandEntry[] = [
+const pairCommands: readonly CommandEntry[] = [
   {
     name: "list",
     summary: "pending pairing requests: sender and message",
@@ -89,3 +89,19 @@ export const pairCommands: readonly CommandEntry[] = [
     load: async () => (await import("./pair-commands.ts")).rejectPair,
   },
 ];
+
+/** `gsv channel …` */
+export const channelCommand: CommandEntry = {
+  name: "channel",
+  summary: "messaging platforms of the agent: Telegram, WhatsApp, Slack, Discord",
+  examples: ["channel add telegram", "channel status"],
+  commands: channelCommands,
+};
+
+/** `gsv pair …` */
+export const pairCommand: CommandEntry = {
+  name: "pair",
+  summary: "requests of unknown senders to write to the agent: list, approve, reject",
+  examples: ["pair list", "pair approve telegram 5001002003"],
+  commands: pairCommands,
+};

@@ -1,7 +1,6 @@
 import type { CommandEntry } from "../../app/program.ts";
 
-/** `gsv session …` */
-export const sessionCommands: readonly CommandEntry[] = [
+const sessionCommands: readonly CommandEntry[] = [
   {
     name: "list",
     summary: "sessions, the last used first",
@@ -75,3 +74,32 @@ export const sessionCommands: readonly CommandEntry[] = [
     load: async () => (await import("./history-commands.ts")).printTranscript,
   },
 ];
+
+/** `gsv client` */
+export const clientCommand: CommandEntry = {
+  name: "client [message]",
+  summary: "chat: interactive, one message, or a message a line from standard input (-)",
+  options: [
+    ["--session <key>", "session to talk in (default: the config file's, else agent:main:main)"],
+    [
+      "--image <file>",
+      "image to send with the message: JPEG, PNG, GIF or WebP up to 25 MB; may be given several times",
+      "repeatable",
+    ],
+  ],
+  examples: [
+    "client",
+    'client "which files are in this folder?"',
+    'client --image photo.jpg "what is this?"',
+    "printf 'hello\\nand again\\n' | gsv client",
+  ],
+  load: async () => (await import("./client-command.ts")).client,
+};
+
+/** `gsv session …` */
+export const sessionCommand: CommandEntry = {
+  name: "session",
+  summary: "list, inspect, change and reset sessions",
+  examples: ["session list"],
+  commands: sessionCommands,
+};

@@ -2,8 +2,7 @@ import type { CommandEntry } from "../../app/program.ts";
 
 const agentOption = ["--agent <id>", "agent whose workspace it is (default: the default agent)"] as const;
 
-/** `gsv workspace …` */
-export const workspaceCommands: readonly CommandEntry[] = [
+const workspaceCommands: readonly CommandEntry[] = [
   {
     name: "ls [path]",
     summary: "files and folders of the agent's workspace",
@@ -40,3 +39,26 @@ export const workspaceCommands: readonly CommandEntry[] = [
     load: async () => (await import("./workspace-commands.ts")).editFile,
   },
 ];
+
+/** `gsv workspace …` */
+export const workspaceCommand: CommandEntry = {
+  name: "workspace",
+  summary: "the agent's files",
+  examples: ["workspace ls"],
+  commands: workspaceCommands,
+};
+
+/** `gsv agent …` */
+export const agentCommand: CommandEntry = {
+  name: "agent",
+  summary: "the agents themselves",
+  examples: ["agent init"],
+  commands: [
+    {
+      name: "init [agentId]",
+      summary: "write the initial files of an agent (soul, identity, memory, first-run ceremony, …)",
+      examples: ["agent init", "agent init research"],
+      load: async () => (await import("./agent-command.ts")).initAgent,
+    },
+  ],
+};

@@ -1,0 +1,123 @@
+import type { CommandEntry } from "../../app/program.ts";
+
+const tokenCommands: readonly CommandEntry[] = [
+  {
+    name: "create <name>",
+    summary: "create a token; it is shown only once",
+    options: [
+      ["--scopes <list>", "of client, node, channel, admin (default client)"],
+      ["--channel <name>", "channel of the bridge; required with the scope channel"],
+      ["--account <id>", "account of the bridge on that channel (default: default)"],
+    ],
+    examples: [
+      "token create laptop --scopes client,node",
+      "token create signal --scopes channel --channel signal",
+    ],
+    load: async () => (await import("./token-commands.ts")).createToken,
+  },
+  {
+    name: "list",
+    summary: "tokens, their scopes and last use",
+    examples: ["token list"],
+    load: async () => (await import("./token-commands.ts")).listTokens,
+  },
+  {
+    name: "revoke <id>",
+    summary: "revoke a token by its id",
+    examples: ["token revoke k7m2pq9xwd"],
+    load: async () => (await import("./token-commands.ts")).revokeToken,
+  },
+];
+
+/** `gsv dev` */
+export const devCommand: CommandEntry = {
+  name: "dev",
+  summary: "the whole system on this machine: local AWS, a node, and a chat",
+  options: [
+    ["--serve", "only serve: no chat and no node, until Ctrl-C"],
+    ["--port <n>", "port of the WebSocket API (default: the last one, or any that is free)"],
+    ["--webhook-url <url>", "where the internet reaches the webhook, such as a tunnel's https address"],
+    ["--fsync", "wait for the disk at every write: nothing is lost when the power fails"],
+  ],
+  examples: ["dev", "dev --serve --json --port 8787", "printf 'which files are here?\\n' | gsv dev"],
+  load: async () => (await import("./dev-command.ts")).dev,
+};
+
+/** `gsv config …` */
+export const configCommand: CommandEntry = {
+  name: "config",
+  summary: "read and change the gateway's configuration",
+  examples: ["config get model"],
+  commands: [
+    {
+      name: "get [path]",
+      summary: "one value, or everything; secrets are masked",
+      examples: ["config get", "config get timeouts.toolMs"],
+      load: async () => (await import("./config-commands.ts")).getConfig,
+    },
+    {
+      name: "set <path> [value]",
+      summary:
+        "set a value, as JSON or text; without a value, or with -, it is asked for or read from standard input",
+      examples: [
+        "config set model.id claude-sonnet-5",
+        "config set timeouts.toolMs 120000",
+        "config set apiKeys.anthropic -",
+      ],
+      load: async () => (await import("./config-commands.ts")).setConfig,
+    },
+  ],
+};
+
+/** `gsv token …` */
+export const tokenCommand: CommandEntry = {
+  name: "token",
+  summary: "access tokens, one a device",
+  examples: ["token list"],
+  commands: tokenCommands,
+};
+
+/** `gsv deploy` */
+export const deployCommand: CommandEntry = {
+  name: "deploy",
+  summary: "put your own gateway on AWS, create the first token, and save both here",
+  options: [
+    ["--stage <name>", "stage to deploy (default: the config file's, else dev)"],
+    [
+      "-c, --context <key=value>",
+      "setting of the stage, such as alarmEmail; kept in the config file; may be given several times",
+      "repeatable",
+    ],
+    ["--profile <name>", "AWS profile"],
+    ["--region <name>", "AWS region"],
+    ["--yes", "do not ask before AWS resources and permissions change"],
+  ],
+  examples: [
+    "deploy --stage dev --profile personal --region eu-central-1",
+    "deploy -c alarmEmail=you@example.com",
+    "deploy --stage prod --config ~/.config/gsv/prod.toml",
+  ],
+  load: async () => (await import("./deploy-command.ts")).deploy,
+};
+
+/** `gsv status` */
+export const statusCommand: CommandEntry = {
+  name: "status",
+  summary: "configuration, connection to the gateway, and connected nodes",
+  examples: ["status"],
+  load: async () => (await import("./status-command.ts")).status,
+};
+
+/** `gsv init` */
+export const initCommand: CommandEntry = {
+  name: "init",
+  summary: "write the config file, after testing the connection",
+  options: [
+    ["--node-id <id>", "name of this machine's node"],
+    ["--workspace <folder>", "workspace of this machine's node"],
+    ["--session <key>", "default session of the commands"],
+    ["--no-test", "save without connecting"],
+  ],
+  examples: ["init", "init --url wss://abc.execute-api.eu-central-1.amazonaws.com/ws --token -"],
+  load: async () => (await import("./init-command.ts")).init,
+};
