@@ -1,20 +1,15 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { HeardEvents } from "../../shared/protocol/gsv-gateway.ts";
 import type { ConnectionState, ConnectionTiming, RequestError } from "../gateway/connection.ts";
 import { Connection } from "../gateway/connection.ts";
+import { handleEvents } from "./events/node-events.ts";
 import { FileQueues } from "./files/node-files.ts";
 import { LogBuffer } from "./log-buffer.ts";
 import { Outbox } from "./result-outbox.ts";
-import { fieldsOf, NodeCalls } from "./running-calls.ts";
-import { findBins } from "./shell/bins.ts";
+import { NodeCalls } from "./running-calls.ts";
 import { execEvent } from "./shell/exec-event.ts";
 import { ShellSessions } from "./shell/shell-sessions.ts";
 import { describeHost, nodeTools } from "./tools/offered.ts";
-
-/** Maximum JSON size of the log lines in one frame, in bytes. */
-const mostLogBytes = 120 * 1024;
-const defaultProbeMs = 10_000;
 
 export interface NodeOptions {
   url: string;
@@ -88,9 +83,7 @@ export function startNode(options: NodeOptions): RunningNode {
   );
 
   connection.onState((state) => log(describeState(state)));
-  connection.onEvent("tool.invoke", (payload) => calls.invoke(payload));
-  connection.onEvent("logs.get", (payload) => answerLogs(connection, logs, payload));
-  connection.onEvent("node.probe", (payload) => void answerProbe(connection, environment, payload));
+  handleEvents({ connection, calls, logs, environment });
   const ended = untilClosed(connection, sessions, options.timing?.keepaliveMs ?? 300_000);
   connection.open().catch(() => {
     // `ended` carries the reason.
@@ -133,30 +126,6 @@ async function untilClosed(
   await sessions.stop();
   process.off("exit", killNow);
   return error;
-}
-
-function answerLogs(connection: Connection, logs: LogBuffer, payload: HeardEvents["logs.get"]): void {
-  const { callId, lines } = fieldsOf(payload);
-  if (typeof callId !== "string") return;
-  const count = typeof lines === "number" && lines > 0 ? Math.floor(lines) : 100;
-  quietly(connection.request("logs.result", { callId, ...logs.newest(count, mostLogBytes) }));
-}
-
-async function answerProbe(
-  connection: Connection,
-  environment: NodeJS.ProcessEnv,
-  payload: HeardEvents["node.probe"],
-): Promise<void> {
-  const { probeId, kind, bins, timeoutMs } = fieldsOf(payload);
-  if (typeof probeId !== "string") return;
-  const answer = async () => {
-    if (kind !== "bins" || !Array.isArray(bins)) throw new Error("only probes of kind bins are known");
-    const names = bins.filter((name) => typeof name === "string");
-    const mostMs = typeof timeoutMs === "number" ? timeoutMs : defaultProbeMs;
-    return { ok: true, bins: await findBins(names, mostMs, environment) };
-  };
-  const result = await answer().catch((error: Error) => ({ ok: false, error: error.message }));
-  quietly(connection.request("node.probe.result", { probeId, ...result }));
 }
 
 /** Ignores a rejection: after a lost connection the result is not needed. */

@@ -3,6 +3,7 @@ import { maxFrameBytes } from "../../shared/protocol/frames.ts";
 import type { Outcome } from "./call-log.ts";
 import { CallLog } from "./call-log.ts";
 import { endOrDelay } from "./end-or-delay.ts";
+import { fieldsOf } from "./events/event-fields.ts";
 import { fitResult } from "./fit-result.ts";
 import type { Outbox } from "./result-outbox.ts";
 import type { NodeTool, ToolContext } from "./tools/node-tool.ts";
@@ -101,9 +102,4 @@ function toolNamed(name: string): NodeTool {
   if (tool !== undefined) return tool;
   const known = nodeTools.map((candidate) => candidate.definition.name).join(", ");
   throw new Error(`this node has no tool ${name}; it has ${known}`);
-}
-
-/** The unchecked fields of an event's payload; empty when it is not an object. */
-export function fieldsOf(payload: unknown): Record<string, unknown> {
-  return typeof payload === "object" && payload !== null ? (payload as Record<string, unknown>) : {};
 }

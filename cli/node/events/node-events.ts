@@ -1,0 +1,22 @@
+import { answerLogs } from "./logs-get.ts";
+import type { NodeEventHandler, NodeParts } from "./node-parts.ts";
+import { answerProbe } from "./node-probe.ts";
+
+type NodeEvents = { [E in "tool.invoke" | "logs.get" | "node.probe"]: NodeEventHandler<E> };
+
+/** Every event that a node handles. Others are ignored. */
+const nodeEvents: NodeEvents = {
+  "tool.invoke": ({ calls }, payload) => calls.invoke(payload),
+  "logs.get": answerLogs,
+  "node.probe": answerProbe,
+};
+
+/** Calls the handler of each event that arrives on the node's connection. */
+export function handleEvents(node: NodeParts): void {
+  for (const event of Object.keys(nodeEvents) as (keyof NodeEvents)[]) subscribe(node, event);
+}
+
+function subscribe<E extends keyof NodeEvents>(node: NodeParts, event: E): void {
+  const handle: NodeEventHandler<E> = nodeEvents[event];
+  node.connection.onEvent(event, (payload) => handle(node, payload));
+}

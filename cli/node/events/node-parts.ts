@@ -1,0 +1,19 @@
+import type { HeardEvents } from "../../../shared/protocol/gsv-gateway.ts";
+import type { Connection } from "../../gateway/connection.ts";
+import type { LogBuffer } from "../log-buffer.ts";
+import type { NodeCalls } from "../running-calls.ts";
+
+/** What the handlers of events use of the node. */
+export interface NodeParts {
+  connection: Connection;
+  calls: NodeCalls;
+  logs: LogBuffer;
+  /** Environment of the commands. */
+  environment: NodeJS.ProcessEnv;
+}
+
+/** Handles one event. The payload comes from the gateway unchecked. A handler never throws. */
+export type NodeEventHandler<E extends keyof HeardEvents> = (
+  node: NodeParts,
+  payload: HeardEvents[E],
+) => void;

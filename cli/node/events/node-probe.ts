@@ -1,0 +1,27 @@
+import type { HeardEvents } from "../../../shared/protocol/gsv-gateway.ts";
+import { findBins } from "../shell/bins.ts";
+import { fieldsOf } from "./event-fields.ts";
+import type { NodeParts } from "./node-parts.ts";
+
+const defaultProbeMs = 10_000;
+
+/** Answers `node.probe`: tells which programs the node's shell finds. */
+export function answerProbe(
+  { connection, environment }: NodeParts,
+  payload: HeardEvents["node.probe"],
+): void {
+  const { probeId, kind, bins, timeoutMs } = fieldsOf(payload);
+  if (typeof probeId !== "string") return;
+  const find = async () => {
+    if (kind !== "bins" || !Array.isArray(bins)) throw new Error("only probes of kind bins are known");
+    const names = bins.filter((name) => typeof name === "string");
+    const mostMs = typeof timeoutMs === "number" ? timeoutMs : defaultProbeMs;
+    return { ok: true, bins: await findBins(names, mostMs, environment) };
+  };
+  find()
+    .catch((error: Error) => ({ ok: false, error: error.message }))
+    .then((found) => connection.request("node.probe.result", { probeId, ...found }))
+    .catch(() => {
+      // After a lost connection the answer is not needed.
+    });
+}
