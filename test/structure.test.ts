@@ -39,6 +39,7 @@ const allowedRooms: Record<string, readonly string[]> = {
   "shared/media": ["protocol", "runtime", "world"],
   "shared/peers": ["media", "protocol", "runtime", "world"],
   "shared/workspace": ["configuration", "protocol", "runtime", "world"],
+  "shared/skills": ["configuration", "protocol", "runtime", "peers", "workspace", "world"],
   "shared/session": ["configuration", "media", "protocol", "runtime", "workspace", "world"],
   "shared/channels": [
     ...["configuration", "http", "media", "peers", "protocol", "runtime", "session", "workspace", "world"],

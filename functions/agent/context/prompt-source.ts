@@ -1,10 +1,10 @@
 import { LRUCache } from "lru-cache";
+import { createSkillLister, type Skill } from "../../../shared/skills/skill-lister.ts";
 import {
   createWorkspaceLoader,
   type LoadRequest,
   type WorkspaceFiles,
 } from "../../../shared/workspace/load.ts";
-import { createSkillLister, type Skill } from "../../../shared/workspace/skills.ts";
 import type { Bucket } from "../../../shared/world/world.ts";
 
 /** A warm function sees a change of the workspace after this time at the latest. Milliseconds. */

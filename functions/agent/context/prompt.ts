@@ -1,8 +1,8 @@
 import type { Role } from "../../../shared/protocol/channel-accounts.ts";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
 import { localTime } from "../../../shared/runtime/zoned-time.ts";
+import type { ListedSkill } from "../../../shared/skills/skill-lister.ts";
 import { type Budget, createBudget } from "../../../shared/workspace/budget.ts";
-
 import type { WorkspaceFiles } from "../../../shared/workspace/load.ts";
 import {
   type Audience,
@@ -10,7 +10,6 @@ import {
   seesLongTermMemory,
   seesOwner,
 } from "../../../shared/workspace/privacy.ts";
-import type { ListedSkill } from "../../../shared/workspace/skills.ts";
 import { guestText, safety, toolCallStyle, workspaceFilesText, workspaceText } from "./prompt-texts.ts";
 import { skillsSection } from "./skills-section.ts";
 import { toolingSection } from "./tooling-section.ts";

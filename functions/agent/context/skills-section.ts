@@ -1,5 +1,5 @@
+import type { ListedSkill } from "../../../shared/skills/skill-lister.ts";
 import { type Budget, truncationMarker } from "../../../shared/workspace/budget.ts";
-import type { ListedSkill } from "../../../shared/workspace/skills.ts";
 import { skillsText } from "./prompt-texts.ts";
 
 /**

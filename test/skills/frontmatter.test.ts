@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseSkill } from "../../shared/workspace/frontmatter.ts";
+import { parseSkill } from "../../shared/skills/frontmatter.ts";
 
 const withMetadata = (metadata: string) =>
   parseSkill(`---\nname: x\ndescription: d\nmetadata: ${metadata}\n---\nbody`);

@@ -1,6 +1,6 @@
+import { type CachedReader, createCachedReader } from "../workspace/cached-reader.ts";
+import { workspacePrefix } from "../workspace/workspace-paths.ts";
 import type { Bucket } from "../world/world.ts";
-import { type CachedReader, createCachedReader } from "./cached-reader.ts";
-import { workspacePrefix } from "./workspace-paths.ts";
 
 /** A skill as listed in the prompt. */
 export interface ListedSkill {

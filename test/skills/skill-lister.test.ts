@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createSkillLister } from "../../shared/workspace/skills.ts";
+import { createSkillLister } from "../../shared/skills/skill-lister.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
 
 const source = (description: string, name?: string) =>

@@ -4,8 +4,8 @@ import {
   type SkillEntry,
   type SkillHost,
   type SkillSurroundings,
-} from "../../../functions/agent/context/eligibility.ts";
-import type { Skill } from "../../../shared/workspace/skills.ts";
+} from "../../shared/skills/eligibility.ts";
+import type { Skill } from "../../shared/skills/skill-lister.ts";
 
 const skill: Skill = {
   name: "GitHub",

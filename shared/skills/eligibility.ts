@@ -1,6 +1,6 @@
-import { isObject, parsePath, valueAt } from "../../../shared/configuration/configuration-paths.ts";
-import { capabilities, type NodeRuntime } from "../../../shared/protocol/schemas.ts";
-import type { Skill } from "../../../shared/workspace/skills.ts";
+import { isObject, parsePath, valueAt } from "../configuration/configuration-paths.ts";
+import { capabilities, type NodeRuntime } from "../protocol/schemas.ts";
+import type { Skill } from "./skill-lister.ts";
 
 /** What a skill asks of one host (`config`: of the gateway's configuration). `any…`: at least one; the others: all. */
 export interface SkillRequirements {

@@ -1,5 +1,5 @@
 import { isObject } from "../configuration/configuration-paths.ts";
-import { head } from "./budget.ts";
+import { head } from "../workspace/budget.ts";
 import { parseYaml } from "./yaml.ts";
 
 /** Maximum length of frontmatter, in characters; longer frontmatter is a fault. */
