@@ -23,6 +23,11 @@ const fields: Record<keyof ConfigFile, readonly string[] | "all"> = {
   deploy: "all",
 };
 
+/** The settings with names of their own, as `table.name`. */
+export const fieldNames: readonly string[] = Object.entries(fields).flatMap(([table, names]) =>
+  names === "all" ? [] : names.map((name) => `${table}.${name}`),
+);
+
 /** The folder of the config file and the chat history: `$XDG_CONFIG_HOME/gsv`, or `~/.config/gsv`. */
 export function configFolder(env: Environment): string {
   const base = env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config");

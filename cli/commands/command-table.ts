@@ -7,6 +7,7 @@ import {
   deployCommand,
   devCommand,
   initCommand,
+  localConfigCommand,
   statusCommand,
   tokenCommand,
 } from "./setup/setup-command-table.ts";
@@ -29,4 +30,5 @@ export const commands: readonly CommandEntry[] = [
   deployCommand,
   statusCommand,
   initCommand,
+  localConfigCommand,
 ];

@@ -92,9 +92,10 @@ const pairCommands: readonly CommandEntry[] = [
 
 /** `gsv channel …` */
 export const channelCommand: CommandEntry = {
-  name: "channel",
+  name: "channel [channel] [action] [account]",
   summary: "messaging platforms of the agent: Telegram, WhatsApp, Slack, Discord",
-  examples: ["channel add telegram", "channel status"],
+  examples: ["channel add telegram", "channel status", "channel telegram status"],
+  load: async () => (await import("./channel-first.ts")).channelFirst,
   commands: channelCommands,
 };
 

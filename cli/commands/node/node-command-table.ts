@@ -35,12 +35,9 @@ export const toolsCommand: CommandEntry = {
     },
     {
       name: "call <tool> [args...]",
-      summary: "call a tool; arguments as name=value or with --args",
-      options: [["--args <json>", "all arguments as one JSON object"]],
-      examples: [
-        'tools call laptop__Bash command="ls -la"',
-        `tools call laptop__Glob --args '{"pattern":"*.md"}'`,
-      ],
+      summary: "call a tool; arguments as name=value, or all as one JSON object",
+      options: [["--args <json>", "all arguments as one JSON object, which may also stand behind the tool"]],
+      examples: ['tools call laptop__Bash command="ls -la"', `tools call laptop__Glob '{"pattern":"*.md"}'`],
       load: async () => (await import("./tool-commands.ts")).callTool,
     },
   ],

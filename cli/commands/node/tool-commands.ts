@@ -1,6 +1,7 @@
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
 import { columns, shorten } from "../../app/columns.ts";
 import { Failure, usage } from "../../app/failure.ts";
+import { text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { toolResultText } from "./tool-result.ts";
 
@@ -15,15 +16,18 @@ export const listTools: Action = async (context) => {
 };
 
 export const callTool: Action = async (context, { args, options }) => {
-  const [name = "", ...pairs] = args;
-  if (typeof options.args === "string" && pairs.length > 0)
+  const [name = "", ...given] = args;
+  if (typeof options.args === "string" && given.length > 0)
     throw usage("give the arguments as name=value or with --args, not both");
+  // The name of an argument never begins with a brace: one word that does is all arguments as JSON.
+  const json =
+    text(options.args) ?? (given.length === 1 && /^\s*\{/.test(given[0] ?? "") ? given[0] : undefined);
   const gateway = await context.gateway();
   const { tools } = await gateway.request("tools.list");
   const tool = tools.find((candidate) => candidate.name === name);
   if (tool === undefined) throw new Failure(404, `no tool ${name}; \`gsv tools list\` shows all tools`);
-  const given = typeof options.args === "string" ? parseArguments(options.args) : argumentsOf(pairs, tool);
-  const answer = await gateway.request("tool.invoke", { tool: name, args: given }, toolTimeoutMs);
+  const parsed = json === undefined ? argumentsOf(given, tool) : parseArguments(json);
+  const answer = await gateway.request("tool.invoke", { tool: name, args: parsed }, toolTimeoutMs);
   context.print(answer, toolResultText(answer.result));
 };
 
@@ -32,10 +36,10 @@ function parseArguments(json: string): Record<string, unknown> {
   try {
     value = JSON.parse(json);
   } catch (error) {
-    throw usage(`--args is not JSON: ${(error as Error).message}`);
+    throw usage(`the arguments are not JSON: ${(error as Error).message}`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw usage('--args must be a JSON object, for instance {"path":"."}');
+    throw usage('the arguments must be a JSON object, for instance {"path":"."}');
   return value as Record<string, unknown>;
 }
 

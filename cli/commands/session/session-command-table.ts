@@ -29,15 +29,17 @@ const sessionCommands: readonly CommandEntry[] = [
   },
   {
     name: "set <setting> <value> [sessionKey]",
-    summary: "change model, thinking, prompt, max-tokens, label or reset; `default` clears it",
+    summary:
+      "change model, thinking, prompt, max-tokens, label or reset; `default` clears it; the key may stand first",
     examples: [
       "session set model anthropic/claude-sonnet-5",
       "session set thinking high",
       "session set reset daily:4",
       "session set reset idle:60",
       'session set label "holiday plans" agent:main:main',
+      "session set agent:main:main resetPolicy.atHour 6",
     ],
-    load: async () => (await import("./session-commands.ts")).setSession,
+    load: async () => (await import("./session-set.ts")).setSession,
   },
   {
     name: "compact [sessionKey]",

@@ -1,6 +1,4 @@
-import * as v from "valibot";
 import type { TokenCount } from "../../../shared/protocol/results.ts";
-import { resetPolicyField, thinkingLevels } from "../../../shared/protocol/schemas.ts";
 import { columns, moment, pairs } from "../../app/columns.ts";
 import type { Context } from "../../app/context.ts";
 import { usage } from "../../app/failure.ts";
@@ -81,17 +79,6 @@ export const previewSession: Action = async (context, { args, options }) => {
   context.print(preview, [head, ...messages.map(transcript)].join("\n\n"));
 };
 
-export const setSession: Action = async (context, invocation) => {
-  const [setting = "", value = "", key] = invocation.args;
-  const change = changeOf(setting, value);
-  const gateway = await context.gateway();
-  const sessionKey = await keyOf(context, key);
-  const current = change.needsProvider ? await gateway.request("session.get", { sessionKey }) : undefined;
-  const patch = change.patch(current?.settings.model?.provider);
-  const result = await gateway.request("session.patch", { sessionKey, ...patch });
-  context.print(result, `${sessionKey}: ${setting} is now ${value}`);
-};
-
 export const resetSession: Action = async (context, { args, options }: Invocation) => {
   const sessionKey = await keyOf(context, args[0]);
   if (options.yes !== true) {
@@ -126,67 +113,11 @@ export const compactSession: Action = async (context, { args, options }) => {
   );
 };
 
-async function keyOf(context: Context, given: string | undefined): Promise<string> {
+/** The session of a command: the one that is named, else the default one. */
+export async function keyOf(context: Context, given: string | undefined): Promise<string> {
   return given ?? (await context.settings()).sessionKey;
 }
 
 function tokensText({ input, output, total }: TokenCount): string {
   return `${total} (${input} in, ${output} out)`;
-}
-
-interface Change {
-  needsProvider?: boolean;
-  patch(provider: string | undefined): Record<string, unknown>;
-}
-
-/** The change that `session set` requests. @throws Failure (usage) that states the valid values */
-function changeOf(setting: string, value: string): Change {
-  const settings = (change: Record<string, unknown>): Change => ({ patch: () => ({ settings: change }) });
-  const clear = value === "default";
-  switch (setting) {
-    case "model":
-      return clear ? settings({ model: null }) : modelChange(value);
-    case "thinking":
-      if (!clear && !thinkingLevels.includes(value as never))
-        throw usage(`thinking is one of ${thinkingLevels.join(", ")} or default, not ${value}`);
-      return settings({ thinkingLevel: clear ? null : value });
-    case "prompt":
-      return settings({ systemPrompt: clear ? null : value });
-    case "max-tokens":
-      return settings({ maxTokens: clear ? null : wholeNumber("max-tokens", value, 1, 1_000_000) });
-    case "label":
-      return { patch: () => ({ label: clear ? null : value }) };
-    case "reset":
-      return { patch: () => ({ resetPolicy: clear ? null : resetPolicy(value) }) };
-    default:
-      throw usage(`no setting ${setting}; one of model, thinking, prompt, max-tokens, label, reset`);
-  }
-}
-
-function modelChange(value: string): Change {
-  const slash = value.indexOf("/");
-  if (slash > 0) {
-    const model = { provider: value.slice(0, slash), id: value.slice(slash + 1) };
-    return { patch: () => ({ settings: { model } }) };
-  }
-  return {
-    needsProvider: true,
-    patch: (provider) => {
-      if (provider === undefined) throw usage(`model is provider/id, for instance anthropic/${value}`);
-      return { settings: { model: { provider, id: value } } };
-    },
-  };
-}
-
-function resetPolicy(value: string): unknown {
-  const [mode, number] = value.split(":");
-  const count = number === undefined ? undefined : Number(number);
-  const policy = {
-    mode,
-    ...(mode === "daily" ? { atHour: count } : mode === "idle" ? { idleMinutes: count } : {}),
-  };
-  const checked = v.safeParse(resetPolicyField, policy);
-  if (!checked.success)
-    throw usage(`reset is manual, daily:HOUR (0 to 23), idle:MINUTES or default, not ${value}`);
-  return checked.output;
 }

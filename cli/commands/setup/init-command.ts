@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { updateConfigFile } from "../../app/config-file.ts";
+import { readConfigFile, updateConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure, failureOf, usage } from "../../app/failure.ts";
 import type { Invocation } from "../../app/options.ts";
@@ -20,6 +20,7 @@ interface Answers {
 export const init: Action = async (context, invocation) => {
   const { file } = await context.settings();
   const answers = await answersFor(context, invocation);
+  await checkReplaced(context, answers, invocation.options.force === true);
   const tested = invocation.options.test !== false && (await test(context, answers));
   await updateConfigFile(file, {
     gateway: { url: answers.url, token: answers.token },
@@ -66,11 +67,24 @@ async function answersFor(context: Context, { options }: Invocation): Promise<An
   return { url: checkedUrl(url), token, ...given, nodeId };
 }
 
-function checkedUrl(url: string): string {
+/** A gateway's address. @throws Failure (usage) for any other text */
+export function checkedUrl(url: string): string {
   const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: "", hostname: "" };
   const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
   if (protocol === "wss:" || (protocol === "ws:" && isHere)) return url;
   throw usage(`a gateway url starts with wss:// (or ws:// on this machine), not ${url || "nothing"}`);
+}
+
+/** Does not overwrite the token of another gateway unasked: the file may hold the only copy. */
+async function checkReplaced(context: Context, { url }: Answers, force: boolean): Promise<void> {
+  const { file } = await context.settings();
+  const { gateway } = await readConfigFile(file);
+  if (force || !gateway?.token || gateway.url === undefined || gateway.url === url) return;
+  const holds = `${file} holds the token of another gateway, ${gateway.url}`;
+  if (context.terminal.stdin.isTTY !== true)
+    throw new Failure("config", `${holds}; --force replaces it, --config <file> writes a second file`);
+  if (!(await confirm(context.terminal, `${holds}. Replace it?`)))
+    throw new Failure("cancelled", "nothing was saved");
 }
 
 /** Tests the connection. When it fails, a script stops; at a terminal the user may save anyway. */

@@ -69,6 +69,39 @@ export const configCommand: CommandEntry = {
   ],
 };
 
+/** `gsv local-config …` */
+export const localConfigCommand: CommandEntry = {
+  name: "local-config",
+  summary: "read and change the config file of this program on this machine",
+  examples: ["local-config show"],
+  commands: [
+    {
+      name: "show",
+      summary: "all settings; the token is masked",
+      examples: ["local-config show", "local-config show --json"],
+      load: async () => (await import("./local-config-commands.ts")).showLocalConfig,
+    },
+    {
+      name: "get <key>",
+      summary: "one setting, a secret too",
+      examples: ["local-config get gateway.url"],
+      load: async () => (await import("./local-config-commands.ts")).getLocalConfig,
+    },
+    {
+      name: "set <key> [value]",
+      summary: "set one; without a value, or with -, it is asked for or read from standard input",
+      examples: ["local-config set session.default_key agent:main:work", "local-config set gateway.token -"],
+      load: async () => (await import("./local-config-commands.ts")).setLocalConfig,
+    },
+    {
+      name: "path",
+      summary: "the name of the file",
+      examples: ["local-config path"],
+      load: async () => (await import("./local-config-commands.ts")).showLocalConfigPath,
+    },
+  ],
+};
+
 /** `gsv token …` */
 export const tokenCommand: CommandEntry = {
   name: "token",
@@ -117,6 +150,7 @@ export const initCommand: CommandEntry = {
     ["--workspace <folder>", "workspace of this machine's node"],
     ["--session <key>", "default session of the commands"],
     ["--no-test", "save without connecting"],
+    ["--force", "replace the url and token of another gateway without asking"],
   ],
   examples: ["init", "init --url wss://abc.execute-api.eu-central-1.amazonaws.com/ws --token -"],
   load: async () => (await import("./init-command.ts")).init,

@@ -113,6 +113,12 @@ describe("gsv tools", () => {
     expect(lastParams()).toEqual({ tool: "laptop__Grep", args: { pattern: "x" } });
   });
 
+  it("takes all arguments as JSON behind the tool, as GSV's command line does", async () => {
+    answers({ "tools.list": () => ({ tools: [tool] }), "tool.invoke": () => ({ result: "found" }) });
+    expect((await run(["tools", "call", "laptop__Grep", '{"pattern":"a=b"}'])).stdout).toBe("found\n");
+    expect(lastParams()).toEqual({ tool: "laptop__Grep", args: { pattern: "a=b" } });
+  });
+
   it("shows a command's output as it is, and an exit code that is not 0", async () => {
     const result = { status: "failed", exitCode: 3, output: "no such thing\n" };
     answers({ "tools.list": () => ({ tools: [tool] }), "tool.invoke": () => ({ result }) });
@@ -121,7 +127,7 @@ describe("gsv tools", () => {
     );
   });
 
-  it.each([[["nothing"]], [["=x"]], [["--args", "[1]"]], [["--args", "{"]]])(
+  it.each([[["nothing"]], [["=x"]], [["--args", "[1]"]], [["--args", "{"]], [["{"]]])(
     "refuses arguments that are none: %j",
     async (args) => {
       answers({ "tools.list": () => ({ tools: [tool] }) });

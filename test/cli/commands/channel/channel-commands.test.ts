@@ -254,6 +254,33 @@ describe("gsv channel", () => {
   });
 });
 
+describe("gsv channel with the channel first, as GSV's command line has it", () => {
+  it.each(["status", "start", "stop", "login", "logout"])(
+    "%s names its channel and account",
+    async (action) => {
+      const account = { channel: "telegram", accountId: "work" };
+      const method: FakeMethod = () => ({ ok: true, ...account, accounts: [] });
+      gateway.methods[`channel.${action}`] = method;
+      expect((await run(["channel", "telegram", action, "work", "--json"])).code).toBe(0);
+      expect(gateway.requests).toEqual([
+        { method: `channel.${action}`, params: expect.objectContaining(account) },
+      ]);
+    },
+  );
+
+  it.each([
+    [["channel"], "gsv channel what?"],
+    [["channel", "telegram"], "gsv channel telegram what?"],
+    [["channel", "telegram", "dance"], "no action dance of a channel; status, start, stop, login, logout"],
+    [["channel", "stats"], "gsv channel stats what?"],
+  ])("%j is answered with what may follow", async (args, message) => {
+    const { code, stderr } = await run(args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+    expect(stderr).toContain("see `gsv channel --help`");
+  });
+});
+
 describe("gsv channel add at a terminal", () => {
   it("asks for what is needed, shows no secret, and asks once who may write", async () => {
     const folder = newFolder();

@@ -117,6 +117,16 @@ describe("gsv session", () => {
     [["reset", "daily:6"], { resetPolicy: { mode: "daily", atHour: 6 } }],
     [["reset", "idle:30"], { resetPolicy: { mode: "idle", idleMinutes: 30 } }],
     [["reset", "manual"], { resetPolicy: { mode: "manual" } }],
+    [
+      ["agent:main:main", "model", "openai/gpt-5.5"],
+      { settings: { model: { provider: "openai", id: "gpt-5.5" } } },
+    ],
+    [["agent:main:main", "thinkingLevel", "low"], { settings: { thinkingLevel: "low" } }],
+    [["agent:main:main", "settings.maxTokens", "500"], { settings: { maxTokens: 500 } }],
+    [["agent:main:main", "label", "work"], { label: "work" }],
+    [["agent:main:main", "resetPolicy.atHour", "6"], { resetPolicy: { mode: "daily", atHour: 6 } }],
+    [["agent:main:main", "resetPolicy.idleMinutes", "9"], { resetPolicy: { mode: "idle", idleMinutes: 9 } }],
+    [["agent:main:main", "resetPolicy.mode", "manual"], { resetPolicy: { mode: "manual", atHour: 4 } }],
   ])("sets %j", async (args, patch) => {
     answers({ "session.get": () => session, "session.patch": () => ({ ok: true }) });
     expect((await run(["session", "set", ...args])).code).toBe(0);
