@@ -9,7 +9,7 @@ import { isResetDue } from "../../shared/session/reset/reset-policy.ts";
 import { planReset, resetRules } from "../../shared/session/reset/reset-schedule.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { duePartition, needsAgent } from "../../shared/session/state.ts";
-import type { Schedules, Sockets, Table, TimerEvent, WakeAgent } from "../../shared/world/world.ts";
+import type { Key, Schedules, Sockets, Table, TimerEvent, WakeAgent } from "../../shared/world/world.ts";
 
 /** The dependencies of the timer function, built once at cold start. */
 export interface Timer {
@@ -24,7 +24,7 @@ export interface Timer {
 /** Number of sockets that are closed at the same time. */
 const closedAtOnce = 20;
 
-/** Maximum number of sessions checked by one sweep; the next sweep checks the rest. */
+/** Maximum number of items checked by one sweep; the next sweep checks the rest. */
 const sweepLimit = 200;
 
 /**
@@ -93,26 +93,36 @@ export async function closeAgain({ table, sockets }: Timer, connectionId: string
 }
 
 /**
- * Wakes the agent for sessions with work that no agent holds, which only a crash leaves behind. The index
- * gives overdue sessions; the session's item decides. A failure for one session does not stop the sweep.
- * @throws the last failure, after all sessions were checked
+ * Looks after everything in the `due` index whose time has passed: sessions with work that no agent holds, which only
+ * a crash leaves behind, and jobs whose schedule was lost. The index gives keys; each item decides. A failure for one
+ * does not stop the sweep.
+ * @throws the last failure, after all items were checked
  */
 export async function sweep(timer: Timer): Promise<void> {
   const { table, now } = timer;
   const overdue = await table.queryIndex({ index: "due", pk: duePartition, upTo: now(), limit: sweepLimit });
   let woken = 0;
   let failure: unknown;
-  for (const { pk } of overdue) {
-    const sessionKey = String(pk).slice("S#".length);
+  for (const { pk, sk } of overdue) {
     try {
-      if (await lookAfter(timer, sessionKey)) woken += 1;
+      if (await lookAfterItem(timer, { pk: String(pk), sk: String(sk) })) woken += 1;
     } catch (error) {
-      logError("sweep.failed", error, { sessionKey });
+      logError("sweep.failed", error, { pk: String(pk), sk: String(sk) });
       failure = error;
     }
   }
   log("sweep.done", { overdue: overdue.length, woken });
   if (failure) throw failure;
+}
+
+/**
+ * Looks after one overdue item, by the kind of thing that its key names.
+ * @returns true when the agent was woken for a session that was left
+ */
+async function lookAfterItem(timer: Timer, { pk, sk }: Key): Promise<boolean> {
+  if (pk.startsWith("S#")) return lookAfter(timer, pk.slice("S#".length));
+  log("sweep.unknown", { pk, sk });
+  return false;
 }
 
 /**

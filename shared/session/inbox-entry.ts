@@ -54,6 +54,28 @@ export interface Overrides {
 }
 
 /**
+ * What a message that the gateway itself has sent is for. Its run keeps it. When the run ends, the task is settled
+ * (`functions/agent/reply/task.ts`) before the run is removed.
+ */
+export type Task = CronTask;
+
+/** One run of a scheduled job. */
+export interface CronTask {
+  kind: "cron";
+  jobId: string;
+  /** The time of the schedule that this run is for, epoch ms. With the job it names the run. */
+  at: number;
+  /** When it was queued, epoch ms. */
+  queuedAt: number;
+  /** What the history says of it: where it was queued, and where its answer goes. */
+  summary: string;
+  /** The run fails when it takes longer, in milliseconds. Absent: no limit of its own. */
+  timeoutMs?: number;
+  /** An answer that cannot be delivered is no failure. */
+  bestEffort?: true;
+}
+
+/**
  * An item of a session's inbox. A retry has the same id and is dropped; a message's id is also its run's id.
  */
 export type InboxEntry = { id: string; at: number; origin: Origin } & Writer &
@@ -64,6 +86,7 @@ export type InboxEntry = { id: string; at: number; origin: Origin } & Writer &
         media?: StoredMedia[];
         attachments?: RemoteMedia[];
         overrides?: Overrides;
+        task?: Task;
       }
     /** `via`: the source of the request, which decides the shape of the answer. */
     | { kind: "reset"; via: "command" | "method" | "policy" }

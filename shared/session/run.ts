@@ -1,5 +1,5 @@
 import { type Step, set } from "../world/expression.ts";
-import type { InboxEntry, Origin, Overrides, Writer } from "./inbox-entry.ts";
+import type { InboxEntry, Origin, Overrides, Task, Writer } from "./inbox-entry.ts";
 
 /** A tool call that was sent to a node and has no result yet. */
 export interface PendingCall {
@@ -24,6 +24,8 @@ export interface Run extends Writer {
   startedAt: number;
   origin: Origin;
   overrides?: Overrides;
+  /** What the run is for, when the gateway itself has sent its message. */
+  task?: Task;
   pending: Record<string, PendingCall>;
   pendingCount: number;
   /** Small results of this step's calls, as JSON, by call id. Larger results are separate items. */
@@ -47,7 +49,7 @@ export interface Run extends Writer {
  * @param attempt 1 when the caller calls the model next; 0 when a later iteration does
  */
 export function newRun(entry: Extract<InboxEntry, { kind: "message" }>, attempt: 0 | 1, now: number): Run {
-  const { id, origin, overrides } = entry;
+  const { id, origin, overrides, task } = entry;
   return {
     runId: id,
     phase: "model",
@@ -57,6 +59,7 @@ export function newRun(entry: Extract<InboxEntry, { kind: "message" }>, attempt:
     origin,
     ...writerOf(entry),
     ...(overrides ? { overrides } : {}),
+    ...(task ? { task } : {}),
     pending: {},
     pendingCount: 0,
   };
@@ -86,13 +89,14 @@ export function waitingFor(run: Run, pending: Record<string, PendingCall>, deadl
 }
 
 /** The run after the results of its calls were collected; the next model call gets them. */
-export function nextStep({ runId, startedAt, origin, overrides, step, ...run }: Run): Run {
+export function nextStep({ runId, startedAt, origin, overrides, task, step, ...run }: Run): Run {
   return {
     runId,
     startedAt,
     origin,
     ...writerOf(run),
     ...(overrides ? { overrides } : {}),
+    ...(task ? { task } : {}),
     phase: "model",
     step: step + 1,
     attempt: 1,

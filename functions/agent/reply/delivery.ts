@@ -7,6 +7,7 @@ import type { Agent } from "../agent.ts";
 import type { Hold } from "../hold.ts";
 import { withoutProviderWords } from "../model/provider-words.ts";
 import type { StepContext } from "../step-context.ts";
+import { settleTask } from "./task.ts";
 
 /** Longest error that is kept and shown, in characters: a provider may answer with a whole page. */
 const maxFailureLength = 2000;
@@ -27,19 +28,33 @@ export async function deliverReply(
   run: Run,
   { listeners, ...context }: StepContext,
 ): Promise<StepContext | "released"> {
-  if (run.failure === undefined) await deliverAnswer(agent, hold, run, listeners);
-  else await deliverFailure(agent, hold, run, run.failure, listeners);
+  const { failure } = run;
+  const undelivered =
+    failure === undefined
+      ? await deliverAnswer(agent, hold, run, listeners)
+      : await deliverFailure(agent, hold, run, failure, listeners);
+  await settleTask(agent, run, {
+    ...(failure === undefined ? {} : { failure }),
+    ...(undelivered === undefined ? {} : { undelivered }),
+  });
   log("run.end", { sessionKey: hold.sessionKey, runId: run.runId, steps: run.step });
   return (await endRun(agent, hold)) ? "released" : context;
 }
 
-async function deliverAnswer(agent: Agent, hold: Hold, run: Run, listeners: Listeners): Promise<void> {
+/** @returns why the answer did not reach its channel */
+async function deliverAnswer(
+  agent: Agent,
+  hold: Hold,
+  run: Run,
+  listeners: Listeners,
+): Promise<string | undefined> {
   const reply = (await agent.history.load(hold.state)).at(-1);
-  if (reply?.role !== "assistant") return;
-  await Promise.all([
+  if (reply?.role !== "assistant") return undefined;
+  const [, undelivered] = await Promise.all([
     announce(agent, hold.sessionKey, run.runId, "final", reply, listeners),
     deliverToChannel(agent, run, run.runId, wholeText(reply)),
   ]);
+  return undelivered;
 }
 
 /** An answer as a channel shows it. Clients see `stopReason` in the event. */
@@ -53,11 +68,12 @@ async function deliverFailure(
   run: Run,
   failure: string,
   listeners: Listeners,
-): Promise<void> {
-  await Promise.all([
+): Promise<string | undefined> {
+  const [, undelivered] = await Promise.all([
     announceError(agent, hold.sessionKey, run.runId, failure, listeners),
     deliverToChannel(agent, run, `${run.runId}:error`, failureNote(run.runId, failure)),
   ]);
+  return undelivered;
 }
 
 /** What the user of a channel is told: one line, without a provider's words, and what names the run in the log. */
@@ -81,6 +97,7 @@ export async function endStopped(
     announceError(agent, hold.sessionKey, run.runId, "Run cancelled by user", listeners),
     agent.channels.conclude(run.origin, `${run.runId}:stopped`, "Stopped."),
   ]);
+  await settleTask(agent, run, { failure: "stopped by the user" });
   return (await endRun(agent, hold)) ? "released" : context;
 }
 
@@ -108,11 +125,18 @@ async function endRun(agent: Agent, hold: Hold): Promise<boolean> {
   return hold.endRun([assign("updatedAt", now), ...scheduled]);
 }
 
-async function deliverToChannel(agent: Agent, run: Run, id: string, text: string): Promise<void> {
-  if (run.origin.kind !== "channel") return;
+/** @returns why the text did not reach the channel */
+async function deliverToChannel(
+  agent: Agent,
+  run: Run,
+  id: string,
+  text: string,
+): Promise<string | undefined> {
+  if (run.origin.kind !== "channel") return undefined;
   const outcome = await agent.channels.deliver(run.origin, id, text);
-  if (!outcome.ok)
-    log("channel.undelivered", { runId: run.runId, channel: run.origin.channel, reason: outcome.reason });
+  if (outcome.ok) return undefined;
+  log("channel.undelivered", { runId: run.runId, channel: run.origin.channel, reason: outcome.reason });
+  return outcome.reason;
 }
 
 /** Logs an announcement on the way that failed: it is no reason for a turn to fail. */

@@ -1,0 +1,42 @@
+import type { CronJob, CronJobState } from "../protocol/cron.ts";
+import type { Item, Key } from "../world/world.ts";
+
+/** The partition of all jobs, with one item a job, and of the item that counts runs in progress. */
+export const cronPartition = "CRON";
+
+const jobPrefix = "J#";
+
+export function jobKey(jobId: string): Key {
+  return { pk: cronPartition, sk: `${jobPrefix}${jobId}` };
+}
+
+/** The id of the job that an item of `cronPartition` holds; undefined for another item. */
+export function jobIdOf(sk: string): string | undefined {
+  return sk.startsWith(jobPrefix) ? sk.slice(jobPrefix.length) : undefined;
+}
+
+export const jobQuery = { pk: cronPartition, prefix: jobPrefix } as const;
+
+/** The run of a job that is queued or in progress. */
+export interface JobRun {
+  /** The time of the schedule that it is for, epoch ms. */
+  at: number;
+  /** Since when, epoch ms. */
+  since: number;
+  /** When it counts as lost; epoch ms. */
+  until: number;
+  /** Its message is in the session's inbox, and the job's next run is scheduled. */
+  submitted?: boolean;
+}
+
+/** A job as it is stored. `runningAtMs` is `run.since`. */
+export interface StoredJob extends Omit<CronJob, "state">, Omit<CronJobState, "runningAtMs"> {
+  run?: JobRun;
+  /** Every change of what the job is has another one. */
+  version: number;
+}
+
+/** Reads a job's item without validation: only code in this folder writes it. */
+export function toJob(item: Item): StoredJob {
+  return item as unknown as StoredJob;
+}

@@ -1,0 +1,61 @@
+import type { CronRun } from "../protocol/cron.ts";
+import { absent } from "../world/expression.ts";
+import { type Item, succeeds, type Table } from "../world/world.ts";
+
+/** The partition of the runs of all jobs, removed ones included: by job, then by time. */
+const runPartition = "CRONRUN";
+
+/** Runs are kept this long, seconds. */
+const keptSeconds = 90 * 24 * 3600;
+
+const digits = 16;
+
+/** The id of a job's run for one time of its schedule. It is also the id of the run's message. */
+export function runId(jobId: string, at: number): string {
+  return `cron-${jobId}-${at}`;
+}
+
+function runKey(jobId: string, at: number) {
+  return { pk: runPartition, sk: `${jobId}#${String(at).padStart(digits, "0")}` };
+}
+
+/**
+ * Writes a run into the history.
+ * @param at the time of the schedule that it is for, epoch ms
+ * @param isFirst only when the history does not have this run yet: a late repeat must not hide how it ended
+ */
+export async function noteRun(table: Table, at: number, run: CronRun, isFirst = false): Promise<void> {
+  const expiresAt = Math.floor(run.ts / 1000) + keptSeconds;
+  const item = { ...runKey(run.jobId, at), ...(run as unknown as Item), expiresAt } as Item & {
+    pk: string;
+    sk: string;
+  };
+  await succeeds(table.put(item, isFirst ? absent("pk") : undefined));
+}
+
+/** Deletes the oldest runs of a job above `most`. */
+export async function pruneRuns(table: Table, jobId: string, most: number): Promise<void> {
+  const items = await table.query({ pk: runPartition, prefix: `${jobId}#`, descending: true });
+  for (const { pk, sk } of items.slice(most)) await table.delete({ pk: String(pk), sk: String(sk) });
+}
+
+/**
+ * Runs of one job or of all, newest first.
+ * @param now epoch ms: expired runs that are not deleted yet are left out
+ */
+export async function listRuns(
+  table: Table,
+  { jobId, offset, limit }: { jobId?: string | undefined; offset: number; limit: number },
+  now: number,
+): Promise<CronRun[]> {
+  const query =
+    jobId === undefined
+      ? { pk: runPartition }
+      : { pk: runPartition, prefix: `${jobId}#`, descending: true, limit: offset + limit };
+  const items = await table.query(query);
+  const runs = items
+    .filter(({ expiresAt }) => Number(expiresAt) > now / 1000)
+    .map(({ pk: _pk, sk: _sk, expiresAt: _expiresAt, ...run }) => run as unknown as CronRun);
+  runs.sort((a, b) => b.ts - a.ts);
+  return runs.slice(offset, offset + limit);
+}

@@ -1,0 +1,98 @@
+import * as v from "valibot";
+import { peerKinds } from "./channel-accounts.ts";
+import { count, idField, modelField, thinkingLevels } from "./schemas.ts";
+
+/** Epoch milliseconds up to the last time that JavaScript can show. */
+const instant = count(0, 8.64e15);
+
+/** When a job runs. Times are epoch ms, periods ms. */
+export const cronScheduleField = v.variant("kind", [
+  v.strictObject({ kind: v.literal("at"), atMs: instant }),
+  v.strictObject({
+    kind: v.literal("every"),
+    everyMs: count(1000, 366 * 86_400_000),
+    /** Runs are whole periods after this time. Absent: the time at which the job was added. */
+    anchorMs: v.optional(instant),
+  }),
+  v.strictObject({
+    kind: v.literal("cron"),
+    /** Minute, hour, day of month, month, day of week. */
+    expr: v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(256)),
+    /** IANA name. Absent: the user's timezone (`userTimezone`). */
+    tz: v.optional(v.pipe(v.string(), v.maxLength(64))),
+  }),
+]);
+export type CronSchedule = v.InferOutput<typeof cronScheduleField>;
+
+const taskText = v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(20_000));
+
+/**
+ * What a job does: it puts an event into the agent's main session, or it lets the agent work on a task in a session
+ * of the job's own.
+ */
+export const cronSpecField = v.variant("mode", [
+  v.strictObject({ mode: v.literal("systemEvent"), text: taskText }),
+  v.strictObject({
+    mode: v.literal("task"),
+    message: taskText,
+    /** `provider/id`, an id alone, or both fields. */
+    model: v.optional(v.union([v.pipe(v.string(), v.minLength(1), v.maxLength(512)), modelField])),
+    thinking: v.optional(v.picklist(thinkingLevels)),
+    /** Longest time that the run may take. */
+    timeoutSeconds: v.optional(count(1, 86_400)),
+    /** True: the answer goes to a channel. False: nowhere. Absent: to a channel when one is named. */
+    deliver: v.optional(v.boolean()),
+    /** A channel's name, or `last`: where the agent's main session was last held on a channel. */
+    channel: v.optional(idField),
+    /** The channel's id of the receiver. */
+    to: v.optional(idField),
+    accountId: v.optional(idField),
+    /** Kind of the receiver; default `dm`. */
+    peerKind: v.optional(v.picklist(peerKinds)),
+    /** An answer that cannot be delivered is no failure of the run. */
+    bestEffortDeliver: v.optional(v.boolean()),
+  }),
+]);
+export type CronSpec = v.InferOutput<typeof cronSpecField>;
+
+export type CronStatus = "ok" | "error" | "skipped";
+
+/** A scheduled job. Times are epoch ms. */
+export interface CronJob {
+  id: string;
+  agentId: string;
+  name: string;
+  description?: string;
+  enabled: boolean;
+  /** Removed after a run that went well, when it has no further one. */
+  deleteAfterRun?: boolean;
+  createdAtMs: number;
+  updatedAtMs: number;
+  schedule: CronSchedule;
+  spec: CronSpec;
+  state: CronJobState;
+}
+
+export interface CronJobState {
+  nextRunAtMs?: number;
+  /** Since when a run is in progress. */
+  runningAtMs?: number;
+  lastRunAtMs?: number;
+  lastStatus?: CronStatus;
+  lastError?: string;
+  lastDurationMs?: number;
+}
+
+/** A run in the history. */
+export interface CronRun {
+  id: string;
+  jobId: string;
+  /** When it was queued, epoch ms. */
+  ts: number;
+  status: CronStatus;
+  error?: string;
+  /** Where it was queued, and where its answer goes. */
+  summary?: string;
+  durationMs?: number;
+  nextRunAtMs?: number;
+}
