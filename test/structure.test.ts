@@ -45,6 +45,7 @@ const allowedRooms: Record<string, readonly string[]> = {
   "shared/channels": [
     ...["configuration", "http", "media", "peers", "protocol", "runtime", "session", "workspace", "world"],
   ],
+  "shared/heartbeat": ["channels", "configuration", "protocol", "runtime", "session", "workspace", "world"],
 };
 
 /** Imports between rooms of `shared` against `allowedRooms`. The list may only shrink: an entry that is not needed fails too. */

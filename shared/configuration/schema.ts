@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { count, resetPolicyField } from "../protocol/schemas.ts";
+import { durationPattern } from "./duration.ts";
 import { secret } from "./secret.ts";
 import { createSecretPaths } from "./secret-paths.ts";
 
@@ -91,23 +92,38 @@ const transcription = v.strictObject({
 
 const duration = v.pipe(
   v.string(),
-  v.regex(/^\d{1,6}(s|m|h|d)$/, "expected a duration such as 30m; 0m switches off"),
+  v.regex(durationPattern, "expected a duration such as 30m or 2h30m; 0 switches off"),
 );
-const activeHours = v.strictObject({ start: clockTime, end: clockTime, timezone: v.optional(timezone) });
+const hoursTimezone = v.pipe(
+  v.string(),
+  v.check(
+    (name) => name === "user" || isTimezone(name),
+    "expected user, or an IANA timezone such as Europe/Berlin",
+  ),
+);
+const activeHours = v.strictObject({
+  start: clockTime,
+  /** Exclusive. Before `start`: the hours go over midnight. The same as `start`: the whole day. */
+  end: clockTime,
+  /** An IANA timezone, or `user`: the `userTimezone`, which also holds when it is absent. */
+  timezone: v.optional(hoursTimezone),
+});
 const heartbeat = v.strictObject({
   every: duration,
   prompt: text(20_000),
-  /** `last`: the origin of the last message; `none`; or a channel's name. */
+  /** `last`: where an owner last wrote a direct message; `none`; or a channel's name. */
   target: plainName,
   activeHours,
 });
+/** An agent's own settings, which go over those of `agents.defaultHeartbeat` field by field. */
+const ownHeartbeat = v.partial(v.strictObject({ ...heartbeat.entries, activeHours: v.partial(activeHours) }));
 
 const agent = v.strictObject({
   id: plainName,
   default: flag,
   model: v.optional(model),
   systemPrompt: v.optional(text(20_000)),
-  heartbeat: v.optional(v.partial(heartbeat)),
+  heartbeat: v.optional(ownHeartbeat),
 });
 
 const binding = v.strictObject({

@@ -29,14 +29,20 @@ export function addDays(day: string, count: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + count * dayMs).toISOString().slice(0, 10);
 }
 
+/** The instant at which an hour of a day starts in a timezone, as `timeOfDay`. `hour` 0 to 23. */
+export function hourOfDay(day: string, hour: number, timezone: string): number {
+  return timeOfDay(day, `${String(hour).padStart(2, "0")}:00`, timezone);
+}
+
 /**
- * The instant, in epoch milliseconds, at which an hour of a day starts in a timezone. If the hour occurs
+ * The instant, in epoch milliseconds, at which clocks in a timezone show a time of a day. If the time occurs
  * twice, because clocks are set back, the first one. If it is skipped, because clocks are set forward, the
  * moment of the change.
- * @param hour 0 to 23
+ * @param day `YYYY-MM-DD`
+ * @param time `HH:MM`, 00:00 to 24:00
  */
-export function hourOfDay(day: string, hour: number, timezone: string): number {
-  const wall = Date.parse(`${day}T${String(hour).padStart(2, "0")}:00:00Z`);
+export function timeOfDay(day: string, time: string, timezone: string): number {
+  const wall = Date.parse(`${day}T${time}:00Z`);
   // The offsets a day before and a day after bracket any change of clocks around the hour.
   const offsets = [wall - dayMs, wall + dayMs].map((nearby) => wallTimeAt(nearby, timezone) - nearby);
   const candidates = offsets.map((offset) => wall - offset).sort((a, b) => a - b);

@@ -103,7 +103,10 @@ describe("a whole configuration", () => {
       session: { defaultResetPolicy: { mode: "idle", idleMinutes: 5 } },
       skills: { entries: { "my.skill": { enabled: false, always: true, requires: { bins: ["git"] } } } },
       agents: {
-        list: [{ id: "work", default: true, model: { provider: "a", id: "b" }, heartbeat: { every: "0m" } }],
+        list: [
+          { id: "work", default: true, model: { provider: "a", id: "b" }, heartbeat: { every: "0" } },
+          { id: "home", heartbeat: { every: "2h30m", activeHours: { start: "09:00", timezone: "user" } } },
+        ],
         bindings: [
           { agentId: "work", match: { channel: "slack", accountId: "a", peer: { kind: "group", id: "1" } } },
         ],
@@ -127,6 +130,14 @@ describe("a whole configuration", () => {
     [
       { agents: { defaultHeartbeat: { every: "often" } } },
       /^agents\.defaultHeartbeat\.every: expected a duration/,
+    ],
+    [
+      { agents: { defaultHeartbeat: { every: "30m2h" } } },
+      /^agents\.defaultHeartbeat\.every: expected a duration such as 30m or 2h30m/,
+    ],
+    [
+      { agents: { defaultHeartbeat: { activeHours: { timezone: "mine" } } } },
+      /^agents\.defaultHeartbeat\.activeHours\.timezone: expected user, or an IANA timezone/,
     ],
     [{ userTimezone: "Mars/Olympus" }, /^userTimezone: expected an IANA timezone/],
     [{ model: { baseUrl: "file:///etc/passwd" } }, /^model\.baseUrl: expected an http/],
@@ -173,8 +184,6 @@ describe("a setting that is declared", () => {
   const acceptedAhead = new Map([
     ["auth.token", /\.auth\.token/],
     ["timeouts.skillProbeMaxAgeMs", /skillProbeMaxAgeMs/],
-    ["agents.list.heartbeat", /\.heartbeat\b.*(every|target|activeHours)/],
-    ["agents.defaultHeartbeat", /defaultHeartbeat/],
     ["cron", /\bcron\b.*(maxJobs|maxRuns|maxConcurrent|enabled)/],
   ]);
 
