@@ -7,7 +7,7 @@ import { startWebSocketApi, type WebSocketEndpoint } from "./websocket/websocket
 import type { WebSocketLimits } from "./websocket/websocket-limits.ts";
 
 export interface DoorOptions {
-  /** Port of the WebSocket API. Default: its previous port, or a free one. */
+  /** Port of the WebSocket API; 0 for a free one. Default: its previous port, or a free one. */
   port?: number;
   limits?: Partial<WebSocketLimits>;
   /** Whether the event `$disconnect` of a connection is lost. */
@@ -38,7 +38,7 @@ export async function openDoors(machine: Machine, options: DoorOptions): Promise
       onError,
     });
   return {
-    ws: await machine.open("ws", port === undefined || port === 0 ? begin : () => begin(port)),
+    ws: await machine.open("ws", port === undefined ? begin : () => begin(port)),
     webhook: await machine.open("webhook", (port) =>
       startFunctionUrl({ invoke: (event) => host.invoke("webhook", event), port, onError }),
     ),

@@ -12,7 +12,7 @@ import { createFunctions } from "./world/functions.ts";
 import { openLocalWorld } from "./world/local-world.ts";
 
 export interface LocalGatewayOptions extends MachineOptions {
-  /** Port of the WebSocket API. Default: its previous port, or a free one. */
+  /** Port of the WebSocket API; 0 for a free one. Default: its previous port, or a free one. */
   port?: number;
   /** Public URL of the webhook, with a trailing slash. Default: the local address. */
   webhookUrl?: string;

@@ -11,20 +11,12 @@ import { events } from "../../shared/protocol/events.ts";
 import { protocolVersion } from "../../shared/protocol/frames.ts";
 import { methods } from "../../shared/protocol/methods.ts";
 import type { HelloOk } from "../../shared/protocol/results.ts";
-import { type Capability, type ConnectParams, capabilities } from "../../shared/protocol/schemas.ts";
-import { schemaFault } from "../../shared/protocol/tool-schema.ts";
+import type { ConnectParams } from "../../shared/protocol/schemas.ts";
 import { log } from "../../shared/runtime/log.ts";
+import { readAnnouncedNode } from "./announced-node.ts";
 import { failDeferred } from "./deferred.ts";
 import type { Caller, Gateway } from "./gateway.ts";
 import { tellEnd } from "./socket-lifecycle.ts";
-
-/** Capabilities that an execution host needs. */
-const executionCapabilities: Capability[] = [
-  "filesystem.list",
-  "filesystem.read",
-  "filesystem.write",
-  "shell.exec",
-];
 
 /**
  * Handles `connect`: registers the socket as a client, node or channel. An older connection of the same id is
@@ -42,7 +34,7 @@ export async function connectPeer(
   const holder = await authenticate(gateway, record, params.auth?.token);
   checkVersion(params);
   const mode = checkMode(params, holder);
-  if (mode === "node") checkNode(params);
+  const announced = mode === "node" ? readAnnouncedNode(params) : undefined;
   const { version, platform } = params.client;
   const address = mode === "channel" ? await checkChannel(gateway, params, holder) : undefined;
   // An account has one bridge: its peer id comes from the account, not from the client's id.
@@ -70,7 +62,7 @@ export async function connectPeer(
     connectedAt: gateway.now(),
     version,
     platform,
-    ...(mode === "node" ? { tools: params.tools, runtime: params.nodeRuntime } : {}),
+    ...announced,
     ...(params.capabilities ? { capabilities: params.capabilities } : {}),
   });
   if (!bound) throw new PeerError(code.conflict, "this socket has connected already, or has ended");
@@ -156,26 +148,4 @@ async function checkChannel(
     throw new PeerError(code.conflict, message);
   }
   return { channel, accountId };
-}
-
-function checkNode({ tools = [], nodeRuntime: runtime }: ConnectParams): void {
-  const refuse = (reason: string) => new PeerError(code.badClient, reason);
-  if (tools.length === 0) throw refuse("tools: a node needs at least one");
-  if (!runtime) throw refuse("nodeRuntime: a node needs one");
-  if (runtime.hostRole !== "execution" && runtime.hostRole !== "specialized") {
-    throw refuse("nodeRuntime.hostRole: expected execution or specialized");
-  }
-  const known = new Set<string>(capabilities);
-  const named = [...runtime.hostCapabilities, ...Object.values(runtime.toolCapabilities).flat()];
-  const unknown = named.find((capability) => !known.has(capability));
-  if (unknown !== undefined) throw refuse(`nodeRuntime: unknown capability ${unknown.slice(0, 64)}`);
-  for (const { name, inputSchema } of tools) {
-    const fault = schemaFault(inputSchema);
-    if (fault !== undefined) throw refuse(`tools: the input schema of ${name}: ${fault}`);
-  }
-  const unlisted = tools.find((tool) => !Object.hasOwn(runtime.toolCapabilities, tool.name));
-  if (unlisted) throw refuse(`nodeRuntime.toolCapabilities: the tool ${unlisted.name} is missing`);
-  if (runtime.hostRole === "specialized") return;
-  const missing = executionCapabilities.find((capability) => !runtime.hostCapabilities.includes(capability));
-  if (missing) throw refuse(`nodeRuntime.hostCapabilities: an execution host needs ${missing}`);
 }

@@ -34,6 +34,7 @@ export interface WebhookAnswer {
  * @throws any error; the handler answers it with 500, and the platform retries
  */
 export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEvent): Promise<WebhookAnswer> {
+  if (isHealthCheck(event)) return answer(200, JSON.stringify({ status: "ok" }));
   const body = readBody(event);
   if (!body) return refuse(413, "the body is too large");
   const address = readAddress(event);
@@ -65,6 +66,11 @@ export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEv
     if (shown) text = bodyFor(outcome, shown);
   }
   return answer(200, text);
+}
+
+/** `GET /health`, which anybody may ask: it says that this function answers, and nothing else. */
+function isHealthCheck({ rawPath, requestContext }: LambdaFunctionURLEvent): boolean {
+  return rawPath === "/health" && requestContext.http.method === "GET";
 }
 
 /** Whether an account is stopped, or was removed. */

@@ -25,7 +25,7 @@ export class GatewayRunsError extends Error {
 export interface DevOptions {
   /** Data folder; created when missing. */
   dir: string;
-  /** Port of the WebSocket API. Default: its previous port, or a free one. */
+  /** Port of the WebSocket API; 0 for a free one. Default: its previous port, or a free one. */
   port?: number;
   /** Public URL of the webhook, with a trailing slash. Default: the local address. */
   webhookUrl?: string;

@@ -117,6 +117,8 @@ export type MediaLocation =
 /** The destination of a message. */
 export interface Destination {
   peer: Peer;
+  /** The conversation that the message belongs to; absent for what is sent outside of one. */
+  sessionKey?: string;
   /** Id of the message to reply to. */
   replyToId?: string;
   /** The `context` of the inbound message to reply to. */

@@ -85,4 +85,6 @@ export interface PairEntry {
   expiresAt: number;
   /** The first characters of the held message; absent when it was too large to be held. */
   message?: string;
+  /** As `message`: GSV's name for it. */
+  firstMessage?: string;
 }

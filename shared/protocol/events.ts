@@ -98,6 +98,8 @@ export interface ChannelOutbound {
   channel: string;
   accountId: string;
   peer: Peer;
+  /** The conversation that the message belongs to; absent for what is sent outside of one. */
+  sessionKey?: string;
   message: { id: string; text: string; replyToId?: string; media?: OutboundMedia[] };
 }
 
@@ -113,7 +115,7 @@ interface EventTable {
   /** To a bridge. */
   "channel.outbound": ChannelOutbound;
   /** To a bridge. `typing`: whether the agent is writing an answer. */
-  "channel.typing": { channel: string; accountId: string; peer: Peer; typing: boolean };
+  "channel.typing": { channel: string; accountId: string; peer: Peer; sessionKey?: string; typing: boolean };
   /** To a peer, before the gateway closes its socket for good: it must not connect again. */
   "connection.ended": { reason: "superseded" | "revoked" };
 }

@@ -3,12 +3,13 @@ import { peerKinds } from "./channel-accounts.ts";
 import { code, PeerError } from "./errors.ts";
 import { isNestedDeeper, maxNesting } from "./nesting.ts";
 import {
+  clampedCount,
   connectParams,
   count,
   idField,
   jsonObject,
   pathField,
-  resetPolicyField,
+  resetPolicyPatch,
   sessionKeyField,
   sessionSettingsField,
 } from "./schemas.ts";
@@ -88,9 +89,12 @@ export const methodParams = {
     result: v.optional(v.unknown()),
     error: v.optional(v.string()),
   }),
-  "logs.get": v.optional(v.object({ nodeId: v.optional(idField), lines: v.optional(count(1, 5000), 100) }), {
-    lines: 100,
-  }),
+  "logs.get": v.optional(
+    v.object({ nodeId: v.optional(idField), lines: v.optional(clampedCount(1, 5000), 100) }),
+    {
+      lines: 100,
+    },
+  ),
   "logs.result": v.object({
     callId: v.pipe(v.string(), v.minLength(1), v.maxLength(2048)),
     lines: v.optional(v.pipe(v.array(v.string()), v.maxLength(5000)), []),
@@ -110,7 +114,7 @@ export const methodParams = {
     sessionKey: sessionKeyField,
     settings: v.optional(sessionSettingsField),
     label: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(200)))),
-    resetPolicy: v.optional(v.nullable(resetPolicyField)),
+    resetPolicy: v.optional(v.nullable(resetPolicyPatch)),
   }),
   "session.reset": ofSession,
   "session.compact": v.object({

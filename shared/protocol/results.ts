@@ -1,7 +1,7 @@
 import type { AccountStatus, ChannelEntry, PairEntry, Role, StartedAccount } from "./channel-accounts.ts";
 import type { Message, ToolDefinition } from "./messages.ts";
 import type { Method, Scope } from "./methods.ts";
-import type { ResetPolicy, SessionSettings, ThinkingLevel } from "./schemas.ts";
+import type { ModelRef, ResetPolicy, SessionSettings, ThinkingLevel } from "./schemas.ts";
 import type { TotalOver } from "./total.ts";
 
 /**
@@ -15,10 +15,10 @@ export interface HelloOk {
   features: { methods: readonly string[]; events: readonly string[] };
 }
 
-/** The directives found in a message. `model` is `provider/id`. */
+/** The directives found in a message. */
 export interface FoundDirectives {
-  model?: string;
-  thinkingLevel?: ThinkingLevel;
+  model?: ModelRef;
+  thinkLevel?: ThinkingLevel;
   /** The message has a `/status` directive. */
   status?: true;
 }
@@ -168,7 +168,10 @@ export interface Upload {
 
 /** The answer to `channel.inbound`. `duplicate`: the message was already accepted earlier. */
 export type InboundResult =
-  | { status: "started" | "command" | "directive-only"; sessionKey: string }
+  | { status: "started"; sessionKey: string }
+  /** `response`: what the sender was told, which is also sent by `channel.outbound`; absent until the agent has done it. */
+  | { status: "command"; sessionKey: string; command: string; response?: string }
+  | { status: "directive-only"; sessionKey: string; response?: string }
   | { status: "started"; duplicate: true }
   | { status: "blocked"; reason: string }
   | { status: "pending_pairing"; senderId: string };
@@ -206,9 +209,9 @@ interface ResultTable {
   "session.preview": { sessionKey: string; sessionId: string; messageCount: number; messages: Message[] };
   "session.history": { sessionKey: string; currentSessionId: string; previousSessionIds: string[] };
   "session.transcript": TranscriptPage;
-  /** Whole workspace paths, sorted; directories with a trailing `/`. */
+  /** Whole workspace paths, sorted; directories with a trailing `/`. `lastModified` is an ISO time in UTC. */
   "workspace.list": { path: string; files: string[]; directories: string[] };
-  "workspace.read": { path: string; content: string; size: number; lastModified: number };
+  "workspace.read": { path: string; content: string; size: number; lastModified: string };
   "workspace.write": { path: string; size: number; written: true };
   "workspace.delete": { path: string; deleted: true };
   /** The names of the files that were written. */

@@ -8,6 +8,13 @@ export const idField = name;
 export const pathField = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));
 export const count = (least: number, most: number) =>
   v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most));
+/** A whole number; what is outside of the limits becomes the nearer limit. */
+export const clampedCount = (least: number, most: number) =>
+  v.pipe(
+    v.number(),
+    v.integer(),
+    v.transform((value) => Math.min(most, Math.max(least, value))),
+  );
 /**
  * A JSON object with fields of any name, kept as it is. `v.record` would drop the fields `constructor`,
  * `prototype` and `__proto__`.
@@ -24,24 +31,54 @@ const objectOf = <T>(field: v.GenericSchema<unknown, T>, expected: string) =>
 export const resetPolicyField = v.object({
   mode: v.picklist(["manual", "daily", "idle"]),
   atHour: v.optional(count(0, 23)),
-  idleMinutes: v.optional(count(1, 525_600)),
+  /** 0: every message begins a new conversation. */
+  idleMinutes: v.optional(count(0, 525_600)),
 });
 export type ResetPolicy = v.InferOutput<typeof resetPolicyField>;
 
+/** A change of a reset policy: absent fields keep their values. */
+export const resetPolicyPatch = v.partial(resetPolicyField);
+
 export const thinkingLevels = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
 export type ThinkingLevel = (typeof thinkingLevels)[number];
+
+/** Other words for levels. */
+const levelAliases: Readonly<Record<string, ThinkingLevel>> = {
+  none: "off",
+  min: "minimal",
+  med: "medium",
+  max: "xhigh",
+};
+
+/** A thinking level by its name, another word for it, or its number from 0 (off) to 5 (xhigh); undefined for any other text. */
+export function parseThinkingLevel(text: string): ThinkingLevel | undefined {
+  const wanted = text.trim().toLowerCase();
+  if (/^[0-5]$/.test(wanted)) return thinkingLevels[Number(wanted)];
+  if (Object.hasOwn(levelAliases, wanted)) return levelAliases[wanted];
+  return thinkingLevels.find((level) => level === wanted);
+}
 
 /** A model by provider and id, as configuration and sessions hold it. */
 export const modelField = v.object({ provider: name, id: name });
 export type ModelRef = v.InferOutput<typeof modelField>;
 
+const thinkingLevelField = v.pipe(
+  v.string(),
+  v.rawTransform(({ dataset, addIssue, NEVER }): ThinkingLevel => {
+    const level = parseThinkingLevel(dataset.value);
+    if (level) return level;
+    addIssue({ message: `expected one of ${thinkingLevels.join(", ")}` });
+    return NEVER;
+  }),
+);
+
 export const sessionSettingsField = v.strictObject({
-  model: v.optional(v.nullable(modelField)),
-  thinkingLevel: v.optional(v.nullable(v.picklist(thinkingLevels))),
+  model: v.optional(v.nullable(v.partial(modelField))),
+  thinkingLevel: v.optional(v.nullable(thinkingLevelField)),
   systemPrompt: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(20_000)))),
   maxTokens: v.optional(v.nullable(count(1, 1_000_000))),
 });
-/** A change of a session's settings: null removes a setting, an absent field keeps it. */
+/** A change of a session's settings: null removes a setting, an absent field keeps it, also of the model. */
 export type SessionSettingsPatch = v.InferOutput<typeof sessionSettingsField>;
 
 /** A session's settings. An absent setting is inherited from the agent or the gateway. */
@@ -68,12 +105,10 @@ export const capabilities = [
 ] as const;
 export type Capability = (typeof capabilities)[number];
 
-/**
- * Only the shape is checked here. `connect` checks the values, because their errors have their own code
- * (103).
- */
+/** What a node announces of its host. Only the shape is checked here; `connect` checks the values. */
 export const nodeRuntimeField = v.object({
-  hostRole: v.string(),
+  /** Absent: `execution` for a host with the capabilities of one, else `specialized`. */
+  hostRole: v.optional(v.picklist(["execution", "specialized"], "expected execution or specialized")),
   hostCapabilities: v.array(v.string()),
   toolCapabilities: objectOf(v.array(v.string()), "lists of capabilities"),
   hostOs: v.optional(v.pipe(v.string(), v.maxLength(256))),
@@ -81,7 +116,10 @@ export const nodeRuntimeField = v.object({
   hostBinStatus: v.optional(objectOf(v.boolean(), "true and false")),
   hostBinStatusUpdatedAt: v.optional(v.number()),
 });
-export type NodeRuntime = v.InferOutput<typeof nodeRuntimeField>;
+/** As it is announced. */
+export type AnnouncedRuntime = v.InferOutput<typeof nodeRuntimeField>;
+/** As the gateway keeps it: every host has a role. */
+export type NodeRuntime = AnnouncedRuntime & Required<Pick<AnnouncedRuntime, "hostRole">>;
 
 export const connectParams = v.object({
   minProtocol: v.number(),
@@ -98,7 +136,8 @@ export const connectParams = v.object({
     accountId: v.optional(name),
   }),
   tools: v.optional(v.pipe(v.array(toolDefinitionField), v.maxLength(128))),
-  nodeRuntime: v.optional(nodeRuntimeField),
+  /** `nodeRuntimeField`, checked for nodes alone: its errors have a code of their own (103). */
+  nodeRuntime: v.optional(v.unknown()),
   auth: v.optional(v.object({ token: v.optional(v.string()) })),
   capabilities: v.optional(v.array(v.string())),
 });

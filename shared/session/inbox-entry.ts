@@ -34,6 +34,8 @@ export type Origin =
       channel: string;
       accountId: string;
       peer: Peer;
+      /** The conversation of the message; bridges are told of it. */
+      sessionKey?: string;
       replyToId?: string;
       /** Further fields that the channel needs to answer. They may be secret: never log or show them. */
       context?: Record<string, string>;

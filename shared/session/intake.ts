@@ -61,7 +61,7 @@ export async function takeMessage(
   }
   const found = await directivesOf(intake, sessionKey, incoming.text);
   const directives = found && describeDirectives(found);
-  if (incoming.writer.role === "guest" && (directives?.model ?? directives?.thinkingLevel) !== undefined)
+  if (incoming.writer.role === "guest" && (directives?.model ?? directives?.thinkLevel) !== undefined)
     return { status: "directive-only", response: directiveRefusal };
   const response = found?.status ? await statusText(intake, sessionKey) : undefined;
   const { media = [], attachments = [] } = incoming;
@@ -137,8 +137,8 @@ async function directivesOf(
 function describeDirectives({ overrides, status }: Directives): FoundDirectives {
   const { model, thinkingLevel } = overrides;
   return {
-    ...(model ? { model: `${model.provider}/${model.id}` } : {}),
-    ...(thinkingLevel ? { thinkingLevel } : {}),
+    ...(model ? { model } : {}),
+    ...(thinkingLevel ? { thinkLevel: thinkingLevel } : {}),
     ...(status ? { status } : {}),
   };
 }

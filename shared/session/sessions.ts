@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { SessionEntry } from "../protocol/results.ts";
-import type { ResetPolicy, SessionSettingsPatch } from "../protocol/schemas.ts";
+import type { ModelRef, ResetPolicy, SessionSettingsPatch } from "../protocol/schemas.ts";
 import { absent, exists, remove, type Step, set } from "../world/expression.ts";
 import { ConditionFailed, type Item, type Table } from "../world/world.ts";
 import { metaKey, newSession, type SessionState, sessionPartition, toState } from "./state.ts";
@@ -13,7 +13,7 @@ export async function readSession(table: Table, sessionKey: string): Promise<Ses
 
 /** The fields that `session.patch` changes. Null removes a value; an absent field keeps its value. */
 export interface SessionPatch {
-  settings?: SessionSettingsPatch;
+  settings?: Omit<SessionSettingsPatch, "model"> & { model?: ModelRef | null };
   label?: string | null;
   resetPolicy?: ResetPolicy | null;
 }

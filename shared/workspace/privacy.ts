@@ -1,5 +1,5 @@
 import { code, PeerError } from "../protocol/errors.ts";
-import { isSkillPath, promptFiles } from "./workspace-paths.ts";
+import { isSkillPath, promptFiles, withoutLeadingSlash } from "./workspace-paths.ts";
 
 /** The readers of a session. */
 export interface Audience {
@@ -40,7 +40,7 @@ export function seesDailyMemory(audience: Audience): boolean {
  * @throws PeerError 403
  */
 export function checkReadable(audience: Audience, path: string): void {
-  const name = path.toLowerCase();
+  const name = nameOf(path);
   const longTerm = name === "memory.md";
   const daily = ["memory", "sessions"].some((folder) => name === folder || name.startsWith(`${folder}/`));
   const ofOwner = name === "user.md" || name === "bootstrap.md";
@@ -53,6 +53,11 @@ export function checkReadable(audience: Audience, path: string): void {
   }
 }
 
+/** A path as these rules compare it: however a file is named, they hold. */
+function nameOf(path: string): string {
+  return withoutLeadingSlash(path).toLowerCase();
+}
+
 const promptNames = Object.values(promptFiles).map((name) => name.toLowerCase());
 
 /**
@@ -62,7 +67,7 @@ const promptNames = Object.values(promptFiles).map((name) => name.toLowerCase())
  */
 export function checkWritable(audience: Audience, path: string): void {
   checkReadable(audience, path);
-  const name = path.toLowerCase();
+  const name = nameOf(path);
   if (audience.shared && (promptNames.includes(name) || isSkillPath(name)))
     throw new PeerError(
       code.forbidden,

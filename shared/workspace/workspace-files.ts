@@ -27,8 +27,8 @@ export interface FileContent {
   content: string;
   /** Bytes. */
   size: number;
-  /** Epoch milliseconds. */
-  lastModified: number;
+  /** ISO 8601, UTC. */
+  lastModified: string;
 }
 
 export interface TextEdit {
@@ -85,13 +85,15 @@ export function openWorkspace(bucket: Bucket, wait: (ms: number) => Promise<unkn
     async read(agentId, path) {
       return readFile(bucket, workspacePrefix(agentId), filePath(path));
     },
-    async write(agentId, path, content) {
+    async write(agentId, given, content) {
+      const path = filePath(given);
       const key = writableKey(agentId, path);
       const size = checkedSize(content, path);
       await bucket.put(key, content, { contentType: contentTypeOf(path) });
       return { path, size, written: true };
     },
-    async edit(agentId, path, edit) {
+    async edit(agentId, given, edit) {
+      const path = filePath(given);
       let replacements = 0;
       const content = await change(writableKey(agentId, path), path, (current) => {
         if (current === undefined) throw notFound(path);
@@ -112,9 +114,9 @@ export function openWorkspace(bucket: Bucket, wait: (ms: number) => Promise<unkn
       const content = await change(key, path, (current) => withSection(current ?? "", section));
       return { path, size: Buffer.byteLength(content) };
     },
-    async delete(agentId, path) {
-      const prefix = workspacePrefix(agentId);
-      const key = keyUnder(prefix, filePath(path));
+    async delete(agentId, given) {
+      const path = filePath(given);
+      const key = keyUnder(workspacePrefix(agentId), path);
       if (await exists(bucket, key)) {
         await bucket.delete(key);
         return { path, deleted: true };
@@ -152,7 +154,8 @@ async function readFile(bucket: Bucket, prefix: string, path: string): Promise<F
   if (!object && isSkillPath(path)) object = await bucket.get(path);
   if (!object) throw notFound(path);
   const size = object.body.byteLength;
-  return { path, content: decodeText(object, path), size, lastModified: object.lastModified };
+  const lastModified = new Date(object.lastModified).toISOString();
+  return { path, content: decodeText(object, path), size, lastModified };
 }
 
 /**
@@ -210,7 +213,7 @@ function applyEdit(content: string, edit: TextEdit): { content: string; replacem
 }
 
 /**
- * The key of the agent's own copy.
+ * The key of the agent's own copy of a file. `path`: from `filePath`, or a constant.
  * @throws PeerError 400 for session archives, which only the gateway writes
  */
 function writableKey(agentId: string, path: string): string {

@@ -19,14 +19,19 @@ export function workspacePrefix(agentId: string): string {
   );
 }
 
+/** A path without one `/` before it: `/memory/x.md` is `memory/x.md` of the workspace. */
+export function withoutLeadingSlash(path: string): string {
+  return path.startsWith("/") ? path.slice(1) : path;
+}
+
 /**
- * Checks a file's path, relative to its workspace, and returns it unchanged. Each file has exactly one valid
- * path.
+ * Checks a file's path, relative to its workspace, and returns it without a leading `/`. Apart from that, each file
+ * has exactly one valid path.
  * @throws PeerError 400 whose message starts with `path:` and says what is wrong.
  */
-export function filePath(path: string): string {
+export function filePath(given: string): string {
+  const path = withoutLeadingSlash(given);
   if (path === "") throw badPath("expected the path of a file, relative to the workspace");
-  if (path.startsWith("/")) throw badPath("must be relative to the workspace, without a leading /");
   if (path.includes("\\")) throw badPath("must not contain a backslash; folders are separated by /");
   if (/\p{Cc}/u.test(path)) throw badPath("must not contain control characters");
   if (!path.isWellFormed()) throw badPath("must be valid Unicode");
@@ -42,7 +47,7 @@ export function filePath(path: string): string {
 
 /**
  * Checks a folder's path like a file's, but allows one trailing `/`, and `""` or `/` for the workspace
- * itself. Returns it without the trailing `/`; `""` is the workspace itself.
+ * itself. Returns it without the leading and the trailing `/`; `""` is the workspace itself.
  * @throws PeerError 400
  */
 export function folderPath(path: string): string {

@@ -147,6 +147,13 @@ describe("session-routing.md, Auto-Reset Policies", () => {
     );
   });
 
+  it("mode idle with 0 minutes: due whenever time has passed", () => {
+    const policy = { mode: "idle", idleMinutes: 0 } as const;
+    expect(isResetDue(said(now), policy, now, "UTC")).toBe(false);
+    expect(isResetDue(said(now - 1), policy, now, "UTC")).toBe(true);
+    expect(nextResetTime(said(now), policy, now, "UTC")).toBe(now + 1);
+  });
+
   it("mode idle: due when it was idle longer than the minutes, by default 60", () => {
     const policy = { mode: "idle" } as const;
     expect(isResetDue(said(now - 60 * minute), policy, now, "UTC")).toBe(false);

@@ -25,9 +25,9 @@ const dm = (id: string, more: Partial<Inbound> = {}): Inbound => ({
 });
 
 describe("the default agent", () => {
-  it("is the one marked, else the first, else main", () => {
+  it("is the one marked, else main", () => {
     expect(defaultAgentId([{ id: "a" }, { id: "b", default: true }])).toBe("b");
-    expect(defaultAgentId([{ id: "a" }, { id: "b" }])).toBe("a");
+    expect(defaultAgentId([{ id: "a" }, { id: "b" }])).toBe("main");
     expect(defaultAgentId([])).toBe("main");
   });
 });

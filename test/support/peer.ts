@@ -130,7 +130,7 @@ export const nodeParams = (id: string, tools: readonly string[], token?: string)
   client: { id, version: "0", platform: "test", mode: "node" },
   tools: tools.map((name) => ({ name, description: `test tool ${name}`, inputSchema: { type: "object" } })),
   nodeRuntime: {
-    hostRole: "execution",
+    hostRole: "execution" as const,
     hostCapabilities: ["filesystem.list", "filesystem.read", "filesystem.write", "shell.exec"],
     toolCapabilities: Object.fromEntries(tools.map((name) => [name, ["shell.exec"]])),
     hostOs: "linux",

@@ -108,6 +108,12 @@ describe("a call of the webhook that is not a platform's", () => {
     expect(await on.inbox(main)).toHaveLength(1);
   });
 
+  it("GET /health answers ok to anybody, and tells nothing else", async () => {
+    const answer = await fetch(`${on.url}/health`);
+    expect([answer.status, await answer.text()]).toEqual([200, '{"status":"ok"}']);
+    expect((await request("/health")).status).toBe(404);
+  });
+
   it("to any other path answers 404", async () => {
     const paths = [
       "",
@@ -167,6 +173,7 @@ describe("a message of Telegram", () => {
           channel: "telegram",
           accountId: "default",
           peer: { kind: "dm", id: "5001002003", name: "Ann" },
+          sessionKey: main,
           replyToId: "77",
         },
         role: "owner",
@@ -201,7 +208,7 @@ describe("a message of Telegram", () => {
       dmScope: "per-peer",
       identityLinks: { ann: ["telegram:5001002003"] },
     });
-    await on.configuration.set("agents.list", [{ id: "home" }, { id: "work" }]);
+    await on.configuration.set("agents.list", [{ id: "work" }, { id: "home", default: true }]);
     await on.configuration.set("agents.bindings", [
       { agentId: "work", match: { channel: "telegram", peer: { kind: "group" } } },
     ]);

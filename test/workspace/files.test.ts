@@ -14,7 +14,7 @@ describe("reading a workspace", () => {
     const { workspace } = open({ "agents/main/SOUL.md": "größer" });
     const file = await workspace.read("main", "SOUL.md");
     expect(file).toMatchObject({ path: "SOUL.md", content: "größer", size: 8 });
-    expect(file.lastModified).toBeGreaterThan(1.6e12);
+    expect(Date.parse(file.lastModified)).toBeGreaterThan(1.6e12);
   });
 
   it("says which file is not there", async () => {
@@ -304,7 +304,7 @@ describe("skills in the workspace", () => {
 describe("paths", () => {
   const bad: [string, string, RegExp][] = [
     ["nothing", "", /expected the path of a file/],
-    ["an absolute path", "/etc/passwd", /leading \//],
+    ["two slashes before it", "//etc/passwd", /empty segment/],
     ["a step up", "../other/SOUL.md", /"\.\."/],
     ["a step up in the middle", "memory/../../other/SOUL.md", /"\.\."/],
     ["a step nowhere", "./SOUL.md", /"\."/],
@@ -338,7 +338,7 @@ describe("paths", () => {
 
   it("refuses a folder outside the workspace", async () => {
     const { bucket, workspace } = open();
-    for (const path of ["..", "../", "/etc", "a/../..", "//", "."]) {
+    for (const path of ["..", "../", "//etc", "a/../..", "//", "."]) {
       await expect(workspace.list("main", path)).rejects.toMatchObject({ code: 400 });
     }
     expect(bucket.requests).toEqual([]);

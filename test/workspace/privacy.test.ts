@@ -27,7 +27,14 @@ describe("private memory", () => {
 
   it("is not readable where several people read along, nor in a kind of session nobody knows", () => {
     for (const kind of ["group", "channel", "thread", "broadcast", ""]) {
-      for (const path of ["MEMORY.md", "memory.md", "memory", "memory/2026-01-01.md", "sessions/x.txt"]) {
+      for (const path of [
+        "MEMORY.md",
+        "/MEMORY.md",
+        "memory.md",
+        "memory",
+        "memory/2026-01-01.md",
+        "sessions/x.txt",
+      ]) {
         expect(readable(kind, path), `${kind} ${path}`).toBe(false);
       }
       for (const path of ["SOUL.md", "memory.txt", "memories/a.md", "notes/MEMORY.md"]) {

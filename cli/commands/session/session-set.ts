@@ -1,6 +1,11 @@
 import * as v from "valibot";
 import type { Results } from "../../../shared/protocol/results.ts";
-import { type ResetPolicy, resetPolicyField, thinkingLevels } from "../../../shared/protocol/schemas.ts";
+import {
+  parseThinkingLevel,
+  type ResetPolicy,
+  resetPolicyField,
+  thinkingLevels,
+} from "../../../shared/protocol/schemas.ts";
 import { usage } from "../../app/failure.ts";
 import { wholeNumber } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
@@ -62,7 +67,8 @@ function changeOf(given: string): Change | undefined {
 }
 
 function thinkingLevel(value: string): string {
-  if (thinkingLevels.includes(value as never)) return value;
+  const level = parseThinkingLevel(value);
+  if (level) return level;
   throw usage(`thinking is one of ${thinkingLevels.join(", ")} or default, not ${value}`);
 }
 

@@ -27,7 +27,7 @@ const heapGrowingPercent = 25;
 const leaveMs = 3000;
 
 export const dev: Action = async (context, { options }) => {
-  const port = wholeNumber("--port", options.port, 1, 65_535);
+  const port = wholeNumber("--port", options.port, 0, 65_535);
   const webhookUrl = publicUrl(text(options.webhookUrl));
   const choice = chosenModel(context.terminal.env);
   const environment = withoutKey(context.terminal.env, choice?.apiKey);

@@ -35,7 +35,7 @@ export const devCommand: CommandEntry = {
   summary: "the whole system on this machine: local AWS, a node, and a chat",
   options: [
     ["--serve", "only serve: no chat and no node, until Ctrl-C"],
-    ["--port <n>", "port of the WebSocket API (default: the last one, or any that is free)"],
+    ["--port <n>", "port of the WebSocket API; 0 for any that is free (default: the last one)"],
     ["--webhook-url <url>", "where the internet reaches the webhook, such as a tunnel's https address"],
     ["--fsync", "wait for the disk at every write: nothing is lost when the power fails"],
   ],

@@ -4,6 +4,7 @@ import { type InboundOutcome, takeInbound } from "../../../shared/channels/inbou
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { InboundResult } from "../../../shared/protocol/results.ts";
 import { log } from "../../../shared/runtime/log.ts";
+import { parseCommand } from "../../../shared/session/commands/parse-command.ts";
 import { readBridgeMessage } from "../bridge-message.ts";
 import type { Caller, MethodTable } from "../gateway.ts";
 
@@ -21,8 +22,9 @@ export const bridgeMethods: Pick<MethodTable, "channel.inbound" | "channel.deliv
       if (settings?.enabled === false) return { status: "blocked", reason: "stopped" };
       const outcome = await takeInbound(gateway, address, message);
       const { eventId, sender } = message;
-      log("bridge.message", { ...address, eventId, senderId: sender.id, ...outcome });
-      return replyOf(outcome);
+      // Message content is not logged.
+      log("bridge.message", { ...address, eventId, senderId: sender.id, ...outcome, answer: undefined });
+      return replyOf(outcome, message.text);
     },
   },
   "channel.delivered": {
@@ -40,16 +42,30 @@ function addressOf({ channel = "", accountId = "" }: Caller): ChannelAddress {
   return { channel, accountId };
 }
 
-/**
- * The result of `channel.inbound`. A command's response is sent separately, by `channel.outbound`.
- */
-function replyOf(outcome: InboundOutcome): InboundResult {
+/** The result of `channel.inbound`. A command's response is also sent, by `channel.outbound`. */
+function replyOf(outcome: InboundOutcome, text: string): InboundResult {
   switch (outcome.status) {
     case "deferred":
-      return { status: "command", sessionKey: outcome.sessionKey };
+    case "command":
+      return {
+        status: "command",
+        sessionKey: outcome.sessionKey,
+        command: parseCommand(text)?.name ?? "",
+        ...responseOf(outcome.answer),
+      };
+    case "directive-only":
+      return { status: "directive-only", sessionKey: outcome.sessionKey, ...responseOf(outcome.answer) };
+    case "started":
+      return { status: "started", sessionKey: outcome.sessionKey };
     case "duplicate":
       return { status: "started", duplicate: true };
-    default:
+    case "pending_pairing":
+      return { status: "pending_pairing", senderId: outcome.senderId };
+    case "blocked":
       return outcome;
   }
+}
+
+function responseOf(answer: string | undefined): { response?: string } {
+  return answer === undefined ? {} : { response: answer };
 }

@@ -1,4 +1,16 @@
+import { parsePath } from "../../../shared/configuration/configuration-paths.ts";
+import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { MethodTable } from "../gateway.ts";
+
+/**
+ * Refuses a token in the configuration: nothing reads it there. Null is accepted, to remove one of an earlier version.
+ * @throws PeerError 400
+ */
+function checkNoToken(path: string, value: unknown): void {
+  if (parsePath(path)[0] !== "auth" || value === null || value === undefined) return;
+  const message = `${path}: nothing reads a token in the configuration; make one with the method token.create (\`gsv token create NAME\`)`;
+  throw new PeerError(code.badRequest, message);
+}
 
 export const configMethods: Pick<MethodTable, "config.get" | "config.set"> = {
   "config.get": {
@@ -8,6 +20,9 @@ export const configMethods: Pick<MethodTable, "config.get" | "config.set"> = {
   "config.set": {
     modes: ["client"],
     scope: "admin",
-    handle: async ({ configuration }, { path, value }) => configuration.set(path, value),
+    async handle({ configuration }, { path, value }) {
+      checkNoToken(path, value);
+      return configuration.set(path, value);
+    },
   },
 };

@@ -32,8 +32,7 @@ function nameOf({ channel, accountId, senderId }: PairingRequest): string {
 }
 
 function entryOf({ message, eventId: _eventId, ...request }: PairingRequest): PairEntry {
-  return {
-    ...request,
-    ...(message ? { message: message.text.slice(0, shownCharacters).toWellFormed() } : {}),
-  };
+  if (!message) return request;
+  const shown = message.text.slice(0, shownCharacters).toWellFormed();
+  return { ...request, message: shown, firstMessage: shown };
 }

@@ -3,6 +3,7 @@ import { maxPayloadBytes } from "../../../shared/protocol/frames.ts";
 import { logError } from "../../../shared/runtime/log.ts";
 import { submitEntry } from "../../../shared/session/intake.ts";
 import { planReset } from "../../../shared/session/reset/reset-schedule.ts";
+import { completePatch } from "../../../shared/session/session-patch.ts";
 import { listSessions, patchSession, readSession } from "../../../shared/session/sessions.ts";
 import { messageCount, newSession, type SessionState } from "../../../shared/session/state.ts";
 import { readMessages } from "../../../shared/session/transcript.ts";
@@ -79,7 +80,8 @@ export const sessionMethods: Pick<
     modes: ["client"],
     async handle(gateway, { sessionKey, settings, label, resetPolicy }) {
       const key = await canonicalKey(gateway, sessionKey);
-      const state = await patchSession(gateway.table, key, { settings, label, resetPolicy }, gateway.now());
+      const patch = await completePatch(gateway, key, { settings, label, resetPolicy });
+      const state = await patchSession(gateway.table, key, patch, gateway.now());
       if (resetPolicy !== undefined) {
         const unscheduled = (error: unknown) => logError("reset.unscheduled", error, { sessionKey: key });
         await planReset(gateway, state, gateway.now()).catch(unscheduled);

@@ -90,7 +90,7 @@ export function openBridges(options: BridgeOptions): Bridges {
         send: (_account, { text, ...to }) => send(options, address, to, { text }),
         sendFile: async (_account, { file, ...to }) =>
           send(options, address, to, { text: "", media: [await keepFile(options, file)] }),
-        typing: (_account, { peer }) => showTyping(options, address, peer, true),
+        typing: (_account, to) => showTyping(options, address, to, true),
       };
     },
     async attached(address) {
@@ -136,7 +136,7 @@ async function keepFile({ payloads }: BridgeOptions, file: OutboundFile): Promis
 async function send(
   options: BridgeOptions,
   address: ChannelAddress,
-  { id = randomUUID(), peer, replyToId }: Destination & { id?: string },
+  { id = randomUUID(), peer, sessionKey, replyToId }: Destination & { id?: string },
   content: { text: string; media?: KeptFile[] },
 ): Promise<SendOutcome> {
   const { table, now } = options;
@@ -145,13 +145,14 @@ async function send(
   if (!isKept && waiting.length >= maxWaiting)
     return { status: "failed", reason: `the bridge is away, and ${waiting.length} messages wait for it` };
   const reply = replyToId === undefined ? {} : { replyToId };
-  const payload = { ...address, peer: { ...peer }, message: { id, ...content, ...reply } };
+  const session = sessionKey === undefined ? {} : { sessionKey };
+  const payload = { ...address, ...session, peer: { ...peer }, message: { id, ...content, ...reply } };
   await keepMessage(table, address, { id, at: now(), payload });
   // The message is queued: after a failure from here on it is sent when the bridge attaches again.
   await sendWaiting(options, address).catch((error: unknown) =>
     logError("bridge.unsent", error, { ...address }),
   );
-  await showTyping(options, address, peer, false).catch(() => {});
+  await showTyping(options, address, { peer, ...session }, false).catch(() => {});
   return { status: "sent", messageId: id };
 }
 
@@ -192,12 +193,13 @@ async function withUrls({ payloads }: BridgeOptions, payload: KeptOutbound): Pro
 async function showTyping(
   options: BridgeOptions,
   address: ChannelAddress,
-  { kind, id }: Destination["peer"],
+  { peer: { kind, id }, sessionKey }: Destination,
   typing: boolean,
 ): Promise<void> {
   const peer = await findPeer(options, address);
   if (!peer) return;
-  const payload = { ...address, peer: { kind, id }, typing };
+  const session = sessionKey === undefined ? {} : { sessionKey };
+  const payload = { ...address, ...session, peer: { kind, id }, typing };
   await options.sockets.post(peer.connectionId, eventFrame("channel.typing", payload));
 }
 

@@ -25,9 +25,7 @@ export interface Inbound extends Intake {
   bucket?: Pick<Bucket, "put">;
 }
 
-/**
- * A message accepted by its session. `answer`: the response for the sender, when the caller has to send it.
- */
+/** A message accepted by its session. `answer`: the response for the sender, which was sent unless `isShown`. */
 type TakenMessage = {
   [Status in IntakeReply["status"]]: { status: Status; sessionKey: string; answer?: string };
 }[IntakeReply["status"]];
@@ -83,18 +81,18 @@ export async function takeInbound(
   const rest = {
     id,
     envelope: envelope(address.channel, message, configuration.userTimezone),
-    origin,
+    origin: { ...origin, sessionKey },
     writer: { role, senderId: message.sender.id },
   };
   const { status, answer } =
     known.answer === undefined
       ? await carryOut(inbound, sessionKey, event, message, rest)
       : { status: "command" as const, answer: known.answer };
-  if (answer !== undefined && !isShown) await send(inbound.sender, origin, `${id}:reply`, answer);
+  if (answer !== undefined && !isShown) await send(inbound.sender, rest.origin, `${id}:reply`, answer);
   await closeReceipt(inbound.table, event);
   await inbound.activity.message(address);
-  if (status === "started") await Promise.race([inbound.sender.typing(origin), sleep(typingMs)]);
-  return { status, sessionKey, ...(answer !== undefined && isShown ? { answer } : {}) };
+  if (status === "started") await Promise.race([inbound.sender.typing(rest.origin), sleep(typingMs)]);
+  return { status, sessionKey, ...(answer === undefined ? {} : { answer }) };
 }
 
 /** A direct message of white space alone. In a room an empty message may be a mention, which asks for an answer. */

@@ -104,13 +104,14 @@ interface Part {
 /** The parts of a delivery. The first part is the reply to the inbound message. */
 function partsOf(
   { channel, account }: Target,
-  { peer, replyToId, context }: ChannelOrigin,
+  { peer, sessionKey, replyToId, context }: ChannelOrigin,
   id: string,
   { text, file }: { text: string; file: OutboundFile | undefined },
 ): Part[] {
   const to = (part: number): Destination & { id: string } => ({
     id: `${id}#${part}`,
     peer,
+    ...(sessionKey === undefined ? {} : { sessionKey }),
     ...(context ? { context } : {}),
     ...(part === 0 && replyToId !== undefined ? { replyToId } : {}),
   });

@@ -1,12 +1,12 @@
 import type { Configuration } from "../../configuration/schema.ts";
 import type { ConfigurationStore } from "../../configuration/store.ts";
-import { thinkingLevels } from "../../protocol/schemas.ts";
+import { parseThinkingLevel, thinkingLevels } from "../../protocol/schemas.ts";
 import type { Table, WakeAgent } from "../../world/world.ts";
 import type { Writer } from "../inbox-entry.ts";
 import { patchSession, readSession } from "../sessions.ts";
 import { messageCount, needsAgent, type SessionState } from "../state.ts";
 import { requestStop } from "../stop.ts";
-import { parseModelSelector, parseThinkingLevel } from "./directives.ts";
+import { parseModelSelector } from "./directives.ts";
 import { guestHelp, guestRefusal } from "./guest-rights.ts";
 import { effectiveModel, effectiveThinking } from "./model-choice.ts";
 import type { Command } from "./parse-command.ts";

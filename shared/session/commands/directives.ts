@@ -1,4 +1,4 @@
-import { type ModelRef, type ThinkingLevel, thinkingLevels } from "../../protocol/schemas.ts";
+import { type ModelRef, parseThinkingLevel } from "../../protocol/schemas.ts";
 import type { Overrides } from "../inbox-entry.ts";
 
 /** The directives of a message, and its text without them. */
@@ -44,13 +44,6 @@ export function parseDirectives(message: string, current: ModelRef): Directives 
   });
   const found = status || overrides.model !== undefined || overrides.thinkingLevel !== undefined;
   return { overrides, status, text: found ? text.trimEnd() : message };
-}
-
-/** A level by name or as a number from 0 (off) to 5 (xhigh); undefined for any other text. */
-export function parseThinkingLevel(text: string): ThinkingLevel | undefined {
-  const wanted = text.trim().toLowerCase();
-  if (/^[0-5]$/.test(wanted)) return thinkingLevels[Number(wanted)];
-  return thinkingLevels.find((level) => level === wanted);
 }
 
 /** Parses `provider/id`, or an id of the current provider. Undefined for any other text. */

@@ -40,11 +40,9 @@ export interface Inbound {
   sender?: { id: string };
 }
 
-/**
- * The agent of keys without an agent id: the agent marked default, else the first in the list, else `main`.
- */
+/** The agent of keys without an agent id: the agent marked default, else `main`. */
 export function defaultAgentId(list: RoutingConfiguration["agents"]["list"]): string {
-  return normalizeAgentId((list.find((agent) => agent.default) ?? list[0])?.id);
+  return normalizeAgentId(list.find((agent) => agent.default)?.id);
 }
 
 /** The rules for session keys, taken from the configuration. */

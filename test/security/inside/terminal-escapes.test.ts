@@ -85,7 +85,7 @@ const results: { [M in Method]?: Results[M] } = {
   "session.history": { sessionKey: hostile, currentSessionId: hostile, previousSessionIds: [hostile] },
   "session.transcript": { sessionId: hostile, agentId: hostile, parts: [], messages: said },
   "workspace.list": { path: hostile, files: [hostile], directories: [hostile] },
-  "workspace.read": { path: hostile, content: hostile, size: 1, lastModified: 1 },
+  "workspace.read": { path: hostile, content: hostile, size: 1, lastModified: hostile },
   "workspace.write": { path: hostile, size: 1, written: true },
   "workspace.delete": { path: hostile, deleted: true },
   "agent.init": { agentId: hostile, written: [hostile] },

@@ -2,16 +2,20 @@ import { randomUUID } from "node:crypto";
 import { type NodeTool, nodeTools } from "../../../../shared/peers/nodes.ts";
 import { listPeers } from "../../../../shared/peers/registry.ts";
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
+import nativeDefinitions from "../../../../shared/protocol/native-tools.json" with { type: "json" };
 import type { CallOutcome } from "../../../../shared/session/calls.ts";
 import { putDeferred } from "../../deferred.ts";
 import { type Caller, deferred, type Gateway, type MethodTable } from "../../gateway.ts";
 import { acceptResult, askNode } from "../../node-calls.ts";
 import { canonicalKey } from "../chat.ts";
 
+/** @throws PeerError 404 for a tool that no node offers */
 async function findTool(gateway: Gateway, name: string): Promise<NodeTool> {
   const tool = nodeTools(await listPeers(gateway.table, "node", gateway.now())).get(name);
-  if (!tool) throw new PeerError(code.notFound, `unknown tool: ${name}`);
-  return tool;
+  if (tool) return tool;
+  if (nativeDefinitions.some((native) => native.name === name))
+    throw new PeerError(code.notFound, `${name} is for the agent alone; a client calls the tools of nodes`);
+  throw new PeerError(code.notFound, `unknown tool: ${name}`);
 }
 
 /** Stores the deferred request, then sends the call to the node. */
@@ -40,9 +44,10 @@ async function callTool(
 export const toolMethods: Pick<MethodTable, "tools.list" | "tool.invoke" | "tool.request" | "tool.result"> = {
   "tools.list": {
     modes: ["client", "node", "channel"],
-    async handle({ table, now }) {
-      const tools = nodeTools(await listPeers(table, "node", now()));
-      return { tools: [...tools.values()].map((tool) => tool.definition) };
+    async handle({ table, now }, _params, { caller }) {
+      const tools = [...nodeTools(await listPeers(table, "node", now())).values()];
+      const native = caller.mode === "client" ? nativeDefinitions : [];
+      return { tools: [...native, ...tools.map((tool) => tool.definition)] };
     },
   },
   "tool.invoke": {

@@ -266,7 +266,7 @@ describe("gsv dev --serve", () => {
   );
 
   it(
-    "serves on the port it is told to, and says in one line that it is in use",
+    "serves on the port it is told to, with 0 on a free one, and says in one line that it is in use",
     async () => {
       const taken = createTcpServer();
       await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
@@ -275,9 +275,14 @@ describe("gsv dev --serve", () => {
       expect(refused).toMatchObject({ code: 1, stdout: "" });
       expect(refused.stderr).toBe(`gsv: port ${port} is in use; choose another with --port\n`);
       await new Promise((resolve) => taken.close(resolve));
-      const { run, ready } = await serve(newFolder(), ["--port", String(port)]);
+      const cwd = newFolder();
+      const { run, ready } = await serve(cwd, ["--port", String(port)]);
       expect(ready.ws).toBe(`ws://127.0.0.1:${port}/ws`);
       await end(run);
+      const elsewhere = await serve(cwd, ["--port", "0"]);
+      expect(elsewhere.ready.ws).toMatch(/^ws:\/\/127\.0\.0\.1:\d+\/ws$/);
+      expect(elsewhere.ready.ws).not.toBe(ready.ws);
+      await end(elsewhere.run);
     },
     whole,
   );
