@@ -1,33 +1,38 @@
 // @ts-check
 /**
- * `npm run checks`: lint, types and synthesis at the same time. Each check's output is printed whole when it ends. The
- * exit code is 1 when one of them fails.
+ * `npm run checks`: lint, types and synthesis at the same time. `npm test` (`--tests`): the tests beside them, because
+ * many tests wait for something and leave the machine idle. The tests' output is printed as it comes; a check's output is
+ * printed whole, after the tests. The exit code is 1 when one of them fails.
  */
 import { spawn } from "node:child_process";
 
-const checks = ["lint", "types", "synth"];
+const withTests = process.argv.includes("--tests");
 
 /**
  * Runs a script of package.json.
  * @param {string} name
- * @returns {Promise<boolean>} whether it passed
+ * @param {boolean} isShown whether its output is printed as it comes
+ * @returns {Promise<{ passed: boolean, report: Buffer }>} `report`: one line, and the output that was not printed yet
  */
-function run(name) {
+function run(name, isShown) {
   return new Promise((resolve) => {
     const started = performance.now();
-    const child = spawn("npm", ["run", "--silent", name], { stdio: ["ignore", "pipe", "pipe"] });
+    const stdio = isShown ? "inherit" : "pipe";
+    const child = spawn("npm", ["run", "--silent", name], { stdio: ["ignore", stdio, stdio] });
     /** @type {Buffer[]} */
     const output = [];
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output.push(chunk));
+    for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => output.push(chunk));
     child.once("error", (error) => output.push(Buffer.from(`${error.message}\n`)));
     child.once("close", (code) => {
       const seconds = ((performance.now() - started) / 1000).toFixed(1);
-      process.stdout.write(`${name} ${code === 0 ? "passed" : "failed"} after ${seconds} s\n`);
-      process.stdout.write(Buffer.concat(output));
-      resolve(code === 0);
+      const line = `${name} ${code === 0 ? "passed" : "failed"} after ${seconds} s\n`;
+      resolve({ passed: code === 0, report: Buffer.concat([Buffer.from(line), ...output]) });
     });
   });
 }
 
-const passed = await Promise.all(checks.map(run));
-process.exitCode = passed.every(Boolean) ? 0 : 1;
+const tests = withTests ? [run("vitest", true)] : [];
+const checks = ["lint", "types", "synth"].map((name) => run(name, false));
+const ended = [...(await Promise.all(tests)), ...(await Promise.all(checks))];
+for (const { report } of ended) process.stdout.write(report);
+process.exitCode = ended.every(({ passed }) => passed) ? 0 : 1;
