@@ -1,6 +1,7 @@
 import { listFaults, noteFault } from "../../shared/faults/faults.ts";
 import type { WakeAgent } from "../../shared/world/world.ts";
-import { sweep, type Timer } from "./timer.ts";
+import { sweep } from "./sweep.ts";
+import type { Timer } from "./timer.ts";
 
 /** Sweeps, and notes when it woke a session: only an agent that ended early leaves one. */
 export async function sweepAndNote(timer: Timer): Promise<void> {

@@ -4,7 +4,7 @@ import { createHistory } from "../../functions/agent/context/history.ts";
 import { createPromptSource } from "../../functions/agent/context/prompt-source.ts";
 import { createFetchAttachment } from "../../functions/agent/fetch-attachment.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
-import { sweep } from "../../functions/timer/timer.ts";
+import { sweep } from "../../functions/timer/sweep.ts";
 import { createAccountFinder } from "../../functions/webhook/account-finder.ts";
 import { answerWebhook, type Webhook } from "../../functions/webhook/webhook.ts";
 import { startFunctionUrl } from "../../local/http/function-url.ts";

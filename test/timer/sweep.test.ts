@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { sweep, type Timer } from "../../functions/timer/timer.ts";
+import { sweep } from "../../functions/timer/sweep.ts";
+import type { Timer } from "../../functions/timer/timer.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
 import { acquire, commitEntry, releaseUnfinished } from "../../shared/session/lease.ts";
 import { type State, startState } from "../support/state.ts";

@@ -1,0 +1,63 @@
+import { log, logError } from "../../shared/runtime/log.ts";
+import { expireCalls } from "../../shared/session/calls.ts";
+import { unlistIdle } from "../../shared/session/lease.ts";
+import { readSession } from "../../shared/session/sessions.ts";
+import { duePartition, needsAgent } from "../../shared/session/state.ts";
+import type { Key } from "../../shared/world/world.ts";
+import type { Timer } from "./timer.ts";
+
+/** Maximum number of items checked by one sweep; the next sweep checks the rest. */
+const sweepLimit = 200;
+
+/**
+ * Looks after everything in the `due` index whose time has passed: sessions with work that no agent holds, which only
+ * a crash leaves behind, and jobs whose schedule was lost. The index gives keys; each item decides. A failure for one
+ * does not stop the sweep.
+ * @throws the last failure, after all items were checked
+ */
+export async function sweep(timer: Timer): Promise<void> {
+  const { table, now } = timer;
+  const overdue = await table.queryIndex({ index: "due", pk: duePartition, upTo: now(), limit: sweepLimit });
+  let woken = 0;
+  let failure: unknown;
+  for (const { pk, sk } of overdue) {
+    try {
+      if (await lookAfterItem(timer, { pk: String(pk), sk: String(sk) })) woken += 1;
+    } catch (error) {
+      logError("sweep.failed", error, { pk: String(pk), sk: String(sk) });
+      failure = error;
+    }
+  }
+  log("sweep.done", { overdue: overdue.length, woken });
+  if (failure) throw failure;
+}
+
+/**
+ * Looks after one overdue item, by the kind of thing that its key names.
+ * @returns true when the agent was woken for a session that was left
+ */
+async function lookAfterItem(timer: Timer, { pk, sk }: Key): Promise<boolean> {
+  if (pk.startsWith("S#")) return lookAfter(timer, pk.slice("S#".length));
+  log("sweep.unknown", { pk, sk });
+  return false;
+}
+
+/**
+ * Checks one overdue session. Tool calls past their deadline, whose schedule was lost, are marked as timed
+ * out. An idle session is removed from the `due` index.
+ * @returns true when the agent was woken
+ */
+async function lookAfter({ table, wake, now }: Timer, sessionKey: string): Promise<boolean> {
+  let state = await readSession(table, sessionKey);
+  const run = state?.run;
+  if (run?.phase === "tools" && run.pendingCount > 0 && (run.deadline ?? 0) <= now()) {
+    state = await expireCalls(table, sessionKey, run, now());
+  }
+  if (!state || !needsAgent(state, now())) {
+    if (state && !state.run && state.inbox.length === 0) await unlistIdle(table, sessionKey, now());
+    return false;
+  }
+  log("sweep.wake", { sessionKey });
+  await wake(sessionKey);
+  return true;
+}
