@@ -5,7 +5,7 @@ import { type Bucket, ConditionFailed, succeeds } from "../world/world.ts";
 import { bodySize, deleteBody, readBodies, type SessionStore, storeBody } from "./bodies.ts";
 import { agentIdOf } from "./key/session-key.ts";
 import { type Lease, LeaseLost } from "./lease.ts";
-import { messageKey, metaKey, type SessionState } from "./state.ts";
+import { messageKey, metaKey, type SessionState, toState } from "./state.ts";
 
 /**
  * Writes messages at `seq`, `seq + 1`, … They become part of the conversation when a commit moves `head` past
@@ -40,9 +40,9 @@ export async function writeMessages(
 const strayTtlSeconds = 24 * 3600;
 
 /**
- * Lets messages expire that a writer wrote after it had lost the session: when the conversation was reset
- * meanwhile, nobody else would ever overwrite or delete them. Messages of the live conversation are left: some
- * may be committed, and its next writer overwrites the others.
+ * Lets messages expire that a writer wrote after it had lost the session: when the conversation was reset or
+ * compacted meanwhile, nobody else would overwrite or delete them. Live messages are left: some may be committed,
+ * and the next writer overwrites the others.
  * @param now epoch ms
  */
 export async function expireStray(
@@ -52,11 +52,15 @@ export async function expireStray(
   seqs: readonly number[],
   now: number,
 ): Promise<void> {
-  const session = await table.get(metaKey(lease.sessionKey));
-  if (session?.sessionId === sessionId) return;
+  const item = await table.get(metaKey(lease.sessionKey));
+  const state = item && toState(item);
+  // A reset deletes the messages of its conversation behind the mark of its media; all of them are archived by then.
+  const isOver = state?.sessionId !== sessionId || state.resetting?.mediaDeleted !== undefined;
+  const stray = isOver ? seqs : seqs.filter((seq) => seq < state.first);
+  if (stray.length === 0) return;
   const expires = [set("expiresAt", Math.floor(now / 1000) + strayTtlSeconds)];
   const mine = equal("epoch", lease.epoch);
-  const keys = seqs.map((seq) => messageKey(lease.sessionKey, sessionId, seq));
+  const keys = stray.map((seq) => messageKey(lease.sessionKey, sessionId, seq));
   await Promise.all(keys.map((key) => succeeds(table.update(key, expires, mine))));
 }
 

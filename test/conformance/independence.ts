@@ -1,5 +1,6 @@
 import type { TableCall } from "../../local/items/table-call.ts";
 import { isLeased, metaKey } from "../../shared/session/state.ts";
+import { bucketPartition } from "./model/bucket.ts";
 import type { Request } from "./model/process.ts";
 import { isAgent } from "./model/programs.ts";
 import { sessionKey } from "./model/snapshot.ts";
@@ -31,7 +32,7 @@ function meetsNobody(world: World, member: Member, request: Request, scenario: S
       return true;
     case "table":
       if (isOwnerRead(request.call) && isAgent(member.node.program) && member.epoch === 0) return true;
-      return isOfMessages(request.call) && scenario.mutate === undefined && holdsAlone(world, member);
+      return isOfHolder(request.call) && scenario.mutate === undefined && holdsAlone(world, member);
   }
 }
 
@@ -40,13 +41,16 @@ function isOwnerRead(call: TableCall): boolean {
   return call.op === "get" && call.key.sk === metaKey(sessionKey).sk;
 }
 
-function isOfMessages(call: TableCall): boolean {
-  if (call.op === "query") return (call.query.from ?? call.query.prefix ?? "").startsWith("M#");
+/** Messages, archives and the text of a compaction: only who holds the session reads and writes them. */
+function isOfHolder(call: TableCall): boolean {
   if (call.op === "queryIndex") return false;
-  return (call.op === "put" ? call.item : call.key).sk.startsWith("M#");
+  if (call.op === "query")
+    return call.query.pk === bucketPartition || (call.query.from ?? call.query.prefix ?? "").startsWith("M#");
+  const { pk, sk } = call.op === "put" ? call.item : call.key;
+  return pk === bucketPartition || sk === "COMPACTION" || sk.startsWith("M#");
 }
 
-/** Whether only this process can access the messages: its lease cannot expire, and no other process has had one. */
+/** Whether only this process can access them: its lease cannot expire, and no other process has had one. */
 function holdsAlone({ table, crew, outside }: World, member: Member): boolean {
   const { session } = table;
   if (outside.left.pauses > 0 || !session?.owner || session.epoch !== member.epoch) return false;

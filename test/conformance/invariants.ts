@@ -3,51 +3,54 @@ import type { Run } from "../../shared/session/run.ts";
 import { messageKey, needsAgent, type SessionState } from "../../shared/session/state.ts";
 import { transcriptFault } from "./model/programs.ts";
 import { itemName, type Snapshot, sessionKey } from "./model/snapshot.ts";
+import { acceptedIds, isCommand, leftoverMessages, saidIn, transcriptOf } from "./said.ts";
 
 /** The rules that a change of the table has broken. */
 export function changeFaults(before: Snapshot, after: Snapshot): string[] {
-  const faults: string[] = [];
   const old = before.session;
   const now = after.session;
   if (old && !now) return ["the session was deleted"];
   if (!now) return [];
-  if (old) {
-    if (now.epoch < old.epoch) faults.push("the epoch went back");
-    if (now.head < old.head) faults.push("the head went back");
-    const isEnd = old.run?.runId === old.stop && now.run?.runId !== old.stop;
-    if (old.stop !== undefined && old.stop !== now.stop && !isEnd) faults.push("a stop was erased");
-    for (let seq = old.first; seq <= old.head; seq++) {
-      if (bodyAt(before, old, seq) !== bodyAt(after, old, seq))
-        faults.push(`committed message ${seq} changed`);
-    }
-    for (let seq = old.head + 1; seq <= now.head; seq++) {
-      const written = after.items.get(itemName(messageKey(sessionKey, now.sessionId, seq)));
-      if (!written) faults.push(`the head was moved over message ${seq}, which is not there`);
-      else if (written.epoch !== now.epoch)
-        faults.push(`message ${seq} was committed by another than its writer`);
-    }
-  }
+  const faults = old ? [...sessionFaults(old, now), ...saidFaults(before, after)] : [];
+  if (old?.sessionId === now.sessionId) faults.push(...headFaults(after, old, now));
   return [...faults, ...entryFaults(after, now)];
 }
 
-function bodyAt({ items }: Snapshot, { sessionId }: SessionState, seq: number): unknown {
-  return items.get(itemName(messageKey(sessionKey, sessionId, seq)))?.body;
+function sessionFaults(old: SessionState, now: SessionState): string[] {
+  const faults: string[] = [];
+  if (now.epoch < old.epoch) faults.push("the epoch went back");
+  const isEnd = old.run?.runId === old.stop && now.run?.runId !== old.stop;
+  if (old.stop !== undefined && old.stop !== now.stop && !isEnd) faults.push("a stop was erased");
+  const gone = old.inbox.filter(({ id }) => now.inbox.every((entry) => entry.id !== id));
+  if (gone.some((entry) => entry !== old.inbox[0])) faults.push("an entry was taken out before its turn");
+  if (gone.some(({ kind }) => kind === "reset") && !old.resetting?.result)
+    faults.push("a reset was taken out that was not carried out");
+  if (old.sessionId === now.sessionId) return faults;
+  const [first] = old.inbox;
+  const isAsked = first?.kind === "reset" && first.id === old.resetting?.entryId;
+  if (!isAsked || now.sessionId !== old.resetting?.newSessionId || old.resetting.result)
+    faults.push("a conversation ended without a reset");
+  return faults;
 }
 
-/** Ids of accepted entries. Those of stops are remembered beside them. */
-export function acceptedIds(session: SessionState | undefined): string[] {
-  return Object.keys(session?.recent ?? {}).filter((id) => !id.startsWith("stop:"));
+/** What was said once stays, in the same order: live, or in an archive. */
+function saidFaults(before: Snapshot, after: Snapshot): string[] {
+  const said = saidIn(after);
+  const lost = saidIn(before).findIndex((body, i) => body === undefined || body !== said[i]);
+  return lost < 0 ? [] : [`committed message ${lost + 1} was changed or lost`];
 }
 
-/** The committed messages. */
-export function transcriptOf(table: Snapshot): Message[] {
-  const { session } = table;
-  if (!session) return [];
-  const seqs = Array.from({ length: session.head - session.first + 1 }, (_, i) => session.first + i);
-  return seqs.flatMap((seq) => {
-    const body = bodyAt(table, session, seq);
-    return typeof body === "string" ? [JSON.parse(body) as Message] : [];
-  });
+/** Who moves the head has written the messages that it is moved over. */
+function headFaults(after: Snapshot, old: SessionState, now: SessionState): string[] {
+  const faults = now.head < old.head ? ["the head went back"] : [];
+  if (now.first < old.first) faults.push("the first message went back");
+  for (let seq = old.head + 1; seq <= now.head; seq++) {
+    const written = after.items.get(itemName(messageKey(sessionKey, now.sessionId, seq)));
+    if (!written) faults.push(`the head was moved over message ${seq}, which is not there`);
+    else if (written.epoch !== now.epoch)
+      faults.push(`message ${seq} was committed by another than its writer`);
+  }
+  return faults;
 }
 
 interface Turn {
@@ -73,7 +76,8 @@ function entryFaults(table: Snapshot, session: SessionState): string[] {
   for (const id of new Set(seen)) {
     if (seen.filter((one) => one === id).length > 1) faults.push(`${id} is there more than once`);
   }
-  for (const id of acceptedIds(session)) if (!seen.includes(id)) faults.push(`${id} is lost`);
+  const isLost = (id: string) => !isCommand(id) && !seen.includes(id);
+  for (const id of acceptedIds(session)) if (isLost(id)) faults.push(`${id} is lost`);
   for (const turn of turns.slice(0, -1)) {
     const answers = answersOf(turn);
     if (answers.length > 1) faults.push(`${turn.id} was answered ${answers.length} times`);
@@ -109,14 +113,19 @@ export function restFaults(table: Snapshot, clock: number, isScheduled: (run: Ru
     faults.push(`nothing ends the waiting of run ${run.runId}`);
   }
   const { duePk, dueAt } = session as unknown as { duePk?: string; dueAt?: number };
+  const { compacting, resetting, clearFrom } = session;
+  for (const [name, rest] of Object.entries({ compacting, resetting, clearFrom }))
+    if (rest !== undefined) faults.push(`${name} was left`);
   const isIdle = run === undefined && inbox.length === 0;
   if (duePk !== undefined && (isIdle || Number(dueAt) <= clock)) faults.push("a sweep would find something");
   return faults;
 }
 
-/** Whether every accepted message is answered. */
+/** Whether every accepted entry is done, and nothing is left to be deleted. */
 export function isDone({ session }: Snapshot): boolean {
-  return !session || (session.inbox.length === 0 && session.run === undefined);
+  if (!session) return true;
+  const { inbox, run, clearFrom } = session;
+  return inbox.length === 0 && run === undefined && clearFrom === undefined;
 }
 
 /** The faults of a finished conversation. A stopped run needs no answer. */
@@ -132,6 +141,11 @@ export function doneFaults(table: Snapshot, stopped: ReadonlySet<string>): strin
     if (answer !== `answer to ${turn.id}` || more.length > 0) faults.push(`${turn.id} is not answered once`);
   }
   const ids = turns.map(({ id }) => id);
-  for (const id of acceptedIds(table.session)) if (!ids.includes(id)) faults.push(`${id} is lost`);
+  faults.push(...leftoverMessages(table).map((name) => `message ${name} was left`));
+  const accepted = acceptedIds(table.session);
+  for (const id of accepted) if (!isCommand(id) && !ids.includes(id)) faults.push(`${id} is lost`);
+  const resets = accepted.filter((id) => id === "/reset" || id === "/new").length;
+  const ended = table.session?.previousSessionIds.length ?? 0;
+  if (ended !== resets) faults.push(`${resets} resets were accepted, and ${ended} conversations ended`);
   return faults;
 }

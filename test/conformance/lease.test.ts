@@ -30,6 +30,7 @@ describe("the check", () => {
     ["a tool", scenario("", { ...used, senders: [sender("tool1")] })],
     ["a crash", scenario("", { ...used, senders: [sender("m1", "m2"), sender("m1")] }, { crashes: 1 })],
     ["a pause", scenario("", { ...used, senders: [sender("m1", "m2")] }, { pauses: 1 })],
+    ["a reset", scenario("", { ...used, senders: [sender("/reset")] }, { crashes: 1 })],
   ])(
     "leaves out only what makes no difference to how things end: %s",
     async (_, one) => {
@@ -45,6 +46,10 @@ describe("the check", () => {
   const two = { ...used, senders: [sender("m1", "m2")] };
   const tool = { ...used, senders: [sender("tool1")] };
   const stopped = { agent: agent({ isSlow: true }), before: sender("m0") };
+  const reset = scenario("", { ...used, senders: [sender("/reset")] });
+  const long = sender("m0", "a longer message");
+  const compaction = scenario("", { ...cold, before: long, senders: [sender("/compact 1")] });
+  const crashedCompaction = { ...compaction, mishaps: { ...compaction.mishaps, crashes: 1 } };
   const found: [keyof typeof mutations, Scenario, RegExp][] = [
     ["the epoch of a commit", scenario("", two, { pauses: 1 }), /wrote the session when/],
     ["an empty inbox at the idle release", scenario("", two), /nobody comes for 1 waiting/],
@@ -72,6 +77,11 @@ describe("the check", () => {
       /a stop was erased/,
     ],
     ["the entry that is taken out", scenario("", two, { repeats: 1 }), /is lost/],
+    ["the archive of a reset", reset, /committed message 1 was changed or lost/],
+    ["the end of a reset", reset, /resetting was left/],
+    ["the id of the next conversation", reset, /the head went back/],
+    ["the messages that a compaction keeps", compaction, /committed message 4 was changed or lost/],
+    ["the mark of what is to be deleted", crashedCompaction, /message \S+ was left/],
   ];
 
   it.each(found)(

@@ -1,5 +1,6 @@
 import type { TableCall } from "../../local/items/table-call.ts";
-import type { Condition } from "../../shared/world/expression.ts";
+import type { Condition, Step } from "../../shared/world/expression.ts";
+import { bucketPartition } from "./model/bucket.ts";
 
 /** A part of a condition, by its operator and its path. */
 export type Part = Exclude<Condition, { of: Condition[] }>;
@@ -17,9 +18,17 @@ export function without(isDropped: (part: Part) => boolean): (call: TableCall) =
   };
 }
 
+/** Replaces each step of an update by those that `change` returns for it. */
+function changeSteps(change: (step: Step, all: readonly Step[]) => Step[]): (call: TableCall) => TableCall {
+  return (call) => {
+    if (call.op !== "update") return call;
+    return { ...call, steps: call.steps.flatMap((step) => change(step, call.steps)) };
+  };
+}
+
 const isAt = (part: Part, ...path: (string | number)[]) => [part.path].flat().join("/") === path.join("/");
 
-/** Conditions that the protocol needs, each to be left out once. */
+/** Parts of writes that the protocol needs, each to be left out or changed once. */
 export const mutations = {
   "the epoch of a commit": without((part) => part.is === "=" && isAt(part, "epoch")),
   "an empty inbox at the idle release": without((part) => part.is === "absent" && isAt(part, "inbox", 0)),
@@ -37,4 +46,18 @@ export const mutations = {
     call.op === "update" && call.steps.some(({ op, path }) => op === "remove" && path === "stop")
       ? without((part) => isAt(part, "run", "runId"))(call)
       : call,
+  "the archive of a reset": (call: TableCall) =>
+    call.op === "put" && call.item.pk === bucketPartition
+      ? { ...call, item: { ...call.item, sk: "elsewhere" } }
+      : call,
+  "the messages that a compaction keeps": changeSteps((step, steps) =>
+    step.op === "set" && step.path === "head" && steps.some(({ path }) => path === "first")
+      ? [{ ...step, value: Number(step.value) - 1 }]
+      : [step],
+  ),
+  "the mark of what is to be deleted": changeSteps((step) => (step.path === "clearFrom" ? [] : [step])),
+  "the end of a reset": changeSteps((step, steps) =>
+    step.op === "remove" && step.path === "resetting" && steps.length > 1 ? [] : [step],
+  ),
+  "the id of the next conversation": changeSteps((step) => (step.path === "sessionId" ? [] : [step])),
 } satisfies Record<string, (call: TableCall) => TableCall>;

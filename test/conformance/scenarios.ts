@@ -11,6 +11,8 @@ const one = [sender("m1")];
 const fresh = { agent: agent() };
 /** In a session that was used before, sending is one write. */
 const used = { ...fresh, before: sender("m0") };
+/** A conversation of which a compaction leaves one message. */
+const long = { ...fresh, before: sender("m0", "a longer message") };
 /** An agent whose model takes time, so that a stop can come meanwhile. */
 const thinking = { agent: agent({ isSlow: true }), before: sender("m0") };
 const extra = agent();
@@ -51,6 +53,29 @@ export const quickScenarios: readonly Scenario[] = [
     { ...used, senders: [sender("m1", "m2"), sender("/stop")] },
     { repeats: 1 },
   ),
+  scenario("a reset", { ...used, senders: [sender("m1", "/reset", "m2")] }),
+  scenario("a reset, another sender", { ...used, senders: [sender("/reset"), sender("m1")] }),
+  scenario("two resets, sent twice", {
+    ...used,
+    senders: [sender("/reset", "/new"), sender("/reset")],
+  }),
+  scenario("a reset, a repeated write", { ...used, senders: [sender("/reset", "m1")] }, { repeats: 1 }),
+  scenario("a reset, a failing call", { ...used, senders: [sender("/reset", "m1")] }, { failures: 1 }),
+  scenario("a reset, a crash", { ...used, senders: [sender("/reset", "m1")] }, { crashes: 1 }),
+  scenario(
+    "a reset, a pause",
+    { ...used, senders: [sender("/reset")], extraAgents: [extra, extra] },
+    { pauses: 1 },
+  ),
+  scenario("a compaction", { ...long, senders: [sender("/compact 1", "m1")] }),
+  scenario("a compaction, a repeated write", { ...long, senders: [sender("/compact 1")] }, { repeats: 1 }),
+  scenario("a compaction, a crash", { ...long, senders: [sender("/compact 1")] }, { crashes: 1 }),
+  scenario("a compaction, a pause", { ...long, senders: [sender("/compact 1")] }, { pauses: 1 }),
+  scenario(
+    "a compaction and a reset",
+    { ...long, senders: [sender("/compact 1", "/reset")] },
+    { crashes: 1 },
+  ),
   scenario("a node that is gone", { ...used, agent: agent({ isNodeGone: true }), senders: withTool }),
   scenario("agents whose time is short", {
     ...used,
@@ -71,6 +96,18 @@ export const deepScenarios: readonly Scenario[] = [
     "a stop, a repeated write, a slow model",
     { ...thinking, senders: [...one, sender("/stop"), sender("m2")] },
     { repeats: 1 },
+  ),
+  scenario("a reset, a tool", { ...used, senders: [sender("tool1", "/reset")] }),
+  scenario("a reset, two crashes", { ...used, senders: [sender("/reset", "m1")] }, { crashes: 2 }),
+  scenario("a compaction, two crashes", { ...long, senders: [sender("/compact 1", "m1")] }, { crashes: 2 }),
+  scenario("a reset, a pause, a message", { ...used, senders: [sender("m1", "/reset")] }, { pauses: 1 }),
+  scenario("a reset, a pause, two senders", { ...used, senders: [...one, sender("/reset")] }, { pauses: 1 }),
+  scenario("a compaction, another sender", { ...long, senders: [sender("/compact 1"), sender("m1")] }),
+  scenario("a compaction, a failing call", { ...long, senders: [sender("/compact 1")] }, { failures: 1 }),
+  scenario(
+    "a compaction, a pause, another sender",
+    { ...long, senders: [sender("/compact 1"), sender("m1")] },
+    { pauses: 1 },
   ),
   scenario("all: a tool", { ...used, senders: withTool }),
   scenario("two failing calls, two senders", { ...used, senders: plain }, { failures: 2 }),

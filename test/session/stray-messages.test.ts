@@ -56,6 +56,27 @@ it("what a writer writes into a conversation that was reset meanwhile expires", 
   expect(await messages()).toMatchObject([{ expiresAt: 1 + 24 * 3600 }]);
 });
 
+it.each([
+  ["is being deleted", [set("resetting", { newSessionId: "the next", at: 0, mediaDeleted: 0 })]],
+  ["was compacted", [set("first", 2), set("head", 2)]],
+])("so does what it writes where the conversation %s", async (_, steps) => {
+  const { memory, holdOver, messages } = await heldSession();
+  let isTaken = false;
+  const overtaken: Table = {
+    ...memory,
+    async put(...write) {
+      const taken = isTaken ? undefined : await acquire(memory, sessionKey, "another", 60_000);
+      isTaken = true;
+      if (taken) await commit(memory, taken.lease, steps);
+      return memory.put(...write);
+    },
+  };
+  const hold = holdOver(overtaken, () => 1_000);
+  await expect(hold.append([said], [])).rejects.toThrow(LeaseLost);
+  hold.end();
+  expect(await messages()).toMatchObject([{ expiresAt: 1 + 24 * 3600 }]);
+});
+
 it("what it writes into the live conversation does not expire: it may be committed", async () => {
   const { memory, holdOver, messages } = await heldSession();
   const overtaken: Table = {

@@ -14,9 +14,15 @@ const idleTimes = new Set([
   "timestamp",
 ]);
 
+/** What a compaction or a reset notes of itself: its time decides, as part of a key or by a comparison. */
+const deeds = new Set(["compacting", "resetting"]);
+
+/** Stands for the id of the session that a reset begins, until the table gives it one that is the same in every run. */
+export const nextSessionId = "next";
+
 /**
  * A request without the parts that no decision reads, so that runs which differ only in these count as one: the times
- * above, the times in `recent`, expiry times, and the random id of the session.
+ * above, the times in `recent`, expiry times, and the random ids of sessions.
  */
 export function maskRequest(request: Request): Request {
   return request.to === "table" ? { to: "table", call: maskCall(request.call) } : request;
@@ -29,6 +35,7 @@ function maskCall(call: TableCall): TableCall {
 
 function maskItem(item: Item): Item {
   const masked = maskTimes(item) as Item;
+  if (item.sk === "COMPACTION" && item.at !== undefined) masked.at = item.at;
   if (typeof item.body === "string") masked.body = JSON.stringify(maskTimes(JSON.parse(item.body)));
   if (item.expiresAt !== undefined) masked.expiresAt = 0;
   if (typeof item.sessionId === "string") masked.sessionId = "session";
@@ -40,8 +47,16 @@ function maskStep(step: Step): Step {
   const name = typeof step.path === "string" ? step.path : step.path[0];
   if (step.op === "append") return { ...step, values: step.values.map(maskTimes) };
   if (step.op !== "set") return step;
+  if (deeds.has(String(name))) return { ...step, value: maskNextSession(step.value) };
   if (idleTimes.has(String(name)) || name === "recent") return { ...step, value: 0 };
   return { ...step, value: maskTimes(step.value) };
+}
+
+function maskNextSession(value: ItemValue): ItemValue {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  // The result of a reset names the id that the table has given.
+  const isNew = value.newSessionId !== undefined && value.oldSessionId === undefined;
+  return isNew ? ({ ...value, newSessionId: nextSessionId } as ItemValue) : value;
 }
 
 function maskTimes(value: ItemValue): ItemValue {

@@ -2,7 +2,8 @@ import { leaseMs } from "../../../shared/session/lease.ts";
 import type { Run } from "../../../shared/session/run.ts";
 import { describeMember, describeRequest } from "../describe.ts";
 import { isIndependent } from "../independence.ts";
-import { acceptedIds, doneFaults, isDone, newsFaults, restFaults } from "../invariants.ts";
+import { doneFaults, isDone, newsFaults, restFaults } from "../invariants.ts";
+import { acceptedIds, isCommand } from "../said.ts";
 import type { Scenario } from "../scenario.ts";
 import { Automaton, type Node } from "./automaton.ts";
 import { type Effect, Effects } from "./effects.ts";
@@ -98,7 +99,7 @@ export class Moves {
     const stopped = new Set(told.filter((one) => one.startsWith("error ")).map((one) => one.slice(6)));
     if (this.countsAnswers) {
       const accepted = acceptedIds(table.session).filter((id) => !stopped.has(id));
-      const times = (id: string) => told.filter((one) => one === `final ${id}`).length;
+      const times = (id: string) => told.filter((one) => one === `${answerKind(id)} ${id}`).length;
       const wrong = accepted.filter((id) => times(id) !== 1);
       faults.push(...wrong.map((id) => `the answer to ${id} was told ${times(id)} times`));
     }
@@ -220,7 +221,7 @@ export class Moves {
     const faults = to.news.filter((item) => item.startsWith("fault: "));
     faults.push(...newsFaults(world.table, to.news));
     const said = to.news.filter(
-      (item) => item.startsWith("error ") || (this.countsAnswers && item.startsWith("final ")),
+      (item) => item.startsWith("error ") || (this.countsAnswers && /^(final|answered) /.test(item)),
     );
     if (said.length > 0) after = this.with(after, { told: [...after.outside.told, ...said].sort() });
     if (to.ended === "threw") {
@@ -302,6 +303,9 @@ export class Moves {
 function less(left: Mishaps, kind: keyof Mishaps): Mishaps {
   return { ...left, [kind]: left[kind] - 1 };
 }
+
+/** How clients are told that an accepted entry is done. */
+const answerKind = (id: string) => (isCommand(id) ? "answered" : "final");
 
 function mishap(left: Mishaps, kind: "crashes" | "failures"): Partial<Outside> {
   return { crashed: true, left: less(left, kind) };

@@ -24,6 +24,8 @@ export interface Surroundings {
   table: Table;
   now(): number;
   ask(request: Request): Promise<unknown>;
+  /** Does work that needs no answer of the check, but more than one turn of the event loop, such as compressing. */
+  whileLocal<T>(work: Promise<T>): Promise<T>;
   /** Reports an effect that others see and that the program does not wait for. */
   report(news: string): void;
   /** Declares the program's whole knowledge: all processes of this program with the same knowledge behave alike from here. */
@@ -86,6 +88,7 @@ export function createInstance(program: Program): Instance {
   let ownId: string | undefined;
   let knowledge: unknown;
   let drawn = 0;
+  let localWork = 0;
   /** The same process draws the same bytes every time, so that its calls have the same ids. */
   const draw = (size: number) => Buffer.alloc(size, ++drawn);
 
@@ -108,6 +111,14 @@ export function createInstance(program: Program): Instance {
     now: () => {
       readClock = true;
       return clock;
+    },
+    async whileLocal(work) {
+      localWork++;
+      try {
+        return await work;
+      } finally {
+        localWork--;
+      }
     },
     report: (item) => void news.push(item),
     forget: (all) => {
@@ -151,7 +162,8 @@ export function createInstance(program: Program): Instance {
       await withGlobals(intervals, unhandled, draw, async () => {
         if (happening === "start") begin();
         else tell(happening);
-        await settle();
+        do await settle();
+        while (localWork > 0 && waiting.length === 0);
       });
       const requests = waiting.map(({ request }) => request);
       return { waiting: requests, hasInterval: intervals.size > 0, ...rest, news, readClock, knowledge };

@@ -11,7 +11,6 @@ import { tableOver } from "../../../local/world/local-table.ts";
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../../shared/configuration/schema.ts";
 import type { ConfigurationStore } from "../../../shared/configuration/store.ts";
-import type { EventFrame } from "../../../shared/protocol/frames.ts";
 import {
   type AssistantMessage,
   type Message,
@@ -21,6 +20,7 @@ import {
 import { decodeCallAddress } from "../../../shared/session/call-address.ts";
 import { takeMessage } from "../../../shared/session/intake.ts";
 import type { Bucket, Item, ItemValue, Table, TimerEvent } from "../../../shared/world/world.ts";
+import { bucketOver } from "./bucket.ts";
 import type { Program, Surroundings } from "./process.ts";
 import { sessionKey } from "./snapshot.ts";
 
@@ -47,6 +47,7 @@ const settings: Configuration = {
   model: { provider: "scripted", id: "scripted", contextWindow: 100_000 },
   timeouts: { ...defaults.timeouts, toolMs: 0 },
   session: { ...defaults.session, defaultResetPolicy: { mode: "manual" } },
+  compaction: { ...defaults.compaction, extractMemories: false },
 };
 
 /** The table as a function sees it. The connected peers do not change, so reading them is not a step of the check. */
@@ -62,18 +63,19 @@ function tableOf({ table }: Surroundings): Table {
 function intakeOf(surroundings: Surroundings) {
   const wake = async () => void (await surroundings.ask({ to: "agent" }));
   const configuration = only<ConfigurationStore>("configuration", { load: async () => settings });
-  const bucket = only<Bucket>("bucket", {});
+  const bucket = only<Bucket>("bucket", bucketOver(surroundings.table, surroundings.whileLocal));
   return { table: tableOf(surroundings), bucket, wake, configuration, now: surroundings.now };
 }
 
-/** Sends messages one after the other; the text of each is its id. */
+/** Sends messages and commands one after the other; the text of each is its id. */
 export function sender(...ids: string[]): Program {
   return {
     name: `sender of ${ids.join(", ")}`,
     async run(surroundings) {
       for (const id of ids) {
         surroundings.forget(id);
-        const incoming = { id, text: id, origin: { kind: "client" }, writer: {} } as const;
+        const asked = id.startsWith("/") ? { connectionId: "c-1", requestId: id } : {};
+        const incoming = { id, text: id, origin: { kind: "client", ...asked }, writer: {} } as const;
         await takeMessage(intakeOf(surroundings), sessionKey, incoming);
       }
     },
@@ -184,10 +186,12 @@ function watch(surroundings: Surroundings) {
 function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolean): Agent {
   const { ask, report } = surroundings;
   const intake = intakeOf(surroundings);
-  const post = async (_: string, { payload }: EventFrame) => {
-    if (isNodeGone) return "gone" as const;
-    await ask({ to: "node", callId: String((payload as { callId: string }).callId) });
-    return "sent" as const;
+  const post: Agent["sockets"]["post"] = async (_, frame) => {
+    if (frame.type === "res") report(`answered ${frame.id}`);
+    if (frame.type !== "evt") return "sent";
+    if (isNodeGone) return "gone";
+    await ask({ to: "node", callId: String((frame.payload as { callId: string }).callId) });
+    return "sent";
   };
   const told = (event: string, payload: unknown) => {
     const { state, runId } = payload as { state?: string; runId: string };
@@ -195,7 +199,7 @@ function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolea
   };
   return only<Agent>("agent", {
     ...intake,
-    sockets: { post: post as Agent["sockets"]["post"], close: async () => {} },
+    sockets: { post, close: async () => {} },
     schedules: { once: async (name, _, event) => void (await ask({ to: "scheduler", name, event })) },
     broadcast: only<Agent["broadcast"]>("broadcast", {
       clients: async () => [],
@@ -224,6 +228,12 @@ function answerTo(messages: readonly Message[]): AssistantMessage {
   const at = messages.findLastIndex(({ role }) => role === "user");
   const question = messages[at];
   const text = question ? textOf(question) : "";
+  if (text.includes("<conversation>"))
+    return {
+      role: "assistant",
+      content: [{ type: "text", text: "<summary>so far</summary>" }],
+      timestamp: 0,
+    };
   const isAnswered = messages.slice(at).some(({ role }) => role === "toolResult");
   const content: AssistantMessage["content"] =
     text.startsWith("tool") && !isAnswered

@@ -15,6 +15,7 @@ import {
 import { metaKey, type SessionState, toState } from "../../../shared/session/state.ts";
 import { ConditionFailed, type Item, type Key } from "../../../shared/world/world.ts";
 import { canonicalJson, Interner } from "../intern.ts";
+import { nextSessionId } from "./mask.ts";
 import { type Answer, ownName } from "./process.ts";
 
 /** The one session of the check. */
@@ -94,7 +95,7 @@ export class Snapshots {
     const name = itemName(keyOf(call));
     const { before, after } = checkedChange(readerOf(old), keyOf(call), (item) => changedItem(item, call));
     const items = new Map(old.items);
-    const stored = after && owned(after);
+    const stored = after && named(after);
     if (stored) items.set(name, stored);
     else items.delete(name);
     const table = this.snapshot(items);
@@ -154,9 +155,12 @@ function found(table: Snapshot, call: ReadCall): Item | Item[] | undefined {
   return call.op === "query" ? itemsOf(store, call.query) : rowsOf(store, call.query);
 }
 
-/** The item with its lease's owner replaced by the epoch, which is the same in every run. */
-function owned(item: StoredItem): StoredItem {
-  return item.owner === ownName ? { ...item, owner: String(item.epoch) } : item;
+/** The item with names that are the same in every run: the epoch as the lease's owner, and the next session's id. */
+function named(item: StoredItem): StoredItem {
+  const own = item.owner === ownName ? { ...item, owner: String(item.epoch) } : item;
+  const { resetting } = item as { resetting?: Item };
+  if (resetting?.newSessionId !== nextSessionId) return own;
+  return { ...own, resetting: { ...resetting, newSessionId: `${item.sessionId}-next` } };
 }
 
 /** An item as a lease holder sees it: it recognizes only itself as the owner. */

@@ -1,0 +1,48 @@
+import { gunzipSync } from "node:zlib";
+import { absent } from "../../../shared/world/expression.ts";
+import { type Bucket, ConditionFailed, PreconditionFailed, type Table } from "../../../shared/world/world.ts";
+
+/** Partition of the table that stands for the bucket: an object's key is the sort key. */
+export const bucketPartition = "BUCKET";
+
+const etag = "etag";
+
+/**
+ * The bucket, as items of the check's table: so its calls wait, fail and are repeated like those of the table. An archive is
+ * kept as a JSON list of its messages. Only what archiving, resetting and compacting need is there.
+ * @param whileLocal does work that needs no answer of the check, and that takes more than one turn of the event loop
+ */
+export function bucketOver(table: Table, whileLocal: <T>(work: Promise<T>) => Promise<T>): Partial<Bucket> {
+  const key = (sk: string) => ({ pk: bucketPartition, sk });
+  return {
+    async putStream(name, stream) {
+      const lines = await whileLocal(linesOf(stream));
+      const body = `[${lines.join(",")}]`;
+      try {
+        await table.put({ ...key(name), body }, absent("pk"));
+        return etag;
+      } catch (error) {
+        throw error instanceof ConditionFailed ? new PreconditionFailed(name) : error;
+      }
+    },
+    async head(name) {
+      const item = await table.get(key(name));
+      return item && { contentType: "application/gzip", metadata: {}, etag, lastModified: 0 };
+    },
+    async delete(name) {
+      await table.delete(key(name));
+    },
+    async list(prefix) {
+      const items = await table.query({ pk: bucketPartition, prefix });
+      const objects = items.map(({ sk }) => ({ key: String(sk), size: 0, lastModified: 0, etag }));
+      return { objects, prefixes: [] };
+    },
+  };
+}
+
+async function linesOf(stream: AsyncIterable<Uint8Array>): Promise<string[]> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  const text = gunzipSync(Buffer.concat(chunks)).toString("utf8");
+  return text.split("\n").filter((line) => line !== "");
+}
