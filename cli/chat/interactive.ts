@@ -1,10 +1,11 @@
 import { createInterface, emitKeypressEvents, type Interface } from "node:readline";
-import type { ChatError, ChatReply } from "../../shared/protocol/events.ts";
+import type { ChatError, ChatReply, Events } from "../../shared/protocol/events.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
 import { type Style, styleOf, type Terminal, writeText } from "../app/terminal.ts";
 import type { ConnectionState, RequestError } from "../gateway/connection.ts";
 import type { Conversation, TurnOutcome } from "./conversation.ts";
 import { addToHistory, readHistory } from "./input-history.ts";
+import { createNodeNews } from "./node-news.ts";
 import type { RunStep } from "./run-view.ts";
 import { Screen } from "./screen.ts";
 import { drawable } from "./text-width.ts";
@@ -19,6 +20,8 @@ export interface ChatOptions {
   /** The chat ends when this resolves. */
   leave?: Promise<unknown>;
   onState(handler: (state: ConnectionState) => void): () => void;
+  /** Calls `handler` when a node comes or goes. Returns a function that unsubscribes. */
+  onNodeChange(handler: (change: Events["node.changed"]) => void): () => void;
 }
 
 const pasteOn = "\u001b[?2004h";
@@ -42,13 +45,18 @@ export async function chatInteractively(options: ChatOptions): Promise<void> {
   writeText(terminal.stdout, `${options.greeting}\n`);
   terminal.stdout.write(pasteOn);
   const chat = new Chat(options, lines);
-  const undo = options.onState((state) => chat.connection(state));
+  const news = createNodeNews((line) => chat.note(line));
+  const undo = [
+    options.onState((state) => chat.connection(state)),
+    options.onNodeChange((change) => news.take(change)),
+    () => news.stop(),
+  ];
   options.conversation.onOtherRun((event) => chat.otherRun(event));
   void options.leave?.then(() => lines.close());
   try {
     await chat.run();
   } finally {
-    undo();
+    for (const end of undo) end();
     lines.close();
     terminal.stdout.write(`${pasteOff}\n`);
   }
@@ -93,8 +101,8 @@ class Chat {
 
   connection(state: ConnectionState): void {
     if (state.status === "waiting" && !this.#lost)
-      this.#note(`connection lost (${state.reason}); reconnecting …`);
-    if (state.status === "connected" && this.#lost) this.#note("connected again");
+      this.note(`connection lost (${state.reason}); reconnecting …`);
+    if (state.status === "connected" && this.#lost) this.note("connected again");
     if (state.status === "waiting") this.#lost = true;
     if (state.status === "connected") this.#lost = false;
     if (state.status === "closed" && state.error) {
@@ -106,7 +114,7 @@ class Chat {
   /** Shows the answer to a message that another client or channel sent. */
   otherRun(end: ChatReply | ChatError): void {
     this.#screen.endLine();
-    this.#note("the answer to another message in this session");
+    this.note("the answer to another message in this session");
     this.#screen.stream(end.state === "error" ? `error: ${end.error}` : textOf(end.message));
     this.#screen.endLine();
     this.#screen.print("");
@@ -144,7 +152,7 @@ class Chat {
         break;
       case "restart":
         this.#screen.endLine();
-        this.#note("the reply starts over");
+        this.note("the reply starts over");
         break;
       case "reply":
         this.#screen.endLine();
@@ -154,11 +162,11 @@ class Chat {
         this.#screen.status(drawable(toolLine(step)));
         break;
       case "waiting":
-        this.#note(drawable(waitingLine(step)));
+        this.note(drawable(waitingLine(step)));
         this.#working();
         break;
       case "cut":
-        this.#note(cutLine);
+        this.note(cutLine);
         break;
       case "silence":
         this.#screen.status(`… no news for ${step.seconds} s (Ctrl-C stops)`);
@@ -179,7 +187,7 @@ class Chat {
       this.#screen.endLine();
     }
     if (status === "failed") this.#screen.print(this.#style.red(drawable(`error: ${error}`)));
-    if (status === "stopped") this.#note("stopped");
+    if (status === "stopped") this.note("stopped");
     this.#screen.print("");
     this.#working();
   }
@@ -188,7 +196,8 @@ class Chat {
     this.#screen.status(this.#options.conversation.active > 0 ? "… (Ctrl-C stops)" : "");
   }
 
-  #note(text: string): void {
+  /** Prints a dim line above the prompt. */
+  note(text: string): void {
     this.#screen.print(this.#style.dim(drawable(`(${text})`)));
   }
 
@@ -199,15 +208,15 @@ class Chat {
     }
     this.#leaving = true;
     if (this.#options.conversation.active > 0) {
-      this.#note("stopping; Ctrl-C again leaves");
-      this.#options.conversation.stop().catch((error: Error) => this.#note(error.message));
+      this.note("stopping; Ctrl-C again leaves");
+      this.#options.conversation.stop().catch((error: Error) => this.note(error.message));
     } else if (this.#lines.line !== "" || this.#typed.length > 0) {
       this.#typed = [];
       this.#lines.setPrompt("> ");
       this.#lines.write(null, { ctrl: true, name: "e" });
       this.#lines.write(null, { ctrl: true, name: "u" });
     } else {
-      this.#note("Ctrl-C again or Ctrl-D leaves");
+      this.note("Ctrl-C again or Ctrl-D leaves");
     }
   }
 }

@@ -17,49 +17,19 @@ import type { ToolDefinition } from "../../shared/protocol/messages.ts";
 import type { HelloOk } from "../../shared/protocol/results.ts";
 import type { NodeRuntime } from "../../shared/protocol/schemas.ts";
 import { backoffDelay } from "./backoff.ts";
+import { type ConnectionTiming, defaultTiming } from "./connection-timing.ts";
 import { FrameResolver, type TransferLimits, uploadBytes, uploadParams } from "./large-payloads.ts";
 import { PendingRequests } from "./pending-requests.ts";
-import { endedFor, finalEnd, isFinalRefusal } from "./refusal.ts";
+import { endedFor, finalEnd, isFinalRefusal, placeTaken, reclaimDelay } from "./refusal.ts";
 import { localCode, RequestError } from "./request-error.ts";
 import type { SocketEnd } from "./socket.ts";
 import { GatewaySocket } from "./socket.ts";
 
+export type { ConnectionTiming } from "./connection-timing.ts";
 export { RequestError } from "./request-error.ts";
-
-/**
- * Timeouts of a connection, in ms. The defaults fit API Gateway, which closes idle sockets after 10 minutes.
- */
-export interface ConnectionTiming {
-  pingIntervalMs: number;
-  pongTimeoutMs: number;
-  /** After this time without a message in either direction one is sent, which the gateway ignores. */
-  quietMs: number;
-  /**
-   * Upgrade and `connect` together. Above API Gateway's 29 s: no `connect` succeeds there after the client
-   * gave up.
-   */
-  connectTimeoutMs: number;
-  /** One attempt to upload or fetch a payload that is too large for a frame. */
-  transferTimeoutMs: number;
-  /** After this time connected, the backoff is reset. */
-  stableMs: number;
-  backoffMinMs: number;
-  backoffMaxMs: number;
-}
 
 /** Default timeout of a request, in ms. */
 const defaultTimeoutMs = 30_000;
-
-const defaultTiming: ConnectionTiming = {
-  pingIntervalMs: 240_000,
-  pongTimeoutMs: 10_000,
-  quietMs: 540_000,
-  connectTimeoutMs: 35_000,
-  transferTimeoutMs: 120_000,
-  stableMs: 30_000,
-  backoffMinMs: 500,
-  backoffMaxMs: 30_000,
-};
 
 /** Identity of the client: `client` of `connect` in docs/protocol.md. */
 export interface ClientIdentity {
@@ -69,6 +39,8 @@ export interface ClientIdentity {
   mode: "client" | "node" | "channel";
   channel?: string;
   accountId?: string;
+  /** Names the process of a node, so that another process with its id does not take its place. */
+  instance?: string;
 }
 
 export interface ConnectionOptions {
@@ -82,6 +54,8 @@ export interface ConnectionOptions {
   capabilities?: string[];
   /** Number of failed attempts after which `open` gives up before the first success. Default: unlimited. */
   firstAttempts?: number;
+  /** Waits when another process uses the node's id. Otherwise `open` fails then; a later connection always waits. */
+  waitsForPlace?: boolean;
   timing?: Partial<ConnectionTiming>;
 }
 
@@ -99,7 +73,7 @@ type StateHandler = (state: ConnectionState) => void;
 /**
  * A connection to the gateway that reconnects with backoff and sends `connect` on each new socket. It closes
  * permanently when the gateway refuses it (token, protocol version, role) or another client with its id
- * connects.
+ * connects. A node whose place another process took asks for it again.
  */
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -113,6 +87,8 @@ export class Connection {
   /** Attempts of a row that were answered 403. */
   #forbidden = 0;
   #everConnected = false;
+  /** How often another process has taken the node's place. */
+  #losses = 0;
   #timer: NodeJS.Timeout | undefined;
   #opening: Promise<HelloOk> | undefined;
   /** Whether the gateway accepts large params by reference, as of its last hello. */
@@ -258,8 +234,13 @@ export class Connection {
       // The socket has ended meanwhile: #socketEnded has already scheduled the next attempt or closed.
       if (socket !== this.#socket) return;
       const refusal = error as RequestError;
-      if (isFinalRefusal(refusal.code)) this.#refuse(socket, refusal);
-      else socket.end({ reason: `the gateway refused to connect: ${refusal.message}` });
+      const taken = placeTaken(refusal);
+      const gives = taken?.alive && !this.#everConnected && !this.#options.waitsForPlace;
+      if (isFinalRefusal(refusal.code) || gives) this.#refuse(socket, refusal);
+      else {
+        const retryAfterMs = taken?.alive ? this.#timing.reclaimMs : taken?.retryAfterMs;
+        socket.end({ reason: `the gateway refused to connect: ${refusal.message}`, retryAfterMs });
+      }
     }
   }
 
@@ -340,7 +321,7 @@ export class Connection {
       return;
     }
     const { backoffMinMs, backoffMaxMs } = this.#timing;
-    const delayMs = backoffDelay(this.#failures - 1, backoffMinMs, backoffMaxMs);
+    const delayMs = end.retryAfterMs ?? backoffDelay(this.#failures - 1, backoffMinMs, backoffMaxMs);
     this.#timer = setTimeout(() => this.#attempt(), delayMs);
     this.#enter({ status: "waiting", reason: end.reason, delayMs });
   }
@@ -348,13 +329,24 @@ export class Connection {
   #endedByGateway(payload: unknown): void {
     const { reason } = payload as HeardEvents["connection.ended"];
     const socket = this.#socket;
-    this.#finish(endedFor(reason, this.#options.client.id));
+    const { mode, id } = this.#options.client;
+    const error = endedFor(reason, id);
+    // A node asks for its place again: the other one may be gone by then.
+    if (mode === "node" && reason === "superseded") {
+      socket?.end({
+        reason: error.message,
+        retryAfterMs: reclaimDelay(this.#timing.reclaimMs, ++this.#losses),
+      });
+      return;
+    }
+    this.#finish(error);
     void socket?.close();
   }
 
   /** Closes the connection because the gateway refused it permanently. */
   #refuse(socket: GatewaySocket, refusal: RequestError): void {
-    this.#finish(new RequestError(refusal.code, `the gateway refused the connection: ${refusal.message}`));
+    const { code, message, details } = refusal;
+    this.#finish(new RequestError(code, `the gateway refused the connection: ${message}`, { details }));
     void socket.close();
   }
 

@@ -1,4 +1,4 @@
-import { code } from "../../shared/protocol/errors.ts";
+import { code, type PlaceTaken } from "../../shared/protocol/errors.ts";
 import { RequestError } from "./request-error.ts";
 import type { SocketEnd } from "./socket.ts";
 
@@ -19,6 +19,21 @@ export function isFinalRefusal(errorCode: number): boolean {
 
 /** Attempts of a row that are answered 403. API Gateway answers so for some seconds after a deployment. */
 const maxForbidden = 6;
+
+/** Whether a node was refused because another process uses its id; `alive` as the gateway knows it. */
+export function placeTaken(error: unknown): PlaceTaken | undefined {
+  const details =
+    error instanceof RequestError ? (error.details as Partial<PlaceTaken> | undefined) : undefined;
+  return details?.taken === true ? (details as PlaceTaken) : undefined;
+}
+
+/**
+ * Delay in ms before a node that lost its place `losses` times asks for it again: twice as long each time, to an hour.
+ * Two nodes of which neither gives way so do not take each other's place all the time.
+ */
+export function reclaimDelay(leastMs: number, losses: number): number {
+  return Math.min(3_600_000, leastMs * 2 ** (losses - 1));
+}
 
 /** The error of a connection that the gateway ended for good by the event `connection.ended`. */
 export function endedFor(reason: "superseded" | "revoked", clientId: string): RequestError {

@@ -17,6 +17,8 @@ export interface SocketEnd {
   reason: string;
   status?: number;
   code?: number;
+  /** When to connect again, in ms, in place of the usual backoff. */
+  retryAfterMs?: number;
 }
 
 /** `onEnd` is called at most once, and no callback is called after it. */

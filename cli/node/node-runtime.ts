@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ConnectionState, ConnectionTiming, RequestError } from "../gateway/connection.ts";
@@ -16,6 +17,8 @@ export interface NodeOptions {
   token?: string;
   /** Prefix of the node's tool names for the model: `{nodeId}__{tool}`. */
   nodeId: string;
+  /** Waits while another process uses the id. Otherwise the node ends with the gateway's 409. */
+  waitsForPlace?: boolean;
   /** Base folder of relative paths. It must exist. */
   workspace: string;
   version: string;
@@ -101,7 +104,14 @@ function connectionOf(options: NodeOptions): Connection {
   return new Connection({
     url: options.url,
     token: options.token,
-    client: { id: options.nodeId, version: options.version, platform: process.platform, mode: "node" },
+    client: {
+      id: options.nodeId,
+      version: options.version,
+      platform: process.platform,
+      mode: "node",
+      instance: randomUUID(),
+    },
+    waitsForPlace: options.waitsForPlace,
     tools: nodeTools.map((tool) => tool.definition),
     nodeRuntime: describeHost(options.environment ?? process.env, process.platform),
     timing: options.timing,

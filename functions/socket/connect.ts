@@ -3,8 +3,10 @@ import { accountSettings, isOwnAccount, ownValue } from "../../shared/channels/a
 import { bridgeId } from "../../shared/channels/bridge/bridge.ts";
 import type { ChannelAddress } from "../../shared/channels/channel.ts";
 import { admitAnonymous } from "../../shared/peers/anonymous-sockets.ts";
+import { checkPlace } from "../../shared/peers/node-place.ts";
+import { nodeTools } from "../../shared/peers/nodes.ts";
 import { claimId } from "../../shared/peers/peer-ids.ts";
-import { bindPeer, type ConnectionRecord, type Mode } from "../../shared/peers/registry.ts";
+import { bindPeer, type ConnectionRecord, type Mode, type PeerRecord } from "../../shared/peers/registry.ts";
 import { revoked, type TokenHolder } from "../../shared/peers/tokens.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import { events } from "../../shared/protocol/events.ts";
@@ -16,13 +18,13 @@ import { log } from "../../shared/runtime/log.ts";
 import { readAnnouncedNode } from "./announced-node.ts";
 import { failDeferred } from "./deferred.ts";
 import type { Caller, Gateway } from "./gateway.ts";
-import { tellEnd } from "./socket-lifecycle.ts";
+import { tellEnd, tellNodeChange } from "./socket-lifecycle.ts";
 
 /**
  * Handles `connect`: registers the socket as a client, node or channel. An older connection of the same id is
  * closed.
  * @throws PeerError 401, 102, 103 or 403, checked in this order; 409 for an account of the gateway's own, an
- * id that belongs to another token, a socket that is already connected or has ended, and a peer with a newer
+ * id that belongs to another token or to a running process, a socket that is already connected or has ended, and a peer with a newer
  * connection; 401 also when the token was revoked while its peer was being registered
  */
 export async function connectPeer(
@@ -35,11 +37,13 @@ export async function connectPeer(
   checkVersion(params);
   const mode = checkMode(params, holder);
   const announced = mode === "node" ? readAnnouncedNode(params) : undefined;
-  const { version, platform } = params.client;
+  const { version, platform, instance } = params.client;
   const address = mode === "channel" ? await checkChannel(gateway, params, holder) : undefined;
   // An account has one bridge: its peer id comes from the account, not from the client's id.
   const id = address ? bridgeId(address) : params.client.id;
   if (mode !== "channel") await claimId(gateway.table, { mode, id }, holder.id, gateway.now());
+  if (mode === "node" && instance !== undefined)
+    await checkPlace(gateway, { id, instance, tokenId: holder.id }, gateway.now());
   const caller: Caller = {
     ...record,
     mode,
@@ -54,7 +58,7 @@ export async function connectPeer(
     const admitted = await admitAnonymous(gateway.table, shown);
     if (!admitted) throw new PeerError(code.conflict, "this socket has connected already, or has ended");
   }
-  const bound = await bindPeer(gateway.table, caller, {
+  const peer: PeerRecord = {
     id,
     mode,
     connectionId,
@@ -63,28 +67,43 @@ export async function connectPeer(
     version,
     platform,
     ...announced,
+    ...(mode === "node" && instance !== undefined ? { instance } : {}),
     ...(params.capabilities ? { capabilities: params.capabilities } : {}),
-  });
-  if (!bound) throw new PeerError(code.conflict, "this socket has connected already, or has ended");
-  if (bound === "superseded") {
-    await tellEnd(gateway, connectionId, "superseded");
-    await gateway.sockets.close(connectionId);
-    throw new PeerError(code.conflict, `"${id}" has connected anew on another socket`);
-  }
-  if (bound.replaced) {
-    await tellEnd(gateway, bound.replaced, "superseded");
-    await gateway.sockets.close(bound.replaced);
-  }
+  };
+  const replaced = await takePlace(gateway, caller, peer);
   // A revocation closes the peers that it finds: it either found this one, or is seen here.
   if (!(await gateway.tokens.isGood(holder.id))) throw revoked();
   log("peer.connected", { mode, peerId: id, connectionId, tokenId: holder.id });
   // Also fails requests left by connections that ended without `$disconnect`.
   if (mode === "node") await failDeferred(gateway, id, (other) => other !== connectionId);
+  if (mode === "node" && !replaced) {
+    const tools = [...nodeTools([peer]).keys()];
+    await tellNodeChange(gateway, { nodeId: id, connected: true, tools });
+  }
   const server = { version: packageFile.version, connectionId };
   return {
     caller,
     hello: { type: "hello-ok", protocol: protocolVersion, server, features: { methods, events } },
   };
+}
+
+/**
+ * Registers the socket as the peer's connection, and closes the one that it replaces.
+ * @returns whether it replaced one
+ * @throws PeerError 409
+ */
+async function takePlace(gateway: Gateway, caller: Caller, peer: PeerRecord): Promise<boolean> {
+  const bound = await bindPeer(gateway.table, caller, peer);
+  if (!bound) throw new PeerError(code.conflict, "this socket has connected already, or has ended");
+  if (bound === "superseded") {
+    await tellEnd(gateway, peer.connectionId, "superseded");
+    await gateway.sockets.close(peer.connectionId);
+    throw new PeerError(code.conflict, `"${peer.id}" has connected anew on another socket`);
+  }
+  if (bound.replaced === undefined) return false;
+  await tellEnd(gateway, bound.replaced, "superseded");
+  await gateway.sockets.close(bound.replaced);
+  return true;
 }
 
 async function authenticate(

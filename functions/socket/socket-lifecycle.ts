@@ -6,7 +6,8 @@ import {
   slotMs,
   slotOf,
 } from "../../shared/peers/anonymous-sockets.ts";
-import { dropConnection, openConnection } from "../../shared/peers/registry.ts";
+import { dropConnection, openConnection, readPeer } from "../../shared/peers/registry.ts";
+import type { Events } from "../../shared/protocol/events.ts";
 import { eventFrame } from "../../shared/protocol/frames.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { failDeferred } from "./deferred.ts";
@@ -73,7 +74,22 @@ export async function closeSocket(gateway: Gateway, connectionId: string, opened
   const isAnonymous = !wasConnected && openedAt !== undefined;
   if (isAnonymous && (await dropAnonymous(gateway.table, { connectionId, openedAt }))) return;
   const peer = await dropConnection(gateway.table, connectionId);
-  if (peer?.mode === "node") await failDeferred(gateway, peer.id, (ended) => ended === connectionId);
+  if (peer?.mode !== "node") return;
+  await failDeferred(gateway, peer.id, (ended) => ended === connectionId);
+  const back = await readPeer(gateway.table, "node", peer.id, gateway.now());
+  if (!back) await tellNodeChange(gateway, { nodeId: peer.id, connected: false, tools: [] });
+}
+
+/** Tells all clients that a node has come or gone. Clients can do without: a failure is only logged. */
+export async function tellNodeChange(
+  { broadcast }: Pick<Gateway, "broadcast">,
+  change: Events["node.changed"],
+): Promise<void> {
+  try {
+    await broadcast.send(await broadcast.clients(), "node.changed", change);
+  } catch (error) {
+    logError("node.untold", error, { nodeId: change.nodeId });
+  }
 }
 
 /** Tells a peer that it must not connect again. A peer that cannot be told connects again, and is refused then. */

@@ -5,7 +5,7 @@ import type { PostOptions, Sockets, Table } from "../world/world.ts";
 import { dropConnection, listPeers } from "./registry.ts";
 
 /** Events that every client is sent. */
-type ClientEvent = "chat" | "tool.result";
+type ClientEvent = "chat" | "tool.result" | "node.changed";
 
 /**
  * Sends events to connected clients. Nothing here throws: an ended connection is removed from the registry, and other
@@ -88,12 +88,16 @@ export function createBroadcast(table: Table, sockets: Sockets, now: () => numbe
   };
 }
 
-/** The result of what a client asked for itself has no run: it is posted like a run's end. */
-function keyOf(connectionId: string, { runId }: Events[ClientEvent]): string {
-  return `${connectionId} ${runId ?? ""}`;
+/** What belongs to no run, such as the result of what a client asked for itself, is posted like a run's end. */
+function keyOf(connectionId: string, payload: Events[ClientEvent]): string {
+  return `${connectionId} ${runOf(payload) ?? ""}`;
+}
+
+function runOf(payload: Events[ClientEvent]): string | undefined {
+  return "runId" in payload ? payload.runId : undefined;
 }
 
 function endsRun(payload: Events[ClientEvent]): boolean {
-  if (payload.runId === undefined) return true;
+  if (runOf(payload) === undefined) return true;
   return "state" in payload && (payload.state === "final" || payload.state === "error");
 }

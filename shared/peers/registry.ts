@@ -54,6 +54,11 @@ export interface PeerRecord {
   tools?: ToolDefinition[];
   runtime?: NodeRuntime;
   capabilities?: string[];
+  /** Names the process of a node (`shared/peers/node-place.ts`). */
+  instance?: string;
+  /** When a node was last asked by `node.ping` whether it is there, and when it last answered; epoch ms. */
+  askedAt?: number;
+  answeredAt?: number;
 }
 
 /**
@@ -62,7 +67,8 @@ export interface PeerRecord {
 export const recordTtlSeconds = 2 * 3600 + 600;
 
 const connectionKey = (connectionId: string): Key => ({ pk: `CONN#${connectionId}`, sk: "META" });
-const peerKey = (mode: Mode, id: string): Key => ({ pk: `PEER#${mode}`, sk: id });
+/** The item of a peer. */
+export const peerKey = (mode: Mode, id: string): Key => ({ pk: `PEER#${mode}`, sk: id });
 const expiry = (now: number) => Math.floor(now / 1000) + recordTtlSeconds;
 const isAlive = (item: Item, now: number) => Number(item.expiresAt) > now / 1000;
 

@@ -26,6 +26,16 @@ export interface ErrorShape {
 }
 
 /**
+ * The `details` of the 409 with which a node is refused whose id another process uses. `alive`: the other has just
+ * answered `node.ping`. Otherwise it is being asked: repeat `connect` after `retryAfterMs`, on a new socket.
+ */
+export interface PlaceTaken {
+  taken: true;
+  alive: boolean;
+  retryAfterMs: number;
+}
+
+/**
  * An error whose code and message are sent to peers unchanged. Any other error is logged in full and sent as
  * 500 "internal error".
  */

@@ -6,7 +6,7 @@ import type { TotalOver } from "./total.ts";
 export const events = [
   ...(["chat", "tool.invoke", "tool.result", "logs.get"] as const),
   ...(["channel.outbound", "channel.typing"] as const),
-  "connection.ended" as const,
+  ...(["connection.ended", "node.ping", "node.changed"] as const),
 ] as const;
 
 export type EventName = (typeof events)[number];
@@ -118,6 +118,10 @@ interface EventTable {
   "channel.typing": { channel: string; accountId: string; peer: Peer; sessionKey?: string; typing: boolean };
   /** To a peer, before the gateway closes its socket for good: it must not connect again. */
   "connection.ended": { reason: "superseded" | "revoked" };
+  /** To a node, when another process asks for its id: answered by `node.pong`. */
+  "node.ping": Record<string, never>;
+  /** To clients: a node has connected, or its connection has ended. `tools`: the names of its tools for clients. */
+  "node.changed": { nodeId: string; connected: boolean; tools: string[] };
 }
 
 /** The payload of every event. */

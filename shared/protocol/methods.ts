@@ -101,6 +101,7 @@ export const methodParams = {
     truncated: v.optional(v.boolean(), false),
     error: v.optional(v.string()),
   }),
+  "node.pong": nothing,
   "node.forget": v.object({ nodeId: idField, force: v.optional(v.boolean(), false) }),
   "config.get": v.optional(v.object({ path: v.optional(v.pipe(v.string(), v.maxLength(512))) }), {}),
   "config.set": v.object({ path: v.pipe(v.string(), v.minLength(1), v.maxLength(512)), value: v.unknown() }),

@@ -195,6 +195,7 @@ interface ResultTable {
   "logs.get": { nodeId: string; lines: string[]; count: number; truncated: boolean };
   "logs.result": Receipt;
   /** `removed`: the id was bound to a token. `disconnected`: the node was connected, and is not any more. */
+  "node.pong": { ok: true };
   "node.forget": { ok: true; nodeId: string; removed: boolean; disconnected: boolean };
   "config.get": { path: string; value: unknown } | { config: Record<string, unknown> };
   "config.set": { ok: true; path: string };

@@ -134,6 +134,9 @@ export const connectParams = v.object({
     mode: v.string(),
     channel: v.optional(name),
     accountId: v.optional(name),
+    instance: v.optional(
+      v.pipe(v.string(), v.regex(/^[A-Za-z0-9-]{1,64}$/, "letters, digits and -, at most 64")),
+    ),
   }),
   tools: v.optional(v.pipe(v.array(toolDefinitionField), v.maxLength(128))),
   /** `nodeRuntimeField`, checked for nodes alone: its errors have a code of their own (103). */

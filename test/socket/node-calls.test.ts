@@ -4,6 +4,7 @@ import { handleFrame } from "../../functions/socket/frame.ts";
 import type { Gateway } from "../../functions/socket/gateway.ts";
 import { closeSocket } from "../../functions/socket/socket-lifecycle.ts";
 import { createMemoryTable } from "../../local/world/local-table.ts";
+import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { openConnection } from "../../shared/peers/registry.ts";
 import { createTokenVerifier, revokeToken } from "../../shared/peers/tokens.ts";
 import type { Frame } from "../../shared/protocol/frames.ts";
@@ -41,6 +42,7 @@ beforeEach(async () => {
     table,
     sockets,
     tokens: createTokenVerifier(table, Date.now),
+    broadcast: createBroadcast(table, sockets, Date.now),
     configuration: { load: async () => ({}) },
     connected: new Map(),
     now: Date.now,

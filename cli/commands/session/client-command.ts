@@ -10,7 +10,7 @@ import { isInteractive, styleOf } from "../../app/terminal.ts";
 import { version } from "../../app/version.ts";
 import { Conversation } from "../../chat/conversation.ts";
 import { type ImageFile, readImage } from "../../chat/images.ts";
-import { chatInteractively } from "../../chat/interactive.ts";
+import { type ChatOptions, chatInteractively } from "../../chat/interactive.ts";
 import { converse, converseByLine, type TurnSinks } from "../../chat/lines.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 
@@ -46,7 +46,11 @@ export async function chatAtTerminal(
   try {
     const historyFile = join(configFolder(terminal.env), "history");
     const { onState } = gateway;
-    await chatInteractively({ conversation, terminal, historyFile, greeting, leave, onState });
+    const onNodeChange: ChatOptions["onNodeChange"] = (handler) => gateway.onEvent("node.changed", handler);
+    await chatInteractively({
+      ...{ conversation, terminal, historyFile, greeting, leave },
+      ...{ onState, onNodeChange },
+    });
   } finally {
     conversation.close();
   }

@@ -14,7 +14,9 @@ import { isInteractive } from "../../app/terminal.ts";
 import { version } from "../../app/version.ts";
 import { type Gateway, machineId, openGateway } from "../../gateway/gateway-client.ts";
 import { chosenModel, configureModel, type ModelInUse, startLocal } from "../../gateway/local-gateway.ts";
-import { type RunningNode, startNode } from "../../node/node-runtime.ts";
+import { startUnderFreeId } from "../../node/free-id.ts";
+import type { NodeOptions, RunningNode } from "../../node/node-runtime.ts";
+import { idTaken } from "../node/node-command.ts";
 import { chatAtTerminal, chatByLine } from "../session/client-command.ts";
 
 /**
@@ -112,7 +114,7 @@ async function serveAndChat(
       await gateway.request("agent.init", {});
       await running.recordAgent();
     }
-    node = lendFolder(context, running, environment);
+    node = await lendFolder(context, running, environment);
     await node.connection.open();
     await chat(context, gateway, ended);
   } finally {
@@ -132,9 +134,9 @@ async function chat(context: Context, gateway: Gateway, ended: Received): Promis
 }
 
 /** Starts a node for the current folder. It logs to the data folder, not to the chat. */
-function lendFolder(context: Context, running: Dev, environment: NodeJS.ProcessEnv): RunningNode {
+function lendFolder(context: Context, running: Dev, environment: NodeJS.ProcessEnv): Promise<RunningNode> {
   const log = openLogs(join(context.dataFolder, "logs"));
-  return startNode({
+  const node: NodeOptions = {
     url: running.url,
     token: running.token,
     nodeId: machineId(hostname()),
@@ -142,7 +144,8 @@ function lendFolder(context: Context, running: Dev, environment: NodeJS.ProcessE
     version,
     environment,
     onLog: (line) => log("node", line),
-  });
+  };
+  return startUnderFreeId(node, (taken, next) => context.note(idTaken(taken, next)));
 }
 
 function folderOf(context: Context): string {

@@ -1,14 +1,16 @@
 import { answerLogs } from "./logs-get.ts";
 import type { NodeEventHandler, NodeParts } from "./node-parts.ts";
+import { answerPing } from "./node-ping.ts";
 import { answerProbe } from "./node-probe.ts";
 
-type NodeEvents = { [E in "tool.invoke" | "logs.get" | "node.probe"]: NodeEventHandler<E> };
+type NodeEvents = { [E in "tool.invoke" | "logs.get" | "node.probe" | "node.ping"]: NodeEventHandler<E> };
 
 /** Every event that a node handles. Others are ignored. */
 const nodeEvents: NodeEvents = {
   "tool.invoke": ({ calls }, payload) => calls.invoke(payload),
   "logs.get": answerLogs,
   "node.probe": answerProbe,
+  "node.ping": answerPing,
 };
 
 /** Calls the handler of each event that arrives on the node's connection. */

@@ -52,6 +52,16 @@ afterEach(async () => {
 });
 
 describe("a chat at the terminal", () => {
+  it("says in a line above the prompt that a node has connected, and keeps what is typed", async () => {
+    await chat(started);
+    terminal.type("half a mess");
+    await sees("> half a mess");
+    gateway.emit("node.changed", { nodeId: "pi", connected: true, tools: ["pi__Bash"] });
+    await sees("(pi is connected: 1 tool)");
+    expect(lastRow()).toBe("> half a mess");
+    terminal.type("\u0003");
+  });
+
   it("streams the answer above a prompt that stays usable", async () => {
     await chat(started);
     const runId = await say("hello");

@@ -1,3 +1,4 @@
+import { noteAnswer } from "../../../../shared/peers/node-place.ts";
 import { normalId, releaseId } from "../../../../shared/peers/peer-ids.ts";
 import { listPeers } from "../../../../shared/peers/registry.ts";
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
@@ -5,7 +6,14 @@ import { log } from "../../../../shared/runtime/log.ts";
 import type { MethodTable } from "../../gateway.ts";
 import { endSocket } from "../../socket-lifecycle.ts";
 
-export const nodeMethods: Pick<MethodTable, "node.forget"> = {
+export const nodeMethods: Pick<MethodTable, "node.pong" | "node.forget"> = {
+  "node.pong": {
+    modes: ["node"],
+    async handle({ table, now }, _params, { caller }) {
+      await noteAnswer(table, caller, now());
+      return { ok: true };
+    },
+  },
   "node.forget": {
     modes: ["client"],
     scope: "admin",

@@ -1,0 +1,32 @@
+import type { RequestError } from "../gateway/connection.ts";
+import { placeTaken } from "../gateway/refusal.ts";
+import { type NodeOptions, type RunningNode, startNode } from "./node-runtime.ts";
+
+/** Most nodes with one default id: `laptop`, `laptop-2`, … `laptop-9`. */
+const mostNodes = 9;
+
+/**
+ * Starts a node, under the id with a number behind it when a running process uses the id. Resolves when the node is
+ * connected, has failed (`ended` tells why), or `left` resolves.
+ * @param onTaken called with each id that is in use
+ */
+export async function startUnderFreeId(
+  options: NodeOptions,
+  onTaken: (nodeId: string, next: string) => void,
+  left: Promise<unknown> = new Promise(() => {}),
+): Promise<RunningNode & { nodeId: string }> {
+  let nodeId = options.nodeId;
+  for (let number = 2; ; number++) {
+    const running = startNode({ ...options, nodeId });
+    const opened = running.connection.open().then(
+      () => undefined,
+      (error: RequestError) => error,
+    );
+    const error = await Promise.race([opened, left.then(() => undefined)]);
+    if (!placeTaken(error) || number > mostNodes) return { ...running, nodeId };
+    await running.stop();
+    const next = `${options.nodeId}-${number}`;
+    onTaken(nodeId, next);
+    nodeId = next;
+  }
+}
