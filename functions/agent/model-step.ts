@@ -42,7 +42,7 @@ export async function beginRun(
   entry: MessageEntry,
   { prefetched, ...context }: StepContext,
 ): Promise<StepContext> {
-  const { run, message, steps } = startOf(entry, [], 1, agent.now());
+  const { run, message, steps } = startOf(agent, entry, [], 1);
   log("run.start", { sessionKey: hold.sessionKey, runId: run.runId });
   const before = await agent.history.load(hold.state);
   const commit = () => hold.append([message], steps, entry);
@@ -57,16 +57,18 @@ export async function beginRun(
  */
 export async function beginRunWithAttachments(agent: Agent, hold: Hold, entry: MessageEntry): Promise<void> {
   const received = await receiveAttachments(agent, hold, entry);
-  const { run, message, steps } = startOf(entry, received, 0, agent.now());
+  const { run, message, steps } = startOf(agent, entry, received, 0);
   log("run.start", { sessionKey: hold.sessionKey, runId: run.runId });
   await hold.append([message], steps, entry);
 }
 
 /** The user's message, the run that it begins, and the steps that write the run into the session. */
-function startOf(entry: MessageEntry, received: readonly ContentBlock[], attempt: 0 | 1, now: number) {
+function startOf(agent: Agent, entry: MessageEntry, received: readonly ContentBlock[], attempt: 0 | 1) {
+  const now = agent.now();
   const content = userContent(entry.text, [...(entry.media ?? []).flatMap(mediaBlocks), ...received]);
   const message: Message = { role: "user", content, timestamp: entry.at };
-  const run = newRun(entry, attempt, now);
+  const { configurationVersion = agent.configuration.version() } = entry;
+  const run = newRun({ ...entry, configurationVersion }, attempt, now);
   const steps: Step[] = [
     assign("run", run),
     assign("updatedAt", now),

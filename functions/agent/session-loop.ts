@@ -61,6 +61,7 @@ async function takeStep(
   }
   if (clearFrom !== undefined) await clearArchived(agent, hold, clearFrom);
   if (run) {
+    await seeConfiguration(agent, run.configurationVersion ?? 0);
     if (stop === run.runId) return endStopped(agent, hold, run, context);
     if (run.phase === "tools") return toolStep(agent, hold, run, context);
     if (run.phase === "reply") return deliverReply(agent, hold, run, context);
@@ -68,6 +69,7 @@ async function takeStep(
   }
   const [entry] = inbox;
   if (!entry) return (await hold.releaseIdle()) ? "released" : context;
+  await seeConfiguration(agent, entry.configurationVersion);
   if (timeLeft() < (await stepBudget(agent))) return context;
   if (resetting) await resumeReset(agent, hold);
   else if (entry.kind === "reset") await beginReset(agent, hold, entry);
@@ -76,6 +78,14 @@ async function takeStep(
   else if (entry.attachments) await beginRunWithAttachments(agent, hold, entry);
   else return beginRun(agent, hold, entry, context);
   return context;
+}
+
+/**
+ * Makes sure that this instance works with this version of the configuration or a later one. It reads nothing while
+ * the configuration stays as it is. @param version undefined: the newest
+ */
+async function seeConfiguration({ configuration }: Agent, version: number | undefined): Promise<void> {
+  await configuration.load(version === undefined ? { fresh: true } : { atLeast: version });
 }
 
 async function stepBudget(agent: Agent): Promise<number> {

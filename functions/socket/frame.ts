@@ -162,8 +162,8 @@ async function handleRequest(gateway: Gateway, caller: Caller, frame: RequestFra
   const startedAt = gateway.now();
   const good = gateway.tokens.isGood(tokenId);
   good.catch(() => {});
-  // Loaded beside the token check: most requests of clients need it.
-  if (caller.mode === "client") gateway.configuration.load().catch(() => {});
+  // Read beside the token check, as most requests of clients need it, and with what was set before this one.
+  if (caller.mode === "client") gateway.configuration.load({ fresh: true }).catch(() => {});
   if (frame.method !== "tool.result" && !(await good))
     return refuse(gateway, connectionId, frame.id, revoked());
   const answer = await answerTo(gateway, caller, frame);

@@ -12,7 +12,12 @@ export function createTimerHandler(world: World) {
   const { table, schedules, secrets, sockets, wake, now } = world;
   const configuration = openConfiguration(table, secrets, { now });
   const timer: Timer = { table, schedules, configuration, sockets, wake, now };
-  return wrapHandler<TimerEvent, void>("timer", (event) => fire(timer, event), {
+  const fireEvent = (event: TimerEvent) => {
+    // Read beside what the event is about: it is handled with what was set before it.
+    if (event.kind === "reset-due") configuration.load({ fresh: true }).catch(() => {});
+    return fire(timer, event);
+  };
+  return wrapHandler<TimerEvent, void>("timer", fireEvent, {
     fields: ({ kind }) => ({ kind }),
   });
 }

@@ -20,7 +20,10 @@ import { createSecretPaths, type SecretPaths } from "./secret-paths.ts";
 
 const itemKey = { pk: "CONFIG", sk: "GLOBAL" };
 
-/** Maximum age of the cached configuration, in milliseconds. A change may go unnoticed for this time. */
+/**
+ * Maximum age of the cached configuration, in milliseconds. A change may go unnoticed for this time by what names no
+ * version.
+ */
 const maxAgeMs = 5000;
 
 /** Maximum attempts of an optimistic write. More conflicts in a row indicate another fault. */
@@ -35,12 +38,13 @@ const maxOverridesBytes = 350_000;
 export interface ConfigurationStore {
   /**
    * The whole configuration, at most 5 s old. `fresh`: read it again. `anyAge`: accept a cached one of any
-   * age. Secrets that are set are `***`. Callers must not change it.
+   * age. `atLeast`: read it again if it is older than this version. Secrets that are set are `***`. Callers must
+   * not change it.
    */
-  load(options?: { fresh?: boolean; anyAge?: boolean }): Promise<Configuration>;
+  load(options?: { fresh?: boolean; anyAge?: boolean; atLeast?: number }): Promise<Configuration>;
   /**
    * The version of the configuration that was read last; undefined before the first read. Every change has
-   * another version, a change of a secret too.
+   * a higher version, a change of a secret too.
    */
   version(): number | undefined;
   /**
@@ -85,24 +89,22 @@ export function openConfiguration(
   { now = Date.now, schema = configurationSchema }: ConfigurationOptions = {},
 ): ConfigurationStore {
   const rules = { schema, secretPaths: createSecretPaths(schema) };
-  let seen: Configuration | undefined;
-  let seenVersion: number | undefined;
-  let reading: { configuration: Promise<Configuration>; startedAt: number } | undefined;
-  const readNow = async () => {
-    const { overrides, version } = await read(table);
-    seen = mergeConfiguration(overrides);
-    seenVersion = version;
-    return seen;
-  };
-  const load: ConfigurationStore["load"] = async ({ fresh = false, anyAge = false } = {}) => {
-    if (anyAge && seen) return seen;
-    if (reading && !fresh && now() - reading.startedAt < maxAgeMs) return reading.configuration;
-    const started = { configuration: readNow(), startedAt: now() };
+  const readings = createReadings(table);
+  let reading: { seen: Promise<Seen>; startedAt: number } | undefined;
+  const readAgain = (): Promise<Seen> => {
+    const started = { seen: readings.next(), startedAt: now() };
     reading = started;
-    started.configuration.catch(() => {
+    started.seen.catch(() => {
       if (reading === started) reading = undefined;
     });
-    return started.configuration;
+    return started.seen;
+  };
+  const load: ConfigurationStore["load"] = async ({ fresh = false, anyAge = false, atLeast = 0 } = {}) => {
+    const newest = readings.newest();
+    if (anyAge && newest) return newest.configuration;
+    const isRecent = !fresh && reading !== undefined && now() - reading.startedAt < maxAgeMs;
+    const seen = await (isRecent && reading ? reading.seen : readAgain());
+    return (seen.version < atLeast ? await readAgain() : seen).configuration;
   };
   const change: ConfigurationStore["change"] = async (path, next) => {
     const segments = parsePath(path);
@@ -123,7 +125,7 @@ export function openConfiguration(
   return {
     load,
     change,
-    version: () => seenVersion,
+    version: () => readings.newest()?.version,
     async get(path) {
       const segments = path ? parsePath(path) : [];
       const config = rules.secretPaths.mask(await load({ fresh: true }));
@@ -132,6 +134,37 @@ export function openConfiguration(
     async set(path, value) {
       await change(path, () => value ?? null);
       return { ok: true, path };
+    },
+  };
+}
+
+/** A configuration that was read. */
+interface Seen {
+  configuration: Configuration;
+  version: number;
+}
+
+/**
+ * Reads the stored configuration, and keeps the newest one that was seen. Reads that overlap may end in another order
+ * than that of the versions they give: each gives the newest.
+ */
+function createReadings(table: Table): { newest(): Seen | undefined; next(): Promise<Seen> } {
+  let kept: { seen: Seen; endedAs: number } | undefined;
+  let events = 0;
+  return {
+    newest: () => kept?.seen,
+    async next() {
+      const beganAs = ++events;
+      const { overrides, version } = await read(table);
+      const endedAs = ++events;
+      // A lower version that was read later is that of a table that was restored.
+      const isOverlapping = kept !== undefined && beganAs < kept.endedAs;
+      if (!kept || !isOverlapping || version > kept.seen.version) {
+        const isSame = kept?.seen.version === version;
+        const configuration = isSame && kept ? kept.seen.configuration : mergeConfiguration(overrides);
+        kept = { seen: { configuration, version }, endedAs };
+      }
+      return kept.seen;
     },
   };
 }

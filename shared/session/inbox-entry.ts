@@ -49,6 +49,15 @@ export interface Writer {
   senderId?: string;
 }
 
+/** What a message and its run are to be carried out with. */
+export interface Configured {
+  /**
+   * The version of the configuration that held when the message came in: an older one must not be used. Absent:
+   * the agent reads the newest one.
+   */
+  configurationVersion?: number;
+}
+
 /** Settings from a message's directives, which apply to that message only. */
 export interface Overrides {
   model?: ModelRef;
@@ -81,6 +90,7 @@ export interface CronTask {
  * An item of a session's inbox. A retry has the same id and is dropped; a message's id is also its run's id.
  */
 export type InboxEntry = { id: string; at: number; origin: Origin } & Writer &
+  Configured &
   (
     | {
         kind: "message";

@@ -8,7 +8,7 @@ import { directiveRefusal } from "./commands/guest-rights.ts";
 import { effectiveModel } from "./commands/model-choice.ts";
 import { parseCommand } from "./commands/parse-command.ts";
 import { appendEntry } from "./inbox.ts";
-import type { InboxEntry, Origin, RemoteMedia, Writer } from "./inbox-entry.ts";
+import type { Configured, InboxEntry, Origin, RemoteMedia, Writer } from "./inbox-entry.ts";
 import { readSession } from "./sessions.ts";
 import { isLeased, needsAgent, type SessionState } from "./state.ts";
 
@@ -18,7 +18,7 @@ export type Intake = CommandContext;
 /**
  * An incoming message. The caller chooses `id`, so that a retry is the same message; it becomes the run's id.
  */
-export interface Incoming {
+export interface Incoming extends Configured {
   id: string;
   /** The sender's text, in which commands and directives are recognized. */
   text: string;
@@ -115,7 +115,9 @@ function isBehindOthers(state: SessionState, entryId: string, now: number): bool
 }
 
 function entryBase(intake: Intake, incoming: Incoming) {
-  return { id: incoming.id, at: intake.now(), origin: incoming.origin, ...incoming.writer };
+  const { id, origin, writer, configurationVersion } = incoming;
+  const configured = configurationVersion === undefined ? {} : { configurationVersion };
+  return { id, at: intake.now(), origin, ...writer, ...configured };
 }
 
 /** Undefined when the text has no directives. A text without a slash, the usual case, costs no read. */

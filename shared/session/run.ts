@@ -1,5 +1,5 @@
 import { type Step, set } from "../world/expression.ts";
-import type { InboxEntry, Origin, Overrides, Task, Writer } from "./inbox-entry.ts";
+import type { Configured, InboxEntry, Origin, Overrides, Task, Writer } from "./inbox-entry.ts";
 
 /** A tool call that was sent to a node and has no result yet. */
 export interface PendingCall {
@@ -12,7 +12,7 @@ export interface PendingCall {
  * pending, or their results have to be collected. `reply`: the answer or the failure is committed and has to
  * be delivered. Create and change runs only with the functions below.
  */
-export interface Run extends Writer {
+export interface Run extends Writer, Configured {
   /** The id of the message that started the run. */
   runId: string;
   phase: "model" | "tools" | "reply";
@@ -58,6 +58,7 @@ export function newRun(entry: Extract<InboxEntry, { kind: "message" }>, attempt:
     startedAt: now,
     origin,
     ...writerOf(entry),
+    ...configuredBy(entry),
     ...(overrides ? { overrides } : {}),
     ...(task ? { task } : {}),
     pending: {},
@@ -95,6 +96,7 @@ export function nextStep({ runId, startedAt, origin, overrides, task, step, ...r
     startedAt,
     origin,
     ...writerOf(run),
+    ...configuredBy(run),
     ...(overrides ? { overrides } : {}),
     ...(task ? { task } : {}),
     phase: "model",
@@ -126,6 +128,10 @@ export function shrinkSteps({ attempt }: Run, shrunk: NonNullable<Run["shrunk"]>
 /** The name of a run's current step: `{runId}/{step}`. */
 export function stepName({ runId, step }: Run): string {
   return `${runId}/${step}`;
+}
+
+function configuredBy({ configurationVersion }: Configured): Configured {
+  return configurationVersion === undefined ? {} : { configurationVersion };
 }
 
 function writerOf({ role, senderId }: Writer): Writer {

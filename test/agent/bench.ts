@@ -90,7 +90,10 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
     agent(life = immortal()) {
       const now = () => Date.now() + bench.later;
       const prompts = createPromptSource(mortal(bucket, "bucket", life));
-      const configuration = { load: async () => bench.configuration } as Agent["configuration"];
+      const configuration = {
+        load: async () => bench.configuration,
+        version: () => 1,
+      } as Agent["configuration"];
       const secrets = { get: async () => undefined };
       const mortalTable = mortal(table, "table", life);
       const sockets: Agent["sockets"] = {

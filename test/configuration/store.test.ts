@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import { type ConfigurationStore, openConfiguration } from "../../shared/configuration/store.ts";
-import type { Secrets } from "../../shared/world/world.ts";
+import type { Secrets, Table } from "../../shared/world/world.ts";
 import { observed, type State, startState } from "../support/state.ts";
 
 let state: State;
@@ -53,6 +53,48 @@ describe("reading the configuration", () => {
     expect((await reader.load()).systemPrompt).toBe("once more");
     await reader.set("systemPrompt", "own");
     expect((await reader.load()).systemPrompt).toBe("own");
+  });
+});
+
+describe("a configuration of at least a version", () => {
+  it("is read again only where an older one is kept", async () => {
+    const table = observed(state.table);
+    const reader = openConfiguration(table, secrets, { now: () => clock.now });
+    await reader.load();
+    const version = reader.version() ?? 0;
+    await reader.load({ atLeast: version });
+    expect(table.reads).toBe(1);
+    await configuration.set("systemPrompt", "newer");
+    expect((await reader.load({ atLeast: version + 1 })).systemPrompt).toBe("newer");
+    expect([reader.version(), table.reads]).toEqual([version + 1, 2]);
+  });
+
+  it("stays when an older read ends after a newer one, until it is read anew", async () => {
+    const answers: (() => Promise<void>)[] = [];
+    const slow = {
+      ...state.table,
+      get: (...args: Parameters<Table["get"]>) => {
+        const item = state.table.get(...args);
+        return new Promise<Awaited<typeof item>>((resolve) => {
+          answers.push(async () => resolve(await item));
+        });
+      },
+    };
+    const reader = openConfiguration(slow, secrets, { now: () => clock.now });
+    await configuration.set("systemPrompt", "old");
+    const older = reader.load();
+    await configuration.set("systemPrompt", "new");
+    const newer = reader.load({ fresh: true });
+    await answers[1]?.();
+    expect((await newer).systemPrompt).toBe("new");
+    await answers[0]?.();
+    expect((await older).systemPrompt).toBe("new");
+    expect((await reader.load({ anyAge: true })).systemPrompt).toBe("new");
+    // A table that was restored from a backup has a lower version.
+    await state.table.delete({ pk: "CONFIG", sk: "GLOBAL" });
+    const restored = reader.load({ fresh: true });
+    await answers[2]?.();
+    expect((await restored).systemPrompt).toBe(defaults.systemPrompt);
   });
 });
 

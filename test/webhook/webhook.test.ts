@@ -178,6 +178,7 @@ describe("a message of Telegram", () => {
         },
         role: "owner",
         senderId: "5001002003",
+        configurationVersion: expect.any(Number),
       },
     ]);
     expect(on.woken).toEqual([main]);

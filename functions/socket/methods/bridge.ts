@@ -1,4 +1,3 @@
-import { accountSettings } from "../../../shared/channels/account.ts";
 import type { ChannelAddress } from "../../../shared/channels/channel.ts";
 import { type InboundOutcome, takeInbound } from "../../../shared/channels/inbound/inbound.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
@@ -18,8 +17,6 @@ export const bridgeMethods: Pick<MethodTable, "channel.inbound" | "channel.deliv
         throw new PeerError(code.forbidden, message);
       }
       const message = readBridgeMessage(params, gateway.now());
-      const settings = accountSettings(await gateway.configuration.load(), address);
-      if (settings?.enabled === false) return { status: "blocked", reason: "stopped" };
       const outcome = await takeInbound(gateway, address, message);
       const { eventId, sender } = message;
       // Message content is not logged.

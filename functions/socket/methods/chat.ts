@@ -50,7 +50,9 @@ export const chatMethods: Pick<MethodTable, "chat.send"> = {
       const target = { sessionKey: key, id: runId, now: gateway.now() };
       const stored = await storeAttachments(gateway, caller.connectionId, target, media);
       const origin = originOf(caller, id);
-      const incoming = { id: runId, text: message, media: stored, origin, writer: {} };
+      // The configuration was read since the request came.
+      const configurationVersion = gateway.configuration.version();
+      const incoming = { id: runId, text: message, media: stored, origin, writer: {}, configurationVersion };
       const reply = await takeMessage(gateway, key, incoming);
       return reply.status === "deferred" ? deferred : reply;
     },

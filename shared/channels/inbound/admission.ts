@@ -2,7 +2,7 @@ import type { ChannelConfiguration, Configuration } from "../../configuration/sc
 import type { ConfigurationStore } from "../../configuration/store.ts";
 import { isSameSender } from "../../session/key/identity.ts";
 import type { Table } from "../../world/world.ts";
-import { ownValue } from "../account.ts";
+import { accountSettings, ownValue } from "../account.ts";
 import type { ChannelAddress, InboundMessage } from "../channel.ts";
 import { closeRequest, openRequest } from "./pairing.ts";
 import { senderRole } from "./sender-role.ts";
@@ -18,6 +18,7 @@ export type Access = { allowed: true } | { allowed: false; reason: "closed" | "a
  */
 export type Refusal =
   | Exclude<Extract<Access, { allowed: false }>["reason"], "pairing">
+  | "stopped"
   | "not mentioned"
   | "full"
   | "empty";
@@ -65,12 +66,15 @@ export async function admit(
   return reason === undefined ? { status: "admitted" } : { status: "blocked", reason };
 }
 
-function findReason(
-  { channels }: Configuration,
-  { channel }: ChannelAddress,
+/** Why a configuration does not let a message in, if it does not. */
+export function findReason(
+  configuration: Configuration,
+  address: ChannelAddress,
   message: InboundMessage,
 ): Exclude<Refusal, "full" | "empty"> | "pairing" | undefined {
-  const settings = ownValue(channels, channel);
+  if (accountSettings(configuration, address)?.enabled === false) return "stopped";
+  const { channel } = address;
+  const settings = ownValue(configuration.channels, channel);
   const isMeant = message.peer.kind === "dm" || message.wasMentioned || settings?.requireMention === false;
   if (!isMeant) return "not mentioned";
   const access = checkAccess(channel, settings, message);

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ConfigurationStore } from "../../configuration/store.ts";
 import { decodeMedia, storeMedia } from "../../media/media-store.ts";
 import type { StoredMedia } from "../../protocol/messages.ts";
 import { log } from "../../runtime/log.ts";
@@ -8,7 +9,7 @@ import type { Bucket } from "../../world/world.ts";
 import { ownValue } from "../account.ts";
 import type { Activity } from "../activity.ts";
 import type { ChannelAddress, ChannelOrigin, ChannelSender, InboundMessage } from "../channel.ts";
-import { type Admission, admit, type Refusal } from "./admission.ts";
+import { type Admission, admit, findReason, type Refusal } from "./admission.ts";
 import { envelope } from "./envelope.ts";
 import { fitMessage } from "./fit-message.ts";
 import { closeReceipt, type EventId, noteAnswer, openReceipt } from "./inbound-receipt.ts";
@@ -21,6 +22,7 @@ const typingMs = 300;
 export interface Inbound extends Intake {
   sender: ChannelSender;
   activity: Pick<Activity, "message">;
+  configuration: Pick<ConfigurationStore, "load" | "version">;
   /** Bucket for enclosed media; absent in functions that do not accept enclosed media. */
   bucket?: Pick<Bucket, "put">;
 }
@@ -75,6 +77,9 @@ export async function takeInbound(
     inbound.configuration.load({ fresh: true }),
   ]);
   if (known.isDone) return { status: "duplicate" };
+  // An older configuration has let the message in, and a warm function keeps the newest one from here on.
+  if (findReason(configuration, address, message) !== undefined)
+    return takeInbound(inbound, address, message, isShown);
   const settings = ownValue(configuration.channels, address.channel);
   const role = senderRole(address.channel, settings, message.sender.id);
   const { sessionKey } = routeInbound({ ...address, ...message }, configuration, role);
@@ -83,6 +88,7 @@ export async function takeInbound(
     envelope: envelope(address.channel, message, configuration.userTimezone),
     origin: { ...origin, sessionKey },
     writer: { role, senderId: message.sender.id },
+    configurationVersion: inbound.configuration.version(),
   };
   const { status, answer } =
     known.answer === undefined
@@ -109,7 +115,7 @@ async function carryOut(
   sessionKey: string,
   event: EventId,
   message: InboundMessage,
-  rest: Pick<Incoming, "id" | "envelope" | "origin" | "writer">,
+  rest: Pick<Incoming, "id" | "envelope" | "origin" | "writer" | "configurationVersion">,
 ): Promise<{ status: IntakeReply["status"]; answer: string | undefined }> {
   const media = await storeEnclosed(inbound, sessionKey, rest.id, message);
   const incoming = { ...rest, ...(media.length > 0 ? { media } : {}) };

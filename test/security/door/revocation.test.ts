@@ -8,6 +8,7 @@ import { createBroadcast } from "../../../shared/peers/broadcast.ts";
 import { listPeers, modes, readPeer } from "../../../shared/peers/registry.ts";
 import { revokeToken } from "../../../shared/peers/tokens.ts";
 import type { ResponseFrame } from "../../../shared/protocol/frames.ts";
+import nativeTools from "../../../shared/protocol/native-tools.json" with { type: "json" };
 import type { Table } from "../../../shared/world/world.ts";
 import { openBench } from "../../agent/bench.ts";
 import { clientParams, nodeParams } from "../../support/peer.ts";
@@ -145,7 +146,7 @@ describe("a revocation that died behind its mark", () => {
     await revokeToken(state.table, id, world.now());
     expect(await recordsOf(id)).toHaveLength(1);
     expect(await readPeers(agent).nodes).toEqual([]);
-    expect(await owners.request("owner", "tools.list")).toMatchObject({ payload: { tools: [] } });
+    expect(await owners.request("owner", "tools.list")).toMatchObject({ payload: { tools: nativeTools } });
     const call = { tool: "laptop__Bash", args: {} };
     expect(await owners.request("owner", "tool.invoke", call)).toMatchObject({ error: { code: 404 } });
     expect(await owners.request("owner", "logs.get")).toMatchObject({ error: { code: 503 } });

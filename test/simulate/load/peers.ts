@@ -137,6 +137,7 @@ export class Peers {
     const { sender } = openChannels(world, this.around.channels, intake.configuration);
     const inbound = {
       ...intake,
+      configuration: { ...intake.configuration, version: () => 1 },
       sender,
       activity: createActivity(world.table, world.now),
       bucket: world.bucket,
