@@ -146,6 +146,7 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
       actions: ["dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:Query"],
     },
     { resource: "dueIndex", actions: ["dynamodb:Query"] },
+    { resource: "postToConnection", actions: manageConnections },
     { resource: "closeConnection", actions: manageConnections },
     wakeAgent,
     ...createSchedule,

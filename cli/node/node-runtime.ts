@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import { cancelCapability } from "../../shared/protocol/frames.ts";
 import type { ConnectionState, ConnectionTiming, RequestError } from "../gateway/connection.ts";
 import { Connection } from "../gateway/connection.ts";
 import { handleEvents } from "./events/node-events.ts";
@@ -114,6 +115,7 @@ function connectionOf(options: NodeOptions): Connection {
     waitsForPlace: options.waitsForPlace,
     tools: nodeTools.map((tool) => tool.definition),
     nodeRuntime: describeHost(options.environment ?? process.env, process.platform),
+    capabilities: [cancelCapability],
     timing: options.timing,
   });
 }

@@ -14,16 +14,16 @@ const frameMargin = 8 * 1024;
 
 /** Runs a node's tool calls concurrently and puts their results into the outbox. */
 export class NodeCalls {
-  readonly #context: Omit<ToolContext, "callId">;
+  readonly #context: Omit<ToolContext, "callId" | "signal">;
   readonly #outbox: Outbox;
   readonly #log: (line: string) => void;
   readonly #mostRequestBytes: () => number;
   readonly #calls = new CallLog();
-  readonly #running = new Set<Promise<void>>();
+  readonly #running = new Map<string, { end: Promise<void>; stop: AbortController }>();
 
   /** `mostRequestBytes`: returns the current maximum request size of the gateway, in bytes. */
   constructor(
-    context: Omit<ToolContext, "callId">,
+    context: Omit<ToolContext, "callId" | "signal">,
     outbox: Outbox,
     log: (line: string) => void,
     mostRequestBytes: () => number,
@@ -51,20 +51,40 @@ export class NodeCalls {
       this.#log(`call ${callId} asked for again, result repeated`);
       this.#deliver(callId, claim);
     } else {
-      const run = this.#run(callId, tool, args).finally(() => this.#running.delete(run));
-      this.#running.add(run);
+      const stop = new AbortController();
+      const end = this.#run(callId, tool, args, stop.signal).finally(() => this.#running.delete(callId));
+      this.#running.set(callId, { end, stop });
+    }
+  }
+
+  /**
+   * Handles a `tool.cancel` event `{callId}`: nobody waits for the call any more. A running call ends what it has
+   * started, and answers with what it has. A call that has not arrived yet is not run when it does.
+   */
+  cancel(payload: Events["tool.cancel"]): void {
+    const { callId } = fieldsOf(payload);
+    if (typeof callId !== "string") {
+      this.#log("ignored a tool.cancel without callId");
+      return;
+    }
+    const running = this.#running.get(callId);
+    if (running) {
+      this.#log(`call ${callId} stopped`);
+      running.stop.abort();
+    } else if (this.#calls.claim(callId) === "new") {
+      this.#calls.finish(callId, { error: "not run: it was stopped before it began" });
     }
   }
 
   /** Resolves when no call is running, or after `mostMs`. */
   async settled(mostMs: number): Promise<void> {
-    await endOrDelay(Promise.all(this.#running), mostMs);
+    await endOrDelay(Promise.all([...this.#running.values()].map(({ end }) => end)), mostMs);
   }
 
-  async #run(callId: string, name: string, args: unknown): Promise<void> {
+  async #run(callId: string, name: string, args: unknown, signal: AbortSignal): Promise<void> {
     const startedAt = Date.now();
     this.#log(`call ${callId} ${name} started`);
-    const outcome = await this.#outcomeOf(callId, name, args);
+    const outcome = await this.#outcomeOf(name, args, { ...this.#context, callId, signal });
     this.#calls.finish(callId, outcome);
     const how = "error" in outcome ? "failed" : "done";
     this.#log(`call ${callId} ${name} ${how} after ${Date.now() - startedAt} ms`);
@@ -72,10 +92,10 @@ export class NodeCalls {
   }
 
   /** Never rejects: a tool's error is its outcome. */
-  async #outcomeOf(callId: string, name: string, args: unknown): Promise<Outcome> {
+  async #outcomeOf(name: string, args: unknown, context: ToolContext): Promise<Outcome> {
     try {
       const tool = toolNamed(name);
-      const result = await tool.run(args, { ...this.#context, callId });
+      const result = await tool.run(args, context);
       return fitOutcome({ result }, this.#mostRequestBytes());
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);

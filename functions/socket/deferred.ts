@@ -116,6 +116,16 @@ export async function failDeferred(
   }
 }
 
+/** The calls that a client's connection waits for. Its node answers them even when they are ended, so they stay. */
+export async function callsOfClient(
+  { table }: Pick<Gateway, "table">,
+  nodeIds: readonly string[],
+  connectionId: string,
+): Promise<{ nodeId: string; callId: string }[]> {
+  const waiting = await Promise.all(nodeIds.map((nodeId) => table.query({ pk: `DEFER#${nodeId}` })));
+  return (waiting.flat() as unknown as Deferred[]).filter((one) => one.connectionId === connectionId);
+}
+
 async function failOne(gateway: Gateway, waiting: Deferred): Promise<void> {
   const message = `node disconnected: ${waiting.nodeId}`;
   if (waiting.kind === "request") return answerDeferred(gateway, waiting, { error: message });

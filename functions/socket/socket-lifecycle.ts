@@ -6,11 +6,12 @@ import {
   slotMs,
   slotOf,
 } from "../../shared/peers/anonymous-sockets.ts";
-import { dropConnection, openConnection, readPeer } from "../../shared/peers/registry.ts";
+import { cancelCalls } from "../../shared/peers/cancel-calls.ts";
+import { dropConnection, listPeers, openConnection, readPeer } from "../../shared/peers/registry.ts";
 import type { Events } from "../../shared/protocol/events.ts";
-import { eventFrame } from "../../shared/protocol/frames.ts";
+import { cancelCapability, eventFrame } from "../../shared/protocol/frames.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
-import { failDeferred } from "./deferred.ts";
+import { callsOfClient, failDeferred } from "./deferred.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** Time within which a socket must connect, in milliseconds. It is closed otherwise. */
@@ -66,7 +67,7 @@ async function scheduleClose({ schedules, closing }: Gateway, openedAt: number):
 
 /**
  * Handles the route `$disconnect`: removes the connection and its peer. For a node, fails the requests that
- * wait for it.
+ * wait for it. For a client, ends the calls that it waits for.
  * @param openedAt epoch ms, by API Gateway's clock; not needed for a socket that has shown a token
  */
 export async function closeSocket(gateway: Gateway, connectionId: string, openedAt?: number): Promise<void> {
@@ -74,10 +75,23 @@ export async function closeSocket(gateway: Gateway, connectionId: string, opened
   const isAnonymous = !wasConnected && openedAt !== undefined;
   if (isAnonymous && (await dropAnonymous(gateway.table, { connectionId, openedAt }))) return;
   const peer = await dropConnection(gateway.table, connectionId);
+  if (peer?.mode === "client") await endCallsOf(gateway, connectionId);
   if (peer?.mode !== "node") return;
   await failDeferred(gateway, peer.id, (ended) => ended === connectionId);
   const back = await readPeer(gateway.table, "node", peer.id, gateway.now());
   if (!back) await tellNodeChange(gateway, { nodeId: peer.id, connected: false, tools: [] });
+}
+
+/** Has the nodes end the calls that a client made itself and does not wait for any more. */
+async function endCallsOf(gateway: Gateway, connectionId: string): Promise<void> {
+  const nodes = await listPeers(gateway.table, "node", gateway.now());
+  const able = nodes.filter(({ capabilities }) => capabilities?.includes(cancelCapability));
+  const calls = await callsOfClient(
+    gateway,
+    able.map(({ id }) => id),
+    connectionId,
+  );
+  await cancelCalls(gateway, async () => able, calls);
 }
 
 /** Tells all clients that a node has come or gone. Clients can do without: a failure is only logged. */

@@ -4,6 +4,7 @@ import { unlistIdle } from "../../shared/session/lease.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { duePartition, needsAgent } from "../../shared/session/state.ts";
 import type { Key } from "../../shared/world/world.ts";
+import { endExpired } from "./expired-calls.ts";
 import type { Timer } from "./timer.ts";
 
 /** Maximum number of items checked by one sweep; the next sweep checks the rest. */
@@ -47,11 +48,14 @@ async function lookAfterItem(timer: Timer, { pk, sk }: Key): Promise<boolean> {
  * out. An idle session is removed from the `due` index.
  * @returns true when the agent was woken
  */
-async function lookAfter({ table, wake, now }: Timer, sessionKey: string): Promise<boolean> {
+async function lookAfter(timer: Timer, sessionKey: string): Promise<boolean> {
+  const { table, wake, now } = timer;
   let state = await readSession(table, sessionKey);
   const run = state?.run;
   if (run?.phase === "tools" && run.pendingCount > 0 && (run.deadline ?? 0) <= now()) {
-    state = await expireCalls(table, sessionKey, run, now());
+    const expired = await expireCalls(table, sessionKey, run, now());
+    if (expired) await endExpired(timer, expired);
+    state = expired?.state;
   }
   if (!state || !needsAgent(state, now())) {
     if (state && !state.run && state.inbox.length === 0) await unlistIdle(table, sessionKey, now());

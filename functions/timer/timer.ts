@@ -9,6 +9,7 @@ import { planReset, resetRules } from "../../shared/session/reset/reset-schedule
 import { readSession } from "../../shared/session/sessions.ts";
 import { needsAgent } from "../../shared/session/state.ts";
 import type { Schedules, Sockets, Table, TimerEvent, WakeAgent } from "../../shared/world/world.ts";
+import { endExpired } from "./expired-calls.ts";
 
 /** The dependencies of the timer function, built once at cold start. */
 export interface Timer {
@@ -24,15 +25,19 @@ export interface Timer {
 const closedAtOnce = 20;
 
 /**
- * Handles the deadline of a step's tool calls: pending calls are marked as timed out and the agent is woken.
+ * Handles the deadline of a step's tool calls: pending calls are marked as timed out, their nodes are told to end them,
+ * and the agent is woken.
  */
 export async function expireTools(
-  { table, wake, now }: Timer,
+  timer: Timer,
   { sessionKey, runId, step, deadline }: Extract<TimerEvent, { kind: "tool-timeout" }>,
 ): Promise<void> {
-  const state = await expireCalls(table, sessionKey, { runId, step, deadline }, now());
-  log("tool.timeout", { sessionKey, runId, step, due: state !== undefined });
-  if (state && needsAgent(state, now())) await wake(sessionKey);
+  const { table, wake, now } = timer;
+  const expired = await expireCalls(table, sessionKey, { runId, step, deadline }, now());
+  log("tool.timeout", { sessionKey, runId, step, due: expired !== undefined });
+  if (!expired) return;
+  const wakes = needsAgent(expired.state, now()) ? wake(sessionKey) : undefined;
+  await Promise.all([wakes, endExpired(timer, expired)]);
 }
 
 /**

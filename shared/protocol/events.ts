@@ -4,7 +4,7 @@ import type { TotalOver } from "./total.ts";
 
 /** Events this gateway may send, in the order in which `hello-ok` lists them. */
 export const events = [
-  ...(["chat", "tool.invoke", "tool.result", "logs.get"] as const),
+  ...(["chat", "tool.invoke", "tool.cancel", "tool.result", "logs.get"] as const),
   ...(["channel.outbound", "channel.typing"] as const),
   ...(["connection.ended", "node.ping", "node.changed"] as const),
 ] as const;
@@ -108,6 +108,8 @@ interface EventTable {
   chat: ChatEvent;
   /** To a node. `tool` is the tool's name on the node. */
   "tool.invoke": { callId: string; tool: string; args: Record<string, unknown> };
+  /** To a node with the capability `tool.cancel`: nobody waits for this call any more. */
+  "tool.cancel": { callId: string };
   /** To clients. */
   "tool.result": RunToolResult | RequestedToolResult;
   /** To a node. `lines`: number of newest lines requested. */

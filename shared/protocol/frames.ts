@@ -15,6 +15,12 @@ export const maxFrameBytes = 128 * 1024;
  */
 export const payloadCapability = "payload-s3";
 
+/**
+ * Capability of a node that ends a call when it is told to (`tool.cancel`). See docs/protocol-extensions.md, "A call
+ * that is stopped".
+ */
+export const cancelCapability = "tool.cancel";
+
 /** Maximum bytes of a payload by reference, in both directions. */
 export const maxPayloadBytes = 10 * 1024 * 1024;
 

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { Run } from "./run.ts";
 
 /**
  * The address of a session's tool call. It includes the step, because a call id is not unique in a run: some
@@ -36,4 +37,15 @@ export function decodeCallAddress(wireId: string): CallAddress | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The calls that a run waits for, as their nodes know them. */
+export function sentCalls(
+  sessionKey: string,
+  { runId, step, pending }: Pick<Run, "runId" | "step" | "pending">,
+): { nodeId: string; callId: string }[] {
+  return Object.entries(pending).map(([callId, { nodeId }]) => ({
+    nodeId,
+    callId: encodeCallAddress({ sessionKey, runId, step, callId }),
+  }));
 }

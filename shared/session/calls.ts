@@ -2,7 +2,7 @@ import { holdsImages, storeResultImages } from "../media/media-content.ts";
 import { absent, add, all, atMost, equal, exists, remove, set } from "../world/expression.ts";
 import { ConditionFailed, type Item, type ItemValue, type Table } from "../world/world.ts";
 import { readBodies, resultBodyKey, type SessionStore, storeBody } from "./bodies.ts";
-import type { CallAddress } from "./call-address.ts";
+import { type CallAddress, sentCalls } from "./call-address.ts";
 import type { Run } from "./run.ts";
 import { duePartition, metaKey, resultKey, type SessionState, toState } from "./state.ts";
 
@@ -203,25 +203,32 @@ function toOutcome(item: Item, body: string | undefined): CallOutcome | "interru
     : (JSON.parse(body) as CallOutcome);
 }
 
+/** A step whose calls do not wait any more. */
+export interface Expired {
+  /** The caller decides with it whether to wake the agent. */
+  state: SessionState;
+  /** The calls that this write has marked as timed out, as their nodes know them. */
+  calls: { nodeId: string; callId: string }[];
+}
+
 /**
  * Marks the calls of a step that are still pending at its deadline as timed out. Calls that were sent again
  * have a later deadline and stay pending.
- * @returns the state, with which the caller decides whether to wake the agent; undefined when the run is in
- * another step or phase, or has another deadline
+ * @returns undefined when the run is in another step or phase, or has another deadline
  */
 export async function expireCalls(
   table: Table,
   sessionKey: string,
   { runId, step, deadline }: Pick<Run, "runId" | "step" | "deadline">,
   now: number,
-): Promise<SessionState | undefined> {
+): Promise<Expired | undefined> {
   const key = metaKey(sessionKey);
   for (;;) {
     const item = await table.get(key);
     const state = item && toState(item);
     const run = state?.run;
     if (!run || run.runId !== runId || run.step !== step || run.phase !== "tools") return undefined;
-    if (run.pendingCount === 0) return state;
+    if (run.pendingCount === 0) return { state, calls: [] };
     if (run.deadline !== deadline) return undefined;
     const steps = [
       set(["run", "timedOut"], [...(run.timedOut ?? []), ...Object.keys(run.pending)]),
@@ -237,7 +244,8 @@ export async function expireCalls(
         equal(["run", "pendingCount"], run.pendingCount),
         ...(deadline === undefined ? [] : [equal(["run", "deadline"], deadline)]),
       );
-      return toState(await table.update(key, steps, unchanged));
+      const expired = toState(await table.update(key, steps, unchanged));
+      return { state: expired, calls: sentCalls(sessionKey, run) };
     } catch (error) {
       if (!(error instanceof ConditionFailed)) throw error;
     }

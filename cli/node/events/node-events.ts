@@ -3,11 +3,14 @@ import type { NodeEventHandler, NodeParts } from "./node-parts.ts";
 import { answerPing } from "./node-ping.ts";
 import { answerProbe } from "./node-probe.ts";
 
-type NodeEvents = { [E in "tool.invoke" | "logs.get" | "node.probe" | "node.ping"]: NodeEventHandler<E> };
+type NodeEvents = {
+  [E in "tool.invoke" | "tool.cancel" | "logs.get" | "node.probe" | "node.ping"]: NodeEventHandler<E>;
+};
 
 /** Every event that a node handles. Others are ignored. */
 const nodeEvents: NodeEvents = {
   "tool.invoke": ({ calls }, payload) => calls.invoke(payload),
+  "tool.cancel": ({ calls }, payload) => calls.cancel(payload),
   "logs.get": answerLogs,
   "node.probe": answerProbe,
   "node.ping": answerPing,

@@ -4,6 +4,7 @@ import { endOrDelay } from "../end-or-delay.ts";
 import { resolvePath } from "../files/file-paths.ts";
 import { explainFaults } from "../files/node-files.ts";
 import { endedReport, runningReport } from "../shell/session-report.ts";
+import type { ShellSession } from "../shell/shell.ts";
 import { flag, integerBetween, text } from "./arguments.ts";
 import { nodeTool } from "./node-tool.ts";
 
@@ -49,10 +50,29 @@ export const bashTool = nodeTool({
     if (!folder.isDirectory()) throw new Error(`Bash: ${workdir} is not a folder`);
     const interactive = background || yieldMs !== undefined;
     const session = await context.sessions.start({ command, workdir, timeoutMs, interactive });
-    if (!interactive) await session.ended;
-    else if (!background) await endOrDelay(session.ended, yieldMs ?? 0);
+    await killedOnAbort(session, context.signal, async () => {
+      if (!interactive) await session.ended;
+      else if (!background) await endOrDelay(session.ended, yieldMs ?? 0);
+    });
     if (session.status !== "running") return endedReport(session);
     context.sessions.keep(session, context.callId);
     return runningReport(session);
   },
 });
+
+/** Waits for a command, and kills it when the call is stopped meanwhile. A command that goes on after the wait is left alone. */
+async function killedOnAbort(
+  session: ShellSession,
+  signal: AbortSignal,
+  wait: () => Promise<void>,
+): Promise<void> {
+  let killed: Promise<void> | undefined;
+  const kill = (): void => {
+    killed ??= session.kill();
+  };
+  signal.addEventListener("abort", kill, { once: true });
+  if (signal.aborted) kill();
+  await wait();
+  signal.removeEventListener("abort", kill);
+  await killed;
+}

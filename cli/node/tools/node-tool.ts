@@ -13,6 +13,8 @@ export interface ToolContext {
   sessions: ShellSessions;
   files: FileQueues;
   callId: string;
+  /** Aborts when nobody waits for the call any more: the tool ends what it has started. */
+  signal: AbortSignal;
 }
 
 /** The model receives a string unchanged, an object as JSON, and `{content: [blocks]}` as text and images. */

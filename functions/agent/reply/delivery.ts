@@ -4,9 +4,11 @@ import { resetScheduleSteps } from "../../../shared/session/reset/reset-schedule
 import { failed, type Run } from "../../../shared/session/run.ts";
 import { assign } from "../../../shared/session/state.ts";
 import type { Agent } from "../agent.ts";
+import { readPeers } from "../context/connected-peers.ts";
 import type { Hold } from "../hold.ts";
 import { withoutProviderWords } from "../model/provider-words.ts";
 import type { StepContext } from "../step-context.ts";
+import { endPendingCalls, stopCalls } from "../tools/stopped-calls.ts";
 import { settleTask } from "./task.ts";
 
 /** Longest error that is kept and shown, in characters: a provider may answer with a whole page. */
@@ -72,6 +74,7 @@ async function deliverFailure(
   const [, undelivered] = await Promise.all([
     announceError(agent, hold.sessionKey, run.runId, failure, listeners),
     deliverToChannel(agent, run, `${run.runId}:error`, failureNote(run.runId, failure)),
+    run.pendingCount > 0 ? endPendingCalls(agent, hold.sessionKey, run, readPeers(agent)) : undefined,
   ]);
   return undelivered;
 }
@@ -85,15 +88,16 @@ function failureNote(runId: string, failure: string): string {
   return `Sorry, that failed: ${short} (${runId})`;
 }
 
-/** Ends the run that a stop was asked for. Its unanswered calls are repaired when the transcript is next read. */
+/** Ends the run that a stop was asked for, with its calls. */
 export async function endStopped(
   agent: Agent,
   hold: Hold,
   run: Run,
-  { listeners, ...context }: StepContext,
+  { listeners, prefetched, ...context }: StepContext,
 ): Promise<StepContext | "released"> {
   log("run.stopped", { sessionKey: hold.sessionKey, runId: run.runId });
   await Promise.all([
+    stopCalls(agent, hold, run, prefetched ?? readPeers(agent)),
     announceError(agent, hold.sessionKey, run.runId, "Run cancelled by user", listeners),
     agent.channels.conclude(run.origin, `${run.runId}:stopped`, "Stopped."),
   ]);

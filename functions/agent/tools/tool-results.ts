@@ -23,7 +23,9 @@ export function toResultMessages(
 ): ToolResultMessage[] {
   const late = new Set(run.timedOut ?? []);
   const by = run.deadline ? ` (by ${new Date(run.deadline).toISOString()})` : "";
-  const timedOut = { error: `the tool did not answer in time${by}` };
+  const timedOut = {
+    error: `the tool did not answer in time${by}; its machine was told to end it, if it can do that`,
+  };
   return calls.map((call) => {
     const known = late.has(call.id) ? undefined : outcomes.get(call.id);
     const outcome = known === "interrupted" ? { error: "interrupted, outcome unknown" } : (known ?? timedOut);

@@ -30,7 +30,11 @@ export function toolBench(): ToolBench {
       const tool = nodeTools.find((candidate) => candidate.definition.name === name);
       if (tool === undefined) throw new Error(`no tool ${name}`);
       const { workspace, sessions } = bench;
-      return (await tool.run(args, { workspace, sessions, files, callId })) as Record<string, unknown>;
+      const { signal } = new AbortController();
+      return (await tool.run(args, { workspace, sessions, files, callId, signal })) as Record<
+        string,
+        unknown
+      >;
     },
     put: (path, content) => {
       const absolute = join(bench.workspace, path);

@@ -1,0 +1,43 @@
+import { cancelCalls } from "../../../shared/peers/cancel-calls.ts";
+import { toolCallsOf } from "../../../shared/protocol/messages.ts";
+import { encodeCallAddress, sentCalls } from "../../../shared/session/call-address.ts";
+import { readOutcomes } from "../../../shared/session/calls.ts";
+import type { Run } from "../../../shared/session/run.ts";
+import type { Agent } from "../agent.ts";
+import type { ConnectedPeers } from "../context/connected-peers.ts";
+import type { Hold } from "../hold.ts";
+import { toResultMessages } from "./tool-results.ts";
+
+/** Has the nodes end the calls that a run waits for. @returns the ids of the calls of which their node was told */
+export function endPendingCalls(
+  { sockets }: Pick<Agent, "sockets">,
+  sessionKey: string,
+  run: Run,
+  { nodes }: Pick<ConnectedPeers, "nodes">,
+): Promise<ReadonlySet<string>> {
+  return cancelCalls({ sockets }, () => nodes, sentCalls(sessionKey, run));
+}
+
+/**
+ * Ends the calls of a run that was stopped, and puts their results into the transcript: what was answered before, and for
+ * the others that they were stopped. A repeat after a crash finds the results, and adds none.
+ */
+export async function stopCalls(agent: Agent, hold: Hold, run: Run, peers: ConnectedPeers): Promise<void> {
+  if (run.phase !== "tools") return;
+  const told = await endPendingCalls(agent, hold.sessionKey, run, peers);
+  const reply = (await agent.history.load(hold.state)).at(-1);
+  if (reply?.role !== "assistant") return;
+  const calls = toolCallsOf(reply);
+  const outcomes = new Map(await readOutcomes(agent, hold.sessionKey, run, calls));
+  const { runId, step, pending } = run;
+  for (const { id: callId } of calls) {
+    if (outcomes.has(callId)) continue;
+    const isTold = told.has(encodeCallAddress({ sessionKey: hold.sessionKey, runId, step, callId }));
+    const machine = isTold
+      ? "its machine was told to end it"
+      : "its machine could not be told, and may go on";
+    const how = Object.hasOwn(pending, callId) ? machine : "it was not begun";
+    outcomes.set(callId, { error: `stopped by the user; ${how}` });
+  }
+  await hold.append(toResultMessages(run, calls, outcomes, agent.now()), []);
+}
