@@ -7,7 +7,7 @@ import { createMemoryTable } from "../../local/world/local-table.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { openConnection } from "../../shared/peers/registry.ts";
 import { createTokenVerifier, revokeToken } from "../../shared/peers/tokens.ts";
-import type { Frame } from "../../shared/protocol/frames.ts";
+import type { EventFrame, Frame } from "../../shared/protocol/frames.ts";
 import type { Sockets } from "../../shared/world/world.ts";
 import { clientParams, nodeParams } from "../support/peer.ts";
 
@@ -140,6 +140,20 @@ it("tells of a node that does not read what it is sent, and leaves it connected"
   const call = { nodeId: "laptop", event: "tool.invoke" as const, payload: { tool: "Bash", args: {} } };
   expect(await dispatchCall(gateway, address, call)).toContain("Node does not read what it is sent: laptop");
   expect(await dispatchCall(gateway, address, call)).toBeUndefined();
+});
+
+it.each([
+  ["has a node that ends calls end those of a client that goes", ["tool.cancel"], 1],
+  ["sends a node that cannot end calls nothing when a client goes", undefined, 0],
+])("%s", async (_what, capabilities, told) => {
+  await connect("ann", clientParams("ann"));
+  await connect("node-1", { ...nodeParams("laptop", ["Bash"]), ...(capabilities ? { capabilities } : {}) });
+  await request("ann", "ask", "tool.invoke", { tool: "laptop__Bash", args: {} });
+  await closeSocket(gateway, "ann");
+  const events = posted.get("node-1")?.filter((frame) => frame.type === "evt") as EventFrame[];
+  const [invoked, ...rest] = events.map(({ event, payload }) => ({ event, payload }));
+  const { callId } = invoked!.payload as { callId: string };
+  expect(rest).toEqual(Array(told).fill({ event: "tool.cancel", payload: { callId } }));
 });
 
 it("says of an id that no table key can hold that no such call was made", async () => {

@@ -181,10 +181,24 @@ describe("a node", () => {
     expect(runs("count")).toBe(1);
   });
 
+  it("announces that it ends calls, and does not run a call that was stopped before it came", async () => {
+    await nodeOf();
+    expect(gateway.of("connect")[0]?.params.capabilities).toContain("tool.cancel");
+    gateway.sendEvent("tool.cancel", { callId: "call" });
+    invoke("call", "Bash", { command: countRuns("count") });
+    expect(await firstResult("call")).toEqual({
+      callId: "call",
+      error: "not run: it was stopped before it began",
+    });
+    expect(existsSync(join(workspace, "count"))).toBe(false);
+  });
+
   it("ignores an event it cannot understand", async () => {
     await nodeOf();
     for (const payload of [null, "x", { callId: 1, tool: "Bash" }, { tool: "Bash" }]) {
       gateway.sendEvent("tool.invoke", payload);
+      gateway.sendEvent("tool.cancel", { callId: 1 });
+      gateway.sendEvent("tool.cancel", null);
       gateway.sendEvent("logs.get", payload);
       gateway.sendEvent("node.probe", payload);
     }
