@@ -24,10 +24,11 @@ export const status: Action = async (context) => {
   });
   const connectMs = Math.round(performance.now() - started);
   const pinged = performance.now();
-  const offered = await gateway.request("tools.list");
-  const tools = offered.tools.filter(({ name }) => !name.startsWith("gsv__"));
+  const { tools } = await gateway.request("tools.list");
   const latencyMs = Math.round(performance.now() - pinged);
-  const nodes = [...new Set(tools.map((tool) => tool.name.split("__")[0] ?? ""))];
+  const nodes = [...new Set(tools.map((tool) => tool.name.split("__")[0] ?? ""))].filter(
+    (name) => name !== "gsv",
+  );
   const sessions = await gateway.request("sessions.list", { limit: 1000 });
   const model = await modelOf(gateway, context);
   const channels = await peopleOf(gateway, context);
