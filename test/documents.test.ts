@@ -124,7 +124,7 @@ describe("docs/protocol.md", () => {
       .split("\n")
       .slice(2)
       .flatMap((row) =>
-        [...(row.split("|")[1] ?? "").matchAll(/`([a-z]+\.[a-z]+)`/g)].map(([, name]) => name),
+        [...(row.split("|")[1] ?? "").matchAll(/`([a-z]+(?:\.[a-z]+)+)`/g)].map(([, name]) => name),
       );
     expect(named.sort()).toEqual(methods.filter((name) => name !== "connect").sort());
   });

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { code } from "../../shared/protocol/errors.ts";
+import type { Events } from "../../shared/protocol/events.ts";
 import type { Frame } from "../../shared/protocol/frames.ts";
 import {
   maxFrameBytes,
@@ -7,12 +8,7 @@ import {
   payloadCapability,
   protocolVersion,
 } from "../../shared/protocol/frames.ts";
-import type {
-  CallableMethod,
-  CallParams,
-  CallResult,
-  HeardEvents,
-} from "../../shared/protocol/gsv-gateway.ts";
+import type { CallableMethod, CallParams, CallResult } from "../../shared/protocol/gsv-gateway.ts";
 import type { ToolDefinition } from "../../shared/protocol/messages.ts";
 import type { HelloOk } from "../../shared/protocol/results.ts";
 import type { NodeRuntime } from "../../shared/protocol/schemas.ts";
@@ -67,7 +63,7 @@ export type ConnectionState =
   | { status: "waiting"; reason: string; delayMs: number }
   | { status: "closed"; error?: RequestError };
 
-type EventHandler<E extends keyof HeardEvents> = (payload: HeardEvents[E]) => void;
+type EventHandler<E extends keyof Events> = (payload: Events[E]) => void;
 type StateHandler = (state: ConnectionState) => void;
 
 /**
@@ -162,7 +158,7 @@ export class Connection {
   }
 
   /** Calls `handler` with the payload of each event of this name. Returns a function that unsubscribes. */
-  onEvent<E extends keyof HeardEvents>(event: E, handler: EventHandler<E>): () => void {
+  onEvent<E extends keyof Events>(event: E, handler: EventHandler<E>): () => void {
     const handlers = this.#eventHandlers.get(event) ?? new Set();
     this.#eventHandlers.set(event, handlers.add(handler));
     return () => handlers.delete(handler);
@@ -327,7 +323,7 @@ export class Connection {
   }
 
   #endedByGateway(payload: unknown): void {
-    const { reason } = payload as HeardEvents["connection.ended"];
+    const { reason } = payload as Events["connection.ended"];
     const socket = this.#socket;
     const { mode, id } = this.#options.client;
     const error = endedFor(reason, id);

@@ -13,8 +13,10 @@ import { events } from "../../shared/protocol/events.ts";
 import { protocolVersion } from "../../shared/protocol/frames.ts";
 import { methods } from "../../shared/protocol/methods.ts";
 import type { HelloOk } from "../../shared/protocol/results.ts";
-import type { ConnectParams } from "../../shared/protocol/schemas.ts";
+import type { ConnectParams, NodeRuntime } from "../../shared/protocol/schemas.ts";
 import { log } from "../../shared/runtime/log.ts";
+import { binStatus, type NodeBins } from "../../shared/skills/bin-probes.ts";
+import { readNodeBins } from "../../shared/skills/node-bins.ts";
 import { readAnnouncedNode } from "./announced-node.ts";
 import { failDeferred } from "./deferred.ts";
 import type { Caller, Gateway } from "./gateway.ts";
@@ -41,7 +43,10 @@ export async function connectPeer(
   const address = mode === "channel" ? await checkChannel(gateway, params, holder) : undefined;
   // An account has one bridge: its peer id comes from the account, not from the client's id.
   const id = address ? bridgeId(address) : params.client.id;
-  if (mode !== "channel") await claimId(gateway.table, { mode, id }, holder.id, gateway.now());
+  const [bins] = await Promise.all([
+    mode === "node" ? readNodeBins(gateway.table, id) : undefined,
+    mode === "channel" ? undefined : claimId(gateway.table, { mode, id }, holder.id, gateway.now()),
+  ]);
   if (mode === "node" && instance !== undefined)
     await checkPlace(gateway, { id, instance, tokenId: holder.id }, gateway.now());
   const caller: Caller = {
@@ -66,7 +71,7 @@ export async function connectPeer(
     connectedAt: gateway.now(),
     version,
     platform,
-    ...announced,
+    ...(announced && bins ? { ...announced, ...withAnswers(announced.runtime, bins) } : {}),
     ...(mode === "node" && instance !== undefined ? { instance } : {}),
     ...(params.capabilities ? { capabilities: params.capabilities } : {}),
   };
@@ -167,4 +172,12 @@ async function checkChannel(
     throw new PeerError(code.conflict, message);
   }
   return { channel, accountId };
+}
+
+/** What a node tells of itself, with what it has answered earlier of its programs. */
+function withAnswers(runtime: NodeRuntime, bins: NodeBins): Pick<PeerRecord, "runtime" | "binAnswers"> {
+  if (bins.answers === 0) return { runtime };
+  const { hostBinStatus, ...answered } = binStatus(bins);
+  const status = { ...hostBinStatus, ...runtime.hostBinStatus };
+  return { runtime: { ...answered, ...runtime, hostBinStatus: status }, binAnswers: bins.answers };
 }

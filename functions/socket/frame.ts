@@ -20,6 +20,7 @@ import {
 } from "../../shared/protocol/frames.ts";
 import { isMethod, type Method, parseParams } from "../../shared/protocol/methods.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
+import { greetNode } from "../../shared/skills/probing.ts";
 import { connectPeer } from "./connect.ts";
 import { type Caller, deferred, type Gateway, type HandledMethod, type MethodEntry } from "./gateway.ts";
 import { methodTable } from "./methods/methods.ts";
@@ -143,14 +144,16 @@ async function handleConnect(gateway: Gateway, record: ConnectionRecord, frame: 
   }
 }
 
-/** Sends a bridge its waiting messages, after the response to `connect`. */
-async function welcome(
-  { bridges }: Gateway,
-  { mode, channel, accountId, connectionId }: Caller,
-): Promise<void> {
+/** What follows the response to `connect`: a bridge is sent its waiting messages, a node is asked for its programs. */
+async function welcome(gateway: Gateway, caller: Caller): Promise<void> {
+  const { mode, channel, accountId, connectionId, peerId } = caller;
+  if (mode === "node") {
+    const unasked = (error: unknown) => logError("probe.unsent", error, { connectionId });
+    await greetNode(gateway, gateway.skills, peerId).catch(unasked);
+  }
   if (mode !== "channel" || channel === undefined || accountId === undefined) return;
   const unsent = (error: unknown) => logError("bridge.unsent", error, { connectionId });
-  await bridges.attached({ channel, accountId }).catch(unsent);
+  await gateway.bridges.attached({ channel, accountId }).catch(unsent);
 }
 
 /**

@@ -10,6 +10,7 @@ import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
 import { createTokenVerifier } from "../../shared/peers/tokens.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
+import { createSkillLister } from "../../shared/skills/skill-lister.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import type { World } from "../../shared/world/world.ts";
 import { handleFrame } from "./frame.ts";
@@ -74,6 +75,7 @@ function createGateway(world: World): Gateway {
     bridges,
     sender: noteFailures(createChannelSender({ table, secrets, configuration, bridges, now }), activity),
     workspace: openWorkspace(bucket),
+    skills: createSkillLister(bucket),
     tokens: createTokenVerifier(table, now),
     connected: new Map(),
     closing: {},

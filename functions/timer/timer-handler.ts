@@ -1,5 +1,6 @@
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
+import { expireProbes } from "../../shared/skills/probing.ts";
 import type { TimerEvent, World } from "../../shared/world/world.ts";
 import { closeAgain, closeUnauthenticated, expireTools, resetIfDue, type Timer } from "./timer.ts";
 import { sweepAndNote, watch } from "./watch.ts";
@@ -32,6 +33,8 @@ async function fire(timer: Timer, event: TimerEvent): Promise<void> {
       return closeAgain(timer, event.connectionId);
     case "reset-due":
       return resetIfDue(timer, event);
+    case "probe-timeout":
+      return expireProbes(timer, event.nodeId, event.at);
     case "sweep":
       return sweepAndNote(timer);
     case "watch":

@@ -7,6 +7,7 @@ import {
   all,
   any,
   atMost,
+  below,
   type Condition,
   equal,
   exists,
@@ -53,6 +54,8 @@ export interface PeerRecord {
   platform: string;
   tools?: ToolDefinition[];
   runtime?: NodeRuntime;
+  /** Number of answers of a node about its programs that `runtime` holds (`shared/skills/bin-probes.ts`). */
+  binAnswers?: number;
   capabilities?: string[];
   /** Names the process of a node (`shared/peers/node-place.ts`). */
   instance?: string;
@@ -168,6 +171,22 @@ export async function dropConnection(
 export async function forgetPeer(table: Table, connectionId: string): Promise<void> {
   const item = await table.get(connectionKey(connectionId));
   await forget(table, item as ConnectionRecord | undefined);
+}
+
+/**
+ * Writes which programs a connected node has. Nothing when it is not connected, or holds as many answers already.
+ */
+export async function setNodeBins(
+  table: Table,
+  nodeId: string,
+  { answers, ...status }: Pick<NodeRuntime, "hostBinStatus" | "hostBinStatusUpdatedAt"> & { answers: number },
+): Promise<void> {
+  const steps = Object.entries(status).flatMap(([name, value]) =>
+    value === undefined ? [] : [set(["runtime", name], value)],
+  );
+  const isOlder = any(absent("binAnswers"), below("binAnswers", answers));
+  const key = peerKey("node", nodeId);
+  await succeeds(table.update(key, [...steps, set("binAnswers", answers)], all(exists("runtime"), isOlder)));
 }
 
 async function forget(

@@ -4,7 +4,7 @@ import type { TotalOver } from "./total.ts";
 
 /** Events this gateway may send, in the order in which `hello-ok` lists them. */
 export const events = [
-  ...(["chat", "tool.invoke", "tool.cancel", "tool.result", "logs.get"] as const),
+  ...(["chat", "tool.invoke", "tool.cancel", "tool.result", "logs.get", "node.probe"] as const),
   ...(["channel.outbound", "channel.typing"] as const),
   ...(["connection.ended", "node.ping", "node.changed"] as const),
 ] as const;
@@ -114,6 +114,8 @@ interface EventTable {
   "tool.result": RunToolResult | RequestedToolResult;
   /** To a node. `lines`: number of newest lines requested. */
   "logs.get": { callId: string; lines: number };
+  /** To a node: which of these programs it has. `timeoutMs`: time that it has to find out. */
+  "node.probe": { probeId: string; kind: "bins"; bins: string[]; timeoutMs?: number };
   /** To a bridge. */
   "channel.outbound": ChannelOutbound;
   /** To a bridge. `typing`: whether the agent is writing an answer. */

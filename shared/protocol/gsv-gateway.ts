@@ -1,16 +1,11 @@
-import type { Events } from "./events.ts";
 import type { Method, ParamsInput } from "./methods.ts";
 import type { Receipt, Results } from "./results.ts";
 
 /**
- * Methods and events between GSV's own gateway and nodes that this gateway does not have. Our node supports
+ * Methods between GSV's own gateway and nodes that this gateway does not have. Our node supports
  * them; this gateway answers these methods with 404.
  */
 interface GsvMethods {
-  "node.probe.result": {
-    params: { probeId: string; ok: boolean; bins?: Record<string, boolean>; error?: string };
-    result: Receipt;
-  };
   "node.exec.event": { params: ExecEvent; result: Receipt };
 }
 
@@ -28,15 +23,6 @@ export interface ExecEvent {
   endedAt?: number;
 }
 
-/** Asks a node which of these commands are installed. */
-interface NodeProbe {
-  probeId: string;
-  kind: "bins";
-  bins: string[];
-  /** Default 10 s. */
-  timeoutMs?: number;
-}
-
 /** Every method that a peer of ours may call. */
 export type CallableMethod = Method | keyof GsvMethods;
 
@@ -48,8 +34,3 @@ export type CallParams<M extends CallableMethod> = SentParams[M];
 
 /** The result of a method, as a peer receives it. */
 export type CallResult<M extends CallableMethod> = ReceivedResults[M];
-
-/** Payloads of every event that a peer of ours may receive. */
-export interface HeardEvents extends Events {
-  "node.probe": NodeProbe;
-}

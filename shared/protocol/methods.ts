@@ -103,6 +103,21 @@ export const methodParams = {
   }),
   "node.pong": nothing,
   "node.forget": v.object({ nodeId: idField, force: v.optional(v.boolean(), false) }),
+  "node.probe.result": v.object({
+    probeId: v.pipe(v.string(), v.minLength(1), v.maxLength(512)),
+    ok: v.boolean(),
+    bins: v.optional(jsonObject),
+    error: v.optional(v.string()),
+  }),
+  "skills.status": v.optional(v.object({ agentId: v.optional(idField, "main") }), { agentId: "main" }),
+  "skills.update": v.optional(
+    v.object({
+      agentId: v.optional(idField, "main"),
+      force: v.optional(v.boolean(), false),
+      timeoutMs: v.optional(v.number()),
+    }),
+    { agentId: "main", force: false },
+  ),
   "config.get": v.optional(v.object({ path: v.optional(v.pipe(v.string(), v.maxLength(512))) }), {}),
   "config.set": v.object({ path: v.pipe(v.string(), v.minLength(1), v.maxLength(512)), value: v.unknown() }),
   "sessions.list": v.optional(

@@ -176,6 +176,53 @@ export type InboundResult =
   | { status: "blocked"; reason: string }
   | { status: "pending_pairing"; senderId: string };
 
+/** A connected node, as far as skills look at it. `hostBins`: the programs that it is known to have. */
+export interface SkillNode {
+  nodeId: string;
+  hostRole: string;
+  hostCapabilities: string[];
+  hostOs?: string;
+  hostEnv: string[];
+  hostBins: string[];
+  hostBinStatusUpdatedAt?: number;
+  /** It runs commands, and so can be asked for its programs. */
+  canProbeBins: boolean;
+}
+
+/** A skill, and whether it can be used now. */
+export interface SkillEntry {
+  name: string;
+  description: string;
+  /** Key in the bucket. */
+  location: string;
+  always: boolean;
+  eligible: boolean;
+  /** Nodes that have all the skill asks of one. */
+  eligibleHosts: string[];
+  /** Why it cannot be used, each a phrase. */
+  reasons: string[];
+  requirements?: Partial<Record<string, string[]>>;
+}
+
+export interface SkillsResult {
+  agentId: string;
+  refreshedAt: number;
+  /** The programs that enabled skills of the agent ask for. */
+  requiredBins: string[];
+  nodes: SkillNode[];
+  skills: SkillEntry[];
+}
+
+/** The skills as they are before the nodes have answered. */
+export interface SkillsUpdate extends SkillsResult {
+  /** Number of nodes that were asked. */
+  updatedNodeCount: number;
+  /** Nodes that were not asked, because their answers are fresh or pending, or because they run no commands. */
+  skippedNodeIds: string[];
+  /** Nodes that could not be asked, each with its id and the reason. */
+  errors: string[];
+}
+
 interface AccountResult {
   ok: boolean;
   channel: string;
@@ -197,6 +244,9 @@ interface ResultTable {
   /** `removed`: the id was bound to a token. `disconnected`: the node was connected, and is not any more. */
   "node.pong": { ok: true };
   "node.forget": { ok: true; nodeId: string; removed: boolean; disconnected: boolean };
+  "node.probe.result": Receipt;
+  "skills.status": SkillsResult;
+  "skills.update": SkillsUpdate;
   "config.get": { path: string; value: unknown } | { config: Record<string, unknown> };
   "config.set": { ok: true; path: string };
   "sessions.list": { sessions: SessionEntry[]; count: number };
@@ -212,7 +262,15 @@ interface ResultTable {
   "session.transcript": TranscriptPage;
   /** Whole workspace paths, sorted; directories with a trailing `/`. `lastModified` is an ISO time in UTC. */
   "workspace.list": { path: string; files: string[]; directories: string[] };
-  "workspace.read": { path: string; content: string; size: number; lastModified: string };
+  "workspace.read": {
+    path: string;
+    content: string;
+    size: number;
+    lastModified: string;
+    /** Of a file under `skills/`: its key in the bucket, and whether it is the agent's copy or the one all agents share. */
+    resolvedPath?: string;
+    resolvedSource?: "agent" | "global";
+  };
   "workspace.write": { path: string; size: number; written: true };
   "workspace.delete": { path: string; deleted: true };
   /** The names of the files that were written. */

@@ -1,5 +1,6 @@
 import { isObject, parsePath, valueAt } from "../configuration/configuration-paths.ts";
 import { capabilities, type NodeRuntime } from "../protocol/schemas.ts";
+import { isBinName } from "./bin-probes.ts";
 import type { Skill } from "./skill-lister.ts";
 
 /** What a skill asks of one host (`config`: of the gateway's configuration). `any…`: at least one; the others: all. */
@@ -23,7 +24,7 @@ export interface SkillEntry {
   /** False hides the skill. */
   enabled?: boolean;
   always?: boolean;
-  /** Takes the place of the skill's own requirements. */
+  /** Each list takes the place of the skill's own list of that name. */
   requires?: unknown;
 }
 
@@ -81,7 +82,7 @@ function evaluateSkill(skill: Skill, { entries, hosts, config }: SkillSurroundin
   const status: SkillStatus = { ...skill, always, eligible: false, eligibleHosts: [], reasons: [] };
   if (entry.enabled === false) return { ...status, reasons: ["disabled by skills.entries"] };
 
-  const { requirements, faults } = readRequirements(entry.requires ?? skill.requires);
+  const { requirements, faults } = readRequirements(withOverrides(skill.requires, entry.requires));
   if (skill.fault) faults.unshift(skill.fault);
   if (faults.length > 0) return { ...status, eligible: always, reasons: always ? [] : faults };
 
@@ -105,6 +106,27 @@ function evaluateSkill(skill: Skill, { entries, hosts, config }: SkillSurroundin
 function entryOf(skill: Skill, entries: Record<string, SkillEntry>): SkillEntry {
   const key = [skill.name, skill.directory, skill.location].find((name) => Object.hasOwn(entries, name));
   return (key !== undefined && entries[key]) || {};
+}
+
+/**
+ * The programs that enabled skills ask for in `bins` and `anyBins`, sorted, without names that no program has.
+ * @param entries as in the configuration
+ */
+export function requiredBins(skills: readonly Skill[], entries: Record<string, SkillEntry>): string[] {
+  const names = skills.flatMap((skill) => {
+    const entry = entryOf(skill, entries);
+    if (entry.enabled === false) return [];
+    const { requirements } = readRequirements(withOverrides(skill.requires, entry.requires));
+    return [...(requirements.bins ?? []), ...(requirements.anyBins ?? [])];
+  });
+  return [...new Set(names)].filter(isBinName).sort();
+}
+
+/** The skill's own requirements, list by list those of its configuration's entry in their place. */
+function withOverrides(own: unknown, entry: unknown): unknown {
+  if (!isObject(entry)) return entry ?? own;
+  const overrides = Object.entries(entry).filter(([, list]) => list !== undefined && list !== null);
+  return { ...(isObject(own) ? own : {}), ...Object.fromEntries(overrides) };
 }
 
 function readRequirements(written: unknown): { requirements: SkillRequirements; faults: string[] } {
@@ -163,6 +185,7 @@ function osName(os: string): string {
   return ["win", "windows"].includes(name) ? "win32" : name;
 }
 
+/** Texts, numbers and flags count as in JavaScript; objects and lists count when they are there, empty ones too. */
 function isSet(config: unknown, path: string): boolean {
   try {
     return Boolean(valueAt(config, parsePath(path)));

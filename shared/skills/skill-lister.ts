@@ -1,4 +1,5 @@
 import { type CachedReader, createCachedReader } from "../workspace/cached-reader.ts";
+import { cacheReads } from "../workspace/cached-reads.ts";
 import { workspacePrefix } from "../workspace/workspace-paths.ts";
 import type { Bucket } from "../world/world.ts";
 
@@ -24,13 +25,19 @@ export interface Skill extends ListedSkill {
   fault?: string;
 }
 
+/** Time for which a listing of a folder is used, in milliseconds. A listing costs as much as a dozen files. */
+const maxAgeMs = 30_000;
+
 export interface SkillLister {
   /**
    * The agent's own skills, then the shared skills whose folder name the agent does not have; each sorted by
-   * folder name.
+   * folder name. A change is seen after 30 seconds at the latest.
+   * @param now epoch milliseconds
    * @throws PeerError 400 for an agent id that is not normalized.
    */
-  list(agentId: string): Promise<Skill[]>;
+  list(agentId: string, now: number): Promise<Skill[]>;
+  /** Has the next lists see every change. */
+  forget(): void;
 }
 
 /**
@@ -40,15 +47,19 @@ export interface SkillLister {
  */
 export function createSkillLister(bucket: Bucket): SkillLister {
   const reader = createCachedReader(bucket);
+  const listings = cacheReads<Skill[]>(maxAgeMs);
+  const listed = (prefix: string, now: number) =>
+    listings.read(prefix, now, () => listUnder(bucket, reader, prefix));
   return {
-    async list(agentId) {
+    async list(agentId, now) {
       const [own, shared] = await Promise.all([
-        listUnder(bucket, reader, `${workspacePrefix(agentId)}skills/`),
-        listUnder(bucket, reader, "skills/"),
+        listed(`${workspacePrefix(agentId)}skills/`, now),
+        listed("skills/", now),
       ]);
       const names = new Set(own.map((skill) => skill.directory));
       return [...own, ...shared.filter((skill) => !names.has(skill.directory))];
     },
+    forget: () => listings.clear(),
   };
 }
 

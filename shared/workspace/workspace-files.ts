@@ -29,6 +29,9 @@ export interface FileContent {
   size: number;
   /** ISO 8601, UTC. */
   lastModified: string;
+  /** Of a file under `skills/`: its key in the bucket, and whether that is the agent's copy or the one all agents share. */
+  resolvedPath?: string;
+  resolvedSource?: "agent" | "global";
 }
 
 export interface TextEdit {
@@ -150,12 +153,17 @@ async function readFile(bucket: Bucket, prefix: string, path: string): Promise<F
       `path: ${path} is a compressed session archive, not a text file; see session.transcript`,
     );
   }
-  let object = await bucket.get(keyUnder(prefix, path));
-  if (!object && isSkillPath(path)) object = await bucket.get(path);
+  const key = keyUnder(prefix, path);
+  const own = await bucket.get(key);
+  const object = own ?? (isSkillPath(path) ? await bucket.get(path) : undefined);
   if (!object) throw notFound(path);
   const size = object.body.byteLength;
   const lastModified = new Date(object.lastModified).toISOString();
-  return { path, content: decodeText(object, path), size, lastModified };
+  const file = { path, content: decodeText(object, path), size, lastModified };
+  if (!isSkillPath(path)) return file;
+  return own
+    ? { ...file, resolvedPath: key, resolvedSource: "agent" }
+    : { ...file, resolvedPath: path, resolvedSource: "global" };
 }
 
 /**

@@ -89,6 +89,11 @@ export function isSkillPath(path: string): boolean {
   return path === "skills" || path.startsWith("skills/");
 }
 
+/** The path of a file that describes a skill, `skills/{directory}/SKILL.md`. */
+export function isSkillFile(path: string): boolean {
+  return /^\/?skills\/[^/]+\/SKILL\.md$/.test(path);
+}
+
 function badPath(reason: string): PeerError {
   return new PeerError(code.badRequest, `path: ${reason}`);
 }

@@ -210,6 +210,8 @@ export type TimerEvent =
   | { kind: "close"; connectionId: string }
   /** `at`: the scheduled time, epoch ms. */
   | { kind: "reset-due"; sessionKey: string; at: number }
+  /** `at`: when the time of a probe of the node is over, epoch ms. */
+  | { kind: "probe-timeout"; nodeId: string; at: number }
   | { kind: "sweep" }
   /** Fails while a function has noted a fault, so that the alarm tells the owner. */
   | { kind: "watch" };

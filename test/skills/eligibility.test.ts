@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   evaluateSkills,
+  requiredBins,
   type SkillEntry,
   type SkillHost,
   type SkillSurroundings,
@@ -91,6 +92,12 @@ describe("whether a skill can be used", () => {
     ]);
   });
 
+  it("takes a configured object or list for set, and a text, number or flag as JavaScript does", () => {
+    const config = { a: {}, b: [], c: "x", d: 1, e: true, zero: 0, empty: "", no: false, nothing: null };
+    const reasons = evaluate({ requires: { config: Object.keys(config) } }, { config, hosts: [] }).reasons;
+    expect(reasons).toEqual(["zero", "empty", "no", "nothing"].map((path) => `config ${path} is not set`));
+  });
+
   it("names every requirement that is not valid, before it looks at hosts", () => {
     const requires = { bins: "gh", env: [""], hostRoles: ["butler"], capabilities: ["fly"], os: [3] };
     const status = evaluate({ requires }, { hosts: [] });
@@ -110,6 +117,28 @@ describe("whether a skill can be used", () => {
     const requires = { bins: ["nothing"], config: ["nothing"] };
     expect(evaluate({ always: true, requires })).toMatchObject({ eligible: true, always: true, reasons: [] });
     expect(evaluate({ always: true, requires: { bins: 5 } }).eligible).toBe(true);
+  });
+});
+
+describe("the programs that skills ask for", () => {
+  it("are those of bins and anyBins of every enabled skill, as the configuration overrides them", () => {
+    const needs = (directory: string, requires: unknown, changes: Partial<Skill> = {}) => ({
+      ...skill,
+      name: directory,
+      directory,
+      requires,
+      ...changes,
+    });
+    const skills = [
+      needs("a", { bins: ["gh", "jq"], env: ["TOKEN"] }),
+      needs("b", { anyBins: ["wget", "curl", "gh"] }, { always: true }),
+      needs("off", { bins: ["never"] }),
+      needs("changed", { bins: ["old"], anyBins: ["kept"] }),
+      needs("strange", { bins: ["a b", "$(id)", "../x", "__proto__", "x".repeat(101)] }),
+      needs("broken", { bins: "gh2" }),
+    ];
+    const entries = { off: { enabled: false }, changed: { requires: { bins: ["new"] } } };
+    expect(requiredBins(skills, entries)).toEqual(["curl", "gh", "jq", "kept", "new", "wget"]);
   });
 });
 
@@ -139,6 +168,23 @@ describe("an entry of the configuration", () => {
       eligibleHosts: ["server"],
       requirements: { bins: ["jq"] },
     });
+  });
+
+  it("overrides the requirements list by list", () => {
+    const requires = { bins: ["nothing"], os: ["linux"] };
+    expect(withEntries({ github: { requires: { bins: ["jq"] } } }, { requires })).toMatchObject({
+      eligibleHosts: ["server"],
+      requirements: { bins: ["jq"], os: ["linux"] },
+    });
+    expect(withEntries({ github: { requires: { bins: ["gh"] } } }, { requires }).reasons).toEqual([
+      "laptop: no os linux",
+      "server: no program gh",
+    ]);
+    expect(withEntries({ github: { requires: { bins: [] } } }, { requires })).toMatchObject({
+      eligibleHosts: ["server"],
+      requirements: { os: ["linux"] },
+    });
+    expect(withEntries({ github: { requires: { bins: ["jq"] } } }, { requires: "bad" }).eligible).toBe(true);
   });
 
   it("is not looked for on an object's prototype", () => {

@@ -14,7 +14,7 @@ describe("listing skills", () => {
       "agents/main/skills/zen/SKILL.md": source("own zen"),
       "agents/other/skills/rum/SKILL.md": source("not mine"),
     });
-    expect(await createSkillLister(bucket).list("main")).toMatchObject([
+    expect(await createSkillLister(bucket).list("main", 0)).toMatchObject([
       {
         name: "tea",
         directory: "tea",
@@ -42,21 +42,23 @@ describe("listing skills", () => {
       "skills/SKILL.md": source("no folder"),
       "skills/README.md": "",
     });
-    const skills = await createSkillLister(bucket).list("main");
+    const skills = await createSkillLister(bucket).list("main", 0);
     expect(skills.map(({ directory }) => directory)).toEqual(["tea"]);
     expect(bucket.downloads).toEqual(["skills/tea/SKILL.md"]);
   });
 
-  it("when warm makes one request a prefix, and downloads only what has changed", async () => {
+  it("when warm makes one request a prefix each half a minute, and downloads only what has changed", async () => {
     const bucket = createMemoryBucket({
       "skills/a/SKILL.md": source("a"),
       "skills/b/SKILL.md": source("b"),
       "agents/main/skills/c/SKILL.md": source("c"),
     });
     const lister = createSkillLister(bucket);
-    const cold = await lister.list("main");
+    const cold = await lister.list("main", 0);
     bucket.resetCounters();
-    expect(await lister.list("main")).toEqual(cold);
+    expect(await lister.list("main", 29_999)).toEqual(cold);
+    expect(bucket.requests).toEqual([]);
+    expect(await lister.list("main", 30_000)).toEqual(cold);
     expect(bucket.requests).toEqual([
       { operation: "list", key: "agents/main/skills/" },
       { operation: "list", key: "skills/" },
@@ -64,18 +66,36 @@ describe("listing skills", () => {
     await bucket.put("skills/b/SKILL.md", source("better"));
     await bucket.delete("skills/a/SKILL.md");
     bucket.resetCounters();
-    expect((await lister.list("main")).map(({ description }) => description)).toEqual(["c", "better"]);
+    lister.forget();
+    expect((await lister.list("main", 30_001)).map(({ description }) => description)).toEqual([
+      "c",
+      "better",
+    ]);
     expect(bucket.downloads).toEqual(["skills/b/SKILL.md"]);
+  });
+
+  it("lists the shared skills once for all agents", async () => {
+    const bucket = createMemoryBucket({ "skills/a/SKILL.md": source("a") });
+    const lister = createSkillLister(bucket);
+    await Promise.all(["main", "other", "third"].map((agentId) => lister.list(agentId, 0)));
+    expect(bucket.requests.filter(({ operation }) => operation === "list").map(({ key }) => key)).toEqual([
+      "agents/main/skills/",
+      "skills/",
+      "agents/other/skills/",
+      "agents/third/skills/",
+    ]);
   });
 
   it("lists a skill whose frontmatter is broken, with the fault", async () => {
     const bucket = createMemoryBucket({ "skills/a/SKILL.md": "---\nname: [\n---\nWhat it is for." });
-    expect(await createSkillLister(bucket).list("main")).toMatchObject([
+    expect(await createSkillLister(bucket).list("main", 0)).toMatchObject([
       { name: "a", description: "What it is for.", fault: expect.stringContaining("frontmatter") },
     ]);
   });
 
   it("refuses an agent id that is not normalized", async () => {
-    await expect(createSkillLister(createMemoryBucket()).list("a/../b")).rejects.toMatchObject({ code: 400 });
+    await expect(createSkillLister(createMemoryBucket()).list("a/../b", 0)).rejects.toMatchObject({
+      code: 400,
+    });
   });
 });

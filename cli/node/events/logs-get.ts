@@ -1,4 +1,4 @@
-import type { HeardEvents } from "../../../shared/protocol/gsv-gateway.ts";
+import type { Events } from "../../../shared/protocol/events.ts";
 import { fieldsOf } from "./event-fields.ts";
 import type { NodeParts } from "./node-parts.ts";
 
@@ -6,7 +6,7 @@ import type { NodeParts } from "./node-parts.ts";
 const mostLogBytes = 120 * 1024;
 
 /** Answers `logs.get` with the newest lines of the node's log. */
-export function answerLogs({ connection, logs }: NodeParts, payload: HeardEvents["logs.get"]): void {
+export function answerLogs({ connection, logs }: NodeParts, payload: Events["logs.get"]): void {
   const { callId, lines } = fieldsOf(payload);
   if (typeof callId !== "string") return;
   const count = typeof lines === "number" && lines > 0 ? Math.floor(lines) : 100;

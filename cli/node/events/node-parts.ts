@@ -1,4 +1,4 @@
-import type { HeardEvents } from "../../../shared/protocol/gsv-gateway.ts";
+import type { Events } from "../../../shared/protocol/events.ts";
 import type { Connection } from "../../gateway/connection.ts";
 import type { LogBuffer } from "../log-buffer.ts";
 import type { NodeCalls } from "../running-calls.ts";
@@ -13,7 +13,4 @@ export interface NodeParts {
 }
 
 /** Handles one event. The payload comes from the gateway unchecked. A handler never throws. */
-export type NodeEventHandler<E extends keyof HeardEvents> = (
-  node: NodeParts,
-  payload: HeardEvents[E],
-) => void;
+export type NodeEventHandler<E extends keyof Events> = (node: NodeParts, payload: Events[E]) => void;

@@ -1,14 +1,19 @@
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
 import { shellEnvironment, shellProgram } from "./shell.ts";
 
+const end = /^gsv-bins-end$/m;
 const script =
-  'for name in "$@"; do command -v -- "$name" >/dev/null 2>&1 && printf "gsv-bin:%s\\n" "$name"; done; :';
-const binName = /^[A-Za-z0-9_+.][A-Za-z0-9_+.-]*$/;
+  'echo; for name in "$@"; do command -v -- "$name" >/dev/null 2>&1 && printf "gsv-bin:%s\\n" "$name"; done; echo gsv-bins-end';
+const binName = /^[A-Za-z0-9_+.-]+$/;
 const mostBins = 1000;
 
+/** Maximum output of the shell that is read, in characters. Its profile may print anything. */
+const mostOutput = 1_000_000;
+
 /**
- * Returns the programs that commands can call. It asks a login shell, because its profile may extend PATH.
- * @throws Error when a name is not a valid program name, or the shell takes longer than `timeoutMs`
+ * Returns which programs commands can call. It asks a login shell, because its profile may extend PATH. The names are
+ * arguments of the shell and never a part of its script. A text that is no program's name is not there.
+ * @throws Error for more than 1000 names, and when the shell fails or takes longer than `timeoutMs`
  */
 export async function findBins(
   bins: string[],
@@ -16,18 +21,50 @@ export async function findBins(
   environment: NodeJS.ProcessEnv,
 ): Promise<Record<string, boolean>> {
   if (bins.length > mostBins) throw new Error(`at most ${mostBins} programs can be asked for`);
-  const strange = bins.find((name) => !binName.test(name));
-  if (strange !== undefined) throw new Error(`not the name of a program: ${JSON.stringify(strange)}`);
-  const output = await new Promise<string>((resolve, reject) => {
-    const env = shellEnvironment(environment);
-    const options = { env, timeout: timeoutMs, killSignal: "SIGKILL" } as const;
-    execFile(shellProgram(env), ["-lc", script, "probe", ...bins], options, (error, stdout) => {
-      if (error)
-        reject(new Error(error.killed ? `no answer from the shell in ${timeoutMs} ms` : error.message));
-      else resolve(stdout);
-    });
-  });
+  const names = bins.filter((name) => binName.test(name));
+  const output = await runScript(names, timeoutMs, environment);
   // The shell's profile may print other lines.
   const found = new Set(output.split("\n").map((line) => line.match(/^gsv-bin:(.*)$/)?.[1]));
   return Object.fromEntries(bins.map((name) => [name, found.has(name)]));
+}
+
+/** What the shell prints. It has its own process group, so that the time limit also ends what its profile has started. */
+function runScript(names: string[], timeoutMs: number, environment: NodeJS.ProcessEnv): Promise<string> {
+  const env = shellEnvironment(environment);
+  const shell = spawn(shellProgram(env), ["-lc", script, "probe", ...names], {
+    env,
+    detached: true,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const endGroup = (): void => {
+    try {
+      if (shell.pid !== undefined) process.kill(-shell.pid, "SIGKILL");
+    } catch {
+      // It has ended.
+    }
+  };
+  return new Promise((resolve, reject) => {
+    let output = "";
+    const timeout = setTimeout(() => {
+      endGroup();
+      reject(new Error(`no answer from the shell in ${timeoutMs} ms`));
+    }, timeoutMs);
+    shell.stdout.setEncoding("utf8");
+    shell.stdout.on("data", (chunk: string) => {
+      output = (output + chunk).slice(-mostOutput);
+      // Not its end: a background process of the profile may keep the pipe open.
+      if (!end.test(output)) return;
+      clearTimeout(timeout);
+      shell.stdout.destroy();
+      resolve(output);
+    });
+    shell.once("error", (error) => {
+      clearTimeout(timeout);
+      reject(error);
+    });
+    shell.once("close", (status, signal) => {
+      clearTimeout(timeout);
+      reject(new Error(`the shell ended with ${status ?? signal} before it has answered`));
+    });
+  });
 }

@@ -1,5 +1,5 @@
-import { LRUCache } from "lru-cache";
 import { createSkillLister, type Skill } from "../../../shared/skills/skill-lister.ts";
+import { cacheReads } from "../../../shared/workspace/cached-reads.ts";
 import {
   createWorkspaceLoader,
   type LoadRequest,
@@ -9,12 +9,6 @@ import type { Bucket } from "../../../shared/world/world.ts";
 
 /** A warm function sees a change of the workspace after this time at the latest. Milliseconds. */
 const maxAgeMs = 5000;
-
-/** The same for the list of skills. It costs more to read: two listings, each at the price of a dozen files. */
-const skillsMaxAgeMs = 30_000;
-
-/** Bound of each cache: agents, or agents and audiences. */
-const maxKept = 100;
 
 /** The parts of a prompt that come from the bucket. Do not change them. */
 export interface PromptParts {
@@ -33,11 +27,11 @@ export function createPromptSource(bucket: Bucket): PromptSource {
   const loader = createWorkspaceLoader(bucket);
   const lister = createSkillLister(bucket);
   const parts = cacheReads<PromptParts>(maxAgeMs);
-  const skillLists = cacheReads<Skill[]>(skillsMaxAgeMs);
   const read = async (request: LoadRequest): Promise<PromptParts> => {
-    const { agentId, now } = request;
-    const listed = skillLists.read(agentId, now, () => lister.list(agentId));
-    const [files, skills] = await Promise.all([loader.load(request), listed]);
+    const [files, skills] = await Promise.all([
+      loader.load(request),
+      lister.list(request.agentId, request.now),
+    ]);
     return { files, skills };
   };
   const forgetting = async <T>(write: Promise<T>): Promise<T> => {
@@ -45,7 +39,7 @@ export function createPromptSource(bucket: Bucket): PromptSource {
       return await write;
     } finally {
       parts.clear();
-      skillLists.clear();
+      lister.forget();
     }
   };
   return {
@@ -59,22 +53,5 @@ export function createPromptSource(bucket: Bucket): PromptSource {
       put: (...args) => forgetting(bucket.put(...args)),
       delete: (...args) => forgetting(bucket.delete(...args)),
     },
-  };
-}
-
-/** Caches what `read` resolves to for `ageMs`, also while it is still being read. A failure is not cached. */
-function cacheReads<Value>(ageMs: number) {
-  const kept = new LRUCache<string, { value: Promise<Value>; readAt: number }>({ max: maxKept });
-  return {
-    /** @param now epoch milliseconds */
-    read(name: string, now: number, read: () => Promise<Value>): Promise<Value> {
-      const known = kept.get(name);
-      if (known && now - known.readAt < ageMs) return known.value;
-      const value = read();
-      kept.set(name, { value, readAt: now });
-      value.catch(() => kept.delete(name));
-      return value;
-    },
-    clear: () => kept.clear(),
   };
 }

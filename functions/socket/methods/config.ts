@@ -1,5 +1,6 @@
 import { parsePath } from "../../../shared/configuration/configuration-paths.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import { askAllNodes } from "../../../shared/skills/probing.ts";
 import type { MethodTable } from "../gateway.ts";
 
 /**
@@ -20,9 +21,11 @@ export const configMethods: Pick<MethodTable, "config.get" | "config.set"> = {
   "config.set": {
     modes: ["client"],
     scope: "admin",
-    async handle({ configuration }, { path, value }) {
+    async handle(gateway, { path, value }) {
       checkNoToken(path, value);
-      return configuration.set(path, value);
+      const done = await gateway.configuration.set(path, value);
+      if (["skills", "agents"].includes(parsePath(path)[0] ?? "")) await askAllNodes(gateway, gateway.skills);
+      return done;
     },
   },
 };

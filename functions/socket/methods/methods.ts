@@ -6,10 +6,12 @@ import { configMethods } from "./config.ts";
 import { historyMethods } from "./history.ts";
 import { logMethods } from "./node/logs.ts";
 import { nodeMethods } from "./node/nodes.ts";
+import { probeMethods } from "./node/probes.ts";
 import { toolMethods } from "./node/tools.ts";
 import { pairingMethods } from "./pairing.ts";
 import { payloadMethods } from "./payloads.ts";
 import { sessionMethods } from "./sessions.ts";
+import { skillMethods } from "./skills.ts";
 import { tokenMethods } from "./tokens.ts";
 import { workspaceMethods } from "./workspace.ts";
 
@@ -22,6 +24,8 @@ export const methodTable: MethodTable = {
   ...toolMethods,
   ...logMethods,
   ...nodeMethods,
+  ...probeMethods,
+  ...skillMethods,
   ...configMethods,
   ...sessionMethods,
   ...historyMethods,

@@ -1,5 +1,7 @@
 import { defaultAgentId } from "../../../shared/session/key/routing.ts";
 import { normalizeAgentId } from "../../../shared/session/key/session-key.ts";
+import { askAllNodes } from "../../../shared/skills/probing.ts";
+import { isSkillFile } from "../../../shared/workspace/workspace-paths.ts";
 import type { Gateway, MethodTable } from "../gateway.ts";
 import { writeTemplates } from "../templates.ts";
 
@@ -28,8 +30,11 @@ export const workspaceMethods: Pick<
   },
   "workspace.write": {
     modes: ["client"],
-    handle: async (gateway, { path, content, agentId }) =>
-      gateway.workspace.write(await agentOf(gateway, agentId), path, content),
+    async handle(gateway, { path, content, agentId }) {
+      const written = await gateway.workspace.write(await agentOf(gateway, agentId), path, content);
+      if (isSkillFile(path)) await askAllNodes(gateway, gateway.skills);
+      return written;
+    },
   },
   "workspace.delete": {
     modes: ["client"],

@@ -263,9 +263,9 @@ describe("a node", () => {
     gateway.sendEvent("node.probe", {
       probeId: "p1",
       kind: "bins",
-      bins: ["sh", "no-such-program-here", "g++-0"],
+      bins: ["sh", "no-such-program-here", "g++-0", "--version", "-rf; echo x", "$(touch gsv-bin)", "sh\nsh"],
     });
-    gateway.sendEvent("node.probe", { probeId: "p2", kind: "bins", bins: ["-rf; echo x"] });
+    gateway.sendEvent("node.probe", { probeId: "p2", kind: "bins", bins: Array(1001).fill("sh") });
     gateway.sendEvent("node.probe", { probeId: "p3", kind: "weather", bins: [] });
     const answers = await until(() => {
       const seen = gateway.of("node.probe.result").map(({ params }) => params);
@@ -275,12 +275,20 @@ describe("a node", () => {
     expect(answer("p1")).toEqual({
       probeId: "p1",
       ok: true,
-      bins: { sh: true, "no-such-program-here": false, "g++-0": false },
+      bins: {
+        sh: true,
+        "no-such-program-here": false,
+        "g++-0": false,
+        "--version": false,
+        "-rf; echo x": false,
+        "$(touch gsv-bin)": false,
+        "sh\nsh": false,
+      },
     });
     expect(answer("p2")).toEqual({
       probeId: "p2",
       ok: false,
-      error: 'not the name of a program: "-rf; echo x"',
+      error: "at most 1000 programs can be asked for",
     });
     expect(answer("p3")).toMatchObject({ ok: false, error: "only probes of kind bins are known" });
   });

@@ -19,9 +19,13 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
       "channels.list",
       "channel.status",
       "payload.upload",
+      "skills.status",
+      "skills.update",
     ],
   ]),
-  node: new Set(["connect", "tools.list", "tool.result", "logs.result", "payload.upload"]),
+  node: new Set([
+    ...["connect", "tools.list", "tool.result", "logs.result", "node.probe.result", "payload.upload"],
+  ]),
   bridge: new Set(["connect", "tools.list", "channel.inbound", "channel.delivered", "payload.upload"]),
 };
 
@@ -42,6 +46,8 @@ const reading = new Set([
     "channels.list",
     "channel.status",
     "tools.list",
+    "skills.status",
+    "skills.update",
   ],
 ]);
 

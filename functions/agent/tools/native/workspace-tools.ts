@@ -1,5 +1,10 @@
 import * as v from "valibot";
+import { code, PeerError } from "../../../../shared/protocol/errors.ts";
+import { askAllNodes } from "../../../../shared/skills/probing.ts";
+import { createSkillLister } from "../../../../shared/skills/skill-lister.ts";
 import { checkReadable, checkWritable } from "../../../../shared/workspace/privacy.ts";
+import { isSkillFile } from "../../../../shared/workspace/workspace-paths.ts";
+import type { Agent } from "../../agent.ts";
 import { nativeTool } from "./native-tool.ts";
 
 const anyPath = v.pipe(
@@ -9,19 +14,31 @@ const anyPath = v.pipe(
 );
 const path = v.pipe(anyPath, v.minLength(1));
 
+/** A skill that was written may need programs of which the machines have not been asked. */
+async function askForPrograms(agent: Agent, path: string): Promise<void> {
+  if (isSkillFile(path)) await askAllNodes(agent, createSkillLister(agent.bucket));
+}
+
 export const readFile = nativeTool({
   name: "gsv__ReadFile",
   description:
-    "Read a text file of your workspace. A path that ends in / (or an empty one) lists that folder.",
+    "Read a text file of your workspace. The path of a folder (or an empty one) lists that folder.",
   arguments: { path: anyPath },
   repeatable: true,
   forGuests: true,
   async run(args, { agent, turn }) {
     checkReadable(turn.audience, args.path);
-    if (args.path === "" || args.path.endsWith("/")) {
-      return { ok: true, result: await agent.workspace.list(turn.agentId, args.path.replace(/\/$/, "")) };
+    const folder = args.path.replace(/\/$/, "");
+    const list = () => agent.workspace.list(turn.agentId, folder);
+    if (folder !== args.path || folder === "") return { ok: true, result: await list() };
+    try {
+      return { ok: true, result: await agent.workspace.read(turn.agentId, args.path) };
+    } catch (error) {
+      if (!(error instanceof PeerError) || error.code !== code.notFound) throw error;
+      const listing = await list();
+      if (listing.files.length + listing.directories.length === 0) throw error;
+      return { ok: true, result: listing };
     }
-    return { ok: true, result: await agent.workspace.read(turn.agentId, args.path) };
   },
 });
 
@@ -33,7 +50,9 @@ export const writeFile = nativeTool({
   forGuests: false,
   async run(args, { agent, turn }) {
     checkWritable(turn.audience, args.path);
-    return { ok: true, result: await agent.workspace.write(turn.agentId, args.path, args.content) };
+    const written = await agent.workspace.write(turn.agentId, args.path, args.content);
+    await askForPrograms(agent, args.path);
+    return { ok: true, result: written };
   },
 });
 
@@ -51,7 +70,9 @@ export const editFile = nativeTool({
   forGuests: false,
   async run(args, { agent, turn }) {
     checkWritable(turn.audience, args.path);
-    return { ok: true, result: await agent.workspace.edit(turn.agentId, args.path, args) };
+    const edited = await agent.workspace.edit(turn.agentId, args.path, args);
+    await askForPrograms(agent, args.path);
+    return { ok: true, result: edited };
   },
 });
 

@@ -3,6 +3,7 @@ import { normalId, releaseId } from "../../../../shared/peers/peer-ids.ts";
 import { listPeers } from "../../../../shared/peers/registry.ts";
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
 import { log } from "../../../../shared/runtime/log.ts";
+import { dropNodeBins } from "../../../../shared/skills/node-bins.ts";
 import type { MethodTable } from "../../gateway.ts";
 import { endSocket } from "../../socket-lifecycle.ts";
 
@@ -25,6 +26,7 @@ export const nodeMethods: Pick<MethodTable, "node.pong" | "node.forget"> = {
         throw new PeerError(code.conflict, message);
       }
       const removed = await releaseId(gateway.table, { mode: "node", id: nodeId });
+      await dropNodeBins(gateway.table, nodeId);
       await Promise.all(connected.map(({ connectionId }) => endSocket(gateway, connectionId)));
       const disconnected = connected.length > 0;
       log("node.forgotten", { nodeId, removed, disconnected });
