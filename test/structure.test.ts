@@ -33,7 +33,7 @@ const allowedRooms: Record<string, readonly string[]> = {
   "shared/runtime": [],
   "shared/world": ["protocol"],
   "shared/aws": ["protocol", "runtime", "world"],
-  "shared/configuration": ["protocol", "world"],
+  "shared/configuration": ["protocol", "runtime", "world"],
   "shared/faults": ["runtime", "world"],
   "shared/http": ["protocol", "runtime"],
   "shared/media": ["protocol", "runtime", "world"],

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { count, resetPolicyField } from "../protocol/schemas.ts";
+import { isTimezone } from "../runtime/zoned-time.ts";
 import { durationPattern } from "./duration.ts";
 import { secret } from "./secret.ts";
 import { createSecretPaths } from "./secret-paths.ts";
@@ -223,13 +224,4 @@ function isPlainHttpUrl(value: string): boolean {
   return (
     (url.protocol === "http:" || url.protocol === "https:") && url.username === "" && url.password === ""
   );
-}
-
-function isTimezone(value: string): boolean {
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: value });
-    return true;
-  } catch {
-    return false;
-  }
 }

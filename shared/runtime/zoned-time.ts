@@ -42,14 +42,30 @@ export function hourOfDay(day: string, hour: number, timezone: string): number {
  * @param time `HH:MM`, 00:00 to 24:00
  */
 export function timeOfDay(day: string, time: string, timezone: string): number {
+  return instantsOf(day, time, timezone).first;
+}
+
+/** When clocks show a time. Epoch milliseconds. */
+export interface Instants {
+  /** As `timeOfDay`. */
+  first: number;
+  /** The second one, when clocks are set back over the time. */
+  second?: number;
+  /** Clocks are set forward over the time: it is not shown on that day. */
+  skipped?: true;
+}
+
+/** As `timeOfDay`, and whether the time is skipped or occurs twice. */
+export function instantsOf(day: string, time: string, timezone: string): Instants {
   const wall = Date.parse(`${day}T${time}:00Z`);
-  // The offsets a day before and a day after bracket any change of clocks around the hour.
+  // The offsets a day before and a day after bracket any change of clocks around the time.
   const offsets = [wall - dayMs, wall + dayMs].map((nearby) => wallTimeAt(nearby, timezone) - nearby);
-  const candidates = offsets.map((offset) => wall - offset).sort((a, b) => a - b);
-  const shown = candidates.find((candidate) => wallTimeAt(candidate, timezone) === wall);
-  if (shown !== undefined) return shown;
+  const candidates = [...new Set(offsets.map((offset) => wall - offset))].sort((a, b) => a - b);
+  const [first, last] = candidates.filter((candidate) => wallTimeAt(candidate, timezone) === wall);
+  if (first !== undefined) return last === undefined ? { first } : { first, second: last };
   const [before = wall, after = wall] = candidates;
-  return changeBetween(before, after, (instant) => wallTimeAt(instant, timezone) >= wall);
+  const change = changeBetween(before, after, (instant) => wallTimeAt(instant, timezone) >= wall);
+  return { first: change, skipped: true };
 }
 
 const dayMs = 86_400_000;
@@ -77,6 +93,16 @@ function wallTimeAt(epochMs: number, timezone: string): number {
   for (const { type, value } of formatIn(timezone).formatToParts(epochMs)) parts[type] = Number(value);
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
   return Date.UTC(year, month - 1, day, hour, minute, second);
+}
+
+/** Whether a name is an IANA timezone. */
+export function isTimezone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();

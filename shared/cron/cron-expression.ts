@@ -1,0 +1,163 @@
+import { addDays, instantsOf, localTime } from "../runtime/zoned-time.ts";
+
+/** A parsed five-field expression: the values at which it holds, sorted. */
+export interface CronExpression {
+  minutes: number[];
+  hours: number[];
+  daysOfMonth: Set<number>;
+  months: Set<number>;
+  /** 0 is Sunday. */
+  daysOfWeek: Set<number>;
+  /** Both kinds of days are restricted: a day of either kind counts. */
+  eitherDay: boolean;
+  /** The hour is `*`: runs follow each other by the time that passes, not by the clock on the wall. */
+  everyHour: boolean;
+}
+
+const monthNames = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const dayNames = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+
+interface Field {
+  name: string;
+  least: number;
+  most: number;
+  /** Names of the values from `least` on. */
+  names?: readonly string[];
+}
+
+const fields = [
+  { name: "minute", least: 0, most: 59 },
+  { name: "hour", least: 0, most: 23 },
+  { name: "day of month", least: 1, most: 31 },
+  { name: "month", least: 1, most: 12, names: monthNames },
+  { name: "day of week", least: 0, most: 7, names: dayNames },
+] as const satisfies readonly Field[];
+
+/**
+ * Parses `minute hour day-of-month month day-of-week`, each `*`, a number, a range, a list or a step; months and days
+ * of the week also by their English names. 7 is Sunday too.
+ * @returns the reason when it is not such an expression
+ */
+export function parseCronExpression(expr: string): CronExpression | { fault: string } {
+  const parts = expr.trim().split(/\s+/);
+  if (parts.length !== 5 || parts[0] === "") {
+    const found = parts[0] === "" ? 0 : parts.length;
+    return {
+      fault: `expected 5 fields (minute, hour, day of month, month, day of week), found ${found}: "${expr}"`,
+    };
+  }
+  const values: number[][] = [];
+  for (const [i, field] of fields.entries()) {
+    const parsed = parseField(parts[i] ?? "", field);
+    if ("fault" in parsed) return parsed;
+    values.push(parsed.values);
+  }
+  const [minutes = [], hours = [], daysOfMonth = [], months = [], daysOfWeek = []] = values;
+  const isAny = (part: string | undefined) => part?.startsWith("*") === true || part === "?";
+  return {
+    minutes,
+    hours,
+    daysOfMonth: new Set(daysOfMonth),
+    months: new Set(months),
+    daysOfWeek: new Set(daysOfWeek.map((day) => day % 7)),
+    eitherDay: !isAny(parts[2]) && !isAny(parts[4]),
+    everyHour: parts[1] === "*",
+  };
+}
+
+function parseField(text: string, field: Field): { values: number[] } | { fault: string } {
+  const values = new Set<number>();
+  for (const part of text.split(",")) {
+    const range = parseRange(part, field);
+    if (!range) {
+      const { name, least, most } = field;
+      return { fault: `${name}: "${part}" is no number, range or step of ${least} to ${most}` };
+    }
+    for (let value = range.from; value <= range.to; value += range.step) values.add(value);
+  }
+  return { values: [...values].sort((a, b) => a - b) };
+}
+
+function parseRange(text: string, field: Field): { from: number; to: number; step: number } | undefined {
+  const [, body = "", stepText] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const step = stepText === undefined ? 1 : Number(stepText);
+  if (body === "" || step < 1) return undefined;
+  if (body === "*" || body === "?") return { from: field.least, to: lastOf(field), step };
+  const [fromText = "", toText, ...more] = body.split("-");
+  const from = valueIn(fromText, field);
+  const to = toText === undefined ? (stepText === undefined ? from : lastOf(field)) : valueIn(toText, field);
+  if (from === undefined || to === undefined || more.length > 0 || from > to) return undefined;
+  return { from, to, step };
+}
+
+/** The last value of `*`: 7, the second Sunday, does not count. */
+function lastOf({ most, names }: Field): number {
+  return names === dayNames ? 6 : most;
+}
+
+function valueIn(text: string, { least, most, names }: Field): number | undefined {
+  const named = names?.indexOf(text.toLowerCase()) ?? -1;
+  if (named >= 0) return named + least;
+  if (!/^\d{1,2}$/.test(text)) return undefined;
+  const value = Number(text);
+  return value >= least && value <= most ? value : undefined;
+}
+
+/** Days that are looked at for the next run: eight years and some, for 29 February around a year 2100. */
+const mostDays = 3000;
+
+/** More than clocks are ever set back, ms. */
+const mostSetBackMs = 3 * 3_600_000;
+
+/**
+ * The first time after `after` at which an expression holds by the clocks of a timezone; epoch ms, undefined when there is
+ * none. A time that clocks skip runs right after the change, and a time that they show twice runs the first time. With
+ * `*` for the hour, skipped times are left out and repeated ones run twice, so that the distance stays.
+ */
+export function nextCronTime(
+  expression: CronExpression,
+  after: number,
+  timezone: string,
+): number | undefined {
+  // Clocks may have been set back since: the times of a day before today may still come.
+  let day = addDays(localTime(after, timezone).date, -1);
+  for (let i = 0; i < mostDays; i++, day = addDays(day, 1)) {
+    if (!holdsOn(expression, day)) continue;
+    const found = firstOfDay(expression, day, after, timezone);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function holdsOn(expression: CronExpression, day: string): boolean {
+  const { daysOfMonth, months, daysOfWeek, eitherDay } = expression;
+  const date = new Date(`${day}T00:00:00Z`);
+  if (!months.has(date.getUTCMonth() + 1)) return false;
+  const ofMonth = daysOfMonth.has(date.getUTCDate());
+  const ofWeek = daysOfWeek.has(date.getUTCDay());
+  return eitherDay ? ofMonth || ofWeek : ofMonth && ofWeek;
+}
+
+function firstOfDay(
+  { hours, minutes, everyHour }: CronExpression,
+  day: string,
+  after: number,
+  timezone: string,
+): number | undefined {
+  const { date, time } = localTime(after, timezone);
+  const shown = Date.parse(`${date}T${time}:00Z`);
+  let best: { at: number; wall: number } | undefined;
+  for (const hour of hours) {
+    for (const minute of minutes) {
+      const wall = Date.parse(`${day}T00:00:00Z`) + (hour * 60 + minute) * 60_000;
+      if (wall < shown - mostSetBackMs) continue;
+      if (best && wall > best.wall + mostSetBackMs) return best.at;
+      const shownAt = new Date(wall).toISOString().slice(11, 16);
+      const { first, second, skipped } = instantsOf(day, shownAt, timezone);
+      const times = everyHour ? [skipped ? undefined : first, second] : [first];
+      for (const at of times)
+        if (at !== undefined && at > after && (!best || at < best.at)) best = { at, wall };
+    }
+  }
+  return best?.at;
+}

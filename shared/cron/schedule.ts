@@ -1,0 +1,60 @@
+import type { CronSchedule } from "../protocol/cron.ts";
+import { code, PeerError } from "../protocol/errors.ts";
+import { isTimezone } from "../runtime/zoned-time.ts";
+import { nextCronTime, parseCronExpression } from "./cron-expression.ts";
+
+/**
+ * The first run after `after`; epoch ms, undefined when there is none. A valid schedule is expected (`checkSchedule`).
+ * @param timezone of an expression that names none
+ */
+export function nextRunTime(schedule: CronSchedule, after: number, timezone: string): number | undefined {
+  switch (schedule.kind) {
+    case "at":
+      return schedule.atMs > after ? schedule.atMs : undefined;
+    case "every": {
+      const { everyMs, anchorMs = 0 } = schedule;
+      if (anchorMs > after) return anchorMs;
+      return anchorMs + (Math.floor((after - anchorMs) / everyMs) + 1) * everyMs;
+    }
+    case "cron": {
+      const expression = parseCronExpression(schedule.expr);
+      return "fault" in expression ? undefined : nextCronTime(expression, after, schedule.tz ?? timezone);
+    }
+  }
+}
+
+/** The next `count` runs after `after`; fewer when there are fewer. */
+export function nextRunTimes(
+  schedule: CronSchedule,
+  after: number,
+  timezone: string,
+  count: number,
+): number[] {
+  const times: number[] = [];
+  for (let last = after; times.length < count; ) {
+    const next = nextRunTime(schedule, last, timezone);
+    if (next === undefined) break;
+    times.push(next);
+    last = next;
+  }
+  return times;
+}
+
+/**
+ * Checks that a schedule means something and has a run after `now`.
+ * @throws PeerError 400 with the reason
+ */
+export function checkSchedule(schedule: CronSchedule, now: number, timezone: string): void {
+  const refuse = (reason: string) => {
+    throw new PeerError(code.badRequest, `schedule: ${reason}`);
+  };
+  if (schedule.kind === "cron") {
+    const expression = parseCronExpression(schedule.expr);
+    if ("fault" in expression) refuse(expression.fault);
+    if (schedule.tz !== undefined && !isTimezone(schedule.tz))
+      refuse(`"${schedule.tz}" is no timezone; write one such as Europe/Berlin`);
+  }
+  if (nextRunTime(schedule, now, timezone) !== undefined) return;
+  if (schedule.kind === "at") refuse(`${new Date(schedule.atMs).toISOString()} is in the past`);
+  refuse("there is no such day in the next eight years");
+}
