@@ -143,7 +143,13 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
   timer: [
     {
       resource: "table",
-      actions: ["dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:Query"],
+      actions: [
+        "dynamodb:GetItem",
+        "dynamodb:PutItem",
+        "dynamodb:UpdateItem",
+        "dynamodb:DeleteItem",
+        "dynamodb:Query",
+      ],
     },
     { resource: "dueIndex", actions: ["dynamodb:Query"] },
     { resource: "postToConnection", actions: manageConnections },

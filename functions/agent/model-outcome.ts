@@ -12,6 +12,7 @@ import type { ModelOutcome } from "./model/model-call.ts";
 import { withCallIds } from "./model/wire/call-ids.ts";
 import { announce, failRun, unannounced } from "./reply/delivery.ts";
 import type { StepContext } from "./step-context.ts";
+import { timeLeft } from "./time-limit.ts";
 import { scheduleTimeout } from "./tools/call-timeout.ts";
 import { carryOutCalls } from "./tools/carry-out-calls.ts";
 import { pendingCalls, planCalls } from "./tools/plan-calls.ts";
@@ -69,7 +70,9 @@ async function commitCalls(
   const run = runOf(hold);
   const { sessionKey } = hold;
   const planned = await planCalls(agent, sessionKey, turn, run, reply);
-  const waiting = waitingFor(run, pendingCalls(planned), agent.now() + turn.configuration.timeouts.toolMs);
+  const now = agent.now();
+  const toolMs = Math.min(turn.configuration.timeouts.toolMs, Math.max(0, timeLeft(run, now)));
+  const waiting = waitingFor(run, pendingCalls(planned), now + toolMs);
   await commitReply(hold, reply, [...size, assign("run", waiting)]);
   // A stop has come while the model answered.
   if (hold.state.stop === run.runId) return { ...context, listeners };

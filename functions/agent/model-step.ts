@@ -18,6 +18,7 @@ import { takeOutcome } from "./model-outcome.ts";
 import { failRun, giveUp } from "./reply/delivery.ts";
 import { type Deltas, streamDeltas } from "./reply/deltas.ts";
 import type { StepContext } from "./step-context.ts";
+import { timeLeft, timeOverText } from "./time-limit.ts";
 import { whileTyping } from "./typing.ts";
 
 /** A step that crashed this often is not tried again: something in it kills the function. */
@@ -118,24 +119,30 @@ export async function modelStep(
     else await beginCompaction(agent, hold, prepared.cut, shrinkSteps(runOf(hold), "compacted"));
     return context;
   }
+  if (timeLeft(run, agent.now()) <= 0) {
+    await commit();
+    await failRun(agent, hold, timeOverText);
+    return context;
+  }
   // A commit that fails interrupts the call.
   const committed = commit();
   const deltas = streamDeltas(agent, hold.sessionKey, run, peers);
-  const called = whileTyping(agent, run.origin, () => callModel(agent, hold, prepared, deltas));
+  const called = whileTyping(agent, run.origin, () => callModel(agent, hold, run, prepared, deltas));
   const [, outcome] = await Promise.all([committed, called]);
   const listeners = Promise.all([agent.broadcast.clients(), deltas.end()]).then(([clients]) => clients);
   listeners.catch(() => {});
   return takeOutcome(agent, hold, prepared, outcome, { ...context, listeners });
 }
 
-function callModel(
+async function callModel(
   agent: Agent,
   hold: Hold,
+  run: Run,
   { turn, request }: Prepared,
   deltas: Deltas,
 ): Promise<ModelOutcome> {
   const { sessionId, settings } = hold.state;
-  return agent.callModel({
+  const outcome = await agent.callModel({
     model: turn.model,
     ...(turn.thinkingLevel ? { thinkingLevel: turn.thinkingLevel } : {}),
     ...(settings.maxTokens ? { maxTokens: settings.maxTokens } : {}),
@@ -144,8 +151,10 @@ function callModel(
     tools: turn.tools,
     sessionId,
     signal: hold.interrupted,
-    timeoutMs: turn.configuration.timeouts.llmMs,
+    timeoutMs: Math.min(turn.configuration.timeouts.llmMs, timeLeft(run, agent.now())),
     onText: deltas.add,
     onRepeat: deltas.repeat,
   });
+  const isOver = outcome.status === "failed" && timeLeft(run, agent.now()) <= 0;
+  return isOver ? { status: "failed", error: timeOverText, overflow: false } : outcome;
 }

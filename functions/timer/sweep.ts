@@ -1,3 +1,5 @@
+import { cronPartition, jobIdOf } from "../../shared/cron/job-item.ts";
+import { lookAfterJob } from "../../shared/cron/run-job.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { expireCalls } from "../../shared/session/calls.ts";
 import { unlistIdle } from "../../shared/session/lease.ts";
@@ -39,6 +41,11 @@ export async function sweep(timer: Timer): Promise<void> {
  */
 async function lookAfterItem(timer: Timer, { pk, sk }: Key): Promise<boolean> {
   if (pk.startsWith("S#")) return lookAfter(timer, pk.slice("S#".length));
+  const jobId = pk === cronPartition ? jobIdOf(sk) : undefined;
+  if (jobId !== undefined) {
+    await lookAfterJob(timer, jobId, timer.now());
+    return false;
+  }
   log("sweep.unknown", { pk, sk });
   return false;
 }

@@ -2,6 +2,7 @@ import { openConfiguration } from "../../shared/configuration/store.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
 import { expireProbes } from "../../shared/skills/probing.ts";
 import type { TimerEvent, World } from "../../shared/world/world.ts";
+import { fireCron } from "./fire-cron.ts";
 import { closeAgain, closeUnauthenticated, expireTools, resetIfDue, type Timer } from "./timer.ts";
 import { sweepAndNote, watch } from "./watch.ts";
 
@@ -35,6 +36,8 @@ async function fire(timer: Timer, event: TimerEvent): Promise<void> {
       return resetIfDue(timer, event);
     case "probe-timeout":
       return expireProbes(timer, event.nodeId, event.at);
+    case "cron":
+      return fireCron(timer, event);
     case "sweep":
       return sweepAndNote(timer);
     case "watch":

@@ -40,3 +40,29 @@ export interface StoredJob extends Omit<CronJob, "state">, Omit<CronJobState, "r
 export function toJob(item: Item): StoredJob {
   return item as unknown as StoredJob;
 }
+
+/** What peers see of a job. */
+export function toCronJob(stored: StoredJob): CronJob {
+  const { id, agentId, name, description, enabled, deleteAfterRun, createdAtMs, updatedAtMs } = stored;
+  const { schedule, spec, run, nextRunAtMs, lastRunAtMs, lastStatus, lastError, lastDurationMs } = stored;
+  return {
+    id,
+    agentId,
+    name,
+    ...(description === undefined ? {} : { description }),
+    enabled,
+    ...(deleteAfterRun === undefined ? {} : { deleteAfterRun }),
+    createdAtMs,
+    updatedAtMs,
+    schedule,
+    spec,
+    state: {
+      ...(nextRunAtMs === undefined ? {} : { nextRunAtMs }),
+      ...(run === undefined ? {} : { runningAtMs: run.since }),
+      ...(lastRunAtMs === undefined ? {} : { lastRunAtMs }),
+      ...(lastStatus === undefined ? {} : { lastStatus }),
+      ...(lastError === undefined ? {} : { lastError }),
+      ...(lastDurationMs === undefined ? {} : { lastDurationMs }),
+    },
+  };
+}

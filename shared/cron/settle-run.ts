@@ -13,8 +13,9 @@ export interface RunEnd {
 }
 
 /**
- * Writes down how a run ended: in the job, in the history, and its slot is free. A one-shot job is removed when that was
- * asked for and the run went well, and disabled otherwise. Safe to repeat: the job changes once.
+ * Writes down how a run ended: in the history and in the job, and its slot is free. A one-shot job is removed when that was
+ * asked for and the run went well, and disabled otherwise. Safe to repeat: the job changes once, and last, because as long
+ * as it holds the run the sweep looks after it.
  */
 export async function settleCronRun(
   { table, now }: { table: Table; now: () => number },
@@ -23,6 +24,14 @@ export async function settleCronRun(
 ): Promise<void> {
   const ended = now();
   const durationMs = Math.max(0, ended - queuedAt);
+  const item = await table.get(jobKey(jobId));
+  const { nextRunAtMs } = item ? toJob(item) : {};
+  await noteRun(table, at, {
+    ...{ id: runId(jobId, at), jobId, ts: queuedAt, status, summary, durationMs },
+    ...(error === undefined ? {} : { error }),
+    ...(nextRunAtMs === undefined ? {} : { nextRunAtMs }),
+  });
+  await freeSlot(table, jobId, at, ended);
   const job = await endJobRun(table, jobId, at, [
     remove("run"),
     set("lastRunAtMs", queuedAt),
@@ -30,12 +39,6 @@ export async function settleCronRun(
     error === undefined ? remove("lastError") : set("lastError", error),
     set("lastDurationMs", durationMs),
   ]);
-  await noteRun(table, at, {
-    ...{ id: runId(jobId, at), jobId, ts: queuedAt, status, summary, durationMs },
-    ...(error === undefined ? {} : { error }),
-    ...(job?.nextRunAtMs === undefined ? {} : { nextRunAtMs: job.nextRunAtMs }),
-  });
-  await freeSlot(table, jobId, at, ended);
   if (job) await retireOneShot(table, job, status);
 }
 
@@ -56,7 +59,11 @@ async function endJobRun(
 }
 
 /** Removes or disables a one-shot job that has had its run. A job that was changed meanwhile stays as it is. */
-async function retireOneShot(table: Table, job: StoredJob, status: CronStatus): Promise<void> {
+export async function retireOneShot(
+  table: Table,
+  job: StoredJob,
+  status: CronStatus | undefined,
+): Promise<void> {
   if (job.schedule.kind !== "at" || job.nextRunAtMs !== undefined || job.run) return;
   const key = jobKey(job.id);
   const unchanged = equal("version", job.version);

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { peerKinds } from "./channel-accounts.ts";
-import { count, idField, modelField, thinkingLevels } from "./schemas.ts";
+import { count, idField, modelField, thinkingLevelField } from "./schemas.ts";
 
 /** Epoch milliseconds up to the last time that JavaScript can show. */
 const instant = count(0, 8.64e15);
@@ -37,7 +37,7 @@ export const cronSpecField = v.variant("mode", [
     message: taskText,
     /** `provider/id`, an id alone, or both fields. */
     model: v.optional(v.union([v.pipe(v.string(), v.minLength(1), v.maxLength(512)), modelField])),
-    thinking: v.optional(v.picklist(thinkingLevels)),
+    thinking: v.optional(thinkingLevelField),
     /** Longest time that the run may take. */
     timeoutSeconds: v.optional(count(1, 86_400)),
     /** True: the answer goes to a channel. False: nowhere. Absent: to a channel when one is named. */
@@ -54,6 +54,31 @@ export const cronSpecField = v.variant("mode", [
   }),
 ]);
 export type CronSpec = v.InferOutput<typeof cronSpecField>;
+
+const jobName = v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(200));
+const jobDescription = v.pipe(v.string(), v.maxLength(2000));
+
+/** A job as it is added. */
+export const cronJobField = v.object({
+  name: jobName,
+  description: v.optional(jobDescription),
+  agentId: v.optional(idField),
+  enabled: v.optional(v.boolean(), true),
+  deleteAfterRun: v.optional(v.boolean()),
+  schedule: cronScheduleField,
+  spec: cronSpecField,
+});
+
+/** A change of a job: an absent field keeps its value. */
+export const cronPatchField = v.strictObject({
+  name: v.optional(jobName),
+  description: v.optional(v.nullable(jobDescription)),
+  agentId: v.optional(idField),
+  enabled: v.optional(v.boolean()),
+  deleteAfterRun: v.optional(v.boolean()),
+  schedule: v.optional(cronScheduleField),
+  spec: v.optional(cronSpecField),
+});
 
 export type CronStatus = "ok" | "error" | "skipped";
 
@@ -95,4 +120,25 @@ export interface CronRun {
   summary?: string;
   durationMs?: number;
   nextRunAtMs?: number;
+}
+
+/** What became of a job that was to run. */
+export interface CronRunResult {
+  jobId: string;
+  status: CronStatus;
+  error?: string;
+  summary?: string;
+  durationMs: number;
+  nextRunAtMs?: number;
+}
+
+/** The scheduled jobs in figures. `dueCount`: enabled jobs whose time has come and that have not run yet. */
+export interface CronStatusResult {
+  enabled: boolean;
+  count: number;
+  dueCount: number;
+  runningCount: number;
+  nextRunAtMs?: number;
+  maxJobs: number;
+  maxConcurrentRuns: number;
 }

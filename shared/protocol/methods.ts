@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { peerKinds } from "./channel-accounts.ts";
+import { cronJobField, cronPatchField } from "./cron.ts";
 import { code, PeerError } from "./errors.ts";
 import { isNestedDeeper, maxNesting } from "./nesting.ts";
 import {
@@ -199,6 +200,31 @@ export const methodParams = {
   "pair.list": nothing,
   "pair.approve": v.object({ ...applicant.entries, owner: v.optional(v.boolean()) }),
   "pair.reject": applicant,
+  "cron.status": nothing,
+  "cron.list": v.optional(
+    v.object({
+      agentId,
+      includeDisabled: v.optional(v.boolean(), true),
+      limit: v.optional(clampedCount(1, 500), 200),
+      offset: v.optional(count(0, 1_000_000), 0),
+    }),
+    { includeDisabled: true, limit: 200, offset: 0 },
+  ),
+  "cron.add": cronJobField,
+  "cron.update": v.object({ id: idField, patch: cronPatchField }),
+  "cron.remove": v.object({ id: idField }),
+  "cron.run": v.optional(
+    v.object({ id: v.optional(idField), mode: v.optional(v.picklist(["due", "force"]), "due") }),
+    { mode: "due" },
+  ),
+  "cron.runs": v.optional(
+    v.object({
+      jobId: v.optional(idField),
+      limit: v.optional(clampedCount(1, 2000), 200),
+      offset: v.optional(count(0, 1_000_000), 0),
+    }),
+    { limit: 200, offset: 0 },
+  ),
   "payload.upload": v.object({
     bytes: count(1, Number.MAX_SAFE_INTEGER),
     kind: v.optional(v.picklist(["params", "media"]), "params"),

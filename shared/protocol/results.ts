@@ -1,4 +1,5 @@
 import type { AccountStatus, ChannelEntry, PairEntry, Role, StartedAccount } from "./channel-accounts.ts";
+import type { CronJob, CronRun, CronRunResult, CronStatusResult } from "./cron.ts";
 import type { Message, ToolDefinition } from "./messages.ts";
 import type { Method, Scope } from "./methods.ts";
 import type { ModelRef, ResetPolicy, SessionSettings, ThinkingLevel } from "./schemas.ts";
@@ -291,6 +292,15 @@ interface ResultTable {
   "pair.list": { pairs: Record<string, PairEntry> };
   "pair.approve": { approved: true; senderId: string; senderName?: string; role: Role };
   "pair.reject": { rejected: true; senderId: string };
+  "cron.status": CronStatusResult;
+  "cron.list": { jobs: CronJob[]; count: number };
+  "cron.add": { ok: true; job: CronJob };
+  "cron.update": { ok: true; job: CronJob };
+  "cron.remove": { ok: true; removed: true };
+  /** `ran`: how many jobs were queued or failed to be. The others were skipped. */
+  "cron.run": { ok: true; ran: number; results: CronRunResult[] };
+  /** Newest first. */
+  "cron.runs": { runs: CronRun[]; count: number };
   "payload.upload": Upload;
   "token.create": TokenEntry & { token: string };
   "token.list": { tokens: TokenEntry[] };

@@ -62,7 +62,7 @@ export function parseThinkingLevel(text: string): ThinkingLevel | undefined {
 export const modelField = v.object({ provider: name, id: name });
 export type ModelRef = v.InferOutput<typeof modelField>;
 
-const thinkingLevelField = v.pipe(
+export const thinkingLevelField = v.pipe(
   v.string(),
   v.rawTransform(({ dataset, addIssue, NEVER }): ThinkingLevel => {
     const level = parseThinkingLevel(dataset.value);

@@ -9,8 +9,11 @@ export interface Audience {
   shared: boolean;
 }
 
-/** Kinds of sessions with one person: main, direct message, and named (created by the owner's client). */
-const privateKinds = ["main", "dm", "named"];
+/**
+ * Kinds of sessions that nobody but an owner writes in: main, direct message, named (created by the owner's client), and
+ * those of scheduled jobs, which owners add.
+ */
+const privateKinds = ["main", "dm", "named", "cron"];
 
 /**
  * The audience of a session of a kind (`sessionKind` of the session's key); an unknown kind counts as shared.

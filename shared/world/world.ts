@@ -212,6 +212,8 @@ export type TimerEvent =
   | { kind: "reset-due"; sessionKey: string; at: number }
   /** `at`: when the time of a probe of the node is over, epoch ms. */
   | { kind: "probe-timeout"; nodeId: string; at: number }
+  /** `at`: the time of the job's run, epoch ms. */
+  | { kind: "cron"; jobId: string; at: number }
   | { kind: "sweep" }
   /** Fails while a function has noted a fault, so that the alarm tells the owner. */
   | { kind: "watch" };

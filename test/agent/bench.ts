@@ -36,7 +36,7 @@ export interface Life {
 export const immortal = (): Life => ({ left: Number.POSITIVE_INFINITY, calls: [] });
 
 /** Lets `life.left` calls through; the one after them and all later ones fail, whoever makes them. */
-function mortal<T extends object>(of: T, name: string, life: Life): T {
+export function mortal<T extends object>(of: T, name: string, life: Life): T {
   const wrap = ([method, call]: [string, unknown]) => {
     if (typeof call !== "function") return [method, call];
     return [

@@ -3,6 +3,7 @@ import { bridgeMethods } from "./bridge.ts";
 import { channelMethods } from "./channels.ts";
 import { chatMethods } from "./chat.ts";
 import { configMethods } from "./config.ts";
+import { cronMethods } from "./cron.ts";
 import { historyMethods } from "./history.ts";
 import { logMethods } from "./node/logs.ts";
 import { nodeMethods } from "./node/nodes.ts";
@@ -33,6 +34,7 @@ export const methodTable: MethodTable = {
   ...channelMethods,
   ...bridgeMethods,
   ...pairingMethods,
+  ...cronMethods,
   ...payloadMethods,
   ...tokenMethods,
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkSchedule, nextRunTime, nextRunTimes } from "../../shared/cron/schedule.ts";
+import { checkSchedule, nextRunTime, nextRunTimes } from "../../shared/cron/run-times.ts";
 import type { CronSchedule } from "../../shared/protocol/cron.ts";
 
 const iso = (at: number | undefined) =>

@@ -1,0 +1,204 @@
+import { randomUUID } from "node:crypto";
+import type { Configuration } from "../configuration/schema.ts";
+import type { CronJob, CronRunResult } from "../protocol/cron.ts";
+import { code, PeerError } from "../protocol/errors.ts";
+import type { Params } from "../protocol/methods.ts";
+import type { Results } from "../protocol/results.ts";
+import { parseModelSelector } from "../session/commands/directives.ts";
+import { defaultAgentId } from "../session/key/routing.ts";
+import { normalizeAgentId } from "../session/key/session-key.ts";
+import { absent, equal, remove, type Step, set } from "../world/expression.ts";
+import { type Item, type ItemValue, succeeds } from "../world/world.ts";
+import { jobKey, jobQuery, type StoredJob, toCronJob, toJob } from "./job-item.ts";
+import { type CronWorld, dueSteps, nextRunOf, nextRunSteps, readJob, scheduleNext } from "./plan-run.ts";
+import { lookAfterJob, startRun } from "./run-job.ts";
+import { freeSlot } from "./run-slots.ts";
+import { checkSchedule } from "./run-times.ts";
+
+/** Most jobs that are run by one `cron.run`; the others' schedules run them. */
+const mostAtOnce = 50;
+
+/** Every job, the next to run first. */
+export async function allJobs({ table }: Pick<CronWorld, "table">): Promise<StoredJob[]> {
+  const jobs = (await table.query(jobQuery)).map(toJob);
+  const next = ({ nextRunAtMs = Number.POSITIVE_INFINITY }: StoredJob) => nextRunAtMs;
+  // Two jobs without a next run are in the order in which they were added.
+  return jobs.sort((a, b) => (next(a) === next(b) ? a.createdAtMs - b.createdAtMs : next(a) - next(b)));
+}
+
+/** Implements `cron.status`. */
+export async function cronStatus(world: CronWorld): Promise<Results["cron.status"]> {
+  const [jobs, { cron }] = await Promise.all([allJobs(world), world.configuration.load()]);
+  const now = world.now();
+  const next = jobs.flatMap(({ enabled, nextRunAtMs }) =>
+    enabled && nextRunAtMs !== undefined ? [nextRunAtMs] : [],
+  );
+  return {
+    enabled: cron.enabled,
+    count: jobs.length,
+    dueCount: next.filter((at) => at <= now).length,
+    runningCount: jobs.filter(({ run }) => run).length,
+    ...(next.length > 0 ? { nextRunAtMs: Math.min(...next) } : {}),
+    maxJobs: cron.maxJobs,
+    maxConcurrentRuns: cron.maxConcurrentRuns,
+  };
+}
+
+/** Implements `cron.list`. */
+export async function listJobs(
+  world: CronWorld,
+  { agentId, includeDisabled, limit, offset }: Params<"cron.list">,
+): Promise<Results["cron.list"]> {
+  const wanted = agentId === undefined ? undefined : normalizeAgentId(agentId);
+  const all = (await allJobs(world)).filter(
+    (job) => (wanted === undefined || job.agentId === wanted) && (includeDisabled || job.enabled),
+  );
+  const jobs = all.slice(offset, offset + limit).map(toCronJob);
+  return { jobs, count: jobs.length };
+}
+
+/**
+ * Implements `cron.add`.
+ * @throws PeerError 400 for a schedule or a model that means nothing, and when there are `cron.maxJobs` jobs
+ */
+export async function addJob(world: CronWorld, params: Params<"cron.add">): Promise<CronJob> {
+  const { table } = world;
+  const configuration = await world.configuration.load();
+  const now = world.now();
+  const { name, description, enabled, deleteAfterRun, schedule, spec } = params;
+  checkJob({ schedule, spec }, now, configuration, enabled);
+  const { maxJobs } = configuration.cron;
+  if ((await allJobs(world)).length >= maxJobs)
+    throw new PeerError(
+      code.badRequest,
+      `there are ${maxJobs} jobs already (cron.maxJobs): remove one first`,
+    );
+  const job: StoredJob = {
+    id: randomUUID(),
+    agentId: normalizeAgentId(params.agentId ?? defaultAgentId(configuration.agents.list)),
+    name,
+    ...(description === undefined ? {} : { description }),
+    enabled,
+    ...(deleteAfterRun === undefined ? {} : { deleteAfterRun }),
+    ...{ createdAtMs: now, updatedAtMs: now, schedule, spec, version: 1 },
+  };
+  const next = enabled ? nextRunOf(job, now, configuration) : undefined;
+  const planned: StoredJob = next === undefined ? job : { ...job, nextRunAtMs: next };
+  const index = Object.fromEntries(
+    dueSteps(planned).flatMap((step) => (step.op === "set" ? [[step.path, step.value]] : [])),
+  );
+  await table.put({ ...(planned as unknown as Item), ...index, ...jobKey(job.id) }, absent("pk"));
+  await scheduleNext(world, job.id, next);
+  return toCronJob(planned);
+}
+
+function checkJob(
+  { schedule, spec }: Pick<StoredJob, "schedule" | "spec">,
+  now: number,
+  configuration: Configuration,
+  enabled: boolean,
+): void {
+  // A single time that has come is no fault of a job that does not run.
+  if (enabled || schedule.kind !== "at") checkSchedule(schedule, now, configuration.userTimezone);
+  if (spec.mode !== "task" || typeof spec.model !== "string") return;
+  if (!parseModelSelector(spec.model, configuration.model))
+    throw new PeerError(code.badRequest, `spec.model: "${spec.model}" is neither provider/id nor an id`);
+}
+
+/**
+ * Implements `cron.update`. A change of the schedule, or that the job is switched on, plans its next run anew.
+ * @throws PeerError 404 for an unknown job, 400 as `addJob`
+ */
+export async function updateJob(world: CronWorld, { id, patch }: Params<"cron.update">): Promise<CronJob> {
+  const configuration = await world.configuration.load();
+  for (;;) {
+    const job = await existing(world, id);
+    const now = world.now();
+    const { description, ...given } = patch;
+    const changed: StoredJob = {
+      ...job,
+      ...withoutUndefined(given),
+      updatedAtMs: now,
+      version: job.version + 1,
+    };
+    if (typeof description === "string") changed.description = description;
+    if (description === null) delete changed.description;
+    if (given.agentId !== undefined) changed.agentId = normalizeAgentId(given.agentId);
+    const isReplanned = given.schedule !== undefined || given.enabled !== undefined;
+    if (isReplanned || given.spec) checkJob(changed, now, configuration, isReplanned && changed.enabled);
+    if (isReplanned) delete changed.nextRunAtMs;
+    const next =
+      isReplanned && changed.enabled ? nextRunOf(changed, now, configuration) : changed.nextRunAtMs;
+    if (next !== undefined) changed.nextRunAtMs = next;
+    const { id: _id, run: _run, createdAtMs: _created, ...rest } = changed;
+    const steps: Step[] = Object.entries(rest).flatMap(([name, value]) =>
+      ["pk", "sk", "duePk", "dueAt", "nextRunAtMs"].includes(name) || value === undefined
+        ? []
+        : [set(name, value as unknown as ItemValue)],
+    );
+    if (description === null) steps.push(remove("description"));
+    steps.push(...nextRunSteps(next), ...dueSteps(changed));
+    if (!(await succeeds(world.table.update(jobKey(id), steps, equal("version", job.version))))) continue;
+    if (isReplanned) await scheduleNext(world, id, next);
+    return toCronJob(changed);
+  }
+}
+
+function withoutUndefined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
+}
+
+/** Implements `cron.remove`. A run in progress goes on, and the history stays. @throws PeerError 404 */
+export async function removeJob(world: CronWorld, id: string): Promise<void> {
+  const job = await existing(world, id);
+  await world.table.delete(jobKey(id));
+  if (job.run && !job.run.submitted) await freeSlot(world.table, id, job.run.at, world.now());
+}
+
+/**
+ * Implements `cron.run`: runs a job, or all jobs, that are due, or one job now whenever it is due.
+ * @throws PeerError 404 for an unknown job, 400 for `force` without a job, 409 when cron is switched off
+ */
+export async function runJobs(
+  world: CronWorld,
+  { id, mode }: Params<"cron.run">,
+): Promise<Results["cron.run"]> {
+  if (mode === "force" && id === undefined)
+    throw new PeerError(code.badRequest, "id: is needed with mode force; name the job to run");
+  const { cron } = await world.configuration.load();
+  if (!cron.enabled)
+    throw new PeerError(code.conflict, "scheduled jobs are switched off: set cron.enabled to true");
+  const named = id === undefined ? await allJobs(world) : [await existing(world, id)];
+  const results: CronRunResult[] = [];
+  if (mode === "force") {
+    for (const job of named) results.push(await runNow(world, job));
+  } else {
+    const now = world.now();
+    const isDue = ({ enabled, nextRunAtMs }: StoredJob) =>
+      enabled && nextRunAtMs !== undefined && nextRunAtMs <= now;
+    for (const job of named.filter(isDue).slice(0, mostAtOnce)) {
+      const result = await lookAfterJob(world, job.id, now);
+      if (result) results.push(result);
+    }
+  }
+  return { ok: true, ran: results.filter(({ status }) => status !== "skipped").length, results };
+}
+
+async function runNow(world: CronWorld, job: StoredJob): Promise<CronRunResult> {
+  const now = world.now();
+  const skipped = (error: string): CronRunResult => ({
+    jobId: job.id,
+    status: "skipped",
+    error,
+    durationMs: 0,
+  });
+  if (job.run) return skipped("a run of this job is in progress");
+  const result = await startRun(world, job, { at: now, isDue: false }, now);
+  return result ?? skipped("the job was changed, or cron.maxConcurrentRuns runs are in progress; try again");
+}
+
+async function existing(world: CronWorld, id: string): Promise<StoredJob> {
+  const job = await readJob(world.table, id);
+  if (job) return job;
+  throw new PeerError(code.notFound, `there is no job ${id}; gsv cron list shows them`);
+}

@@ -1,0 +1,64 @@
+import type { Configuration } from "../configuration/schema.ts";
+import type { ConfigurationStore } from "../configuration/store.ts";
+import { logError } from "../runtime/log.ts";
+import { duePartition } from "../session/state.ts";
+import { remove, type Step, set } from "../world/expression.ts";
+import type { Schedules, Table, WakeAgent } from "../world/world.ts";
+import { jobKey, type StoredJob, toJob } from "./job-item.ts";
+import { nextRunTime } from "./run-times.ts";
+
+/** What scheduled jobs need of the outside. The timer, socket and agent functions share it. */
+export interface CronWorld {
+  table: Table;
+  schedules: Schedules;
+  configuration: Pick<ConfigurationStore, "load">;
+  wake: WakeAgent;
+  now: () => number;
+}
+
+/** How long after its time the sweep looks at a job whose schedule has not fired, ms: a schedule may be a minute late. */
+const graceMs = 120_000;
+
+/** The first run of a job after `after`; epoch ms. Periods without an anchor are counted from the job's creation. */
+export function nextRunOf(
+  { schedule, createdAtMs }: Pick<StoredJob, "schedule" | "createdAtMs">,
+  after: number,
+  { userTimezone }: Pick<Configuration, "userTimezone">,
+): number | undefined {
+  const anchored = schedule.kind === "every" ? { anchorMs: createdAtMs, ...schedule } : schedule;
+  return nextRunTime(anchored, after, userTimezone);
+}
+
+/** The steps that set a job's next run, or that it has none. */
+export function nextRunSteps(nextRunAtMs: number | undefined): Step[] {
+  return [nextRunAtMs === undefined ? remove("nextRunAtMs") : set("nextRunAtMs", nextRunAtMs)];
+}
+
+/** The steps that say when the sweep looks at a job: after its next run was due, or its run in progress counts as lost. */
+export function dueSteps({ nextRunAtMs, run }: Pick<StoredJob, "nextRunAtMs" | "run">): Step[] {
+  const times = [nextRunAtMs === undefined ? [] : [nextRunAtMs + graceMs], run ? [run.until] : []].flat();
+  if (times.length === 0) return [remove("duePk"), remove("dueAt")];
+  return [set("duePk", duePartition), set("dueAt", Math.min(...times))];
+}
+
+/**
+ * Schedules a job's next run. The schedule's name is made of the job and the time, so that a repeat creates no second one;
+ * a schedule for a time that is not the next any more changes nothing. A failure is logged: the sweep finds the job.
+ */
+export async function scheduleNext(
+  { schedules }: Pick<CronWorld, "schedules">,
+  jobId: string,
+  at: number | undefined,
+): Promise<void> {
+  if (at === undefined) return;
+  try {
+    await schedules.once(`cron-${jobId}-${at}`, at, { kind: "cron", jobId, at });
+  } catch (error) {
+    logError("cron.unscheduled", error, { jobId, at });
+  }
+}
+
+export async function readJob(table: Table, jobId: string): Promise<StoredJob | undefined> {
+  const item = await table.get(jobKey(jobId));
+  return item && toJob(item);
+}

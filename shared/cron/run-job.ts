@@ -1,0 +1,252 @@
+import type { Configuration } from "../configuration/schema.ts";
+import type { CronRunResult } from "../protocol/cron.ts";
+import { PeerError } from "../protocol/errors.ts";
+import { log } from "../runtime/log.ts";
+import { parseModelSelector } from "../session/commands/directives.ts";
+import { effectiveModel } from "../session/commands/model-choice.ts";
+import type { CronTask, InboxEntry, Overrides } from "../session/inbox-entry.ts";
+import { submitEntry } from "../session/intake.ts";
+import { absent, all, equal, type Step, set } from "../world/expression.ts";
+import { ConditionFailed, type ItemValue, succeeds, type Table } from "../world/world.ts";
+import { cronMessage } from "./cron-message.ts";
+import { type Destination, destinationOf } from "./destination.ts";
+import { type JobRun, jobKey, type StoredJob, toJob } from "./job-item.ts";
+import { type CronWorld, dueSteps, nextRunOf, nextRunSteps, readJob, scheduleNext } from "./plan-run.ts";
+import { noteRun, pruneRuns, runId } from "./run-history.ts";
+import { freeSlot, takeSlot } from "./run-slots.ts";
+import { retireOneShot, settleCronRun } from "./settle-run.ts";
+
+/** Longest time of a task's run without `timeoutSeconds`, ms. */
+const defaultTimeoutMs = 3_600_000;
+
+/** Time that a run may wait for its turn in its session, ms, before it counts as lost. */
+const queueMs = 15 * 60_000;
+
+/** What is claimed but not submitted is looked at again after this time, ms: the one who claimed it may have died. */
+const claimMs = 60_000;
+
+/**
+ * Looks after one job: goes on with a run that was claimed and not submitted, ends one that was lost, and starts the one
+ * that is due. Every step can be repeated, by a second fire of the same schedule as by the sweep: a time of the schedule is
+ * claimed by one conditional write, and its message has an id that is made of the job and that time.
+ * @param now epoch ms
+ * @returns undefined when there was nothing to do
+ */
+export async function lookAfterJob(
+  world: CronWorld,
+  jobId: string,
+  now: number,
+): Promise<CronRunResult | undefined> {
+  const job = await readJob(world.table, jobId);
+  if (!job) return undefined;
+  const { run, enabled, nextRunAtMs } = job;
+  if (run && !run.submitted) return submitRun(world, job, run, now);
+  if (run && run.until <= now) return endLost(world, job, run);
+  if (!enabled || nextRunAtMs === undefined || nextRunAtMs > now) {
+    await retireOneShot(world.table, job, job.lastStatus);
+    await relist(world.table, job);
+    return undefined;
+  }
+  if (run) return skip(world, job, nextRunAtMs, now, "the run before it has not ended");
+  return startRun(world, job, { at: nextRunAtMs, isDue: true }, now);
+}
+
+/**
+ * Starts a run of a job that has none in progress.
+ * @param at names the run: the time of the schedule, or the time at which a person asked for it
+ */
+export async function startRun(
+  world: CronWorld,
+  job: StoredJob,
+  { at, isDue }: { at: number; isDue: boolean },
+  now: number,
+): Promise<CronRunResult | undefined> {
+  const { table } = world;
+  const configuration = await world.configuration.load();
+  const { enabled, maxConcurrentRuns } = configuration.cron;
+  if (!enabled) return isDue ? skip(world, job, at, now, "cron.enabled is off") : undefined;
+  const run: JobRun = { at, since: now, until: now + timeoutOf(job) + queueMs };
+  // An event does no work of its own: it waits for its turn in the main session.
+  const needsSlot = job.spec.mode === "task";
+  const slot = { jobId: job.id, at, until: run.until };
+  if (needsSlot && !(await takeSlot(table, slot, maxConcurrentRuns, now))) {
+    log("cron.waiting", { jobId: job.id, at });
+    // The sweep looks at it each minute from now on.
+    if (isDue) await succeeds(table.update(jobKey(job.id), [set("dueAt", now)], unchanged(job)));
+    return undefined;
+  }
+  const ends = isDue || job.schedule.kind === "at";
+  const next = ends ? nextRunOf(job, Math.max(now, at), configuration) : job.nextRunAtMs;
+  const claimed = await claim(table, job, run, next, now);
+  if (!claimed) {
+    // Another one has this run, and its slot, or the run has ended already.
+    const left = await readJob(table, job.id);
+    if (needsSlot && left?.run?.at !== at) await freeSlot(table, job.id, at, now);
+    return undefined;
+  }
+  return submitRun(world, claimed, run, now, isDue);
+}
+
+/** Undefined when the job was changed, or claimed by another. */
+async function claim(
+  table: Table,
+  job: StoredJob,
+  run: JobRun,
+  next: number | undefined,
+  now: number,
+): Promise<StoredJob | undefined> {
+  const steps: Step[] = [
+    set("run", run as unknown as ItemValue),
+    ...nextRunSteps(next),
+    ...dueSteps({ run: { ...run, until: now + claimMs } }),
+  ];
+  try {
+    return toJob(await table.update(jobKey(job.id), steps, all(unchanged(job), absent("run"))));
+  } catch (error) {
+    if (error instanceof ConditionFailed) return undefined;
+    throw error;
+  }
+}
+
+/** That nobody has changed the job, or claimed its next run. */
+function unchanged({ version, nextRunAtMs }: StoredJob) {
+  const next = nextRunAtMs === undefined ? absent("nextRunAtMs") : equal("nextRunAtMs", nextRunAtMs);
+  return all(equal("version", version), next);
+}
+
+/** Puts the message of a claimed run into its session, and schedules the job's next run. Safe to repeat. */
+async function submitRun(
+  world: CronWorld,
+  job: StoredJob,
+  run: JobRun,
+  now: number,
+  isDue = true,
+): Promise<CronRunResult> {
+  const { table } = world;
+  const configuration = await world.configuration.load();
+  const destination = await destinationOf(table, configuration, job);
+  const summary = `Queued to ${destination.sessionKey}; ${destination.answer}`;
+  const task: CronTask = {
+    ...{ kind: "cron", jobId: job.id, at: run.at, queuedAt: run.since, summary },
+    timeoutMs: timeoutOf(job),
+    ...(job.spec.mode === "task" && job.spec.bestEffortDeliver ? { bestEffort: true } : {}),
+  };
+  const next = job.nextRunAtMs === undefined ? {} : { nextRunAtMs: job.nextRunAtMs };
+  const id = runId(job.id, run.at);
+  // Before the message: once the run has ended, nothing tells any more that these are missing.
+  await scheduleNext(world, job.id, job.nextRunAtMs);
+  await noteRun(table, run.at, { id, jobId: job.id, ts: run.since, status: "ok", summary, ...next }, true);
+  const fault =
+    destination.fault ?? (await submit(world, configuration, job, destination, { task, id, now, isDue }));
+  if (fault !== undefined) await settleCronRun(world, task, { status: "error", error: fault });
+  else if (job.spec.mode === "systemEvent") await settleCronRun(world, task, { status: "ok" });
+  await finish(table, job, run);
+  await pruneRuns(table, job.id, configuration.cron.maxRunsPerJobHistory);
+  log("cron.run", {
+    jobId: job.id,
+    at: run.at,
+    sessionKey: destination.sessionKey,
+    failed: fault !== undefined,
+  });
+  const durationMs = Math.max(0, world.now() - now);
+  if (fault !== undefined) return { jobId: job.id, status: "error", error: fault, durationMs, ...next };
+  return { jobId: job.id, status: "ok", summary, durationMs, ...next };
+}
+
+/** @returns why the session does not take the message and never will; undefined when it has it */
+async function submit(
+  world: CronWorld,
+  configuration: Configuration,
+  job: StoredJob,
+  { sessionKey, origin }: Destination,
+  { task, id, now, isDue }: { task: CronTask; id: string; now: number; isDue: boolean },
+): Promise<string | undefined> {
+  const overrides = overridesOf(configuration, sessionKey, job);
+  const entry: InboxEntry = {
+    ...{ id, at: now, origin, kind: "message" },
+    text: cronMessage(job, isDue ? task.at : undefined, now, configuration.userTimezone),
+    ...(overrides ? { overrides } : {}),
+    ...(job.spec.mode === "task" ? { task } : {}),
+  };
+  try {
+    await submitEntry(world, sessionKey, entry);
+    return undefined;
+  } catch (error) {
+    if (error instanceof PeerError && !error.retryable) return error.message;
+    throw error;
+  }
+}
+
+function overridesOf(
+  configuration: Configuration,
+  sessionKey: string,
+  { spec }: StoredJob,
+): Overrides | undefined {
+  if (spec.mode !== "task" || (spec.model === undefined && spec.thinking === undefined)) return undefined;
+  const { model, thinking } = spec;
+  const current = effectiveModel(configuration, sessionKey, {});
+  const chosen = typeof model === "string" ? parseModelSelector(model, current) : model;
+  return { ...(chosen ? { model: chosen } : {}), ...(thinking ? { thinkingLevel: thinking } : {}) };
+}
+
+function timeoutOf({ spec }: StoredJob): number {
+  if (spec.mode !== "task" || spec.timeoutSeconds === undefined) return defaultTimeoutMs;
+  return spec.timeoutSeconds * 1000;
+}
+
+/** Notes that a run was submitted. It may have ended meanwhile. */
+async function finish(table: Table, job: StoredJob, run: JobRun): Promise<void> {
+  const submitted = { ...job, run: { ...run, submitted: true } };
+  const steps = [set(["run", "submitted"], true), set("lastRunAtMs", run.since), ...dueSteps(submitted)];
+  const isOurs = all(equal(["run", "at"], run.at), equal("version", job.version));
+  if (await succeeds(table.update(jobKey(job.id), steps, isOurs))) return;
+  const left = await readJob(table, job.id);
+  if (left?.run?.at === run.at && !left.run.submitted) {
+    // The job was changed meanwhile.
+    await succeeds(
+      table.update(jobKey(job.id), [set(["run", "submitted"], true)], equal(["run", "at"], run.at)),
+    );
+  }
+  if (left) await relist(table, left);
+}
+
+/** Writes when the sweep looks at the job the next time. */
+async function relist(table: Table, job: StoredJob): Promise<void> {
+  await succeeds(table.update(jobKey(job.id), dueSteps(job), unchanged(job)));
+}
+
+/** Ends a run that was submitted and of which nothing was heard since, so that the job runs again. */
+async function endLost(world: CronWorld, job: StoredJob, run: JobRun): Promise<undefined> {
+  const task: CronTask = { kind: "cron", jobId: job.id, at: run.at, queuedAt: run.since, summary: "Queued" };
+  await settleCronRun(world, task, { status: "error", error: "the run was lost: it has not ended in time" });
+  const left = await readJob(world.table, job.id);
+  if (left) await relist(world.table, left);
+  return undefined;
+}
+
+/** Leaves out one time of the schedule, and says why in the history. */
+async function skip(
+  world: CronWorld,
+  job: StoredJob,
+  at: number,
+  now: number,
+  reason: string,
+): Promise<CronRunResult | undefined> {
+  const { table } = world;
+  const next = nextRunOf(job, Math.max(now, at), await world.configuration.load());
+  const steps = [
+    ...nextRunSteps(next),
+    ...dueSteps({ ...job, nextRunAtMs: next }),
+    set("lastStatus", "skipped"),
+    set("lastError", reason),
+    ...(next === undefined ? [set("enabled", false)] : []),
+  ];
+  await scheduleNext(world, job.id, next);
+  if (!(await succeeds(table.update(jobKey(job.id), steps, unchanged(job))))) return undefined;
+  const nextRun = next === undefined ? {} : { nextRunAtMs: next };
+  const noted = { status: "skipped", error: reason, durationMs: 0, ...nextRun } as const;
+  await noteRun(table, at, { id: runId(job.id, at), jobId: job.id, ts: now, ...noted }, true);
+  await pruneRuns(table, job.id, (await world.configuration.load()).cron.maxRunsPerJobHistory);
+  log("cron.skipped", { jobId: job.id, at, reason });
+  return { jobId: job.id, ...noted };
+}

@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { immortal, type Life } from "../agent/bench.ts";
+import { CronBench, friday, hour, minute, task, telegram } from "./cron-bench.ts";
+
+let cron: CronBench;
+beforeEach(async () => {
+  cron = new CronBench();
+  await cron.start();
+});
+afterEach(() => cron.close());
+
+const jobs = {
+  "a task of a period": {
+    schedule: { kind: "every", everyMs: hour },
+    spec: task("report", telegram),
+  },
+  "a task at one time, removed afterwards": {
+    schedule: { kind: "at", atMs: friday + hour },
+    spec: task("report", telegram),
+    deleteAfterRun: true,
+  },
+  "an event of a period": {
+    schedule: { kind: "every", everyMs: hour },
+    spec: { mode: "systemEvent", text: "report" },
+  },
+  "an event at one time, removed afterwards": {
+    schedule: { kind: "at", atMs: friday + hour },
+    spec: { mode: "systemEvent", text: "report" },
+    deleteAfterRun: true,
+  },
+  "a task whose answer has no receiver": {
+    schedule: { kind: "every", everyMs: hour },
+    spec: task("report", { deliver: true }),
+  },
+};
+
+/** What is left when a job's run is over. */
+async function outcome(id: string, sessionKey: string) {
+  const job = await cron.job(id);
+  const { nextRunAtMs, lastStatus, runningAtMs, enabled, lastError } = job ?? {};
+  return {
+    job: job && { nextRunAtMs, lastStatus, runningAtMs, enabled, lastError },
+    runs: (await cron.runs(id)).map(({ status, error, nextRunAtMs: next }) => ({ status, error, next })),
+    asked: (await cron.asked(sessionKey)).length,
+    called: cron.calls.length,
+    delivered: [...cron.delivered].map(([, { text }]) => text),
+    // Nothing is in progress: a further run finds a free slot.
+    slots: (await cron.state.table.get({ pk: "CRON", sk: "RUNNING" }))?.runs ?? {},
+    scheduled: [...cron.schedules.values()].map(({ at }) => at),
+  };
+}
+
+describe.each(Object.entries(jobs))("%s", (_name, job) => {
+  /** One time of the job's schedule, whose timer dies after some calls; what comes behind it ends the run. */
+  async function runKilled(
+    timerLife: Life,
+    agentLife: Life,
+    afterwards: (fire: () => Promise<boolean>) => Promise<unknown>,
+  ) {
+    await cron.close();
+    cron = new CronBench();
+    await cron.start();
+    const { id } = await cron.add(job);
+    const sessionKey = job.spec.mode === "task" ? `agent:main:cron:${id}` : "agent:main:main";
+    const [first] = [...cron.schedules];
+    if (!first) throw new Error("the job has no schedule");
+    const [name, { event }] = first;
+    cron.schedules.delete(name);
+    cron.now = event.at;
+    const survived = await cron.fire(event, timerLife);
+    const worked = await cron.work(agentLife);
+    await afterwards(() => cron.fire(event));
+    await cron.work();
+    // The sweeps of the next minutes find what is left, when the leases of the dead have run out.
+    for (let i = 1; i <= 4; i++) {
+      cron.now = event.at + i * minute;
+      await cron.sweep();
+      await cron.work();
+    }
+    return { survived, worked, ended: await outcome(id, sessionKey) };
+  }
+
+  const none = async () => {};
+  const again = (fire: () => Promise<boolean>) => fire();
+
+  it("has one run for its time, though the timer is killed after each of its AWS calls in turn", async () => {
+    const whole = immortal();
+    const { ended } = await runKilled(whole, immortal(), none);
+    expect(ended.runs).toHaveLength(1);
+    expect(ended.slots).toEqual({});
+    expect(whole.calls.length).toBeGreaterThan(8);
+    for (let calls = 0; calls < whole.calls.length; calls++)
+      for (const afterwards of [none, again]) {
+        const life: Life = { left: calls, calls: [] };
+        const broken = await runKilled(life, immortal(), afterwards);
+        const place = `killed after ${calls} calls, the last ${whole.calls[calls - 1]}`;
+        expect(broken.survived, place).toBe(false);
+        expect(broken.ended, place).toEqual(ended);
+      }
+  }, 60_000);
+
+  it("has one run for its time, though the agent is killed after each of its AWS calls in turn", async () => {
+    const whole = immortal();
+    const { ended } = await runKilled(immortal(), whole, none);
+    for (let calls = 0; calls < whole.calls.length; calls++) {
+      const broken = await runKilled(immortal(), { left: calls, calls: [] }, none);
+      const place = `killed after ${calls} calls, the last ${whole.calls[calls - 1]}`;
+      expect(broken.worked, place).toBe(false);
+      // A model call that was interrupted is repeated.
+      expect(broken.ended.called, place).toBeLessThanOrEqual(ended.called + 1);
+      expect({ ...broken.ended, called: 0 }, place).toEqual({ ...ended, called: 0 });
+    }
+  }, 60_000);
+
+  it("has one run for its time, though its schedule fires twice, one after the other and at once", async () => {
+    const { ended } = await runKilled(immortal(), immortal(), none);
+    expect((await runKilled(immortal(), immortal(), again)).ended).toEqual(ended);
+    const twice = (fire: () => Promise<boolean>) => Promise.all([fire(), fire(), cron.sweep()]);
+    expect((await runKilled({ left: 0, calls: [] }, immortal(), twice)).ended).toEqual(ended);
+  });
+});
