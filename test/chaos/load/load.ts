@@ -49,7 +49,7 @@ export async function runLoad(setting: Setting, kills: number): Promise<ChaosRes
     invocations: { duplicate: faults.duplicate, delayMs: faults.delayMs },
     cloud: {
       concurrency: concurrencyFor(concurrentSessions(kills)),
-      limits: { connectionMs: connectionAgeMs, countsPings: false },
+      limits: { connectionMs: connectionAgeMs },
       losesDisconnect: faults.losesDisconnect,
     },
     skewMs: (worker) => Math.round(drawFor(seed, "skew", worker).between(-mostSkewMs, mostSkewMs)),
