@@ -1,0 +1,75 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createApp } from "../../infra/create-app.ts";
+import { functionNames } from "../../infra/permissions.ts";
+import { type Found, missing, runCommand } from "./python.ts";
+
+/** One region of each of four continents: what exists in one may be missing in another. */
+export const regions = ["us-east-1", "eu-central-1", "ap-southeast-2", "sa-east-1"] as const;
+
+const command = "from cfnlint.runner import main; main()";
+
+/** Settings that put every optional resource into the template. */
+const context = {
+  stage: "lint",
+  alarmEmail: "a@example.com",
+  requireHeader: "true",
+  webhookConcurrency: "5",
+};
+
+interface Remark {
+  Level: string;
+  Message: string;
+  Location: { Path?: (string | number)[] };
+  Rule: { Id: string };
+}
+
+/** Runs cfn-lint over the synthesized template, in four regions. Its errors are faults; its warnings are not. */
+export async function lintTemplate(python: string): Promise<Found> {
+  const check = `cfn-lint in ${regions.join(", ")}`;
+  const skipped = await missing(python, "cfnlint", { name: "cfn-lint" });
+  if (skipped) return { check, passed: 0, faults: [], skipped };
+  const folder = mkdtempSync(join(tmpdir(), "gsv-lint-"));
+  try {
+    const file = writeTemplate(folder);
+    // W3005: CDK writes dependencies that a reference implies already.
+    const options = ["-f", "json", "-i", "W3005", "-r", ...regions, "-t", file];
+    const { stdout, stderr } = await runCommand(python, ["-c", command, ...options]);
+    return { check, ...judgeRemarks(stdout, stderr) };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Every remark that is not an error is counted as known. */
+export function judgeRemarks(stdout: string, stderr: string): Omit<Found, "check"> {
+  let remarks: Remark[];
+  try {
+    remarks = JSON.parse(stdout) as Remark[];
+  } catch {
+    return { passed: 0, faults: [`cfn-lint did not run: ${(stderr || stdout).trim().slice(0, 500)}`] };
+  }
+  const errors = remarks.filter(({ Level }) => Level === "Error");
+  const faults = errors.map(
+    ({ Rule, Location, Message }) => `${Rule.Id} ${Location.Path?.join("/") ?? ""}: ${Message}`,
+  );
+  return { passed: faults.length === 0 ? regions.length : 0, faults, known: remarks.length - errors.length };
+}
+
+/** The template does not depend on what the functions do. @returns its file */
+function writeTemplate(folder: string): string {
+  const bundles = join(folder, "functions");
+  for (const name of functionNames) {
+    mkdirSync(join(bundles, name), { recursive: true });
+    writeFileSync(join(bundles, name, "handler.mjs"), "export const handler = async () => {};\n");
+  }
+  const { app, stack } = createApp(bundles, {
+    context,
+    outdir: join(folder, "out"),
+    builtinCloudFormationValidation: false,
+  });
+  const file = join(folder, "template.json");
+  writeFileSync(file, JSON.stringify(app.synth().getStackByName(stack.stackName).template));
+  return file;
+}
