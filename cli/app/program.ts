@@ -77,7 +77,10 @@ function commandOf(
   if (load)
     command.action((..._received: unknown[]) => {
       const args = command.processedArgs.flat().filter((arg): arg is string => typeof arg === "string");
-      choose(async () => ({ action: await load(), invocation: { args, options: command.opts() } }));
+      choose(async () => ({
+        action: await load(),
+        invocation: { args, options: command.optsWithGlobals() },
+      }));
     });
   return command;
 }

@@ -1,33 +1,73 @@
 import { homedir, hostname } from "node:os";
 import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Context } from "../../app/context.ts";
-import { text } from "../../app/options.ts";
+import { failureOf } from "../../app/failure.ts";
+import { type Invocation, text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
+import type { Settings } from "../../app/settings.ts";
 import { untilSignal } from "../../app/signals.ts";
 import { version } from "../../app/version.ts";
 import { machineId } from "../../gateway/gateway-client.ts";
 import { startUnderFreeId } from "../../node/free-id.ts";
 import { type RunningNode, startNode } from "../../node/node-runtime.ts";
+import { openRotatingLog } from "../../node/rotating-log.ts";
+
+/** How long an unattended node waits after a refusal before it ends and is started again, in ms. */
+const unattendedWaitMs = 10 * 60_000;
 
 export const node: Action = async (context, { options }) => {
-  const settings = await context.settings();
-  const { url, token } = await context.address();
-  const chosenId = text(options.id);
-  const nodeId = chosenId ?? settings.nodeId ?? machineId(hostname());
-  const chosen = text(options.workspace) ?? settings.workspace ?? ".";
-  // The config file's value was not expanded by a shell.
-  const workspace = resolve(context.terminal.cwd, chosen.replace(/^~(?=\/|$)/, homedir()));
-  const node = { url, token, nodeId, workspace, version, onLog: (line: string) => context.note(line) };
+  const file = text(options.unattended);
+  const log = file === undefined ? undefined : openRotatingLog(resolve(context.terminal.cwd, file));
   const signal = untilSignal();
   try {
-    const running = chosenId
-      ? { ...startNode(node), nodeId }
-      : await startUnderFreeId(node, (taken, next) => context.note(idTaken(taken, next)), signal.received);
-    await untilEnded(context, running, { workspace, url }, signal.received);
+    await runNode(context, options, log, signal.received);
+  } catch (error) {
+    if (log !== undefined) {
+      log(
+        `${new Date().toISOString()} ended: ${failureOf(error).message}; the next attempt is in ten minutes`,
+      );
+      // What starts it again at once would otherwise ask the gateway all the time.
+      await Promise.race([sleep(unattendedWaitMs), signal.received]);
+    }
+    throw error;
   } finally {
     signal.dispose();
   }
 };
+
+async function runNode(
+  context: Context,
+  options: Invocation["options"],
+  log: ((line: string) => void) | undefined,
+  signalled: Promise<unknown>,
+): Promise<void> {
+  const settings = await context.settings();
+  const { url, token } = await context.address();
+  const { nodeId, workspace } = nodePlace(context, settings, options);
+  const onLog = log ?? ((line: string) => context.note(line));
+  const node = { url, token, nodeId, workspace, version, onLog, waitsForPlace: log !== undefined };
+  const running =
+    text(options.id) || log
+      ? { ...startNode(node), nodeId }
+      : await startUnderFreeId(node, (taken, next) => context.note(idTaken(taken, next)), signalled);
+  await untilEnded(context, running, { workspace, url }, signalled);
+}
+
+/** The id and the folder of this machine's node: from the options, else the config file, else the machine's. */
+export function nodePlace(
+  { terminal }: Context,
+  settings: Settings,
+  options: Invocation["options"],
+): { nodeId: string; workspace: string } {
+  const nodeId = text(options.id) ?? settings.nodeId ?? machineId(hostname());
+  const chosen = text(options.workspace) ?? settings.workspace ?? ".";
+  // The config file's value was not expanded by a shell.
+  return {
+    nodeId,
+    workspace: resolve(terminal.cwd, chosen.replace(/^~(?=\/|$)/, terminal.env.HOME || homedir())),
+  };
+}
 
 /** Says that a node's id is in use, and which one is tried instead. */
 export function idTaken(nodeId: string, next: string): string {

@@ -1,0 +1,115 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Failure } from "../../../app/failure.ts";
+import {
+  type RunProgram,
+  type ServiceProgram,
+  type ServiceState,
+  type Supervisor,
+  succeed,
+} from "./supervisor.ts";
+
+const label = "gsv.node";
+
+/** Attempts to load the agent again, as launchd ends the one before it a little later. */
+const loadAttempts = 5;
+
+/** launchd of the user on macOS: an agent, which runs while the user is logged in. */
+export function openLaunchd(run: RunProgram, { home, uid }: { home: string; uid: number }): Supervisor {
+  const file = join(home, "Library/LaunchAgents", `${label}.plist`);
+  const domain = `gui/${uid}`;
+  const target = `${domain}/${label}`;
+  const isLoaded = async () => (await run("launchctl", ["print", target])).code === 0;
+  const unload = () => run("launchctl", ["bootout", target]);
+  const load = async () => {
+    for (let attempt = 1; attempt < loadAttempts; attempt++) {
+      if ((await run("launchctl", ["bootstrap", domain, file])).code === 0) return;
+      await sleep(attempt * 200);
+    }
+    await succeed(run, "launchctl", ["bootstrap", domain, file]);
+  };
+  return {
+    name: "launchd",
+    file,
+    async check() {
+      const { code, stderr } = await run("launchctl", ["print", domain]);
+      if (code !== 0)
+        throw new Failure(
+          "no-launchd",
+          `launchd has no session of this user (${stderr.split("\n")[0]}): log in at the screen of this machine, then repeat this`,
+        );
+    },
+    describe: propertyList,
+    async activate() {
+      await unload();
+      await load();
+    },
+    async deactivate() {
+      await unload();
+    },
+    async start() {
+      if (!(await isLoaded())) await load();
+    },
+    async stop() {
+      await unload();
+    },
+    async state() {
+      const { code, stdout } = await run("launchctl", ["print", target]);
+      return code === 0 ? stateOf(stdout) : { running: false, survivesLogout: false };
+    },
+    keepAfterLogout: async () =>
+      "the service runs while you are logged in at this machine; macOS ends it at logout",
+  };
+}
+
+/** The agent's property list. It is started again whatever ends it, at most once in ten seconds. */
+function propertyList({ command, path, folder, logs }: ServiceProgram): string {
+  const text = (value: string) => `<string>${escaped(value)}</string>`;
+  const output = text(join(logs, "node.out"));
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+  <key>Label</key>
+  ${text(label)}
+  <key>ProgramArguments</key>
+  <array>
+${command.map((word) => `    ${text(word)}`).join("\n")}
+  </array>
+  <key>WorkingDirectory</key>
+  ${text(folder)}
+  <key>EnvironmentVariables</key>
+  <dict>
+    <key>PATH</key>
+    ${text(path)}
+  </dict>
+  <key>RunAtLoad</key>
+  <true/>
+  <key>KeepAlive</key>
+  <true/>
+  <key>ThrottleInterval</key>
+  <integer>10</integer>
+  <key>StandardOutPath</key>
+  ${output}
+  <key>StandardErrorPath</key>
+  ${output}
+</dict>
+</plist>
+`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+function stateOf(printed: string): ServiceState {
+  const field = (name: string) => new RegExp(`^\\s*${name} = (.*)$`, "m").exec(printed)?.[1]?.trim();
+  const pid = Number(field("pid"));
+  const exit = field("last exit code");
+  return {
+    running: field("state") === "running",
+    ...(pid > 0 ? { pid } : {}),
+    ...(exit !== undefined && /^[1-9]/.test(exit) ? { lastExit: `exit code ${exit}` } : {}),
+    survivesLogout: false,
+  };
+}

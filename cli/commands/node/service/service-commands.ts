@@ -1,0 +1,212 @@
+import { mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { homedir, userInfo } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { moment, pairs } from "../../../app/columns.ts";
+import { configFolder, readConfigFile, updateConfigFile } from "../../../app/config-file.ts";
+import type { Context } from "../../../app/context.ts";
+import { Failure, failureOf } from "../../../app/failure.ts";
+import { type Invocation, wholeNumber } from "../../../app/options.ts";
+import type { Action } from "../../../app/program.ts";
+import { askHidden, readAll } from "../../../app/questions.ts";
+import { untilSignal } from "../../../app/signals.ts";
+import { writeText } from "../../../app/terminal.ts";
+import { nodePlace } from "../node-command.ts";
+import { openLaunchd } from "./launchd.ts";
+import { connectionNews, followLog, newestLines } from "./service-log.ts";
+import { programRunner, type ServiceState, type Supervisor, withoutSupervisor } from "./supervisor.ts";
+import { openSystemd } from "./systemd.ts";
+
+type ServiceCommand = "install" | "uninstall" | "start" | "stop" | "status" | "logs";
+
+/** The program that a supervisor starts: the launcher of this checkout, which always runs its current sources. */
+const program = fileURLToPath(new URL("../../../bin.mjs", import.meta.url));
+
+/** Lines of the log in which `status` looks for the last fault. */
+const statusLines = 2000;
+
+/** The actions of `gsv node install` and its like on an operating system. */
+export function serviceCommands(platform: NodeJS.Platform): Record<ServiceCommand, Action> {
+  return {
+    install: (context, { options }) => install(openService(context, platform), options),
+    uninstall: (context) => uninstall(openService(context, platform)),
+    start: (context) => change(openService(context, platform), "start"),
+    stop: (context) => change(openService(context, platform), "stop"),
+    status: (context) => showStatus(openService(context, platform)),
+    logs: (context, { options }) => showLog(openService(context, platform), options),
+  };
+}
+
+/** The service of a user on this machine: its supervisor, and its files. */
+interface NodeService {
+  context: Context;
+  supervisor: Supervisor;
+  /** Holds url, token, id and workspace of the service; nobody else can read it. */
+  config: string;
+  log: string;
+}
+
+function openService(context: Context, platform: NodeJS.Platform): NodeService {
+  const { env } = context.terminal;
+  const home = env.HOME || homedir();
+  const run = programRunner(env);
+  const config = join(configFolder(env), "node-service.toml");
+  if (platform === "linux") {
+    const user = userInfo().username;
+    const supervisor = openSystemd(run, { configHome: env.XDG_CONFIG_HOME || join(home, ".config"), user });
+    const state = env.XDG_STATE_HOME || join(home, ".local/state");
+    return { context, supervisor, config, log: join(state, "gsv/node.log") };
+  }
+  if (platform === "darwin") {
+    const supervisor = openLaunchd(run, { home, uid: userInfo().uid });
+    return { context, supervisor, config, log: join(home, "Library/Logs/gsv/node.log") };
+  }
+  throw new Failure("no-service", `on ${platform} there is no service of gsv; ${withoutSupervisor}`);
+}
+
+async function install(
+  { context, supervisor, config, log }: NodeService,
+  options: Invocation["options"],
+): Promise<void> {
+  await supervisor.check();
+  const { terminal } = context;
+  const settings = await context.settings();
+  const { url, token } = await context.address();
+  const { nodeId, workspace } = nodePlace(context, settings, options);
+  if (!(await isFolder(workspace)))
+    throw new Failure("workspace", `${workspace} is not a folder; choose one with --workspace`);
+  const given = token === "-" ? await askToken(context) : token;
+  await updateConfigFile(config, { gateway: { url, token: given }, node: { id: nodeId, workspace } });
+  await mkdir(dirname(log), { recursive: true, mode: 0o700 });
+  await mkdir(dirname(supervisor.file), { recursive: true });
+  const command = [process.execPath, program, "--config", config, "node", "--unattended", log];
+  const path = terminal.env.PATH ?? "";
+  const described = supervisor.describe({ command, path, folder: workspace, logs: dirname(log) });
+  await writeFile(supervisor.file, described, { mode: 0o600 });
+  await supervisor.activate();
+  const todo = await supervisor.keepAfterLogout();
+  const result = {
+    ok: true,
+    nodeId,
+    workspace,
+    url,
+    supervisor: supervisor.name,
+    file: supervisor.file,
+    config,
+    log,
+  };
+  const told = `the node ${nodeId} runs as a service of ${supervisor.name}, now and after each start of this machine: it lends ${workspace} to ${url}\n\`gsv node status\` shows whether it is connected, \`gsv node logs -f\` what it does`;
+  context.print({ ...result, ...(todo ? { todo } : {}) }, told);
+  if (todo && !context.json) context.note(`gsv: ${todo}`);
+}
+
+async function askToken({ terminal }: Context): Promise<string> {
+  const token = terminal.stdin.isTTY ? await askHidden(terminal, "Token") : await readAll(terminal.stdin);
+  if (token === "") throw new Failure("config", "no token was given; nothing was installed");
+  return token;
+}
+
+async function uninstall({ context, supervisor, config, log }: NodeService): Promise<void> {
+  const wasInstalled = await exists(supervisor.file);
+  if (wasInstalled) {
+    await supervisor.check();
+    await supervisor.deactivate();
+  }
+  await rm(supervisor.file, { force: true });
+  await rm(config, { force: true });
+  const told = wasInstalled
+    ? `the service and its token are removed from this machine; its log stays: ${log}`
+    : "the node is not installed as a service";
+  context.print({ ok: true, removed: wasInstalled, log }, told);
+}
+
+async function change({ context, supervisor }: NodeService, how: "start" | "stop"): Promise<void> {
+  if (!(await exists(supervisor.file)))
+    throw new Failure(
+      "not-installed",
+      "the node is not installed as a service; `gsv node install` does that",
+    );
+  await supervisor.check();
+  await supervisor[how]();
+  const told =
+    how === "start"
+      ? "the service runs"
+      : "the service is stopped until `gsv node start`, or the next start of this machine";
+  context.print({ ok: true, running: how === "start" }, told);
+}
+
+async function showStatus({ context, supervisor, config, log }: NodeService): Promise<void> {
+  const installed = await exists(supervisor.file);
+  const fault = await supervisor.check().then(
+    () => undefined,
+    (error: unknown) => failureOf(error).message,
+  );
+  const state = installed && fault === undefined ? await supervisor.state() : undefined;
+  const { gateway, node } = await readConfigFile(config);
+  const news = connectionNews((await newestLines(log, statusLines)).lines);
+  const told = {
+    supervisor: supervisor.name,
+    file: supervisor.file,
+    nodeId: node?.id,
+    workspace: node?.workspace,
+    url: gateway?.url,
+    log,
+  };
+  const shown = pairs([
+    [
+      "service",
+      installed ? (state ? stateText(state) : "installed") : "not installed; `gsv node install` does that",
+    ],
+    ["node", installed ? node?.id : undefined],
+    ["workspace", installed ? node?.workspace : undefined],
+    ["gateway", installed ? gateway?.url : undefined],
+    ["connection", news.last && `${news.last.text} (${news.last.at})`],
+    ["last error", news.lastError && `${news.lastError.text} (${news.lastError.at})`],
+    ["last exit", state?.lastExit],
+    ["after logout", state && (state.survivesLogout ? "goes on" : "ends")],
+    ["described in", installed ? supervisor.file : undefined],
+    ["log", log],
+    ["problem", fault],
+  ]);
+  context.print({ installed, running: state?.running ?? false, ...told, ...state, ...news, fault }, shown);
+}
+
+function stateText({ running, pid, since }: ServiceState): string {
+  if (!running) return "installed, stopped; `gsv node start` starts it";
+  return `runs${since === undefined ? "" : ` since ${moment(since)}`}${pid === undefined ? "" : ` (pid ${pid})`}`;
+}
+
+async function showLog({ context, log }: NodeService, options: Invocation["options"]): Promise<void> {
+  const most = wholeNumber("--lines", options.lines, 1, 100_000) ?? 100;
+  const { lines, end } = await newestLines(log, most);
+  if (options.follow !== true) {
+    context.print({ file: log, lines }, lines.join("\n") || `${log} is empty`);
+    return;
+  }
+  const show = context.json ? jsonLines(context) : (more: string) => writeText(context.terminal.stdout, more);
+  for (const line of lines) show(`${line}\n`);
+  const signal = untilSignal();
+  try {
+    await followLog(log, end, show, signal.received);
+  } finally {
+    signal.dispose();
+  }
+}
+
+/** Prints each complete line of a text that comes in pieces as `{"line":…}`. */
+function jsonLines(context: Context): (text: string) => void {
+  let rest = "";
+  return (text) => {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) context.print({ line }, "");
+  };
+}
+
+async function exists(file: string): Promise<boolean> {
+  return (await stat(file).catch(() => undefined)) !== undefined;
+}
+
+async function isFolder(folder: string): Promise<boolean> {
+  return (await stat(folder).catch(() => undefined))?.isDirectory() ?? false;
+}

@@ -1,0 +1,44 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { until } from "../../../support/until.ts";
+import { withEmptyHome } from "../../node/processes.ts";
+import { gsv, newFolder } from "../../run-gsv.ts";
+import { startTestGateway, type TestGateway } from "../../test-gateway.ts";
+
+withEmptyHome();
+let gateway: TestGateway;
+beforeEach(async () => {
+  gateway = await startTestGateway();
+});
+afterEach(() => gateway.stop());
+
+const ended = (running: Promise<unknown>) => Promise.race([running.then(() => true), Promise.resolve(false)]);
+
+it("an unattended node logs to its file alone, and waits after a refusal before it ends", async () => {
+  gateway.refuseWith = 401;
+  const cwd = newFolder();
+  const running = gsv(["-u", gateway.url, "-t", "revoked", "node", "--unattended", "state/node.log"], {
+    cwd,
+  });
+  const file = join(cwd, "state/node.log");
+  const log = () => (existsSync(file) ? readFileSync(file, "utf8") : "");
+  await until(
+    () => /ended: the gateway refused the token.*ten minutes\n$/s.test(log()) || undefined,
+    "the reason",
+  );
+  expect(await ended(running)).toBe(false);
+  expect(gateway.upgrades).toHaveLength(1);
+  process.emit("SIGTERM");
+  expect((await running).code).toBe(1);
+});
+
+it("a node in the foreground takes the id of its own option, and ends at a signal", async () => {
+  const running = gsv(["node", "--id", "desk", "-u", gateway.url, "-t", "t"], {});
+  await until(() => gateway.of("connect")[0], "it connects");
+  expect(gateway.of("connect")[0]?.params.client).toMatchObject({ id: "desk", mode: "node" });
+  process.emit("SIGTERM");
+  const { code, stdout } = await running;
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^node desk lends .*; Ctrl-C ends it\n$/);
+});
