@@ -11,18 +11,23 @@ async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 
 const digest = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
+type OpenBucket = () => Promise<{ bucket: Bucket; close(): Promise<void> }>;
+
+/** A bucket that is opened before the first case of the surrounding `describe`, and closed after the last. */
+function openedForAll(open: OpenBucket): Bucket {
+  let opened: Awaited<ReturnType<OpenBucket>>;
+  beforeAll(async () => {
+    opened = await open();
+  });
+  afterAll(() => opened.close());
+  const get = (_: object, name: keyof Bucket) => opened.bucket[name];
+  return new Proxy({} as Bucket, { get: get as ProxyHandler<Bucket>["get"] });
+}
+
 /** What every bucket must do, whatever stands behind it. It is empty at first. */
-export function describeBucket(
-  name: string,
-  open: () => Promise<{ bucket: Bucket; close(): Promise<void> }>,
-): void {
+export function describeBucket(name: string, open: OpenBucket): void {
   describe(name, () => {
-    let bucket: Bucket;
-    let close: () => Promise<void>;
-    beforeAll(async () => {
-      ({ bucket, close } = await open());
-    });
-    afterAll(() => close());
+    const bucket = openedForAll(open);
 
     const textOf = async (key: string) => {
       const object = await bucket.get(key);
@@ -153,17 +158,9 @@ export function describeBucket(
 }
 
 /** S3's limits, which the bucket in memory does not have. As `describeBucket` otherwise. */
-export function describeBucketLimits(
-  name: string,
-  open: () => Promise<{ bucket: Bucket; close(): Promise<void> }>,
-): void {
+export function describeBucketLimits(name: string, open: OpenBucket): void {
   describe(name, () => {
-    let bucket: Bucket;
-    let close: () => Promise<void>;
-    beforeAll(async () => {
-      ({ bucket, close } = await open());
-    });
-    afterAll(() => close());
+    const bucket = openedForAll(open);
 
     it("refuses a key above 1,024 bytes", async () => {
       await bucket.put("é".repeat(512), "fits");
