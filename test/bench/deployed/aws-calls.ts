@@ -1,11 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { createApp } from "../../../infra/create-app.ts";
 import { Driver } from "../driver.ts";
 import { byOperation, sequentialCalls } from "../figures.ts";
 import { joinMarks, type TurnKind } from "../marks.ts";
-import type { Forked } from "../processes/children.ts";
+import { type Forked, makeFolder } from "../processes/children.ts";
 import { takeMarks } from "../timing.ts";
 import { type BundledStack, startBundledStack } from "./bundled-stack.ts";
-import { costOf1000Turns, idleCostPerMonth } from "./cost.ts";
+import { costOf1000Turns } from "./cost.ts";
+import { type BilledTemplate, idleCostPerMonth } from "./idle-cost.ts";
 
 /** Longer than the functions' caches of 5 s, as people talk. Milliseconds. */
 const pauseMs = 5500;
@@ -28,9 +30,16 @@ export async function countAwsCalls(bundles: string, model: Forked) {
   return {
     aws_calls: { turn: plain.counted, tool_turn: tool.counted },
     cost_per_1000_turns_usd: costOf1000Turns({ ...plain, metaBytes: meta_bytes }),
-    idle_cost_per_month_usd: idleCostPerMonth(),
+    idle_cost_per_month_usd: idleCostPerMonth(templateOver(bundles)),
     meta_bytes,
   };
+}
+
+/** The template of a stage with these bundles, and with nothing that costs more only because it was asked for. */
+function templateOver(bundles: string): BilledTemplate {
+  const outdir = makeFolder("template");
+  const { app, stack } = createApp(bundles, { outdir, builtinCloudFormationValidation: false });
+  return app.synth().getStackByName(stack.stackName).template as BilledTemplate;
 }
 
 /** One warm turn: its AWS calls, and the longest invocation of each function, ms. */

@@ -15,7 +15,6 @@ const gb = (megabytes: number) => megabytes / 1024;
 const memoryGb = {
   socket: gb(memoryMegabytes.socket),
   agent: gb(memoryMegabytes.agent),
-  timer: gb(memoryMegabytes.timer),
 };
 
 const writes = new Set(["PutItem", "UpdateItem", "DeleteItem"]);
@@ -75,32 +74,5 @@ export function costOf1000Turns({ calls, ms, logBytes, metaBytes }: Turn) {
     ...turn,
     each_more_listening_client: round(listener * 1000, 4),
     each_more_second_of_answer: perThousand(answerSecond).total,
-  };
-}
-
-/**
- * What a month costs in which nobody says anything, storage aside: the sweep each minute, the watch each five, their
- * logs, and the alarm. Scheduler's price begins above 14 million invocations a month. The free tiers of Lambda, DynamoDB
- * and CloudWatch, which would take most of it, are not counted.
- */
-export function idleCostPerMonth() {
-  const minutes = 60 * 24 * 30;
-  const invocations = minutes + minutes / 5;
-  const seconds = 0.02;
-  // A line as it begins, one of the sweep, and one as it ends.
-  const loggedBytes = 420;
-  const parts = {
-    alarm: prices.alarmMetric,
-    lambda: invocations * (prices.lambdaInvocation + seconds * memoryGb.timer * prices.lambdaGbSecond),
-    dynamodb: invocations * 0.5 * prices.dynamodbRead,
-    logs: ((invocations * (loggedBytes + platformLogBytes)) / 1e9) * prices.logsGb,
-  };
-  const by_part = Object.fromEntries(Object.entries(parts).map(([name, usd]) => [name, round(usd, 4)]));
-  return {
-    by_part,
-    total: round(
-      Object.values(parts).reduce((sum, usd) => sum + usd, 0),
-      4,
-    ),
   };
 }

@@ -14,8 +14,9 @@ export const prices = {
   s3Get: 0.0004 / 1000,
   /** EventBridge Scheduler, without its 14 million free invocations a month. */
   schedulerInvocation: 1.0 / 1e6,
-  /** CloudWatch Logs: a gigabyte written. */
+  /** CloudWatch Logs: a gigabyte written, and one kept for a month. */
   logsGb: 0.5,
+  logsStoredGbMonth: 0.03,
   /** CloudWatch: one metric of an alarm, a month. */
   alarmMetric: 0.1,
 } as const;

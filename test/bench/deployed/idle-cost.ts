@@ -1,0 +1,96 @@
+import { round } from "../figures.ts";
+import { prices } from "./prices.ts";
+
+const gb = 1024;
+const minutesPerMonth = 60 * 24 * 30;
+
+/** Duration of a sweep or a watch that finds nothing. Seconds. */
+const idleSeconds = 0.02;
+/** What one of them logs: a line as it begins, one of the sweep, one as it ends; and START, END and REPORT of Lambda. Bytes. */
+const idleLogBytes = 420 + 350;
+
+interface Resource {
+  Type: string;
+  Properties?: Record<string, unknown>;
+}
+
+/** A CloudFormation template, as far as its idle cost depends on it. */
+export interface BilledTemplate {
+  Resources: Record<string, Resource>;
+}
+
+/** Types of resources that cost nothing while nobody uses them, or that `idleCostPerMonth` counts. */
+const known = [
+  /^AWS::ApiGatewayV2::/,
+  /^AWS::IAM::(Role|Policy)$/,
+  /^AWS::Lambda::(Function|Permission|Url|EventInvokeConfig)$/,
+  /^AWS::SNS::/,
+  /^AWS::SQS::/,
+  /^AWS::SSM::Parameter$/,
+  /^AWS::S3::Bucket(Policy)?$/,
+  /^AWS::DynamoDB::GlobalTable$/,
+  /^AWS::Scheduler::/,
+  /^AWS::Logs::LogGroup$/,
+  /^AWS::CloudWatch::Alarm$/,
+  // The first two budgets of an account.
+  /^AWS::Budgets::Budget$/,
+];
+
+/**
+ * What a month costs in which nobody says anything, from the template, storage of the owner's data aside: the alarms, and
+ * each schedule with its invocations of the timer function, which read the table once and log. Free tiers are not counted.
+ * @throws Error for a resource whose idle cost is not known, or one that is paid by the hour
+ */
+export function idleCostPerMonth({ Resources }: BilledTemplate) {
+  const all = Object.entries(Resources);
+  const unknown = all.filter(([, { Type }]) => !known.some((pattern) => pattern.test(Type)));
+  if (unknown.length > 0)
+    throw new Error(`the idle cost of ${unknown.map(([id, { Type }]) => `${id} (${Type})`)} is not known`);
+  const of = (type: string) =>
+    all.filter(([, { Type }]) => Type === type).map(([, one]) => one.Properties ?? {});
+  for (const table of of("AWS::DynamoDB::GlobalTable"))
+    if (table.BillingMode !== "PAY_PER_REQUEST") throw new Error("a table is paid by the hour");
+  const runs = of("AWS::Scheduler::Schedule").map(runsPerMonth);
+  const invocations = runs.reduce((sum, count) => sum + count, 0);
+  const timer = of("AWS::Lambda::Function").find(({ FunctionName }) => /-timer$/.test(String(FunctionName)));
+  const memoryGb = Number(timer?.MemorySize) / gb;
+  const loggedGb = (invocations * idleLogBytes) / 1e9;
+  const parts = {
+    alarm: of("AWS::CloudWatch::Alarm").reduce(
+      (sum, alarm) => sum + metricsOf(alarm) * prices.alarmMetric,
+      0,
+    ),
+    lambda: invocations * (prices.lambdaInvocation + idleSeconds * memoryGb * prices.lambdaGbSecond),
+    dynamodb: invocations * 0.5 * prices.dynamodbRead,
+    logs: loggedGb * (prices.logsGb + keptMonths(of("AWS::Logs::LogGroup")) * prices.logsStoredGbMonth),
+  };
+  const by_part = Object.fromEntries(Object.entries(parts).map(([name, usd]) => [name, round(usd, 4)]));
+  return {
+    by_part,
+    total: round(
+      Object.values(parts).reduce((sum, usd) => sum + usd, 0),
+      4,
+    ),
+  };
+}
+
+/** Invocations a month of a schedule with a rate in minutes. */
+function runsPerMonth({ ScheduleExpression }: Record<string, unknown>): number {
+  const minutes = Number(/^rate\((\d+) minutes?\)$/.exec(String(ScheduleExpression))?.[1]);
+  if (!minutes) throw new Error(`how often ${ScheduleExpression} is in a month is not known`);
+  return minutesPerMonth / minutes;
+}
+
+/** An alarm is paid by the metrics that it reads. */
+function metricsOf({ MetricName, Metrics }: Record<string, unknown>): number {
+  if (MetricName !== undefined) return 1;
+  const queries = (Metrics ?? []) as { MetricStat?: unknown }[];
+  return queries.filter(({ MetricStat }) => MetricStat !== undefined).length;
+}
+
+/** The longest that logs are kept. @throws Error when some are kept for ever */
+function keptMonths(groups: Record<string, unknown>[]): number {
+  const days = groups.map(({ RetentionInDays }) => Number(RetentionInDays));
+  if (days.some(Number.isNaN)) throw new Error("a log group keeps its logs for ever");
+  return Math.max(0, ...days) / 30;
+}
