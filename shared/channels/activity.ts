@@ -3,6 +3,7 @@ import { set } from "../world/expression.ts";
 import type { Table } from "../world/world.ts";
 import { ownValue } from "./account.ts";
 import type { ChannelAddress, ChannelSender } from "./channel.ts";
+import { createLastActive, type Heard } from "./last-active.ts";
 
 /** Minimum time between two writes of an account's `lastMessageAt`, in milliseconds. */
 const stepMs = 60_000;
@@ -20,9 +21,10 @@ export interface AccountActivity {
   lastErrorAt?: number;
 }
 
-/** Records the last activity of each account, for display only. Its methods do not throw. */
+/** Records the last activity of each account and agent. Its methods do not throw. */
 export interface Activity {
-  message(address: ChannelAddress): Promise<void>;
+  /** An admitted message: for its account, and for the agent that it is for. */
+  message(heard: Heard): Promise<void>;
   failure(address: ChannelAddress, reason: string): Promise<void>;
   started(address: ChannelAddress): Promise<void>;
 }
@@ -39,13 +41,15 @@ export function createActivity(table: Table, now: () => number): Activity {
       logError("channel.unnoted", error, { ...address });
     });
   };
+  const noteMessage = async (address: ChannelAddress) => {
+    const { sk } = keyOf(address);
+    if (now() - (noted.get(sk) ?? 0) < stepMs) return;
+    noted.set(sk, now());
+    await note(address, { lastMessageAt: now() });
+  };
+  const noteActive = createLastActive(table, now);
   return {
-    async message(address) {
-      const { sk } = keyOf(address);
-      if (now() - (noted.get(sk) ?? 0) < stepMs) return;
-      noted.set(sk, now());
-      await note(address, { lastMessageAt: now() });
-    },
+    message: async (heard) => void (await Promise.all([noteMessage(heard), noteActive(heard)])),
     failure: (address, reason) => note(address, { lastError: reason, lastErrorAt: now() }),
     started: (address) => note(address, { startedAt: now() }),
   };

@@ -82,7 +82,7 @@ export async function takeInbound(
     return takeInbound(inbound, address, message, isShown);
   const settings = ownValue(configuration.channels, address.channel);
   const role = senderRole(address.channel, settings, message.sender.id);
-  const { sessionKey } = routeInbound({ ...address, ...message }, configuration, role);
+  const { agentId, sessionKey } = routeInbound({ ...address, ...message }, configuration, role);
   const rest = {
     id,
     envelope: envelope(address.channel, message, configuration.userTimezone),
@@ -96,7 +96,8 @@ export async function takeInbound(
       : { status: "command" as const, answer: known.answer };
   if (answer !== undefined && !isShown) await send(inbound.sender, rest.origin, `${id}:reply`, answer);
   await closeReceipt(inbound.table, event);
-  await inbound.activity.message(address);
+  const { peer, sender } = message;
+  await inbound.activity.message({ ...address, agentId, peer, senderId: sender.id, role });
   if (status === "started") await Promise.race([inbound.sender.typing(rest.origin), sleep(typingMs)]);
   return { status, sessionKey, ...(answer === undefined ? {} : { answer }) };
 }
