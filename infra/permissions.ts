@@ -153,6 +153,9 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     },
     { resource: "dueIndex", actions: ["dynamodb:Query"] },
     { resource: "postToConnection", actions: manageConnections },
+    // A heartbeat looks at the agent's HEARTBEAT.md before it asks the model.
+    { resource: "agentObjects", actions: ["s3:GetObject"] },
+    listBucket,
     { resource: "closeConnection", actions: manageConnections },
     wakeAgent,
     ...createSchedule,

@@ -80,7 +80,8 @@ not as a form, one or two questions at a time:
 3. Learn who they are: name, how to address them, languages, timezone, what they hope you will do, what you should keep
    out of. Write it into USER.md.
 4. Read SOUL.md aloud in your own words and ask what should be otherwise. Write the outcome into SOUL.md.
-5. Ask whether there is something to look after regularly. If so, write it into HEARTBEAT.md.
+5. Ask whether there is something to look after regularly. If so, write it into HEARTBEAT.md: from then on you are woken
+   from time to time to look at it, and each time costs a model call.
 
 When that is done, or when they would rather not, delete BOOTSTRAP.md with gsv__DeleteFile: then you are in service.
 `;

@@ -1,5 +1,6 @@
 import { cronPartition, jobIdOf } from "../../shared/cron/job-item.ts";
 import { lookAfterJob } from "../../shared/cron/run-job.ts";
+import { beatPartition } from "../../shared/heartbeat/beat-state.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { expireCalls } from "../../shared/session/calls.ts";
 import { unlistIdle } from "../../shared/session/lease.ts";
@@ -7,6 +8,7 @@ import { readSession } from "../../shared/session/sessions.ts";
 import { duePartition, needsAgent } from "../../shared/session/state.ts";
 import type { Key } from "../../shared/world/world.ts";
 import { endExpired } from "./expired-calls.ts";
+import { beatIfLost } from "./heartbeat.ts";
 import type { Timer } from "./timer.ts";
 
 /** Maximum number of items checked by one sweep; the next sweep checks the rest. */
@@ -16,16 +18,17 @@ const sweepLimit = 200;
  * Looks after everything in the `due` index whose time has passed: sessions with work that no agent holds, which only
  * a crash leaves behind, and jobs whose schedule was lost. The index gives keys; each item decides. A failure for one
  * does not stop the sweep.
+ * @param onLeft is called before a session is woken that an agent left with work
  * @throws the last failure, after all items were checked
  */
-export async function sweep(timer: Timer): Promise<void> {
+export async function sweep(timer: Timer, onLeft: () => void = () => {}): Promise<void> {
   const { table, now } = timer;
   const overdue = await table.queryIndex({ index: "due", pk: duePartition, upTo: now(), limit: sweepLimit });
   let woken = 0;
   let failure: unknown;
   for (const { pk, sk } of overdue) {
     try {
-      if (await lookAfterItem(timer, { pk: String(pk), sk: String(sk) })) woken += 1;
+      if (await lookAfterItem(timer, { pk: String(pk), sk: String(sk) }, onLeft)) woken += 1;
     } catch (error) {
       logError("sweep.failed", error, { pk: String(pk), sk: String(sk) });
       failure = error;
@@ -39,11 +42,15 @@ export async function sweep(timer: Timer): Promise<void> {
  * Looks after one overdue item, by the kind of thing that its key names.
  * @returns true when the agent was woken for a session that was left
  */
-async function lookAfterItem(timer: Timer, { pk, sk }: Key): Promise<boolean> {
-  if (pk.startsWith("S#")) return lookAfter(timer, pk.slice("S#".length));
+async function lookAfterItem(timer: Timer, { pk, sk }: Key, onLeft: () => void): Promise<boolean> {
+  if (pk.startsWith("S#")) return lookAfter(timer, pk.slice("S#".length), onLeft);
   const jobId = pk === cronPartition ? jobIdOf(sk) : undefined;
   if (jobId !== undefined) {
     await lookAfterJob(timer, jobId, timer.now());
+    return false;
+  }
+  if (pk === beatPartition) {
+    await beatIfLost(timer, sk);
     return false;
   }
   log("sweep.unknown", { pk, sk });
@@ -55,7 +62,7 @@ async function lookAfterItem(timer: Timer, { pk, sk }: Key): Promise<boolean> {
  * out. An idle session is removed from the `due` index.
  * @returns true when the agent was woken
  */
-async function lookAfter(timer: Timer, sessionKey: string): Promise<boolean> {
+async function lookAfter(timer: Timer, sessionKey: string, onLeft: () => void): Promise<boolean> {
   const { table, wake, now } = timer;
   let state = await readSession(table, sessionKey);
   const run = state?.run;
@@ -69,6 +76,7 @@ async function lookAfter(timer: Timer, sessionKey: string): Promise<boolean> {
     return false;
   }
   log("sweep.wake", { sessionKey });
+  onLeft();
   await wake(sessionKey);
   return true;
 }

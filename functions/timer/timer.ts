@@ -8,6 +8,7 @@ import { isResetDue } from "../../shared/session/reset/reset-policy.ts";
 import { planReset, resetRules } from "../../shared/session/reset/reset-schedule.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { needsAgent } from "../../shared/session/state.ts";
+import type { CachedReader } from "../../shared/workspace/cached-reader.ts";
 import type { Schedules, Sockets, Table, TimerEvent, WakeAgent } from "../../shared/world/world.ts";
 import { endExpired } from "./expired-calls.ts";
 
@@ -18,6 +19,8 @@ export interface Timer {
   schedules: Schedules;
   configuration: Pick<ConfigurationStore, "load">;
   wake: WakeAgent;
+  /** Reads objects of the bucket as text. */
+  files: Pick<CachedReader, "read">;
   now: () => number;
 }
 

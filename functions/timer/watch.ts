@@ -1,17 +1,14 @@
 import { listFaults, noteFault } from "../../shared/faults/faults.ts";
-import type { WakeAgent } from "../../shared/world/world.ts";
 import { sweep } from "./sweep.ts";
 import type { Timer } from "./timer.ts";
 
 /** Sweeps, and notes when it woke a session: only an agent that ended early leaves one. */
 export async function sweepAndNote(timer: Timer): Promise<void> {
   let wasLeft = false;
-  const wake: WakeAgent = async (sessionKey) => {
-    wasLeft = true;
-    await timer.wake(sessionKey);
-  };
   try {
-    await sweep({ ...timer, wake });
+    await sweep(timer, () => {
+      wasLeft = true;
+    });
   } finally {
     if (wasLeft) await noteFault(timer.table, { name: "agent", kind: "left", at: timer.now() });
   }

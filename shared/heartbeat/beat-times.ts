@@ -1,6 +1,7 @@
 import { durationMs } from "../configuration/duration.ts";
 import type { Configuration } from "../configuration/schema.ts";
 import { addDays, localTime, timeOfDay } from "../runtime/zoned-time.ts";
+import { defaultAgentId } from "../session/key/routing.ts";
 
 /** The least time between two beats, in milliseconds: a schedule fires up to a minute late. */
 const leastEveryMs = 60_000;
@@ -17,7 +18,7 @@ export interface ActiveHours {
 
 /** The settings of an agent's heartbeat: its own over the default ones. */
 export interface BeatSettings {
-  /** Milliseconds between two beats; 0 when it is switched off. */
+  /** Milliseconds between two beats; 0 when it is switched off, or there is no such agent. */
   everyMs: number;
   hours: ActiveHours;
   prompt: string;
@@ -25,16 +26,22 @@ export interface BeatSettings {
   target: string;
 }
 
-/** The settings of an agent's heartbeat. An agent that is not in the list has the default ones. */
+/** The ids of the agents that can have a heartbeat: `main`, the default agent, and those of the list. */
+export function agentIds({ agents }: Pick<Configuration, "agents">): string[] {
+  return [...new Set(["main", defaultAgentId(agents.list), ...agents.list.map(({ id }) => id)])];
+}
+
+/** The settings of an agent's heartbeat. `main` need not be in the list. */
 export function beatSettings(
-  { agents, userTimezone }: Pick<Configuration, "agents" | "userTimezone">,
+  configuration: Pick<Configuration, "agents" | "userTimezone">,
   agentId: string,
 ): BeatSettings {
+  const { agents, userTimezone } = configuration;
   const { defaultHeartbeat } = agents;
   const own = agents.list.find(({ id }) => id === agentId)?.heartbeat;
   const { every, prompt, target } = { ...defaultHeartbeat, ...own };
   const { start, end, timezone = "user" } = { ...defaultHeartbeat.activeHours, ...own?.activeHours };
-  const everyMs = durationMs(every);
+  const everyMs = agentIds(configuration).includes(agentId) ? durationMs(every) : 0;
   return {
     everyMs: everyMs === 0 ? 0 : Math.max(everyMs, leastEveryMs),
     hours: { start, end, timezone: timezone === "user" ? userTimezone : timezone },

@@ -119,6 +119,10 @@ export const methodParams = {
     }),
     { agentId: "main", force: false },
   ),
+  "heartbeat.status": nothing,
+  "heartbeat.start": v.optional(v.object({ agentId }), {}),
+  "heartbeat.stop": v.optional(v.object({ agentId }), {}),
+  "heartbeat.trigger": v.optional(v.object({ agentId }), {}),
   "config.get": v.optional(v.object({ path: v.optional(v.pipe(v.string(), v.maxLength(512))) }), {}),
   "config.set": v.object({ path: v.pipe(v.string(), v.minLength(1), v.maxLength(512)), value: v.unknown() }),
   "sessions.list": v.optional(

@@ -1,3 +1,4 @@
+import type { AgentHeartbeats, SkipReason } from "./agent-heartbeat.ts";
 import type { AccountStatus, ChannelEntry, PairEntry, Role, StartedAccount } from "./channel-accounts.ts";
 import type { CronJob, CronRun, CronRunResult, CronStatusResult } from "./cron.ts";
 import type { Message, ToolDefinition } from "./messages.ts";
@@ -248,6 +249,11 @@ interface ResultTable {
   "node.probe.result": Receipt;
   "skills.status": SkillsResult;
   "skills.update": SkillsUpdate;
+  "heartbeat.status": { agents: AgentHeartbeats };
+  "heartbeat.start": { message: string; agents: AgentHeartbeats };
+  "heartbeat.stop": { message: string; agents: AgentHeartbeats };
+  /** `skipped`: the model is not asked, for this reason. */
+  "heartbeat.trigger": { ok: boolean; message: string; skipped?: boolean; skipReason?: SkipReason };
   "config.get": { path: string; value: unknown } | { config: Record<string, unknown> };
   "config.set": { ok: true; path: string };
   "sessions.list": { sessions: SessionEntry[]; count: number };

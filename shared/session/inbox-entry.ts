@@ -68,7 +68,7 @@ export interface Overrides {
  * What a message that the gateway itself has sent is for. Its run keeps it. When the run ends, the task is settled
  * (`functions/agent/reply/task.ts`) before the run is removed.
  */
-export type Task = CronTask;
+export type Task = CronTask | HeartbeatTask;
 
 /** One run of a scheduled job. */
 export interface CronTask {
@@ -84,6 +84,14 @@ export interface CronTask {
   timeoutMs?: number;
   /** An answer that cannot be delivered is no failure. */
   bestEffort?: true;
+}
+
+/** A beat of an agent's heartbeat. */
+export interface HeartbeatTask {
+  kind: "heartbeat";
+  agentId: string;
+  /** Where the answer is delivered, if it says anything. Absent: to no channel. */
+  to?: Extract<Origin, { kind: "channel" }>;
 }
 
 /**

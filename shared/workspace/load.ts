@@ -1,7 +1,7 @@
 import { addDays, localTime } from "../runtime/zoned-time.ts";
 import type { Bucket } from "../world/world.ts";
 import { createCachedReader } from "./cached-reader.ts";
-import { asksForHeartbeat } from "./heartbeat.ts";
+import { asksForHeartbeat } from "./heartbeat-file.ts";
 import { type Audience, seesDailyMemory, seesLongTermMemory, seesOwner } from "./privacy.ts";
 import { dailyMemoryPath, promptFiles, workspacePrefix } from "./workspace-paths.ts";
 

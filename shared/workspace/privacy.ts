@@ -10,10 +10,10 @@ export interface Audience {
 }
 
 /**
- * Kinds of sessions that nobody but an owner writes in: main, direct message, named (created by the owner's client), and
- * those of scheduled jobs, which owners add.
+ * Kinds of sessions that nobody but an owner writes in: main, direct message, named (created by the owner's client), those
+ * of scheduled jobs, which owners add, and system (an agent's heartbeat; no message of a channel has that kind).
  */
-const privateKinds = ["main", "dm", "named", "cron"];
+const privateKinds = ["main", "dm", "named", "cron", "system"];
 
 /**
  * The audience of a session of a kind (`sessionKind` of the session's key); an unknown kind counts as shared.

@@ -214,6 +214,8 @@ export type TimerEvent =
   | { kind: "probe-timeout"; nodeId: string; at: number }
   /** `at`: the time of the job's run, epoch ms. */
   | { kind: "cron"; jobId: string; at: number }
+  /** `at`: the time of the agent's beat, epoch ms. */
+  | { kind: "heartbeat"; agentId: string; at: number }
   | { kind: "sweep" }
   /** Fails while a function has noted a fault, so that the alarm tells the owner. */
   | { kind: "watch" };

@@ -66,7 +66,7 @@ interface Said {
 const uncounted = ["bucket.get", "bucket.getIfChanged", "bucket.head", "bucket.list"];
 
 /** An AWS client whose calls are counted, named after it, the method and the kind of what they are about. */
-function counted<T extends object>(of: T, name: string, life: Life): T {
+export function counted<T extends object>(of: T, name: string, life: Life): T {
   const kindOf = (about: unknown) =>
     String(typeof about === "string" ? about : (about as { pk?: string } | undefined)?.pk).split(/[#/]/)[0];
   const wrap = ([method, call]: [string, unknown]) =>
@@ -181,6 +181,7 @@ export class TurnBench {
     await sweep({
       ...{ table: this.table, configuration, schedules, sockets, now: Date.now },
       wake: async (key) => void this.woken.add(key),
+      files: { read: async () => undefined },
     });
     await this.runAgents();
   }

@@ -66,7 +66,8 @@ export class CronBench {
   }
 
   timer(life?: Life): Timer {
-    return { ...this.world(life), sockets: { post: async () => "sent", close: async () => {} } };
+    const files = { read: async () => undefined };
+    return { ...this.world(life), files, sockets: { post: async () => "sent", close: async () => {} } };
   }
 
   add(job: object): Promise<CronJob> {

@@ -33,6 +33,7 @@ beforeEach(() => {
     schedules: { once: async (name, at, event) => void scheduled.push({ name, at, event }) },
     configuration: { load: async () => defaults },
     wake: async (key) => void woken.push(key),
+    files: { read: async () => undefined },
     now: () => now,
   };
 });

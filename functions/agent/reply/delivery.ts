@@ -10,6 +10,7 @@ import { withoutProviderWords } from "../model/provider-words.ts";
 import type { StepContext } from "../step-context.ts";
 import { endPendingCalls, stopCalls } from "../tools/stopped-calls.ts";
 import { settleTask } from "./task.ts";
+import type { TaskEnd } from "./task-end.ts";
 
 /** Longest error that is kept and shown, in characters: a provider may answer with a whole page. */
 const maxFailureLength = 2000;
@@ -31,32 +32,24 @@ export async function deliverReply(
   { listeners, ...context }: StepContext,
 ): Promise<StepContext | "released"> {
   const { failure } = run;
-  const undelivered =
+  const end =
     failure === undefined
       ? await deliverAnswer(agent, hold, run, listeners)
       : await deliverFailure(agent, hold, run, failure, listeners);
-  await settleTask(agent, run, {
-    ...(failure === undefined ? {} : { failure }),
-    ...(undelivered === undefined ? {} : { undelivered }),
-  });
+  await settleTask(agent, run, end);
   log("run.end", { sessionKey: hold.sessionKey, runId: run.runId, steps: run.step });
   return (await endRun(agent, hold)) ? "released" : context;
 }
 
-/** @returns why the answer did not reach its channel */
-async function deliverAnswer(
-  agent: Agent,
-  hold: Hold,
-  run: Run,
-  listeners: Listeners,
-): Promise<string | undefined> {
+async function deliverAnswer(agent: Agent, hold: Hold, run: Run, listeners: Listeners): Promise<TaskEnd> {
   const reply = (await agent.history.load(hold.state)).at(-1);
-  if (reply?.role !== "assistant") return undefined;
+  if (reply?.role !== "assistant") return {};
+  const answer = wholeText(reply);
   const [, undelivered] = await Promise.all([
     announce(agent, hold.sessionKey, run.runId, "final", reply, listeners),
-    deliverToChannel(agent, run, run.runId, wholeText(reply)),
+    deliverToChannel(agent, run, run.runId, answer),
   ]);
-  return undelivered;
+  return { answer, undelivered };
 }
 
 /** An answer as a channel shows it. Clients see `stopReason` in the event. */
@@ -70,13 +63,14 @@ async function deliverFailure(
   run: Run,
   failure: string,
   listeners: Listeners,
-): Promise<string | undefined> {
+): Promise<TaskEnd> {
+  const note = failureNote(run.runId, failure);
   const [, undelivered] = await Promise.all([
     announceError(agent, hold.sessionKey, run.runId, failure, listeners),
-    deliverToChannel(agent, run, `${run.runId}:error`, failureNote(run.runId, failure)),
+    deliverToChannel(agent, run, `${run.runId}:error`, note),
     run.pendingCount > 0 ? endPendingCalls(agent, hold.sessionKey, run, readPeers(agent)) : undefined,
   ]);
-  return undelivered;
+  return { failure, note, undelivered };
 }
 
 /** What the user of a channel is told: one line, without a provider's words, and what names the run in the log. */

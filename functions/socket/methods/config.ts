@@ -2,6 +2,7 @@ import { parsePath } from "../../../shared/configuration/configuration-paths.ts"
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import { askAllNodes } from "../../../shared/skills/probing.ts";
 import type { MethodTable } from "../gateway.ts";
+import { planBeatsAnew } from "./heartbeat.ts";
 
 /**
  * Refuses a token in the configuration: nothing reads it there. Null is accepted, to remove one of an earlier version.
@@ -25,6 +26,7 @@ export const configMethods: Pick<MethodTable, "config.get" | "config.set"> = {
       checkNoToken(path, value);
       const done = await gateway.configuration.set(path, value);
       if (["skills", "agents"].includes(parsePath(path)[0] ?? "")) await askAllNodes(gateway, gateway.skills);
+      if (["agents", "userTimezone"].includes(parsePath(path)[0] ?? "")) await planBeatsAnew(gateway);
       return done;
     },
   },

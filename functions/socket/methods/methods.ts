@@ -4,6 +4,7 @@ import { channelMethods } from "./channels.ts";
 import { chatMethods } from "./chat.ts";
 import { configMethods } from "./config.ts";
 import { cronMethods } from "./cron.ts";
+import { heartbeatMethods } from "./heartbeat.ts";
 import { historyMethods } from "./history.ts";
 import { logMethods } from "./node/logs.ts";
 import { nodeMethods } from "./node/nodes.ts";
@@ -28,6 +29,7 @@ export const methodTable: MethodTable = {
   ...probeMethods,
   ...skillMethods,
   ...configMethods,
+  ...heartbeatMethods,
   ...sessionMethods,
   ...historyMethods,
   ...workspaceMethods,

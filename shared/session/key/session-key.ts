@@ -102,6 +102,11 @@ function assemble(
   }
 }
 
+/** The session in which an agent's heartbeat asks the model: `agent:{agentId}:heartbeat:system:internal`. */
+export function heartbeatSessionKey(agentId: string): string {
+  return joinKey(["agent", normalizeAgentId(agentId), "heartbeat", "system"], "internal");
+}
+
 /** `agent:{agentId}:cron:{jobId}`. */
 export function cronSessionKey(agentId: string, jobId: string): string {
   return joinKey(["agent", normalizeAgentId(agentId), cronKind], keyPart(jobId));

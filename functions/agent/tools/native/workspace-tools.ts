@@ -3,8 +3,13 @@ import { code, PeerError } from "../../../../shared/protocol/errors.ts";
 import { askAllNodes } from "../../../../shared/skills/probing.ts";
 import { createSkillLister } from "../../../../shared/skills/skill-lister.ts";
 import { checkReadable, checkWritable } from "../../../../shared/workspace/privacy.ts";
-import { isSkillFile } from "../../../../shared/workspace/workspace-paths.ts";
+import {
+  isSkillFile,
+  promptFiles,
+  withoutLeadingSlash,
+} from "../../../../shared/workspace/workspace-paths.ts";
 import type { Agent } from "../../agent.ts";
+import { endCeremony } from "./end-ceremony.ts";
 import { nativeTool } from "./native-tool.ts";
 
 const anyPath = v.pipe(
@@ -84,6 +89,7 @@ export const deleteFile = nativeTool({
   forGuests: false,
   async run(args, { agent, turn }) {
     checkWritable(turn.audience, args.path);
+    if (withoutLeadingSlash(args.path) === promptFiles.bootstrap) return endCeremony(agent, turn.agentId);
     return { ok: true, result: await agent.workspace.delete(turn.agentId, args.path) };
   },
 });

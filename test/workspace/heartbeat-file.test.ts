@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asksForHeartbeat } from "../../shared/workspace/heartbeat.ts";
+import { asksForHeartbeat } from "../../shared/workspace/heartbeat-file.ts";
 
 const nothing: Record<string, string> = {
   "an empty file": "",

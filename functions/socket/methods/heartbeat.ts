@@ -1,0 +1,93 @@
+import { randomUUID } from "node:crypto";
+import type { Configuration } from "../../../shared/configuration/schema.ts";
+import { submitBeat } from "../../../shared/heartbeat/beat.ts";
+import { listBeats, planAnew, readBeat, turnOff, turnOn } from "../../../shared/heartbeat/beat-state.ts";
+import { describeBeats } from "../../../shared/heartbeat/beat-status.ts";
+import { agentIds, beatSettings } from "../../../shared/heartbeat/beat-times.ts";
+import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import { log } from "../../../shared/runtime/log.ts";
+import { defaultAgentId } from "../../../shared/session/key/routing.ts";
+import { heartbeatSessionKey, normalizeAgentId } from "../../../shared/session/key/session-key.ts";
+import type { Gateway, MethodTable } from "../gateway.ts";
+
+type HeartbeatMethod = "heartbeat.status" | "heartbeat.start" | "heartbeat.stop" | "heartbeat.trigger";
+
+export const heartbeatMethods: Pick<MethodTable, HeartbeatMethod> = {
+  "heartbeat.status": {
+    modes: ["client"],
+    handle: async ({ table, configuration }) => ({
+      agents: await describeBeats(table, await configuration.load({ fresh: true })),
+    }),
+  },
+  "heartbeat.start": {
+    modes: ["client"],
+    scope: "admin",
+    async handle(gateway, params) {
+      const { table, now } = gateway;
+      const configuration = await gateway.configuration.load({ fresh: true });
+      const chosen = chooseAgents(configuration, params.agentId);
+      for (const agentId of chosen) {
+        await turnOn(gateway, await readBeat(table, agentId), beatSettings(configuration, agentId), now());
+        log("heartbeat.started", { agentId });
+      }
+      const agents = await describeBeats(table, configuration);
+      const isPlanned = (agentId: string) => agents[agentId]?.nextHeartbeatAt != null;
+      const off = chosen.filter((agentId) => !isPlanned(agentId));
+      const message = [
+        told("Heartbeat on for", chosen.filter(isPlanned)),
+        told("Switched off in the configuration (every is 0):", off),
+      ];
+      return { message: message.filter(Boolean).join(" "), agents };
+    },
+  },
+  "heartbeat.stop": {
+    modes: ["client"],
+    scope: "admin",
+    async handle({ table, configuration }, params) {
+      const loaded = await configuration.load({ fresh: true });
+      const chosen = chooseAgents(loaded, params.agentId);
+      for (const agentId of chosen) {
+        await turnOff(table, agentId);
+        log("heartbeat.stopped", { agentId });
+      }
+      return { message: told("Heartbeat off for", chosen), agents: await describeBeats(table, loaded) };
+    },
+  },
+  "heartbeat.trigger": {
+    modes: ["client"],
+    async handle(gateway, params) {
+      const configuration = await gateway.configuration.load({ fresh: true });
+      const agentId = params.agentId ?? defaultAgentId(configuration.agents.list);
+      const [chosen = agentId] = chooseAgents(configuration, agentId);
+      const which = { agentId: chosen, beatId: `heartbeat-${chosen}-${randomUUID()}` };
+      const to = await submitBeat(gateway, which, beatSettings(configuration, chosen), configuration);
+      const goes = to ? `go to ${to.channel}` : "go to no channel";
+      const message = `Asked ${chosen} in ${heartbeatSessionKey(chosen)}. What it has to tell will ${goes}.`;
+      return { ok: true, message };
+    },
+  },
+};
+
+/** Plans the beats anew whose times have changed with the configuration. */
+export async function planBeatsAnew(gateway: Gateway): Promise<void> {
+  const { table, now } = gateway;
+  const [states, configuration] = await Promise.all([
+    listBeats(table),
+    gateway.configuration.load({ fresh: true }),
+  ]);
+  for (const state of states)
+    await planAnew(gateway, state, beatSettings(configuration, state.agentId), now());
+}
+
+/** The one agent, or all of them. @throws PeerError 404 */
+function chooseAgents(configuration: Configuration, agentId: string | undefined): string[] {
+  const all = agentIds(configuration);
+  if (agentId === undefined) return all;
+  if (all.includes(normalizeAgentId(agentId))) return [normalizeAgentId(agentId)];
+  const message = `there is no agent ${agentId}, only ${all.join(", ")}; add it to agents.list`;
+  throw new PeerError(code.notFound, message);
+}
+
+function told(what: string, agentIds: readonly string[]): string {
+  return agentIds.length === 0 ? "" : `${what} ${agentIds.join(", ")}.`;
+}

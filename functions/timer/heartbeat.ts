@@ -1,0 +1,37 @@
+import { skipReason, submitBeat } from "../../shared/heartbeat/beat.ts";
+import { readBeat, renew } from "../../shared/heartbeat/beat-state.ts";
+import { beatSettings } from "../../shared/heartbeat/beat-times.ts";
+import { log } from "../../shared/runtime/log.ts";
+import type { TimerEvent } from "../../shared/world/world.ts";
+import type { Timer } from "./timer.ts";
+
+type Beat = Omit<Extract<TimerEvent, { kind: "heartbeat" }>, "kind">;
+
+/**
+ * Handles a beat of an agent's heartbeat: asks the model, unless there is a reason to skip the beat, and plans
+ * the next one. A beat that was replaced is ignored. After a crash it is still the planned beat: the Scheduler
+ * or the sweep repeats it, and the session accepts its message once.
+ */
+export async function beat(timer: Timer, { agentId, at }: Beat): Promise<void> {
+  const { table } = timer;
+  const [{ nextAt }, configuration] = await Promise.all([
+    readBeat(table, agentId),
+    timer.configuration.load({ fresh: true }),
+  ]);
+  if (nextAt !== at) return;
+  // Use the schedule's time when this clock is behind it.
+  const now = Math.max(timer.now(), at);
+  const settings = beatSettings(configuration, agentId);
+  const isOff = settings.everyMs === 0;
+  const which = { agentId, beatId: `heartbeat-${agentId}-${at}` };
+  const skipped = isOff ? undefined : await skipReason(timer, which, settings, now);
+  if (!isOff && !skipped) await submitBeat(timer, which, settings, configuration);
+  log("heartbeat.beat", { agentId, ...(isOff ? { off: true } : {}), ...(skipped ? { skipped } : {}) });
+  await renew(timer, { agentId, at, skipped }, settings, now);
+}
+
+/** Handles a beat that is overdue, because its schedule was lost. */
+export async function beatIfLost(timer: Timer, agentId: string): Promise<void> {
+  const { nextAt } = await readBeat(timer.table, agentId);
+  if (nextAt !== undefined && nextAt <= timer.now()) await beat(timer, { agentId, at: nextAt });
+}

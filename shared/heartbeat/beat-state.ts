@@ -1,0 +1,129 @@
+import { createHash } from "node:crypto";
+import type { SkipReason } from "../protocol/agent-heartbeat.ts";
+import { duePartition } from "../session/state.ts";
+import { type Condition, equal, remove, type Step, set } from "../world/expression.ts";
+import { type Item, type Key, type Schedules, succeeds, type Table } from "../world/world.ts";
+import { type BeatSettings, nextBeat, planOf } from "./beat-times.ts";
+
+/** Partition of the agents' heartbeats; the sort key is the agent's id. */
+export const beatPartition = "HEARTBEAT";
+
+/** Time after a beat was due before the sweep takes it: the Scheduler may be a minute late. Milliseconds. */
+const sweepGraceMs = 120_000;
+
+/** Longest answer that is kept to be shown, in characters. */
+const maxTextLength = 2000;
+
+/** The stored heartbeat of an agent. Times are epoch ms. */
+export interface BeatState {
+  agentId: string;
+  /** Turned on, also while the settings switch it off. False: the user turned it off. Absent: not decided yet. */
+  on?: boolean;
+  /** The beat that is scheduled. Other schedules are ignored when they fire. */
+  nextAt?: number;
+  /** The settings that `nextAt` follows from (`planOf`). */
+  plan?: string;
+  lastAt?: number;
+  lastText?: string;
+  lastSentAt?: number;
+  skippedAt?: number;
+  skipReason?: SkipReason;
+}
+
+/** The dependencies of scheduling beats. */
+export interface BeatPlanning {
+  table: Table;
+  schedules: Schedules;
+}
+
+const keyOf = (agentId: string): Key => ({ pk: beatPartition, sk: agentId });
+
+const toState = (item: Item): BeatState => ({ ...(item as unknown as BeatState), agentId: String(item.sk) });
+
+export async function readBeat(table: Table, agentId: string): Promise<BeatState> {
+  const item = await table.get(keyOf(agentId));
+  return item ? toState(item) : { agentId };
+}
+
+/** The heartbeats of all agents that ever had a beat, or were turned on. */
+export async function listBeats(table: Table): Promise<BeatState[]> {
+  return (await table.query({ pk: beatPartition })).map(toState);
+}
+
+/** Turns a heartbeat on, or plans its next beat anew. One that is planned by the same settings stays as it is. */
+export async function turnOn(
+  planning: BeatPlanning,
+  { agentId, on, plan, nextAt = 0 }: BeatState,
+  settings: BeatSettings,
+  now: number,
+): Promise<void> {
+  if (on && plan === planOf(settings) && (settings.everyMs === 0 || nextAt > now)) return;
+  await schedule(planning, agentId, settings, { last: now, now }, [set("on", true)]);
+}
+
+/** Plans the next beat anew when the settings that it follows from have changed. Off stays off. */
+export async function planAnew(
+  planning: BeatPlanning,
+  { agentId, on, plan }: BeatState,
+  settings: BeatSettings,
+  now: number,
+): Promise<void> {
+  if (!on || plan === planOf(settings)) return;
+  await schedule(planning, agentId, settings, { last: now, now }, [], equal("on", true));
+}
+
+/**
+ * Plans the beat after the one at `at`, and notes why that one was skipped. Does nothing when another process
+ * has done so, or the heartbeat was turned off meanwhile.
+ */
+export async function renew(
+  planning: BeatPlanning,
+  { agentId, at, skipped }: { agentId: string; at: number; skipped: SkipReason | undefined },
+  settings: BeatSettings,
+  now: number,
+): Promise<void> {
+  const notes = skipped ? [set("skippedAt", now), set("skipReason", skipped)] : [];
+  await schedule(planning, agentId, settings, { last: at, now }, notes, equal("nextAt", at));
+}
+
+/** Turns a heartbeat off. A schedule that was made is ignored when it fires. */
+export async function turnOff(table: Table, agentId: string): Promise<void> {
+  await table.update(keyOf(agentId), [set("on", false), ...noNext]);
+}
+
+const noNext = [remove("nextAt"), remove("plan"), remove("duePk"), remove("dueAt")];
+
+/**
+ * Creates the schedule of the next beat, then notes it in the agent's item. After a crash in between the item
+ * names an earlier beat, and the new schedule is ignored or made current by a repeat.
+ */
+async function schedule(
+  { table, schedules }: BeatPlanning,
+  agentId: string,
+  settings: BeatSettings,
+  { last, now }: { last: number; now: number },
+  notes: readonly Step[],
+  condition?: Condition,
+): Promise<void> {
+  const next = nextBeat(last, now, settings);
+  const digest = createHash("sha256").update(agentId).digest("hex").slice(0, 32);
+  if (next !== undefined)
+    await schedules.once(`heartbeat-${digest}-${next}`, next, { kind: "heartbeat", agentId, at: next });
+  const planned =
+    next === undefined
+      ? noNext.filter(({ path }) => path !== "plan")
+      : [set("nextAt", next), set("duePk", duePartition), set("dueAt", next + sweepGraceMs)];
+  const steps = [...planned, set("plan", planOf(settings)), ...notes];
+  await succeeds(table.update(keyOf(agentId), steps, condition));
+}
+
+/** Notes a beat's answer, and when it was delivered to a channel. */
+export async function noteAnswer(
+  table: Table,
+  agentId: string,
+  { at, text, sentAt }: { at: number; text: string; sentAt: number | undefined },
+): Promise<void> {
+  const sent = sentAt === undefined ? [] : [set("lastSentAt", sentAt)];
+  const shown = text.slice(0, maxTextLength).toWellFormed();
+  await table.update(keyOf(agentId), [set("lastAt", at), set("lastText", shown), ...sent]);
+}

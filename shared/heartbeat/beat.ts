@@ -1,0 +1,61 @@
+import { findOwner } from "../channels/last-active.ts";
+import type { Configuration } from "../configuration/schema.ts";
+import type { SkipReason } from "../protocol/agent-heartbeat.ts";
+import { type Intake, submitEntry } from "../session/intake.ts";
+import { heartbeatSessionKey } from "../session/key/session-key.ts";
+import { readSession } from "../session/sessions.ts";
+import type { CachedReader } from "../workspace/cached-reader.ts";
+import { asksForHeartbeat } from "../workspace/heartbeat-file.ts";
+import { promptFiles, workspacePrefix } from "../workspace/workspace-paths.ts";
+import type { Table } from "../world/world.ts";
+import { type BeatSettings, isActive } from "./beat-times.ts";
+
+/** What deciding about a beat reads. */
+export interface BeatSources {
+  table: Table;
+  /** Reads the workspace. */
+  files: Pick<CachedReader, "read">;
+}
+
+/**
+ * Why a beat does not ask the model; undefined when it does. Cheapest first: the clock, one object, one item.
+ * @param beatId the beat's entry: a session that has accepted it is not busy with an earlier one
+ * @param now epoch ms
+ */
+export async function skipReason(
+  { table, files }: BeatSources,
+  { agentId, beatId }: { agentId: string; beatId: string },
+  { hours }: Pick<BeatSettings, "hours">,
+  now: number,
+): Promise<SkipReason | undefined> {
+  if (!isActive(now, hours)) return "outside_active_hours";
+  const text = await files.read(workspacePrefix(agentId) + promptFiles.heartbeat, now);
+  if (text === undefined) return "no_heartbeat_file";
+  if (!asksForHeartbeat(text)) return "empty_heartbeat_file";
+  const session = await readSession(table, heartbeatSessionKey(agentId));
+  if (!session || Object.hasOwn(session.recent, beatId)) return undefined;
+  return session.run || session.inbox.length > 0 ? "session_busy" : undefined;
+}
+
+/**
+ * Asks the model: puts the prompt into the inbox of the agent's heartbeat session, once for each `beatId`.
+ * @returns where the answer will be delivered; undefined: to no channel
+ */
+export async function submitBeat(
+  intake: Intake,
+  { agentId, beatId }: { agentId: string; beatId: string },
+  { prompt, target }: Pick<BeatSettings, "prompt" | "target">,
+  configuration: Configuration,
+) {
+  const onChannel = target === "last" ? undefined : target;
+  const to = target === "none" ? undefined : await findOwner(intake.table, configuration, agentId, onChannel);
+  await submitEntry(intake, heartbeatSessionKey(agentId), {
+    id: beatId,
+    at: intake.now(),
+    origin: { kind: "client" },
+    kind: "message",
+    text: prompt,
+    task: { kind: "heartbeat", agentId, ...(to ? { to } : {}) },
+  });
+  return to;
+}
