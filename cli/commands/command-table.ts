@@ -11,6 +11,7 @@ import {
   statusCommand,
   tokenCommand,
 } from "./setup/setup-command-table.ts";
+import { skillsCommand } from "./skills/skills-command-table.ts";
 import { agentCommand, workspaceCommand } from "./workspace/workspace-command-table.ts";
 
 /** Every command of `gsv`, in the order of its help. Each folder of commands has a table of its own. */
@@ -23,6 +24,7 @@ export const commands: readonly CommandEntry[] = [
   toolsCommand,
   workspaceCommand,
   agentCommand,
+  skillsCommand,
   tokenCommand,
   channelCommand,
   pairCommand,

@@ -110,9 +110,10 @@ async function sendProbe(
   const frame = eventFrame("node.probe", { probeId, kind: "bins", bins, timeoutMs });
   const at = sentAt + timeoutMs;
   const event = { kind: "probe-timeout" as const, nodeId: node.id, at };
+  const unwatched = (error: unknown) => logError("probe.unwatched", error, { nodeId: node.id, probeId });
   const [outcome] = await Promise.all([
     sockets.post(node.connectionId, frame),
-    schedules.once(`probe-${probeId}-${sentAt}`, at, event),
+    schedules.once(`probe-${probeId}-${sentAt}`, at, event).catch(unwatched),
   ]);
   log("probe.sent", { nodeId: node.id, probeId, bins: bins.length, attempts, outcome });
   if (outcome === "sent") return;

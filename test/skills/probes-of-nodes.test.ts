@@ -33,13 +33,12 @@ afterEach(() => state.close());
 
 async function connect(mode: "node" | "client", id: string, nodeRuntime: object = runtime): Promise<string> {
   const connectionId = `${id}-${++sockets}`;
-  const socket = world.start();
-  await socket.open(connectionId, token);
+  await gateway.open(connectionId, token);
   const client = { id, version: "0", platform: "test", mode };
   const tools = [{ name: "Bash", description: "", inputSchema: { type: "object" } }];
   const node = mode === "node" ? { tools, nodeRuntime } : {};
   const params = { minProtocol: 1, maxProtocol: 1, client, ...node };
-  expect(await socket.request(connectionId, "connect", params)).toMatchObject({ ok: true });
+  expect(await gateway.request(connectionId, "connect", params)).toMatchObject({ ok: true });
   return connectionId;
 }
 
@@ -120,6 +119,34 @@ describe("a node that connects", () => {
     expect(probes(await connect("node", "searcher", special))).toEqual([]);
     await state.bucket.delete("skills/github/SKILL.md");
     expect(probes(await connect("node", "laptop"))).toEqual([]);
+  });
+
+  it("costs one listing of a folder for each agent and one more, and nothing within half a minute", async () => {
+    const asked: string[] = [];
+    const { bucket } = world.outside;
+    const counting = (name: "get" | "list") => {
+      const call = bucket[name] as (key: string, ...rest: never[]) => Promise<unknown>;
+      return (key: string, ...rest: never[]) => {
+        asked.push(`${name} ${key}`);
+        return call(key, ...rest);
+      };
+    };
+    world.outside.bucket = { ...bucket, get: counting("get"), list: counting("list") } as typeof bucket;
+    gateway = world.start();
+    await connect("node", "laptop");
+    expect(asked).toEqual(["list agents/main/skills/", "list skills/", "get skills/github/SKILL.md"]);
+    await connect("node", "server");
+    expect(asked).toHaveLength(3);
+    world.clock.later += 30_000;
+    await connect("node", "laptop");
+    expect(asked.slice(3)).toEqual(["list agents/main/skills/", "list skills/"]);
+  });
+
+  it("is asked although the timer cannot be set", async () => {
+    world.schedules.refuse = true;
+    const node = await connect("node", "laptop");
+    await answer(node, probes(node)[0]!.probeId, { gh: true });
+    expect(await hostsOf("github")).toEqual(["laptop"]);
   });
 
   it("waits for no call of the table more than a client does", async () => {

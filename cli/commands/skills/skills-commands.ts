@@ -1,0 +1,162 @@
+import { code } from "../../../shared/protocol/errors.ts";
+import type { SkillEntry, SkillNode, SkillsResult } from "../../../shared/protocol/results.ts";
+import { parseSkill } from "../../../shared/skills/frontmatter.ts";
+import { columns, moment, shorten } from "../../app/columns.ts";
+import { Failure } from "../../app/failure.ts";
+import { type Invocation, text, wholeNumber } from "../../app/options.ts";
+import type { Action } from "../../app/program.ts";
+import type { Gateway } from "../../gateway/gateway-client.ts";
+import { RequestError } from "../../gateway/request-error.ts";
+import { shippedSkills } from "./shipped-skills.ts";
+
+/** Widest description in a list, in characters. */
+const maxDescription = 60;
+
+/** The agent that a command is about. */
+export function agentOf({ options }: Invocation): string {
+  return text(options.agent) ?? "main";
+}
+
+/** The folder of a skill, which identifies it: `github` of `skills/github/SKILL.md`. */
+export function folderOf(location: string): string {
+  return location.split("/").at(-2) ?? location;
+}
+
+export const skillsStatus: Action = async (context, invocation) => {
+  const gateway = await context.gateway();
+  const status = await gateway.request("skills.status", { agentId: agentOf(invocation) });
+  context.print(status, statusText(status));
+};
+
+export const updateSkills: Action = async (context, invocation) => {
+  const { force, timeout } = invocation.options;
+  const seconds = wholeNumber("--timeout", timeout, 1, 120);
+  const gateway = await context.gateway();
+  const result = await gateway.request("skills.update", {
+    agentId: agentOf(invocation),
+    force: force === true,
+    ...(seconds === undefined ? {} : { timeoutMs: seconds * 1000 }),
+  });
+  const { updatedNodeCount: asked, errors } = result;
+  const told = [
+    asked === 0
+      ? "no machine had to be asked"
+      : `${asked} machine${asked === 1 ? " is" : "s are"} being asked; \`gsv skills status\` shows the answers`,
+    ...errors.map((error) => `not asked: ${error}`),
+  ];
+  context.print(result, `${told.join("\n")}\n\n${statusText(result)}`);
+};
+
+export const listSkills: Action = async (context, invocation) => {
+  const agentId = agentOf(invocation);
+  const gateway = await context.gateway();
+  const { skills } = await gateway.request("skills.status", { agentId });
+  const installed = skills.map(({ name, description, location, eligible }) => {
+    const source = location.startsWith("agents/") ? "agent" : "shared";
+    return { name: folderOf(location), title: name, description, source, eligible };
+  });
+  const names = new Set(installed.map(({ name }) => name));
+  const shipped = shippedSkills.map((skill) => ({
+    name: skill.name,
+    description: parseSkill(skill.text).description,
+    installed: names.has(skill.name),
+  }));
+  const offered = shipped.filter((skill) => !skill.installed);
+  const rows = installed.map((one) => [
+    one.name,
+    one.source === "agent" ? `agent ${agentId}` : "all agents",
+    one.eligible ? "yes" : "no",
+    shorten(one.description, maxDescription),
+  ]);
+  const text = [
+    rows.length === 0 ? "no skill is installed" : columns(["SKILL", "OF", "USABLE", "DESCRIPTION"], rows),
+    ...(offered.length === 0
+      ? []
+      : [
+          "\ncome with gsv; `gsv skills add NAME` installs one:",
+          columns(
+            ["SKILL", "DESCRIPTION"],
+            offered.map(({ name, description }) => [name, shorten(description, maxDescription + 20)]),
+          ),
+        ]),
+  ];
+  context.print({ agentId, installed, shipped }, text.join("\n"));
+};
+
+/** Deletes the agent's copy of a skill, SKILL.md first. */
+export const removeSkill: Action = async (context, invocation) => {
+  const [wanted = ""] = invocation.args;
+  const agentId = agentOf(invocation);
+  const gateway = await context.gateway();
+  const { skills } = await gateway.request("skills.status", { agentId });
+  const skill =
+    skills.find(({ location }) => folderOf(location) === wanted) ??
+    skills.find(({ name }) => name === wanted);
+  if (!skill)
+    throw new Failure(
+      code.notFound,
+      `the agent ${agentId} has no skill ${wanted}; \`gsv skills list\` shows them`,
+    );
+  const name = folderOf(skill.location);
+  if (!skill.location.startsWith("agents/"))
+    throw new Failure(
+      code.notFound,
+      `${name} is a skill of all agents, which stays; \`gsv config set skills.entries.${name}.enabled false\` hides it`,
+    );
+  const files = await filesUnder(gateway, agentId, `skills/${name}`);
+  const first = (path: string) => (path.endsWith("/SKILL.md") ? 0 : 1);
+  const removed: string[] = [];
+  for (const path of files.sort((a, b) => first(a) - first(b)))
+    if (await deleteOwn(gateway, agentId, path)) removed.push(path);
+  context.print(
+    { agentId, name, removed },
+    `${name} is removed from the agent ${agentId} (${removed.length} file${removed.length === 1 ? "" : "s"})`,
+  );
+};
+
+async function filesUnder(gateway: Gateway, agentId: string, path: string): Promise<string[]> {
+  const { files, directories } = await gateway.request("workspace.list", { path, agentId });
+  const deeper = await Promise.all(
+    directories.map((directory) => filesUnder(gateway, agentId, directory.replace(/\/$/, ""))),
+  );
+  return [...files, ...deeper.flat()];
+}
+
+/** @returns false for a file that the agent has no copy of */
+async function deleteOwn(gateway: Gateway, agentId: string, path: string): Promise<boolean> {
+  try {
+    await gateway.request("workspace.delete", { path, agentId });
+    return true;
+  } catch (error) {
+    if (error instanceof RequestError && error.code === code.notFound) return false;
+    throw error;
+  }
+}
+
+function statusText({ agentId, skills, nodes }: SkillsResult): string {
+  const usable = skills.filter(({ eligible }) => eligible).length;
+  const rows = skills.map((skill) => [
+    folderOf(skill.location),
+    skill.eligible ? "yes" : "no",
+    detailOf(skill),
+  ]);
+  return [
+    `agent ${agentId}: ${usable} of ${skills.length} skills can be used`,
+    ...(rows.length === 0 ? [] : [columns(["SKILL", "USABLE", "WHERE, OR WHAT IT LACKS"], rows)]),
+    "",
+    nodes.length === 0
+      ? "no machine is connected"
+      : columns(["MACHINE", "SYSTEM", "ASKED", "PROGRAMS"], nodes.map(nodeRow)),
+  ].join("\n");
+}
+
+function detailOf({ eligible, eligibleHosts, reasons, requirements, always }: SkillEntry): string {
+  if (!eligible) return reasons.join("; ");
+  if (always) return "always";
+  return requirements === undefined || eligibleHosts.length === 0 ? "anywhere" : eligibleHosts.join(", ");
+}
+
+function nodeRow({ nodeId, hostOs, hostBins, hostBinStatusUpdatedAt, canProbeBins }: SkillNode): string[] {
+  const asked = canProbeBins ? moment(hostBinStatusUpdatedAt) : "cannot be asked";
+  return [nodeId, hostOs ?? "-", asked, hostBins.join(", ") || "-"];
+}

@@ -1,0 +1,186 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { PeerError } from "../../../../shared/protocol/errors.ts";
+import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
+import { type GsvOptions, gsv, newFolder } from "../../run-gsv.ts";
+
+let gateway: FakeGateway;
+/** The agent's files by path. */
+let files: Map<string, string>;
+
+const run = (args: string[], options: GsvOptions = {}) =>
+  gsv(["skills", ...args], { ...options, env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token" } });
+const sent = (method: string) =>
+  gateway.requests.filter((request) => request.method === method).map(({ params }) => params);
+
+const entry = (name: string, changes: object = {}) => ({
+  name,
+  description: `does ${name}`,
+  location: `agents/main/skills/${name}/SKILL.md`,
+  always: false,
+  eligible: true,
+  eligibleHosts: ["laptop"],
+  reasons: [],
+  requirements: { bins: [name] },
+  ...changes,
+});
+const laptop = {
+  nodeId: "laptop",
+  hostRole: "execution",
+  hostCapabilities: ["shell.exec"],
+  hostOs: "linux",
+  hostEnv: [],
+  hostBins: ["git"],
+  canProbeBins: true,
+};
+let skills: object[];
+
+beforeEach(async () => {
+  files = new Map();
+  skills = [];
+  const status = () => ({ agentId: "main", refreshedAt: 1, requiredBins: [], nodes: [laptop], skills });
+  gateway = await startFakeGateway({
+    "skills.status": status,
+    "skills.update": () => ({
+      ...status(),
+      updatedNodeCount: 1,
+      skippedNodeIds: [],
+      errors: ["server: it has disconnected"],
+    }),
+    "workspace.read": ({ params }) => {
+      const content = files.get(String(params.path));
+      if (content === undefined) throw new PeerError(404, "workspace file not found");
+      return { path: params.path, content, size: content.length, lastModified: 0 };
+    },
+    "workspace.write": ({ params }) => {
+      files.set(String(params.path), String(params.content));
+      const name = String(params.path).split("/")[1] ?? "";
+      skills = [entry(name)];
+      return { path: params.path, size: 1, written: true };
+    },
+    "workspace.list": ({ params }) => {
+      const under = [...files.keys()].filter((path) => path.startsWith(`${params.path}/`));
+      const rest = under.map((path) => path.slice(String(params.path).length + 1));
+      const folders = rest
+        .filter((path) => path.includes("/"))
+        .map((path) => `${params.path}/${path.split("/")[0]}/`);
+      return {
+        path: params.path,
+        files: under.filter((_, n) => !rest[n]?.includes("/")),
+        directories: [...new Set(folders)],
+      };
+    },
+    "workspace.delete": ({ params }) => {
+      if (!files.delete(String(params.path))) throw new PeerError(404, "workspace file not found");
+      return { path: params.path, deleted: true };
+    },
+  });
+});
+afterEach(() => gateway.close());
+
+describe("gsv skills add", () => {
+  it("shows what it would write, and writes it, SKILL.md last", async () => {
+    const cwd = newFolder();
+    mkdirSync(join(cwd, "tea/scripts"), { recursive: true });
+    const needs = "metadata: {gsv: {requires: {bins: [kettle]}}}";
+    writeFileSync(
+      join(cwd, "tea/SKILL.md"),
+      `---\nname: tea\ndescription: makes tea\n${needs}\n---\n# Tea\nBoil water.`,
+    );
+    writeFileSync(join(cwd, "tea/scripts/brew.sh"), "brew");
+    const { code, stdout, stderr } = await run(["add", "./tea", "--yes"], { cwd });
+    expect(code).toBe(0);
+    for (const shown of [
+      "makes tea",
+      '{"bins":["kettle"]}',
+      "agents/main/skills/tea/",
+      "scripts/brew.sh (4 bytes)",
+      "| Boil water.",
+      "Install only what you have read",
+    ])
+      expect(stderr).toContain(shown);
+    expect(stdout).toContain("tea is installed for the agent main; it can be used on laptop");
+    expect([...files.keys()]).toEqual(["skills/tea/scripts/brew.sh", "skills/tea/SKILL.md"]);
+    expect(sent("workspace.write")).toMatchObject([{ agentId: "main" }, { agentId: "main" }]);
+  });
+
+  it("writes nothing without --yes when nobody can be asked", async () => {
+    const { code, stderr } = await run(["add", "git"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("--yes is needed to install git without asking");
+    expect(files.size).toBe(0);
+  });
+
+  it("installs what comes with gsv, under another name and for another agent", async () => {
+    const { stdout } = await run(["add", "git", "--yes", "--json", "--name", "vcs", "--agent", "chef"]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      agentId: "chef",
+      name: "vcs",
+      replaced: false,
+      files: [{ path: "SKILL.md", size: expect.any(Number) }],
+      skill: { name: "vcs", eligible: true },
+    });
+    expect(sent("workspace.write")).toMatchObject([{ path: "skills/vcs/SKILL.md", agentId: "chef" }]);
+    const again = await run(["add", "git", "--yes", "--name", "vcs"]);
+    expect(again.stderr).toContain("in place of the one that is there");
+    expect((await run(["add", "git", "--yes", "--name", "../x"])).code).toBe(2);
+  });
+});
+
+describe("gsv skills list, status and update", () => {
+  it("list what is installed, and what can be", async () => {
+    skills = [entry("git"), entry("cooking", { location: "skills/cooking/SKILL.md", eligible: false })];
+    const { stdout } = await run(["list"]);
+    expect(stdout).toMatch(/git +agent main +yes/);
+    expect(stdout).toMatch(/cooking +all agents +no/);
+    expect(stdout.split("come with gsv")[1]).toMatch(/\ngithub /);
+    expect(stdout.split("come with gsv")[1]).not.toMatch(/\ngit /);
+    const { shipped } = JSON.parse((await run(["list", "--json"])).stdout);
+    expect(shipped).toContainEqual({ name: "git", description: expect.any(String), installed: true });
+  });
+
+  it("show where a skill can be used, and what it lacks", async () => {
+    const lacks = { eligible: false, eligibleHosts: [], reasons: ["laptop: no program gh"] };
+    skills = [entry("git"), entry("github", lacks)];
+    const { stdout } = await run(["status"]);
+    expect(stdout).toContain("1 of 2 skills can be used");
+    expect(stdout).toMatch(/git +yes +laptop/);
+    expect(stdout).toMatch(/github +no +laptop: no program gh/);
+    expect(stdout).toMatch(/laptop +linux +- +git/);
+  });
+
+  it("ask the machines, and say which could not be asked", async () => {
+    const { stdout } = await run(["update", "--force", "--timeout", "30"]);
+    expect(sent("skills.update")).toEqual([{ agentId: "main", force: true, timeoutMs: 30_000 }]);
+    expect(stdout).toContain("1 machine is being asked");
+    expect(stdout).toContain("not asked: server: it has disconnected");
+    expect((await run(["update", "--timeout", "121"])).code).toBe(2);
+  });
+});
+
+describe("gsv skills remove", () => {
+  it("removes the whole folder, SKILL.md first", async () => {
+    for (const path of [
+      "skills/tea/a.md",
+      "skills/tea/scripts/brew.sh",
+      "skills/tea/SKILL.md",
+      "skills/tealeaf/SKILL.md",
+    ])
+      files.set(path, "x");
+    skills = [entry("tea", { name: "Tea Time" })];
+    const { stdout } = await run(["remove", "Tea Time", "--json"]);
+    const removed = ["skills/tea/SKILL.md", "skills/tea/a.md", "skills/tea/scripts/brew.sh"];
+    expect(JSON.parse(stdout)).toEqual({ agentId: "main", name: "tea", removed });
+    expect([...files.keys()]).toEqual(["skills/tealeaf/SKILL.md"]);
+  });
+
+  it("leaves a skill of all agents, and says how to hide it", async () => {
+    skills = [entry("tea", { location: "skills/tea/SKILL.md" })];
+    const { code, stderr } = await run(["remove", "tea"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("skills.entries.tea.enabled false");
+    expect((await run(["remove", "coffee"])).stderr).toContain("has no skill coffee");
+    expect(sent("workspace.delete")).toEqual([]);
+  });
+});
