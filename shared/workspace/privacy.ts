@@ -79,6 +79,19 @@ export function checkWritable(audience: Audience, path: string): void {
 }
 
 /**
+ * Refuses scheduled jobs in shared conversations: they hold private messages, and each is worked on with an owner's rights,
+ * so what a participant has written must not lead to one.
+ * @throws PeerError 403
+ */
+export function checkSchedulable(audience: Audience): void {
+  if (audience.shared)
+    throw new PeerError(
+      code.forbidden,
+      "scheduled jobs cannot be used in a conversation that several people share; the owner does it in one of their own",
+    );
+}
+
+/**
  * Refuses to show the configuration in shared conversations, because it contains ids and phone numbers.
  * @throws PeerError 403
  */

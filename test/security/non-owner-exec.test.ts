@@ -27,6 +27,7 @@ describe("a guest", () => {
     "gsv__ConfigGet",
     "gsv__LogsGet",
     "gsv__Message",
+    "gsv__Cron",
     "gsv__WriteFile",
     "gsv__EditFile",
     "gsv__DeleteFile",

@@ -88,6 +88,7 @@ const attempts: Record<string, Attempt> = {
     `call gsv__Message {"channel":"${channel}","to":"gail","text":"psst"}`,
     /status\W+sent/,
   ),
+  "have the agent schedule jobs (`gsv__Cron`)": agentSays('call gsv__Cron {"action":"status"}', /maxJobs/),
   "choose the model (`/model`)": agentSays("/model", /^Model: /),
   "reset their own direct messages (`/reset`)": async (who) => {
     // An owner's own conversation is the main one, which other rows read.
@@ -111,6 +112,12 @@ const attempts: Record<string, Attempt> = {
   },
   "call a machine's tool themselves (`tool.invoke`)": method("tool.invoke", { tool: "laptop__Bash" }),
   "list all conversations (`sessions.list`)": method("sessions.list", {}),
+  "schedule jobs themselves (`cron.add`)": method("cron.add", {
+    name: "never",
+    enabled: false,
+    schedule: { kind: "every", everyMs: 3_600_000 },
+    spec: { mode: "task", message: "x" },
+  }),
   "change the configuration (`config.set`)": method("config.set", { path: "userTimezone", value: "UTC" }),
   "let senders in (`pair.approve`)": method("pair.approve", { channel, senderId: "gail" }),
   "make a token (`token.create`)": async (who) => method("token.create", { name: `made by ${who}` })(who),

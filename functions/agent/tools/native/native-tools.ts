@@ -1,3 +1,4 @@
+import { cronTool } from "./cron-tool.ts";
 import { configGet, logsGet } from "./gateway-tools.ts";
 import { message } from "./message-tool.ts";
 import type { NativeTool } from "./native-tool.ts";
@@ -12,4 +13,5 @@ export const nativeTools: readonly NativeTool[] = [
   configGet,
   logsGet,
   message,
+  cronTool,
 ];

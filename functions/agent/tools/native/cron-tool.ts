@@ -1,0 +1,101 @@
+import * as v from "valibot";
+import { addJob, cronStatus, listJobs, removeJob, runJobs, updateJob } from "../../../../shared/cron/jobs.ts";
+import { listRuns } from "../../../../shared/cron/run-history.ts";
+import {
+  readWrittenJob,
+  readWrittenPatch,
+  type WritingContext,
+} from "../../../../shared/cron/written-job.ts";
+import { code, PeerError } from "../../../../shared/protocol/errors.ts";
+import { count } from "../../../../shared/protocol/schemas.ts";
+import { checkSchedulable } from "../../../../shared/workspace/privacy.ts";
+import type { Agent } from "../../agent.ts";
+import { nativeTool } from "./native-tool.ts";
+
+const job = v.pipe(
+  v.looseObject({
+    name: v.optional(v.string()),
+    schedule: v.optional(
+      v.pipe(
+        v.union([v.string(), v.looseObject({})]),
+        v.description(
+          'In words: "in 20 minutes", "tomorrow 9:15am", "2026-02-14 09:30", "every 2 hours", "every weekday at 7:30", "30 7 * * 1-5". ' +
+            "Or {kind: at, at | atMs | in | inSeconds}, {kind: every, everyMs | everyMinutes | everyHours | everyDays, anchor?}, {kind: cron, expr, tz?}. Default timezone: the user's",
+        ),
+      ),
+    ),
+    spec: v.optional(
+      v.pipe(
+        v.looseObject({}),
+        v.description(
+          "{mode: task, message, model?, thinking?, timeoutSeconds?, deliver?, channel?, to?, accountId?, peerKind?, bestEffortDeliver?}: you work on message in a session of its own, " +
+            "and your answer goes to channel and to, by default where this conversation is held. {mode: systemEvent, text}: text is put into the main session",
+        ),
+      ),
+    ),
+    enabled: v.optional(v.boolean()),
+    deleteAfterRun: v.optional(v.boolean()),
+  }),
+  v.description("For add. patch of update has the same fields"),
+);
+
+const cronArguments = {
+  action: v.picklist(["status", "list", "add", "update", "remove", "run", "runs"]),
+  id: v.optional(v.pipe(v.string(), v.description("The job: for update, remove, run"))),
+  mode: v.optional(v.pipe(v.picklist(["due", "force"]), v.description("For run. force: now, needs id"))),
+  agentId: v.optional(v.string()),
+  includeDisabled: v.optional(v.boolean()),
+  limit: v.optional(count(1, 2000)),
+  offset: v.optional(count(0, 1_000_000)),
+  job: v.optional(job),
+  patch: v.optional(v.looseObject({})),
+  jobId: v.optional(v.pipe(v.string(), v.description("For runs: only those of this job"))),
+};
+type Args = v.InferOutput<v.ObjectSchema<typeof cronArguments, undefined>>;
+
+export const cronTool = nativeTool({
+  name: "gsv__Cron",
+  description:
+    "Scheduled jobs: reminders, reports, regular tasks. A job's message must say everything that is needed: it is read without this conversation. " +
+    "Tell the user the time of the next run (nextRunAtMs) in their timezone.",
+  arguments: cronArguments,
+  repeatable: false,
+  forGuests: false,
+  async run(args, { agent, turn }) {
+    checkSchedulable(turn.audience);
+    const { agentId, lastChannel } = turn;
+    const { userTimezone: timezone } = await agent.configuration.load();
+    const context = { agentId, now: agent.now(), timezone, ...(lastChannel ? { lastChannel } : {}) };
+    return { ok: true, result: await carryOut(agent, args, context) };
+  },
+});
+
+async function carryOut(agent: Agent, args: Args, context: WritingContext): Promise<unknown> {
+  const { action, agentId, includeDisabled = true, limit = 200, offset = 0, jobId } = args;
+  switch (action) {
+    case "status":
+      return cronStatus(agent);
+    case "list":
+      return listJobs(agent, { agentId, includeDisabled, limit: Math.min(limit, 500), offset });
+    case "add":
+      return { ok: true, job: await addJob(agent, readWrittenJob(needed("job", args.job), context)) };
+    case "update": {
+      const patch = readWrittenPatch(needed("patch", args.patch ?? args.job), context);
+      return { ok: true, job: await updateJob(agent, { id: needed("id", args.id), patch }) };
+    }
+    case "remove":
+      await removeJob(agent, needed("id", args.id));
+      return { ok: true, removed: true };
+    case "run":
+      return runJobs(agent, { id: args.id, mode: args.mode ?? "due" });
+    case "runs": {
+      const runs = await listRuns(agent.table, { jobId, limit, offset }, agent.now());
+      return { runs, count: runs.length };
+    }
+  }
+}
+
+function needed<T>(name: string, value: T | undefined): T {
+  if (value !== undefined) return value;
+  throw new PeerError(code.badRequest, `${name}: is needed for this action`);
+}

@@ -1,0 +1,91 @@
+import * as v from "valibot";
+import { cronJobField, cronPatchField } from "../protocol/cron.ts";
+import { code, PeerError } from "../protocol/errors.ts";
+import type { Params } from "../protocol/methods.ts";
+import type { Origin } from "../session/inbox-entry.ts";
+import { readSchedule } from "./schedule-words.ts";
+
+/** What a job takes over from the conversation in which a model writes it. */
+export interface WritingContext {
+  agentId: string;
+  now: number;
+  /** The user's timezone. */
+  timezone: string;
+  /** Where the conversation was last held on a channel. */
+  lastChannel?: Extract<Origin, { kind: "channel" }>;
+}
+
+type Written = Record<string, unknown>;
+
+/**
+ * A job as a model writes it: its schedule may be in words, and `message` or `text` may stand for the spec. A task's answer
+ * goes to the conversation's channel unless the job says where. A job of one time is removed after its run unless told.
+ * @throws PeerError 400 with the reason
+ */
+export function readWrittenJob(written: Written, context: WritingContext): Params<"cron.add"> {
+  const schedule = readSchedule(scheduleOf(written), context.now, context.timezone);
+  const spec = specOf(written) ?? {};
+  const { name, description, agentId, enabled, deleteAfterRun } = written;
+  const job = {
+    name: name ?? firstWords(spec),
+    description,
+    agentId: agentId ?? context.agentId,
+    enabled,
+    deleteAfterRun: deleteAfterRun ?? (schedule.kind === "at" ? true : undefined),
+    schedule,
+    spec: withReceiver(spec, context.lastChannel),
+  };
+  return checked(cronJobField, job);
+}
+
+/** As `readWrittenJob`, for the fields that are to be changed. */
+export function readWrittenPatch(written: Written, context: WritingContext): Params<"cron.update">["patch"] {
+  const { name, description, agentId, enabled, deleteAfterRun } = written;
+  const schedule = scheduleOf(written);
+  const spec = specOf(written);
+  return checked(cronPatchField, {
+    ...{ name, description, agentId, enabled, deleteAfterRun },
+    ...(schedule === undefined ? {} : { schedule: readSchedule(schedule, context.now, context.timezone) }),
+    ...(spec === undefined ? {} : { spec }),
+  });
+}
+
+const timeFields = [
+  ...["at", "in", "inMs", "inSeconds", "inMinutes", "inHours", "every", "everyMs"],
+  ...["everyMinutes", "everyHours", "everyDays", "anchor", "anchorMs", "cron", "expr", "tz"],
+];
+
+/** The schedule, or the fields of one that stand beside the job's own. */
+function scheduleOf(written: Written): unknown {
+  if (written.schedule !== undefined) return written.schedule;
+  const beside = Object.entries(written).filter(([name]) => timeFields.includes(name));
+  return beside.length > 0 ? Object.fromEntries(beside) : undefined;
+}
+
+function specOf({ spec, message, text }: Written): Written | undefined {
+  if (typeof spec === "object" && spec !== null) {
+    const given = spec as Written;
+    return { mode: given.text === undefined ? "task" : "systemEvent", ...given };
+  }
+  if (message !== undefined) return { mode: "task", message };
+  return text === undefined ? undefined : { mode: "systemEvent", text };
+}
+
+function withReceiver(spec: Written, last: WritingContext["lastChannel"]): Written {
+  const isDecided = [spec.deliver, spec.channel, spec.to].some((field) => field !== undefined);
+  if (spec.mode !== "task" || isDecided || !last) return spec;
+  const { channel, accountId, peer } = last;
+  return { ...spec, deliver: true, channel, accountId, to: peer.id, peerKind: peer.kind };
+}
+
+function firstWords({ message, text }: Written): string | undefined {
+  const said = message ?? text;
+  return typeof said === "string" ? said.slice(0, 60).toWellFormed() : undefined;
+}
+
+function checked<S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> {
+  const result = v.safeParse(schema, JSON.parse(JSON.stringify(value)), { abortEarly: true });
+  if (result.success) return result.output;
+  const [issue] = result.issues;
+  throw new PeerError(code.badRequest, `${v.getDotPath(issue) ?? "job"}: ${issue.message}`);
+}

@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { cronTool } from "../../functions/agent/tools/native/cron-tool.ts";
+import { runNativeTool, type ToolTurn } from "../../functions/agent/tools/native/native-tool.ts";
+import type { CronJob } from "../../shared/protocol/cron.ts";
+import { audienceOf } from "../../shared/workspace/privacy.ts";
+import { CronBench, friday, hour } from "./cron-bench.ts";
+
+let cron: CronBench;
+beforeEach(async () => {
+  cron = new CronBench();
+  await cron.start();
+  cron.configuration.userTimezone = "America/Chicago";
+});
+afterEach(() => cron.close());
+
+const peer = { kind: "dm", id: "42" } as const;
+const onTelegram = { kind: "channel", channel: "telegram", accountId: "home", peer, replyToId: "7" } as const;
+
+async function call(args: object, { kind = "main", onChannel = true } = {}) {
+  const turn = {
+    agentId: "main",
+    audience: audienceOf(kind),
+    ...(onChannel ? { lastChannel: onTelegram } : {}),
+  } as unknown as ToolTurn;
+  const address = { sessionKey: "agent:main:main", runId: "r", step: 0, callId: "c" };
+  return runNativeTool(cronTool, args, { agent: cron.agent(), turn, address });
+}
+const done = async (args: object, how?: object) => {
+  const outcome = await call(args, how);
+  if (!("result" in outcome)) throw new Error(JSON.stringify(outcome));
+  return outcome.result as { job: CronJob };
+};
+
+describe("gsv__Cron", () => {
+  it("adds a job in words, whose answer goes where the conversation is held", async () => {
+    const { job } = await done({
+      action: "add",
+      job: { name: "Stretch", schedule: "in 20 minutes", message: "Remind me to stretch" },
+    });
+    expect(job).toMatchObject({
+      agentId: "main",
+      enabled: true,
+      deleteAfterRun: true,
+      schedule: { kind: "at", atMs: friday + hour / 3 },
+      spec: {
+        ...{ mode: "task", message: "Remind me to stretch", deliver: true },
+        ...{ channel: "telegram", accountId: "home", to: "42", peerKind: "dm" },
+      },
+      state: { nextRunAtMs: friday + hour / 3 },
+    });
+    await cron.until(friday + hour);
+    const { replyToId: _answered, ...there } = onTelegram;
+    expect([...cron.delivered.values()]).toEqual([{ origin: there, text: "done" }]);
+    expect(await cron.job(job.id)).toBeUndefined();
+  });
+
+  it("takes the user's timezone for times without one, and leaves a receiver that is named", async () => {
+    const { job } = await done({
+      action: "add",
+      job: {
+        schedule: { kind: "cron", expr: "30 9 * * *" },
+        spec: { message: "report", channel: "slack", to: "C1", peerKind: "channel" },
+      },
+    });
+    expect(job.schedule).toEqual({ kind: "cron", expr: "30 9 * * *", tz: "America/Chicago" });
+    expect(job.state.nextRunAtMs).toBe(Date.parse("2026-02-13T15:30Z"));
+    expect(job).toMatchObject({ name: "report", spec: { mode: "task", channel: "slack", to: "C1" } });
+    expect(job.spec).not.toHaveProperty("accountId");
+  });
+
+  it("adds a job for clients where no channel is, and an event for the main session", async () => {
+    const add = async (spec: object) =>
+      (await done({ action: "add", job: { everyHours: 1, ...spec } }, { onChannel: false })).job.spec;
+    expect(await add({ message: "report" })).toEqual({ mode: "task", message: "report" });
+    expect(await add({ text: "look" })).toEqual({ mode: "systemEvent", text: "look" });
+  });
+
+  it("changes, runs, lists and removes jobs", async () => {
+    const { job } = await done({ action: "add", job: { schedule: "every hour", message: "report" } });
+    const { id } = job;
+    const changed = await done({ action: "update", id, patch: { schedule: "every day at 9:30am" } });
+    expect(changed.job.schedule).toEqual({ kind: "cron", expr: "30 9 * * *", tz: "America/Chicago" });
+    expect(changed.job.spec).toEqual(job.spec);
+    expect(await done({ action: "run", id, mode: "force" })).toMatchObject({ ran: 1 });
+    expect(await done({ action: "runs", jobId: id })).toMatchObject({ count: 1 });
+    expect(await done({ action: "list" })).toMatchObject({ count: 1, jobs: [{ id }] });
+    expect(await done({ action: "status" })).toMatchObject({ count: 1, runningCount: 1 });
+    expect(await done({ action: "remove", id })).toEqual({ ok: true, removed: true });
+    expect(await call({ action: "remove", id })).toMatchObject({
+      ok: false,
+      error: `there is no job ${id}; gsv cron list shows them`,
+    });
+  });
+
+  it("says what is wrong with a call", async () => {
+    const error = async (args: object) => {
+      const outcome = await call(args);
+      return "error" in outcome ? outcome.error : outcome;
+    };
+    expect(await error({ action: "add" })).toBe("job: is needed for this action");
+    expect(await error({ action: "update", patch: {} })).toBe("id: is needed for this action");
+    expect(await error({ action: "add", job: { schedule: "* * *", message: "x" } })).toContain("5 fields");
+    expect(await error({ action: "add", job: { schedule: "every hour" } })).toContain("name");
+    expect(await error({ action: "add", job: { name: "a", schedule: "every hour" } })).toContain("spec");
+    expect(await error({ action: "add", job: { schedule: "2020-01-01 10:00", message: "x" } })).toContain(
+      "in the past",
+    );
+  });
+
+  it("is for owners, in a conversation of their own", async () => {
+    expect(cronTool.forGuests).toBe(false);
+    expect(await call({ action: "list" }, { kind: "group" })).toMatchObject({
+      ok: false,
+      error: expect.stringContaining("several people share"),
+    });
+    expect(await call({ action: "list" }, { kind: "cron" })).toMatchObject({ ok: true });
+  });
+});
