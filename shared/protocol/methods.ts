@@ -68,6 +68,9 @@ const applicant = v.object({ channel: channelName, senderId: v.pipe(idField, v.t
 export const scopes = ["client", "node", "channel", "admin"] as const;
 export type Scope = (typeof scopes)[number];
 
+/** Most levels of a tool's result. It is stored as text, not in the fields of an item. */
+const maxResultNesting = 500;
+
 /** The schema of every method's params. */
 export const methodParams = {
   connect: connectParams,
@@ -85,11 +88,19 @@ export const methodParams = {
     args: v.optional(jsonObject, {}),
     sessionKey: sessionKeyField,
   }),
-  "tool.result": v.object({
-    callId: v.pipe(v.string(), v.minLength(1), v.maxLength(2048)),
-    result: v.optional(v.unknown()),
-    error: v.optional(v.string()),
-  }),
+  "tool.result": v.pipe(
+    v.object({
+      callId: v.pipe(v.string(), v.minLength(1), v.maxLength(2048)),
+      result: v.optional(v.unknown()),
+      error: v.optional(v.string()),
+    }),
+    // An error in its place ends the call, which would wait for its timeout if the result were refused.
+    v.transform(({ callId, result, error }) =>
+      isNestedDeeper(result, maxResultNesting)
+        ? { callId, error: `The result is nested deeper than ${maxResultNesting} levels` }
+        : { callId, result, error },
+    ),
+  ),
   "logs.get": v.optional(
     v.object({ nodeId: v.optional(idField), lines: v.optional(clampedCount(1, 5000), 100) }),
     {
@@ -249,9 +260,6 @@ export type Params<M extends Method> = v.InferOutput<(typeof methodParams)[M]>;
 /** The params of a method as a peer sends them: fields with a default are optional. */
 export type ParamsInput<M extends Method> = v.InferInput<(typeof methodParams)[M]>;
 
-/** Most levels in the params of `tool.result`. A result is stored as text, not in the fields of an item. */
-const maxResultNesting = 500;
-
 /** Every method, in the order in which `hello-ok` lists them. */
 export const methods = Object.keys(methodParams) as Method[];
 
@@ -261,11 +269,11 @@ export function isMethod(name: string): name is Method {
 
 /**
  * Checks a method's params against its schema and fills in defaults.
- * @throws PeerError 400 for params that are nested too deep, and for a first invalid field, which the message
+ * @throws PeerError 400 for params that are nested too deep (a result is text in the table, and may be), and for a first invalid field, which the message
  * names: `sessionKey: Invalid type: …`
  */
 export function parseParams<M extends Method>(method: M, params: unknown): Params<M> {
-  if (isNestedDeeper(params, method === "tool.result" ? maxResultNesting : maxNesting)) {
+  if (method !== "tool.result" && isNestedDeeper(params, maxNesting)) {
     throw new PeerError(code.badRequest, "params: lists and objects are nested too deep in each other");
   }
   const result = v.safeParse(methodParams[method], params ?? undefined, { abortEarly: true });
