@@ -10,6 +10,11 @@ export interface Settings {
   alarmEmail: string | undefined;
   /** Retention of function logs in days; a period that CloudWatch Logs supports. */
   logRetentionDays: RetentionDays;
+  /**
+   * An existing table in place of one of the stack's own, such as one that was restored: with the keys and indexes of
+   * `Storage`, of 3 to 255 letters, digits, `_`, `-` and `.`. The stack's own table is kept, and is not used.
+   */
+  tableName: string | undefined;
   /** Days that an overwritten or deleted object can be restored, 1 to 3650. */
   oldVersionDays: number;
   /**
@@ -42,6 +47,7 @@ export function readSettings(read: Read): Settings {
   const settings: Settings = {
     stage: text(read, faults, "stage", /^[a-z][a-z0-9-]{0,19}$/, "a short lower-case name") ?? "dev",
     alarmEmail: text(read, faults, "alarmEmail", /^[^@\s]+@[^@\s]+$/, "an email address"),
+    tableName: text(read, faults, "tableName", /^[a-zA-Z0-9_.-]{3,255}$/, "the name of a table"),
     logRetentionDays: count(read, faults, "logRetentionDays", isRetention) ?? RetentionDays.ONE_MONTH,
     oldVersionDays: count(read, faults, "oldVersionDays", between(1, 3650)) ?? 30,
     messagesPerSecond: count(read, faults, "messagesPerSecond", between(1, 10_000)) ?? 100,

@@ -1,19 +1,23 @@
 import { Duration, RemovalPolicy, Validations } from "aws-cdk-lib";
-import { AttributeType, Billing, ProjectionType, TableV2 } from "aws-cdk-lib/aws-dynamodb";
+import { AttributeType, Billing, type ITable, ProjectionType, TableV2 } from "aws-cdk-lib/aws-dynamodb";
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
+import type { Settings } from "../stage-settings.ts";
 
 /**
  * The table with all state and the bucket with all files. Both are kept when the stack is deleted, but not
- * when its creation is rolled back, because they are empty then.
+ * when its creation is rolled back, because they are empty then. An existing table that the stage names belongs to its
+ * owner: the stack only uses it.
  */
 export class Storage extends Construct {
-  readonly table: TableV2;
+  readonly table: ITable;
   readonly bucket: Bucket;
 
-  constructor(scope: Construct, id: string, props: { oldVersionDays: number }) {
+  constructor(scope: Construct, id: string, props: Pick<Settings, "oldVersionDays" | "tableName">) {
     super(scope, id);
-    this.table = this.createTable();
+    this.table = props.tableName
+      ? TableV2.fromTableName(this, "ExistingTable", props.tableName)
+      : this.createTable();
     this.bucket = this.createBucket(props.oldVersionDays);
   }
 

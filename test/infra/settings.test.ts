@@ -7,6 +7,7 @@ test("a stage without settings is dev with the defaults", () => {
   expect(read({})).toEqual({
     stage: "dev",
     alarmEmail: undefined,
+    tableName: undefined,
     logRetentionDays: 30,
     oldVersionDays: 30,
     messagesPerSecond: 100,
