@@ -110,19 +110,25 @@ export const tokenCommand: CommandEntry = {
   commands: tokenCommands,
 };
 
+const stageOption = ["--stage <name>", "which stage (default: the config file's, else dev)"] as const;
+
+const accountOptions = [
+  ["--profile <name>", "AWS profile"],
+  ["--region <name>", "AWS region"],
+] as const;
+
 /** `gsv deploy` */
 export const deployCommand: CommandEntry = {
   name: "deploy",
   summary: "put your own gateway on AWS, create the first token, and save both here",
   options: [
-    ["--stage <name>", "stage to deploy (default: the config file's, else dev)"],
+    stageOption,
     [
       "-c, --context <key=value>",
       "setting of the stage, such as alarmEmail; kept in the config file; may be given several times",
       "repeatable",
     ],
-    ["--profile <name>", "AWS profile"],
-    ["--region <name>", "AWS region"],
+    ...accountOptions,
     ["--yes", "do not ask before AWS resources and permissions change"],
   ],
   examples: [
@@ -131,6 +137,31 @@ export const deployCommand: CommandEntry = {
     "deploy --stage prod --config ~/.config/gsv/prod.toml",
   ],
   load: async () => (await import("./deploy-command.ts")).deploy,
+  commands: [
+    {
+      name: "status",
+      summary: "what is deployed of a stage, its version, and whether a deployment would change it",
+      options: [
+        stageOption,
+        ...accountOptions,
+        ["--no-diff", "do not compare it with this checkout, which takes a minute"],
+      ],
+      examples: ["deploy status", "deploy status --stage prod --no-diff --json"],
+      load: async () => (await import("./deploy-status.ts")).deployStatus,
+    },
+    {
+      name: "destroy",
+      summary: "take a stage down, after asking for its name; its table, bucket and secrets stay",
+      options: [
+        stageOption,
+        ...accountOptions,
+        ["--delete-data", "delete table, bucket and secrets too, after asking again; there is no way back"],
+        ["--yes", "do not ask"],
+      ],
+      examples: ["deploy destroy", "deploy destroy --stage test --delete-data"],
+      load: async () => (await import("./deploy-destroy.ts")).destroy,
+    },
+  ],
 };
 
 /** `gsv status` */

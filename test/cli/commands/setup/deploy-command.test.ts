@@ -5,7 +5,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { readConfigFile, updateConfigFile } from "../../../../cli/app/config-file.ts";
 import { Context } from "../../../../cli/app/context.ts";
 import type { Invocation } from "../../../../cli/app/options.ts";
-import { deployStage, type Run } from "../../../../cli/commands/setup/deploy-command.ts";
+import { deployStage } from "../../../../cli/commands/setup/deploy-command.ts";
+import type { Run } from "../../../../cli/commands/setup/deploy-stage.ts";
 import { startDynamoDB } from "../../../../local/dynamodb/dynamodb.ts";
 import type { Endpoint } from "../../../../local/http/http-endpoint.ts";
 import { sendJson, serveLoopback } from "../../../../local/http/loopback.ts";

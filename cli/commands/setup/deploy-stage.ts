@@ -1,0 +1,126 @@
+import { spawn } from "node:child_process";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { openDynamoDBTable } from "../../../shared/aws/dynamodb-table.ts";
+import type { ConfigFile } from "../../app/config-file.ts";
+import type { Context } from "../../app/context.ts";
+import { Failure, failureOf, usage } from "../../app/failure.ts";
+import { type Invocation, text } from "../../app/options.ts";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** Runs a program until it exits, with its output on standard error. Rejects with a Failure when it fails. */
+export type Run = (command: string, args: string[], context: Context) => Promise<void>;
+
+/** The stage and its other settings, as CDK context values. */
+export type StageContext = Record<string, string> & { stage: string };
+
+/** Merges the context values of the config file with those of the command line, which take precedence. */
+export function chooseContext(
+  { deploy: remembered }: ConfigFile,
+  options: Invocation["options"],
+): StageContext {
+  const pairs = Array.isArray(options.context) ? options.context : [];
+  const given = pairs.map((pair) => {
+    const [, key, value] = /^([^=\s]+)=(.*)$/s.exec(pair) ?? [];
+    if (key === undefined || value === undefined)
+      throw usage(`--context takes key=value, such as alarmEmail=you@example.com, not ${pair}`);
+    return [key, value] as const;
+  });
+  const context = { stage: "dev", ...remembered, ...Object.fromEntries(given) };
+  const stage = text(options.stage) ?? context.stage;
+  if (!/^[a-z][a-z0-9-]{0,19}$/.test(stage))
+    throw usage(`a stage is a short name of a-z, 0-9 and -, not ${stage}`);
+  return { ...context, stage };
+}
+
+/**
+ * Advice to use a second config file beside the first, outside the checkout, so that no token is committed.
+ */
+export function fileOfItsOwn(file: string, stage: string): string {
+  const option = `--config ${join(dirname(file), `${stage}.toml`)}`;
+  return `run \`gsv deploy --stage ${stage} ${option}\`, and give ${option} to every command that means ${stage}`;
+}
+
+/**
+ * Sets the AWS environment variables that both the CDK and the SDK read. Only the CDK reads
+ * AWS_DEFAULT_REGION.
+ */
+export function chooseAccount(profile: string | undefined, region: string | undefined): void {
+  // This program checks the Node version itself.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
+  if (profile !== undefined) process.env.AWS_PROFILE = profile;
+  const chosen = region ?? (process.env.AWS_REGION || process.env.AWS_DEFAULT_REGION);
+  if (chosen) {
+    process.env.AWS_REGION = chosen;
+    process.env.AWS_DEFAULT_REGION = chosen;
+  }
+}
+
+/** Checks credentials, region and network with one read. The table may not exist. */
+export async function checkCredentials(stage: string): Promise<void> {
+  try {
+    await openDynamoDBTable(`gsv-${stage}`).get({ pk: "-", sk: "-" });
+  } catch (error) {
+    const { name, message } = error as Error;
+    // These errors mean that the credentials are valid. The deployment checks the permissions.
+    if (
+      name === "ResourceNotFoundException" ||
+      name === "AccessDeniedException" ||
+      name === "ValidationException"
+    )
+      return;
+    if (/region is missing/i.test(message))
+      throw new Failure("aws-region", "no AWS region is set; pass --region, or set AWS_REGION");
+    if (name === "CredentialsProviderError" || /credential/i.test(message))
+      throw new Failure(
+        "aws-credentials",
+        "no AWS credentials were found; pass --profile, set AWS_PROFILE or AWS_ACCESS_KEY_ID, or sign in with `aws sso login`",
+      );
+    if (/UnrecognizedClient|InvalidSignature|ExpiredToken|InvalidClientTokenId/.test(name))
+      throw new Failure(
+        "aws-credentials",
+        `AWS refuses these credentials (${name}); renew them or choose another --profile`,
+      );
+    throw new Failure(
+      "aws",
+      `AWS cannot be reached: ${failureOf(error).message}; check the network and --region`,
+    );
+  }
+}
+
+/** Runs the CDK of this project. @throws Failure when it fails */
+export function runCdk(
+  runStep: Run,
+  args: readonly string[],
+  { stage, ...others }: StageContext,
+  context: Context,
+): Promise<void> {
+  const settings = ["-c", `stage=${stage}`];
+  // An empty value removes a setting of the config file.
+  for (const [key, value] of Object.entries(others)) if (value !== "") settings.push("-c", `${key}=${value}`);
+  return runStep(join(root, "node_modules/.bin/cdk"), [...args, ...settings], context);
+}
+
+/** Runs a program of this project, with its output on standard error. */
+export function run(command: string, args: string[], { terminal }: Context): Promise<void> {
+  return new Promise((resolve, reject) => {
+    // Standard output is for this command's result. The output of the steps goes to standard error.
+    const child = spawn(command, args, {
+      cwd: root,
+      stdio: ["inherit", 2, 2],
+      env: { ...terminal.env, ...process.env },
+    });
+    child.once("error", reject);
+    child.once("exit", (status, signal) => {
+      if (status === 0) return resolve();
+      const how = status === null ? `was ended by ${signal}` : `failed with exit code ${status}`;
+      reject(
+        new Failure(
+          "deploy",
+          `${[command.split("/").pop(), args[0]].join(" ")} ${how}; see its messages above`,
+        ),
+      );
+    });
+  });
+}

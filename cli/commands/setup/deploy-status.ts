@@ -1,0 +1,81 @@
+import { readStage, type StageOutputs } from "../../../shared/aws/deployed-stage.ts";
+import { pairs } from "../../app/columns.ts";
+import { readConfigFile } from "../../app/config-file.ts";
+import type { Context } from "../../app/context.ts";
+import { Failure, failureOf } from "../../app/failure.ts";
+import { type Invocation, text } from "../../app/options.ts";
+import type { Action } from "../../app/program.ts";
+import { version } from "../../app/version.ts";
+import { openGateway } from "../../gateway/gateway-client.ts";
+import { checkCredentials, chooseAccount, chooseContext, type Run, run, runCdk } from "./deploy-stage.ts";
+
+export const deployStatus: Action = (context, invocation) => showDeployment(context, invocation, run);
+
+/** What is deployed of a stage, and whether a deployment of this checkout would change it. */
+export async function showDeployment(context: Context, { options }: Invocation, runStep: Run): Promise<void> {
+  const { file } = await context.settings();
+  const saved = await readConfigFile(file);
+  const chosen = chooseContext(saved, options);
+  const { stage } = chosen;
+  chooseAccount(text(options.profile), text(options.region));
+  await checkCredentials(stage);
+  const outputs = await readStage(stage);
+  const stack = `gsv-${stage}`;
+  if (outputs === undefined) {
+    const told = `${stack} is not deployed here; \`gsv deploy --stage ${stage}\` deploys it`;
+    context.print({ stack, stage, deployed: false }, told);
+    return;
+  }
+  const running = await runningVersion(outputs, saved.gateway);
+  const differs = options.diff === false ? undefined : await isDifferent(context, chosen, runStep);
+  const found = { stack, stage, deployed: true, outputs, version: running.version, here: version, differs };
+  const shown = pairs([
+    ["stack", stack],
+    ["stage", stage],
+    ["gateway", outputs.WebSocketUrl],
+    ["webhook", outputs.WebhookUrl],
+    ["table", outputs.TableName],
+    ["bucket", outputs.BucketName],
+    ["version", running.version ?? `unknown: ${running.fault}`],
+    ["version here", version],
+    ["differs", differsText(differs)],
+  ]);
+  context.print(found, shown);
+}
+
+function differsText(differs: boolean | undefined): string {
+  if (differs === undefined) return "not compared";
+  return differs
+    ? "yes; `gsv deploy` makes the changes listed above (if the CDK failed, it says so there)"
+    : "no";
+}
+
+/** The version that answers, which only a token of the gateway may ask for. */
+async function runningVersion(
+  { WebSocketUrl }: StageOutputs,
+  saved: { url?: string; token?: string } = {},
+): Promise<{ version?: string; fault?: string }> {
+  if (saved.url !== WebSocketUrl || !saved.token) return { fault: "the config file has no token of it" };
+  try {
+    const gateway = await openGateway(WebSocketUrl, saved.token);
+    await gateway.close();
+    return { version: gateway.hello.server.version };
+  } catch (error) {
+    return { fault: failureOf(error).message };
+  }
+}
+
+/** Whether the deployed stack is another than this checkout's. The CDK prints the differences to standard error. */
+async function isDifferent(
+  context: Context,
+  chosen: Parameters<typeof runCdk>[2],
+  runStep: Run,
+): Promise<boolean | undefined> {
+  try {
+    await runCdk(runStep, ["diff", `gsv-${chosen.stage}`, "--fail"], chosen, context);
+    return false;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return true;
+  }
+}

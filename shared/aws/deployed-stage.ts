@@ -1,0 +1,87 @@
+import { DeleteTableCommand, DynamoDBClient, ResourceNotFoundException } from "@aws-sdk/client-dynamodb";
+import {
+  DeleteBucketCommand,
+  DeleteObjectsCommand,
+  ListObjectVersionsCommand,
+  NoSuchBucket,
+  S3Client,
+} from "@aws-sdk/client-s3";
+import { DeleteParametersCommand, GetParametersByPathCommand, SSMClient } from "@aws-sdk/client-ssm";
+import { bucketLimits, clientSettings, secretLimits, tableLimits } from "./call-limits.ts";
+
+/** What a deployed stage is reached by, and where its data is. */
+export interface StageOutputs {
+  WebSocketUrl: string;
+  WebhookUrl: string;
+  TableName: string;
+  BucketName: string;
+}
+
+/** The SSM parameters of a stage, by the output that each holds: `infra/constructs/published-values.ts`. */
+const parameterNames: Record<keyof StageOutputs, string> = {
+  WebSocketUrl: "websocket-url",
+  WebhookUrl: "webhook-url",
+  TableName: "table-name",
+  BucketName: "bucket-name",
+};
+
+/** The addresses and names of a stage; undefined when it is not deployed. Region and credentials as the SDK reads them. */
+export async function readStage(stage: string): Promise<StageOutputs | undefined> {
+  const client = new SSMClient(clientSettings(secretLimits));
+  const { Parameters = [] } = await client.send(new GetParametersByPathCommand({ Path: `/gsv/${stage}` }));
+  const parameter = (name: string) => Parameters.find(({ Name }) => Name === `/gsv/${stage}/${name}`)?.Value;
+  const entries = Object.entries(parameterNames).map(([output, name]) => [output, parameter(name)] as const);
+  return entries.some(([, value]) => value === undefined)
+    ? undefined
+    : (Object.fromEntries(entries) as unknown as StageOutputs);
+}
+
+/**
+ * Deletes what a deleted stack leaves behind: its table, its bucket with all versions of all objects, and its secrets.
+ * May be repeated: what is gone already is no error.
+ */
+export async function deleteStageData(
+  stage: string,
+  { TableName, BucketName }: Pick<StageOutputs, "TableName" | "BucketName">,
+): Promise<void> {
+  const table = new DynamoDBClient(clientSettings(tableLimits));
+  await unless(ResourceNotFoundException, table.send(new DeleteTableCommand({ TableName })));
+  await unless(NoSuchBucket, deleteBucket(BucketName));
+  await deleteSecrets(stage);
+}
+
+async function deleteBucket(Bucket: string): Promise<void> {
+  const client = new S3Client(clientSettings({ ...bucketLimits, answerMs: bucketLimits.bodyMs }));
+  // What was listed is deleted before the next list: each list is the first page of what is left.
+  for (;;) {
+    const page = await client.send(new ListObjectVersionsCommand({ Bucket }));
+    const found = [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])];
+    if (found.length === 0) break;
+    const Objects = found.map(({ Key, VersionId }) => ({ Key, VersionId }));
+    const { Errors = [] } = await client.send(
+      new DeleteObjectsCommand({ Bucket, Delete: { Objects, Quiet: true } }),
+    );
+    if (Errors[0]) throw new Error(`${Bucket}/${Errors[0].Key} was not deleted: ${Errors[0].Message}`);
+  }
+  await client.send(new DeleteBucketCommand({ Bucket }));
+}
+
+async function deleteSecrets(stage: string): Promise<void> {
+  const client = new SSMClient(clientSettings(secretLimits));
+  const path = { Path: `/gsv/${stage}/secrets`, Recursive: true };
+  for (;;) {
+    const { Parameters = [] } = await client.send(new GetParametersByPathCommand(path));
+    const Names = Parameters.flatMap(({ Name }) => Name ?? []);
+    // A page has at most ten, which is the most that one call deletes.
+    if (Names.length === 0) return;
+    await client.send(new DeleteParametersCommand({ Names }));
+  }
+}
+
+async function unless<T>(absence: new (...args: never[]) => Error, done: Promise<T>): Promise<void> {
+  try {
+    await done;
+  } catch (error) {
+    if (!(error instanceof absence)) throw error;
+  }
+}

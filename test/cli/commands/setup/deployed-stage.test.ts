@@ -1,0 +1,177 @@
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { updateConfigFile } from "../../../../cli/app/config-file.ts";
+import { Context } from "../../../../cli/app/context.ts";
+import { Failure } from "../../../../cli/app/failure.ts";
+import type { Invocation } from "../../../../cli/app/options.ts";
+import { destroyStage } from "../../../../cli/commands/setup/deploy-destroy.ts";
+import type { Run } from "../../../../cli/commands/setup/deploy-stage.ts";
+import { showDeployment } from "../../../../cli/commands/setup/deploy-status.ts";
+import { deleteStageData } from "../../../../shared/aws/deployed-stage.ts";
+import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
+import { type FakeTerminal, fakeTerminal } from "../../fake-terminal.ts";
+import { newFolder } from "../../run-gsv.ts";
+import { type FakeStage, startFakeStage } from "./fake-stage.ts";
+
+let gateway: FakeGateway;
+let stage: FakeStage;
+let home: string;
+let terminal: FakeTerminal;
+let steps: string[][];
+let cdkFails: boolean;
+const saved = { ...process.env };
+beforeEach(async () => {
+  gateway = await startFakeGateway({});
+  stage = await startFakeStage(gateway.url);
+  home = newFolder();
+  terminal = fakeTerminal({ HOME: home }, home, 400);
+  [steps, cdkFails] = [[], false];
+  await updateConfigFile(join(home, ".config/gsv/config.toml"), {
+    gateway: { url: gateway.url, token: "good-token" },
+    deploy: { stage: "home", logRetentionDays: "7" },
+  });
+  Object.assign(process.env, {
+    ...{ AWS_ENDPOINT_URL: stage.url, AWS_REGION: "us-east-1", AWS_EC2_METADATA_DISABLED: "true" },
+    ...{ AWS_ACCESS_KEY_ID: "key", AWS_SECRET_ACCESS_KEY: "secret" },
+  });
+});
+afterEach(async () => {
+  process.env = { ...saved };
+  await stage.close();
+  await gateway.close();
+});
+
+const cdk: Run = async (command, args) => {
+  steps.push([command.split("/").pop() ?? "", ...args]);
+  if (cdkFails) throw new Failure("deploy", "cdk failed");
+};
+type Act = (context: Context, invocation: Invocation, run: Run) => Promise<void>;
+async function run(act: Act, options: Invocation["options"], flags = { json: true }): Promise<string> {
+  const failed = await act(new Context(terminal, flags), { args: [], options }, cdk).then(
+    () => "",
+    (error: Error) => error.message,
+  );
+  return (
+    failed ||
+    (terminal
+      .written()
+      .split("\n")
+      .findLast((line) => line.startsWith("{")) ??
+      "")
+  );
+}
+const answer = async (question: string, text: string) => {
+  await expect.poll(() => terminal.written()).toContain(question);
+  terminal.type(`${text}\r`);
+};
+const left = () => ({
+  tables: stage.tables.size,
+  buckets: stage.buckets.size,
+  secrets: stage.parameters.size - 4,
+});
+
+describe("gsv deploy status", () => {
+  const status = (options: Invocation["options"] = {}) => run(showDeployment, options);
+
+  it("shows what is deployed, the version that answers, and that nothing differs", async () => {
+    const found = JSON.parse(await status());
+    expect(found).toMatchObject({ stack: "gsv-home", deployed: true, version: "9.9.9", differs: false });
+    expect(found.outputs).toEqual({
+      WebSocketUrl: gateway.url,
+      WebhookUrl: "https://hook/",
+      TableName: "T",
+      BucketName: "b",
+    });
+    expect(steps).toEqual([
+      ["cdk", "diff", "gsv-home", "--fail", "-c", "stage=home", "-c", "logRetentionDays=7"],
+    ]);
+    expect(terminal.written()).not.toContain("good-token");
+  });
+
+  it("says that a deployment would change something", async () => {
+    cdkFails = true;
+    expect(JSON.parse(await status())).toMatchObject({ differs: true });
+  });
+
+  it("compares nothing when it is told so", async () => {
+    expect(JSON.parse(await status({ diff: false }))).not.toHaveProperty("differs");
+    expect(steps).toEqual([]);
+  });
+
+  it("says that a stage is not deployed", async () => {
+    expect(JSON.parse(await status({ stage: "prod" }))).toEqual({
+      stack: "gsv-prod",
+      stage: "prod",
+      deployed: false,
+    });
+  });
+});
+
+describe("gsv deploy destroy", () => {
+  const destroy = (options: Invocation["options"] = {}) => run(destroyStage, options);
+
+  it("asks for the stage's name, and keeps the data", async () => {
+    const done = destroy();
+    await answer("Type the stage's name", "home");
+    expect(JSON.parse(await done)).toMatchObject({
+      ok: true,
+      kept: { table: "T", bucket: "b", secrets: "/gsv/home/secrets" },
+    });
+    expect(steps).toEqual([
+      ["cdk", "destroy", "gsv-home", "--force", "-c", "stage=home", "-c", "logRetentionDays=7"],
+    ]);
+    expect(left()).toEqual({ tables: 1, buckets: 1, secrets: 12 });
+  });
+
+  it.each(["", "dev", "y"])("deletes nothing after the answer %j", async (typed) => {
+    const done = destroy({ deleteData: true });
+    await answer("Type the stage's name", typed);
+    expect(await done).toBe("nothing was deleted");
+    expect(steps).toEqual([]);
+  });
+
+  it("asks again before it deletes data, and deletes nothing without that answer", async () => {
+    const done = destroy({ deleteData: true });
+    await answer("Type the stage's name", "home");
+    await answer("Type delete", "home");
+    expect(await done).toBe("nothing was deleted");
+    expect(steps).toEqual([]);
+    expect(left()).toEqual({ tables: 1, buckets: 1, secrets: 12 });
+  });
+
+  it("deletes every version of every object, the table and the secrets when both are answered", async () => {
+    const done = destroy({ deleteData: true });
+    await answer("Type the stage's name", "home");
+    await answer("Type delete", "delete");
+    expect(JSON.parse(await done)).toMatchObject({ ok: true, deleted: { table: "T" } });
+    expect(steps).toHaveLength(1);
+    expect(left()).toEqual({ tables: 0, buckets: 0, secrets: 0 });
+  });
+
+  it("deletes no data when the stack could not be deleted", async () => {
+    cdkFails = true;
+    expect(await destroy({ deleteData: true, yes: true })).toBe("cdk failed");
+    expect(left()).toEqual({ tables: 1, buckets: 1, secrets: 12 });
+  });
+
+  it("does not start without a terminal, unless it is told to for sure", async () => {
+    Object.assign(terminal.stdin, { isTTY: false });
+    expect(await destroy()).toContain("without a terminal add --yes");
+    expect(steps).toEqual([]);
+    expect(JSON.parse(await destroy({ yes: true }))).toMatchObject({ ok: true });
+  });
+
+  it("says that a stage is not deployed here", async () => {
+    expect(await destroy({ stage: "prod", yes: true })).toBe(
+      "gsv-prod is not deployed in this account and region",
+    );
+    expect(steps).toEqual([]);
+  });
+});
+
+it("deleting a stage's data may be repeated when the first time was cut off", async () => {
+  stage.tables.clear();
+  await deleteStageData("home", { TableName: "T", BucketName: "b" });
+  expect(left()).toEqual({ tables: 0, buckets: 0, secrets: 0 });
+  await deleteStageData("home", { TableName: "T", BucketName: "b" });
+});

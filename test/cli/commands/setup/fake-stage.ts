@@ -1,0 +1,90 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { readBody, sendJson, serveLoopback } from "../../../../local/http/loopback.ts";
+
+/** A deployed stage `home`, as far as its data is deleted, in the wire formats of SSM, DynamoDB and S3. */
+export interface FakeStage {
+  url: string;
+  parameters: Map<string, string>;
+  tables: Set<string>;
+  /** Versions of objects and delete markers, by `key@version`. */
+  versions: Set<string>;
+  buckets: Set<string>;
+  close(): Promise<void>;
+}
+
+/** Versions that one answer lists: fewer than S3's thousand, so that a test needs several. */
+const pageSize = 2;
+
+export async function startFakeStage(webSocketUrl: string): Promise<FakeStage> {
+  const names = {
+    "websocket-url": webSocketUrl,
+    "webhook-url": "https://hook/",
+    "table-name": "T",
+    "bucket-name": "b",
+  };
+  const stage: Omit<FakeStage, "url" | "close"> = {
+    parameters: new Map(Object.entries(names).map(([name, value]) => [`/gsv/home/${name}`, value])),
+    tables: new Set(["T"]),
+    versions: new Set(["a.txt@1", "a.txt@2", "b.txt@1", "c.txt@1", "c.txt@2"]),
+    buckets: new Set(["b"]),
+  };
+  for (let secret = 1; secret <= 12; secret++) stage.parameters.set(`/gsv/home/secrets/s${secret}`, "***");
+  const server = await serveLoopback(async (request, response) => {
+    const body = String((await readBody(request, 1_000_000)) ?? "");
+    const target = String(request.headers["x-amz-target"] ?? "");
+    if (target !== "") json(stage, target.split(".")[1] ?? "", JSON.parse(body), response);
+    else s3(stage, request, body, response);
+  });
+  return { ...stage, url: server.origin, close: server.close };
+}
+
+function json(
+  { parameters, tables }: Pick<FakeStage, "parameters" | "tables">,
+  operation: string,
+  input: { Path?: string; Recursive?: boolean; Names?: string[]; TableName?: string },
+  response: ServerResponse,
+): void {
+  const { Path = "", Recursive = false, Names = [], TableName = "" } = input;
+  const absent = {
+    __type: "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException",
+    message: "no table",
+  };
+  if (operation === "GetParametersByPath") {
+    const isChild = (name: string) =>
+      name.startsWith(`${Path}/`) && (Recursive || !name.slice(Path.length + 1).includes("/"));
+    const found = [...parameters].filter(([name]) => isChild(name)).slice(0, 10);
+    sendJson(response, 200, { Parameters: found.map(([Name, Value]) => ({ Name, Value })) });
+  } else if (operation === "DeleteParameters") {
+    for (const name of Names) parameters.delete(name);
+    sendJson(response, 200, { DeletedParameters: Names });
+  } else if (operation === "DeleteTable" && tables.delete(TableName)) sendJson(response, 200, {});
+  else sendJson(response, 400, absent);
+}
+
+function s3(
+  { versions, buckets }: Pick<FakeStage, "versions" | "buckets">,
+  { method, url = "" }: IncomingMessage,
+  body: string,
+  response: ServerResponse,
+): void {
+  const { pathname, searchParams } = new URL(url, "http://s3");
+  const answer = (status: number, xml = "") =>
+    response.writeHead(status, { "content-type": "application/xml" }).end(xml);
+  if (!buckets.has(pathname.split("/")[1] ?? ""))
+    return void answer(404, "<Error><Code>NoSuchBucket</Code></Error>");
+  if (method === "GET" && searchParams.has("versions")) {
+    const page = [...versions].slice(0, pageSize).map((one, index) => {
+      const [key, version] = one.split("@");
+      const name = index === 0 ? "Version" : "DeleteMarker";
+      return `<${name}><Key>${key}</Key><VersionId>${version}</VersionId></${name}>`;
+    });
+    answer(200, `<ListVersionsResult>${page.join("")}</ListVersionsResult>`);
+  } else if (method === "POST" && searchParams.has("delete")) {
+    const objects = body.matchAll(/<Key>(.*?)<\/Key><VersionId>(.*?)<\/VersionId>/g);
+    for (const [, key, version] of objects) versions.delete(`${key}@${version}`);
+    answer(200, "<DeleteResult></DeleteResult>");
+  } else if (method === "DELETE" && versions.size === 0) {
+    buckets.clear();
+    answer(204);
+  } else answer(409, "<Error><Code>BucketNotEmpty</Code></Error>");
+}
