@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { CommandEntry } from "../cli/app/program.ts";
 import { commands } from "../cli/commands/command-table.ts";
 import { nativeTools } from "../functions/agent/tools/native/native-tools.ts";
 import { channels } from "../shared/channels/channels.ts";
@@ -127,6 +128,19 @@ describe("docs/protocol.md", () => {
         [...(row.split("|")[1] ?? "").matchAll(/`([a-z]+(?:\.[a-z]+)+)`/g)].map(([, name]) => name),
       );
     expect(named.sort()).toEqual(methods.filter((name) => name !== "connect").sort());
+  });
+});
+
+describe("docs/command-line.md", () => {
+  const rows = (entries: readonly CommandEntry[], before: readonly string[] = []): string[] =>
+    entries.flatMap(({ name, summary, load, commands: below = [] }) => {
+      const row = `| \`gsv ${[...before, name].join(" ")}\` | ${summary.replaceAll("|", "\\|")} |`;
+      return [...(load ? [row] : []), ...rows(below, [...before, name.split(" ")[0] ?? ""])];
+    });
+
+  it("has a row for every command, in the order and the words of its help, and no other", () => {
+    const table = textOf("docs/command-line.md").split("## Commands")[1]?.split("\n## ")[0] ?? "";
+    expect(table.split("\n").filter((line) => line.startsWith("| `gsv "))).toEqual(rows(commands));
   });
 });
 
