@@ -8,9 +8,9 @@ import {
   payloadCapability,
   protocolVersion,
 } from "../../shared/protocol/frames.ts";
-import type { CallableMethod, CallParams, CallResult } from "../../shared/protocol/gsv-gateway.ts";
 import type { ToolDefinition } from "../../shared/protocol/messages.ts";
-import type { HelloOk } from "../../shared/protocol/results.ts";
+import type { Method, ParamsInput } from "../../shared/protocol/methods.ts";
+import type { HelloOk, Results } from "../../shared/protocol/results.ts";
 import type { NodeRuntime } from "../../shared/protocol/schemas.ts";
 import { backoffDelay } from "./backoff.ts";
 import { type ConnectionTiming, defaultTiming } from "./connection-timing.ts";
@@ -133,11 +133,11 @@ export class Connection {
    *   413 for params that are too large or cannot be uploaded; 503 (retryable) for an answer that cannot be
    *   fetched.
    */
-  async request<M extends CallableMethod>(
+  async request<M extends Method>(
     method: M,
-    params?: CallParams<M>,
+    params?: ParamsInput<M>,
     options: { timeoutMs?: number } = {},
-  ): Promise<CallResult<M>> {
+  ): Promise<Results[M]> {
     if (this.#state.status !== "connected" || this.#socket === undefined) {
       throw notConnected();
     }
@@ -250,12 +250,12 @@ export class Connection {
     this.#enter({ status: "connected", hello });
   }
 
-  async #call<M extends CallableMethod>(
+  async #call<M extends Method>(
     socket: GatewaySocket,
     method: M,
-    params: CallParams<M> | undefined,
+    params: ParamsInput<M> | undefined,
     timeoutMs: number,
-  ): Promise<CallResult<M>> {
+  ): Promise<Results[M]> {
     const id = randomUUID();
     const text = JSON.stringify({ type: "req", id, method, params });
     const byReference =
@@ -266,7 +266,7 @@ export class Connection {
     } else socket.send(text);
     // On a timeout, probe whether the socket is still alive.
     const answer = await this.#pending.answerTo(id, method, timeoutMs, () => socket.probe());
-    return answer as CallResult<M>;
+    return answer as Results[M];
   }
 
   #upload(socket: GatewaySocket, params: unknown, timeoutMs: number): Promise<string> {

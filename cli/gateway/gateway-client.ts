@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { EventName, Events } from "../../shared/protocol/events.ts";
-import type { CallParams, CallResult } from "../../shared/protocol/gsv-gateway.ts";
-import type { Method } from "../../shared/protocol/methods.ts";
-import type { HelloOk } from "../../shared/protocol/results.ts";
+import type { Method, ParamsInput } from "../../shared/protocol/methods.ts";
+import type { HelloOk, Results } from "../../shared/protocol/results.ts";
 import { version } from "../app/version.ts";
 import { Connection, type ConnectionState, type ConnectionTiming } from "./connection.ts";
 
@@ -13,7 +12,7 @@ export interface Gateway {
   readonly hello: HelloOk;
   readonly state: ConnectionState;
   /** Throws a RequestError, as `Connection.request` does. `timeoutMs` defaults to 30,000. */
-  request<M extends Method>(method: M, params?: CallParams<M>, timeoutMs?: number): Promise<CallResult<M>>;
+  request<M extends Method>(method: M, params?: ParamsInput<M>, timeoutMs?: number): Promise<Results[M]>;
   /** Uploads an attachment for a later `chat.send`; see `Connection.upload`. */
   upload(bytes: Uint8Array): Promise<string>;
   onEvent<E extends EventName>(event: E, handler: (payload: Events[E]) => void): () => void;

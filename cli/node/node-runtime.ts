@@ -9,7 +9,8 @@ import { FileQueues } from "./files/node-files.ts";
 import { LogBuffer } from "./log-buffer.ts";
 import { Outbox } from "./result-outbox.ts";
 import { NodeCalls } from "./running-calls.ts";
-import { execEvent } from "./shell/exec-event.ts";
+import { noJournal, openJournal } from "./shell/command-journal.ts";
+import { startReports } from "./shell/command-reports.ts";
 import { ShellSessions } from "./shell/shell-sessions.ts";
 import { describeHost, nodeTools } from "./tools/offered.ts";
 
@@ -23,6 +24,8 @@ export interface NodeOptions {
   /** Base folder of relative paths. It must exist. */
   workspace: string;
   version: string;
+  /** Folder that remembers background commands while this process does not run. Default: they are not remembered. */
+  journalFolder?: string;
   /** Environment of the commands. Default: that of this process. */
   environment?: NodeJS.ProcessEnv;
   /** Called with each log line. Lines name calls and tools, never their arguments or results. */
@@ -74,11 +77,9 @@ export function startNode(options: NodeOptions): RunningNode {
       log(refusal ? `refused ${key}: ${refusal.code} ${refusal.message}` : `delivered ${key}`),
     options.timing?.deliveryMs,
   );
-  const sessions = new ShellSessions((session, callId) => {
-    const event = execEvent(session, callId);
-    log(`session ${session.sessionId} ${event.event}`);
-    outbox.add(`event ${event.eventId}`, "node.exec.event", event);
-  }, environment);
+  const journal = options.journalFolder ? openJournal(options.journalFolder, options) : noJournal;
+  const reports = startReports(outbox, journal, log);
+  const sessions = new ShellSessions(reports.follow, environment);
   const calls = new NodeCalls(
     { workspace, sessions, files: new FileQueues() },
     outbox,

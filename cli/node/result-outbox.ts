@@ -1,8 +1,12 @@
 import { code } from "../../shared/protocol/errors.ts";
-import type { CallParams } from "../../shared/protocol/gsv-gateway.ts";
+import type { ParamsInput } from "../../shared/protocol/methods.ts";
 import { backoffDelay } from "../gateway/backoff.ts";
-import type { Connection, RequestError } from "../gateway/connection.ts";
+import type { Connection } from "../gateway/connection.ts";
+import { RequestError } from "../gateway/request-error.ts";
 import { endOrDelay } from "./end-or-delay.ts";
+
+/** Most reports on background commands that wait. The oldest is given up then: the gateway may have refused it for long. */
+const mostEvents = 500;
 
 /** Methods whose requests are resent until the gateway responds. */
 type RepeatedMethod = "tool.result" | "node.exec.event";
@@ -11,6 +15,8 @@ interface Entry {
   send(): Promise<unknown>;
   /** Sends a shortened request after the gateway has refused this one as too large. */
   sendSmaller: (() => Promise<unknown>) | undefined;
+  done: (() => void) | undefined;
+  isEvent: boolean;
   failures: number;
   sending: boolean;
 }
@@ -41,20 +47,23 @@ export class Outbox {
 
   /**
    * Adds a request and sends it as soon as there is a connection. Does nothing when the key is already in the
-   * outbox. `smaller` returns shortened params for a retry after the gateway has refused these as too large.
+   * outbox. `smaller` returns shortened params for a retry after the gateway has refused these as too large. `done` is
+   * called when the request leaves the outbox.
    */
   add<M extends RepeatedMethod>(
     key: string,
     method: M,
-    params: CallParams<M>,
-    smaller?: () => CallParams<M>,
+    params: ParamsInput<M>,
+    { smaller, done }: { smaller?: () => ParamsInput<M>; done?: () => void } = {},
   ): void {
     if (this.#entries.has(key)) return;
-    const request = (sent: CallParams<M>) =>
+    const request = (sent: ParamsInput<M>) =>
       this.#connection.request(method, sent, { timeoutMs: this.#timeoutMs });
     const send = () => request(params);
     const sendSmaller = smaller && (() => request(smaller()));
-    this.#entries.set(key, { send, sendSmaller, failures: 0, sending: false });
+    const isEvent = method === "node.exec.event";
+    this.#entries.set(key, { send, sendSmaller, done, isEvent, failures: 0, sending: false });
+    if (isEvent) this.#dropOldestEvent();
     void this.#deliver(key);
   }
 
@@ -87,8 +96,18 @@ export class Outbox {
     void this.#deliver(key);
   }
 
+  #dropOldestEvent(): void {
+    const events = [...this.#entries].filter(([, { isEvent }]) => isEvent);
+    const [oldest] = events;
+    if (oldest && events.length > mostEvents)
+      this.#settle(oldest[0], new RequestError(code.tooLarge, `more than ${mostEvents} reports wait`));
+  }
+
   #settle(key: string, refusal: RequestError | undefined): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
     this.#entries.delete(key);
+    entry.done?.();
     this.#onSettled(key, refusal);
     if (this.#entries.size > 0) return;
     for (const resolve of this.#emptied) resolve();

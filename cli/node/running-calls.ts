@@ -105,7 +105,7 @@ export class NodeCalls {
 
   #deliver(callId: string, outcome: Outcome): void {
     const inOneFrame = () => ({ callId, ...fitOutcome(outcome, maxFrameBytes) });
-    this.#outbox.add(`result of ${callId}`, "tool.result", { callId, ...outcome }, inOneFrame);
+    this.#outbox.add(`result of ${callId}`, "tool.result", { callId, ...outcome }, { smaller: inOneFrame });
   }
 }
 

@@ -4,6 +4,7 @@ import { acquire, LeaseLost } from "../../shared/session/lease.ts";
 import type { Agent } from "./agent.ts";
 import { clearArchived, compactOnRequest, compactStep } from "./compaction/compaction.ts";
 import { prefetch } from "./context/connected-peers.ts";
+import { isToldForNothing } from "./context/ended-command.ts";
 import { type Hold, startHold } from "./hold.ts";
 import { beginRun, beginRunWithAttachments, resumeRun } from "./model-step.ts";
 import { deliverReply, endStopped } from "./reply/delivery.ts";
@@ -74,6 +75,7 @@ async function takeStep(
   if (resetting) await resumeReset(agent, hold);
   else if (entry.kind === "reset") await beginReset(agent, hold, entry);
   else if (entry.kind === "compact") await compactOnRequest(agent, hold, entry);
+  else if (await isToldForNothing(agent, hold, entry)) await hold.commitEntry(entry, []);
   else if (await isDue(agent, hold.state, entry.at)) await beginReset(agent, hold);
   else if (entry.attachments) await beginRunWithAttachments(agent, hold, entry);
   else return beginRun(agent, hold, entry, context);

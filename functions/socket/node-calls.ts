@@ -6,6 +6,7 @@ import { log } from "../../shared/runtime/log.ts";
 import { decodeCallAddress } from "../../shared/session/call-address.ts";
 import { type CallOutcome, recordResult } from "../../shared/session/calls.ts";
 import { needsAgent } from "../../shared/session/state.ts";
+import { noteCommand, runningCommand } from "./background-commands.ts";
 import { answerDeferred, dropDeferred, readDeferred } from "./deferred.ts";
 import type { Gateway } from "./gateway.ts";
 import { closeSocket } from "./socket-lifecycle.ts";
@@ -50,6 +51,8 @@ export async function acceptResult(
 ): Promise<Receipt> {
   const address = decodeCallAddress(callId);
   if (address) {
+    const running = runningCommand(outcome);
+    if (running !== undefined) await noteCommand(gateway, nodeId, callId, address, running);
     const recorded = await recordResult(gateway, address, nodeId, outcome, gateway.now());
     const { sessionKey, runId } = address;
     log("tool.result", { sessionKey, runId, callId: address.callId, nodeId, status: recorded.status });

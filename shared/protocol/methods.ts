@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { peerKinds } from "./channel-accounts.ts";
 import { cronJobField, cronPatchField } from "./cron.ts";
 import { code, PeerError } from "./errors.ts";
+import { execEvent } from "./exec-event-params.ts";
 import { isNestedDeeper, maxNesting } from "./nesting.ts";
 import {
   clampedCount,
@@ -101,6 +102,8 @@ export const methodParams = {
         : { callId, result, error },
     ),
   ),
+  // What is invalid is undefined, and dropped: a node repeats a report that is refused.
+  "node.exec.event": v.fallback(v.optional(execEvent), undefined),
   "logs.get": v.optional(
     v.object({ nodeId: v.optional(idField), lines: v.optional(clampedCount(1, 5000), 100) }),
     {
@@ -260,6 +263,9 @@ export type Params<M extends Method> = v.InferOutput<(typeof methodParams)[M]>;
 /** The params of a method as a peer sends them: fields with a default are optional. */
 export type ParamsInput<M extends Method> = v.InferInput<(typeof methodParams)[M]>;
 
+/** Methods that deal with values of any depth themselves. */
+const ofAnyDepth: readonly Method[] = ["tool.result", "node.exec.event"];
+
 /** Every method, in the order in which `hello-ok` lists them. */
 export const methods = Object.keys(methodParams) as Method[];
 
@@ -273,7 +279,7 @@ export function isMethod(name: string): name is Method {
  * names: `sessionKey: Invalid type: …`
  */
 export function parseParams<M extends Method>(method: M, params: unknown): Params<M> {
-  if (method !== "tool.result" && isNestedDeeper(params, maxNesting)) {
+  if (!ofAnyDepth.includes(method) && isNestedDeeper(params, maxNesting)) {
     throw new PeerError(code.badRequest, "params: lists and objects are nested too deep in each other");
   }
   const result = v.safeParse(methodParams[method], params ?? undefined, { abortEarly: true });

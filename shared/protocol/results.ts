@@ -240,6 +240,7 @@ interface ResultTable {
   "tool.invoke": { result: unknown };
   "tool.request": { status: "sent" };
   "tool.result": Receipt;
+  "node.exec.event": Receipt;
   /** Answered when the node has. */
   "logs.get": { nodeId: string; lines: string[]; count: number; truncated: boolean };
   "logs.result": Receipt;

@@ -68,7 +68,19 @@ export interface Overrides {
  * What a message that the gateway itself has sent is for. Its run keeps it. When the run ends, the task is settled
  * (`functions/agent/reply/task.ts`) before the run is removed.
  */
-export type Task = CronTask | HeartbeatTask;
+export type Task = CronTask | ExecTask | HeartbeatTask;
+
+/** A background command of a node has ended. */
+export interface ExecTask {
+  kind: "exec";
+  nodeId: string;
+  /** The node's id of the command. */
+  sessionId: string;
+  /** The session's id when the command was started. */
+  conversation: string;
+  /** The channel that the sender of the first message wrote on; absent for a client. */
+  channel?: string;
+}
 
 /** One run of a scheduled job. */
 export interface CronTask {

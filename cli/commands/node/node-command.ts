@@ -1,6 +1,7 @@
 import { homedir, hostname } from "node:os";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { configFolder } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { failureOf } from "../../app/failure.ts";
 import { type Invocation, text } from "../../app/options.ts";
@@ -46,7 +47,9 @@ async function runNode(
   const { url, token } = await context.address();
   const { nodeId, workspace } = nodePlace(context, settings, options);
   const onLog = log ?? ((line: string) => context.note(line));
-  const node = { url, token, nodeId, workspace, version, onLog, waitsForPlace: log !== undefined };
+  const journalFolder = join(configFolder(context.terminal.env), "node");
+  const waitsForPlace = log !== undefined;
+  const node = { url, token, nodeId, workspace, version, journalFolder, onLog, waitsForPlace };
   const running =
     text(options.id) || log
       ? { ...startNode(node), nodeId }

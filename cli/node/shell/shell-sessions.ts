@@ -5,20 +5,20 @@ import { ShellSession } from "./shell.ts";
 const keptMs = 30 * 60_000;
 const keptCount = 50;
 
-/** Called when a background command has ended. `callId` is the call that started it. */
-export type BackgroundEndHandler = (session: ShellSession, callId: string) => void;
+/** Called when a command is left in the background. `callId` is the call that started it. */
+export type BackgroundHandler = (session: ShellSession, callId: string) => void;
 
 /** All commands of a node: foreground ones, and background ones, which the Process tool addresses by id. */
 export class ShellSessions {
-  readonly #onBackgroundEnd: BackgroundEndHandler;
+  readonly #onBackground: BackgroundHandler;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #groups = new Set<ShellSession>();
   readonly #background = new Map<string, ShellSession>();
   #stopped = false;
 
   /** @param environment environment of the commands; the node's token is removed from it */
-  constructor(onBackgroundEnd: BackgroundEndHandler = () => {}, environment = process.env) {
-    this.#onBackgroundEnd = onBackgroundEnd;
+  constructor(onBackground: BackgroundHandler = () => {}, environment = process.env) {
+    this.#onBackground = onBackground;
     this.#environment = environment;
   }
 
@@ -43,8 +43,8 @@ export class ShellSessions {
     void session.ended.then(() => {
       this.#dropOldest();
       setTimeout(() => this.#background.delete(session.sessionId), keptMs).unref();
-      this.#onBackgroundEnd(session, callId);
     });
+    this.#onBackground(session, callId);
   }
 
   get(sessionId: string): ShellSession | undefined {

@@ -15,6 +15,8 @@ export async function settleTask(
 ): Promise<void> {
   if (!task) return;
   switch (task.kind) {
+    case "exec":
+      return;
     case "heartbeat":
       return settleHeartbeat(agent, task, runId, end);
     case "cron": {

@@ -47,7 +47,9 @@ export function toolBench(): ToolBench {
     files = new FileQueues();
     bench.workspace = mkdtempSync(join(tmpdir(), "gsv-node-"));
     bench.ended = [];
-    bench.sessions = new ShellSessions((session, callId) => bench.ended.push({ session, callId }));
+    bench.sessions = new ShellSessions((session, callId) => {
+      void session.ended.then(() => bench.ended.push({ session, callId }));
+    });
   });
   afterEach(async () => {
     await bench.sessions.stop();

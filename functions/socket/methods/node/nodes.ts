@@ -4,16 +4,21 @@ import { listPeers } from "../../../../shared/peers/registry.ts";
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
 import { log } from "../../../../shared/runtime/log.ts";
 import { dropNodeBins } from "../../../../shared/skills/node-bins.ts";
+import { acceptExecEvent } from "../../background-commands.ts";
 import type { MethodTable } from "../../gateway.ts";
 import { endSocket } from "../../socket-lifecycle.ts";
 
-export const nodeMethods: Pick<MethodTable, "node.pong" | "node.forget"> = {
+export const nodeMethods: Pick<MethodTable, "node.pong" | "node.forget" | "node.exec.event"> = {
   "node.pong": {
     modes: ["node"],
     async handle({ table, now }, _params, { caller }) {
       await noteAnswer(table, caller, now());
       return { ok: true };
     },
+  },
+  "node.exec.event": {
+    modes: ["node"],
+    handle: (gateway, event, { caller }) => acceptExecEvent(gateway, caller.peerId, event),
   },
   "node.forget": {
     modes: ["client"],

@@ -1,0 +1,41 @@
+import type { ExecEvent } from "../../../shared/protocol/exec-event-params.ts";
+import type { Outbox } from "../result-outbox.ts";
+import type { CommandJournal } from "./command-journal.ts";
+import { execEvent } from "./exec-event.ts";
+import type { ShellSession } from "./shell.ts";
+
+/** A running command is reported this often: the gateway knows it for a day. Milliseconds. */
+const reportEveryMs = 12 * 3600_000;
+
+/** Reports the ends of background commands to the gateway, each until it is accepted. */
+export interface CommandReports {
+  /** A command was left in the background by a call. */
+  follow(session: ShellSession, callId: string): void;
+}
+
+/** Begins with what the journal holds of processes of this node that were killed. */
+export function startReports(
+  outbox: Outbox,
+  journal: CommandJournal,
+  log: (line: string) => void,
+): CommandReports {
+  const send = (event: ExecEvent): void => {
+    log(`session ${event.sessionId} ${event.event}`);
+    const isOver = event.event !== "started";
+    const done = () => (isOver ? journal.remove(event.sessionId) : undefined);
+    outbox.add(`event ${event.eventId}`, "node.exec.event", event, { done });
+  };
+  for (const event of journal.left) send(event);
+  return {
+    follow(session, callId) {
+      journal.keep(execEvent(session, callId));
+      const renewals = setInterval(() => send(execEvent(session, callId)), reportEveryMs).unref();
+      void session.ended.then(() => {
+        clearInterval(renewals);
+        const event = execEvent(session, callId);
+        journal.keep(event);
+        send(event);
+      });
+    },
+  };
+}

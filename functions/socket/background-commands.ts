@@ -1,0 +1,200 @@
+import { createHash } from "node:crypto";
+import { ownValue } from "../../shared/channels/account.ts";
+import { senderRole } from "../../shared/channels/inbound/sender-role.ts";
+import type { Role } from "../../shared/protocol/channel-accounts.ts";
+import type { ExecEvent } from "../../shared/protocol/exec-event-params.ts";
+import type { Receipt } from "../../shared/protocol/results.ts";
+import { log } from "../../shared/runtime/log.ts";
+import { type CallAddress, decodeCallAddress } from "../../shared/session/call-address.ts";
+import type { CallOutcome } from "../../shared/session/calls.ts";
+import type { InboxEntry, Origin } from "../../shared/session/inbox-entry.ts";
+import { submitEntry } from "../../shared/session/intake.ts";
+import type { Run } from "../../shared/session/run.ts";
+import { readSession } from "../../shared/session/sessions.ts";
+import type { SessionState } from "../../shared/session/state.ts";
+import { absent, all, any, atMost, differs, equal, exists, set } from "../../shared/world/expression.ts";
+import { type Item, succeeds, type Table } from "../../shared/world/world.ts";
+import type { Gateway } from "./gateway.ts";
+
+/** How long a command is known after its start, or after its last event `started`. Seconds. */
+const keptSeconds = 24 * 3600;
+
+/** Longest id of a command, in characters. */
+const maxIdLength = 256;
+
+/** A command that a run left running on a node, and what its end is to find. */
+interface BackgroundCommand {
+  sessionKey: string;
+  /** The session's id at the start: after a reset nobody waits for the command. */
+  conversation: string;
+  /** The id of the call that started it, as the node knows it. */
+  callId: string;
+  /** Whose rights the run had, and so has the run that is told of the end. */
+  role: Role;
+  senderId?: string;
+  /** The channel that the run's message came from; absent for a client's. */
+  channel?: string;
+  /** The event that has told of its end. */
+  endedBy?: string;
+  /** Epoch seconds. */
+  expiresAt: number;
+}
+
+const keyOf = (nodeId: string, sessionId: string) => ({ pk: `EXEC#${nodeId}`, sk: sessionId });
+
+/** The id of the command that a call has left running; undefined for every other outcome. */
+export function runningCommand({ result }: CallOutcome): string | undefined {
+  if (typeof result !== "object" || result === null) return undefined;
+  const { status, sessionId } = result as Record<string, unknown>;
+  const isId = typeof sessionId === "string" && sessionId !== "" && sessionId.length <= maxIdLength;
+  return status === "running" && isId ? sessionId : undefined;
+}
+
+/**
+ * Notes whose command it is that a call has left running. It comes before the call's result is recorded: a crash between
+ * the two has the node repeat the result. Does nothing when the run does not wait for this call of this node, and when the
+ * command is another call's.
+ */
+export async function noteCommand(
+  { table, now }: Pick<Gateway, "table" | "now">,
+  nodeId: string,
+  callId: string,
+  { sessionKey, runId, step, callId: ofModel }: CallAddress,
+  sessionId: string,
+): Promise<void> {
+  const { run, sessionId: conversation } = (await readSession(table, sessionKey)) ?? {};
+  if (run?.runId !== runId || run.step !== step || conversation === undefined) return;
+  if (!Object.hasOwn(run.pending, ofModel) || run.pending[ofModel]?.nodeId !== nodeId) return;
+  const { role = "owner", senderId } = run;
+  const channel = channelOf(run);
+  const seconds = Math.floor(now() / 1000);
+  const command: BackgroundCommand = {
+    ...{ sessionKey, conversation, callId, role },
+    ...(senderId === undefined ? {} : { senderId }),
+    ...(channel === undefined ? {} : { channel }),
+    expiresAt: seconds + keptSeconds,
+  };
+  const item: Item = { ...command };
+  const isAnothers = all(exists("endedBy"), differs("callId", callId));
+  const isFree = any(absent("pk"), isAnothers, atMost("expiresAt", seconds));
+  await succeeds(table.put({ ...item, ...keyOf(nodeId, sessionId) }, isFree));
+}
+
+/** The channel that a run's message came from; of the end of a command, the one that the command was started from. */
+function channelOf({ task, origin }: Run): string | undefined {
+  if (task?.kind === "exec") return task.channel;
+  return origin.kind === "channel" ? origin.channel : undefined;
+}
+
+/**
+ * Accepts a node's report on a background command. The end of a command becomes a message of the session that started it,
+ * once. A report that changes nothing is `dropped`, and never refused: GSV's nodes repeat what is refused, for ever.
+ * @throws what may pass: the inbox is full, or a service fails. The node repeats the report then
+ */
+export async function acceptExecEvent(
+  gateway: Gateway,
+  nodeId: string,
+  event: ExecEvent | undefined,
+): Promise<Receipt> {
+  const why = event === undefined ? "invalid" : await take(gateway, nodeId, event);
+  log("exec.event", { nodeId, eventId: event?.eventId, kind: event?.event, dropped: why });
+  return why === undefined ? { ok: true } : { ok: true, dropped: true };
+}
+
+/** @returns why the event is dropped */
+async function take(gateway: Gateway, nodeId: string, event: ExecEvent): Promise<string | undefined> {
+  const { table, now } = gateway;
+  const command = await findCommand(gateway, nodeId, event);
+  if (!command) return "unknown";
+  if (command.endedBy !== undefined) return "repeated";
+  const isSame = all(equal("callId", command.callId), absent("endedBy"));
+  const update = (name: string, value: string | number) =>
+    succeeds(table.update(keyOf(nodeId, event.sessionId), [set(name, value)], isSame));
+  if (event.event === "started") {
+    await update("expiresAt", Math.floor(now() / 1000) + keptSeconds);
+    return undefined;
+  }
+  const state = await readSession(table, command.sessionKey);
+  const why = await refusal(gateway, command, state);
+  if (why === undefined)
+    await submitEntry(gateway, command.sessionKey, entryOf(nodeId, event, command, state, now()));
+  // After the entry: a crash in between has the node repeat the event, and the inbox knows the entry's id.
+  await update("endedBy", event.eventId);
+  return why;
+}
+
+/** The command of an event. One whose call's result has not come yet, as messages overtake each other, is noted now. */
+async function findCommand(
+  gateway: Gateway,
+  nodeId: string,
+  { sessionId, callId = "" }: ExecEvent,
+): Promise<BackgroundCommand | undefined> {
+  const known = await readCommand(gateway, nodeId, sessionId);
+  if (known) return known;
+  const address = decodeCallAddress(callId);
+  if (!address) return undefined;
+  await noteCommand(gateway, nodeId, callId, address, sessionId);
+  return readCommand(gateway, nodeId, sessionId);
+}
+
+async function readCommand(
+  { table, now }: { table: Table; now: () => number },
+  nodeId: string,
+  sessionId: string,
+): Promise<BackgroundCommand | undefined> {
+  const item = await table.get(keyOf(nodeId, sessionId));
+  return item && Number(item.expiresAt) > now() / 1000 ? (item as unknown as BackgroundCommand) : undefined;
+}
+
+/** Why a session is not told of a command's end: it was reset, or the owner who had the command started is none any more. */
+async function refusal(
+  { configuration }: Pick<Gateway, "configuration">,
+  { conversation, role, senderId, channel }: BackgroundCommand,
+  state: SessionState | undefined,
+): Promise<"reset" | "no owner any more" | undefined> {
+  if (state?.sessionId !== conversation) return "reset";
+  if (role !== "owner" || channel === undefined || senderId === undefined) return undefined;
+  const { channels } = await configuration.load();
+  const now = senderRole(channel, ownValue(channels, channel), senderId);
+  return now === "owner" ? undefined : "no owner any more";
+}
+
+function entryOf(
+  nodeId: string,
+  event: ExecEvent,
+  { callId, conversation, role, senderId, channel }: BackgroundCommand,
+  state: SessionState | undefined,
+  now: number,
+): InboxEntry {
+  const { eventId: _id, callId: _call, outputTail, ...facts } = event;
+  const report = { nodeId, callId: decodeCallAddress(callId)?.callId, ...facts, outputTail };
+  return {
+    id: entryId(nodeId, event.sessionId, callId),
+    at: now,
+    origin: channel === undefined ? { kind: "client" } : placeOf(state?.lastChannel),
+    // What is stored and not known gives the fewest rights.
+    role: role === "owner" ? "owner" : "guest",
+    ...(senderId === undefined ? {} : { senderId }),
+    kind: "message",
+    text: `System event: async_exec_completion\n${JSON.stringify(report)}`,
+    task: {
+      ...{ kind: "exec", nodeId, sessionId: event.sessionId, conversation },
+      ...(channel === undefined ? {} : { channel }),
+    },
+  };
+}
+
+/** Where the answer goes when the run came from a channel: to the session's last one. */
+function placeOf(last: SessionState["lastChannel"]): Origin {
+  if (!last) return { kind: "client" };
+  const { replyToId: _answered, ...place } = last;
+  return place;
+}
+
+/** A command ends once, so its end has one id, whatever its node calls the event. */
+function entryId(nodeId: string, sessionId: string, callId: string): string {
+  const digest = createHash("sha256")
+    .update(JSON.stringify([nodeId, sessionId, callId]))
+    .digest("hex");
+  return `exec-${digest.slice(0, 40)}`;
+}

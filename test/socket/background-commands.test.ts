@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openConfiguration } from "../../shared/configuration/store.ts";
+import { textOf } from "../../shared/protocol/messages.ts";
+import type { Origin } from "../../shared/session/inbox-entry.ts";
+import { CommandBench } from "./command-bench.ts";
+
+const commands = new CommandBench();
+beforeAll(() => commands.start());
+afterAll(() => commands.close());
+
+const accepted = { ok: true, payload: { ok: true } };
+const dropped = { ok: true, payload: { ok: true, dropped: true } };
+const report = (event: object) => commands.request("node.exec.event", event);
+const hour = 3600_000;
+const pass = (ms: number) => {
+  commands.bench.later += ms;
+  commands.world.clock.later = commands.bench.later;
+};
+const run = async () => (await commands.bench.state(commands.sessionKey)).inbox[0];
+
+describe("the end of a background command", () => {
+  it("wakes the idle session with the command's result, once, after a redeployment and a reconnect too", async () => {
+    const end = await commands.background();
+    commands.redeploy();
+    await commands.reconnect();
+    expect(await report(end)).toMatchObject(accepted);
+    expect(await report(end)).toMatchObject(dropped);
+    expect(await report({ ...end, eventId: "another" })).toMatchObject(dropped);
+    await commands.work();
+    expect(await report(end)).toMatchObject(dropped);
+    await commands.work();
+    const [message, answer, ...rest] = await commands.told();
+    expect([answer, ...rest]).toEqual(["so it ended"]);
+    const [title, json = ""] = message!.split("\n");
+    expect(title).toBe("System event: async_exec_completion");
+    expect(JSON.parse(json)).toEqual({
+      ...{ nodeId: "laptop", callId: expect.any(String), sessionId: end.sessionId },
+      ...{ event: "finished", exitCode: 0, startedAt: 1, endedAt: 2, outputTail: "built\n" },
+    });
+  });
+
+  it("waits for its turn behind a run that is in progress", async () => {
+    const callId = await commands.command();
+    expect(await report(commands.endOf(callId))).toMatchObject(accepted);
+    await commands.work();
+    expect(await commands.told()).toEqual([]);
+    await commands.running(callId);
+    await commands.work();
+    expect((await commands.told()).at(-1)).toBe("so it ended");
+    expect(await report(commands.endOf(callId))).toMatchObject(dropped);
+  });
+
+  it("is dropped when the session was reset", async () => {
+    const before = await commands.background();
+    const { sessionKey } = commands;
+    const reset = {
+      id: "r",
+      at: commands.world.now(),
+      origin: { kind: "client" },
+      kind: "reset",
+      via: "method",
+    };
+    await commands.bench.submit(sessionKey, reset as never);
+    await commands.work();
+    expect(await report(before)).toMatchObject(dropped);
+    const after = await commands.background();
+    await commands.bench.submit(commands.sessionKey, { ...reset, id: "r2" } as never);
+    expect(await report(after)).toMatchObject(accepted);
+    await commands.work();
+    expect(await commands.messages()).toEqual([]);
+    expect((await commands.bench.state(commands.sessionKey)).inbox).toEqual([]);
+  });
+
+  it("does not wake the session when the model has asked for it itself", async () => {
+    const callId = await commands.command();
+    await commands.running(callId);
+    const sessionId = `command of ${callId}`;
+    commands.afterResult = (text) =>
+      text.includes("running")
+        ? { toolCalls: [{ name: "laptop__Process", arguments: { action: "poll", sessionId } }] }
+        : { text: "I saw it end" };
+    await commands.work();
+    const poll = commands.lastCall();
+    await report(commands.endOf(callId));
+    await commands.request("tool.result", {
+      callId: poll,
+      result: { sessionId, status: "completed", output: "" },
+    });
+    await commands.work();
+    commands.afterResult = () => ({ text: "it runs" });
+    expect(await commands.told()).toEqual([]);
+    expect(textOf((await commands.messages()).at(-1)!)).toBe("I saw it end");
+    expect((await commands.bench.state(commands.sessionKey)).inbox).toEqual([]);
+  });
+
+  it("is known for a day, and for another after each event `started`", async () => {
+    const early = await commands.background();
+    const renewed = await commands.background();
+    pass(20 * hour);
+    expect(await report({ ...renewed, eventId: "s", event: "started" })).toMatchObject(accepted);
+    pass(5 * hour);
+    await commands.reconnect();
+    expect(await report(early)).toMatchObject(dropped);
+    expect(await report(renewed)).toMatchObject(accepted);
+    expect(await report({ ...renewed, event: "started" })).toMatchObject(dropped);
+  });
+});
+
+describe("a report that is no use is dropped, and never refused", () => {
+  it.each([
+    ["of a command that nobody knows", { eventId: "e", sessionId: "none", event: "finished" }],
+    ["of a call that was never made", { eventId: "e", sessionId: "x", event: "failed", callId: "s.e30" }],
+    ["without an eventId", { sessionId: "x", event: "finished" }],
+    ["of an unknown kind", { eventId: "e", sessionId: "x", event: "exploded" }],
+    ["with a list for an id", { eventId: ["e"], sessionId: "x", event: "finished" }],
+    ["nested deep", { eventId: "e", sessionId: "x", event: JSON.parse("[".repeat(999) + "]".repeat(999)) }],
+    ["that is empty", {}],
+  ])("%s", async (_what, event) => {
+    expect(await report(event)).toMatchObject(dropped);
+  });
+
+  it("of another node's command", async () => {
+    const end = await commands.background();
+    await commands.connect("attic-1", "attic");
+    expect(await commands.request("node.exec.event", end, "attic-1")).toMatchObject(dropped);
+    expect(await report(end)).toMatchObject(accepted);
+  });
+
+  it("and a client that sends one is refused with 403", async () => {
+    const { token } = await commands.world.token(["client"]);
+    const gateway = commands.world.start();
+    await gateway.open("c-1", token);
+    await gateway.request("c-1", "connect", {
+      ...{ minProtocol: 1, client: { id: "c", version: "0", platform: "test", mode: "client" } },
+    });
+    const answer = await gateway.request("c-1", "node.exec.event", {
+      eventId: "e",
+      sessionId: "x",
+      event: "failed",
+    });
+    expect(answer).toMatchObject({ ok: false, error: { code: 403 } });
+  });
+});
+
+describe("the run that is told has the rights and the place of the run that started the command", () => {
+  const from = (id: string, more: object = {}): Origin => ({
+    ...{ kind: "channel", channel: "mychat", accountId: "default", peer: { kind: "group", id } },
+    ...more,
+  });
+  const entry = async (end: object) => {
+    await report(end);
+    return (await commands.bench.state(commands.sessionKey)).inbox[0];
+  };
+
+  it("a guest's stays a guest's", async () => {
+    commands.bench.configuration.channels = { mychat: { groups: { kitchen: { tools: "all" } } } };
+    const end = await commands.background({ origin: from("kitchen"), role: "guest", senderId: "gus" });
+    expect(await entry(end)).toMatchObject({ role: "guest", senderId: "gus" });
+  });
+
+  it("answers where the session was last held on a channel, and a client's answers clients", async () => {
+    const configuration = openConfiguration(commands.state.table, commands.world.outside.secrets);
+    await configuration.set("channels.mychat.owners", ["olga"]);
+    commands.redeploy();
+    const end = await commands.background({
+      origin: from("kitchen", { replyToId: "1" }),
+      role: "owner",
+      senderId: "olga",
+    });
+    await commands.say("System event? no: where are you", { origin: from("garden", { replyToId: "2" }) });
+    expect(await entry(end)).toMatchObject({ role: "owner", senderId: "olga", origin: from("garden") });
+    expect((await run())?.origin).not.toHaveProperty("replyToId");
+    expect((await entry(await commands.background()))?.origin).toEqual({ kind: "client" });
+  });
+
+  it("tells nobody when the owner who had it started is none any more", async () => {
+    const configuration = openConfiguration(commands.state.table, commands.world.outside.secrets);
+    await configuration.set("channels.mychat.owners", ["olga"]);
+    const end = await commands.background({ origin: from("kitchen"), role: "owner", senderId: "olga" });
+    await configuration.set("channels.mychat.owners", []);
+    commands.redeploy();
+    expect(await report(end)).toMatchObject(dropped);
+    expect(await run()).toBeUndefined();
+  });
+});
