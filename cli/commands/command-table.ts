@@ -1,5 +1,6 @@
 import type { CommandEntry } from "../app/program.ts";
 import { channelCommand, pairCommand } from "./channel/channel-command-table.ts";
+import { heartbeatCommand } from "./heartbeat/heartbeat-command-table.ts";
 import { logsCommand, nodeCommand, toolsCommand } from "./node/node-command-table.ts";
 import { clientCommand, sessionCommand } from "./session/session-command-table.ts";
 import {
@@ -25,6 +26,7 @@ export const commands: readonly CommandEntry[] = [
   workspaceCommand,
   agentCommand,
   skillsCommand,
+  heartbeatCommand,
   tokenCommand,
   channelCommand,
   pairCommand,

@@ -28,6 +28,8 @@ export class HeartbeatBench {
   time = Date.parse("2026-05-05T08:00:00Z");
   /** What the model says. */
   reply: Reply = { text: "HEARTBEAT_OK" };
+  /** What it says to a request, in place of `reply`. */
+  script: (() => Reply) | undefined;
   readonly pending: { name: string; at: number; event: TimerEvent }[] = [];
   private readonly woken = new Set<string>();
   private life = new Life();
@@ -39,7 +41,7 @@ export class HeartbeatBench {
 
   async open(): Promise<void> {
     vi.spyOn(process.stdout, "write").mockImplementation(() => true);
-    this.model = await startOpenAiServer(() => this.reply);
+    this.model = await startOpenAiServer(() => this.script?.() ?? this.reply);
     this.telegram = await startTelegramServer({ local: true });
     const send = globalThis.fetch;
     vi.stubGlobal("fetch", (url: string, init?: RequestInit) =>
@@ -186,7 +188,8 @@ export class HeartbeatBench {
     return `${date} ${time}`;
   }
 
-  private world(life: Life): World {
+  /** What a process knows of the outside, until it dies. */
+  world(life: Life): World {
     const { outside } = this.on;
     return {
       ...outside,

@@ -60,9 +60,9 @@ export const heartbeatMethods: Pick<MethodTable, HeartbeatMethod> = {
       const agentId = params.agentId ?? defaultAgentId(configuration.agents.list);
       const [chosen = agentId] = chooseAgents(configuration, agentId);
       const which = { agentId: chosen, beatId: `heartbeat-${chosen}-${randomUUID()}` };
-      const to = await submitBeat(gateway, which, beatSettings(configuration, chosen), configuration);
-      const goes = to ? `go to ${to.channel}` : "go to no channel";
-      const message = `Asked ${chosen} in ${heartbeatSessionKey(chosen)}. What it has to tell will ${goes}.`;
+      const settings = beatSettings(configuration, chosen);
+      const to = await submitBeat(gateway, which, settings, configuration);
+      const message = `Asked ${chosen} in ${heartbeatSessionKey(chosen)}. ${whoIsTold(settings.target, to?.channel)}`;
       return { ok: true, message };
     },
   },
@@ -86,6 +86,12 @@ function chooseAgents(configuration: Configuration, agentId: string | undefined)
   if (all.includes(normalizeAgentId(agentId))) return [normalizeAgentId(agentId)];
   const message = `there is no agent ${agentId}, only ${all.join(", ")}; add it to agents.list`;
   throw new PeerError(code.notFound, message);
+}
+
+function whoIsTold(target: string, channel: string | undefined): string {
+  if (channel !== undefined) return `What it has to tell goes to ${channel}.`;
+  const why = target === "none" ? "the target is none" : "no owner has written to it directly there";
+  return `What it has to tell goes to no channel: ${why}.`;
 }
 
 function told(what: string, agentIds: readonly string[]): string {

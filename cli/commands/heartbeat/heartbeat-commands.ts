@@ -1,0 +1,97 @@
+import type {
+  AgentHeartbeat,
+  AgentHeartbeats,
+  SkipReason,
+} from "../../../shared/protocol/agent-heartbeat.ts";
+import { moment, pairs } from "../../app/columns.ts";
+import type { Action } from "../../app/program.ts";
+
+export const showHeartbeats: Action = async (context) => {
+  const gateway = await context.gateway();
+  const status = await gateway.request("heartbeat.status");
+  context.print(status, describe(status.agents));
+};
+
+export const startHeartbeat: Action = async (context, { args }) => {
+  const gateway = await context.gateway();
+  const result = await gateway.request("heartbeat.start", { agentId: args[0] });
+  context.print(result, `${result.message}\n\n${describe(result.agents)}`);
+};
+
+export const stopHeartbeat: Action = async (context, { args }) => {
+  const gateway = await context.gateway();
+  const result = await gateway.request("heartbeat.stop", { agentId: args[0] });
+  context.print(result, result.message);
+};
+
+export const triggerHeartbeat: Action = async (context, { args }) => {
+  const gateway = await context.gateway();
+  const result = await gateway.request("heartbeat.trigger", { agentId: args[0] });
+  context.print(result, `${result.message}\n\`gsv heartbeat status\` shows its answer.`);
+};
+
+/** Longest answer that is shown, in characters; --json has more of it. */
+const maxShown = 300;
+
+const reasons: Record<SkipReason, string> = {
+  outside_active_hours: "it came after the active hours",
+  no_heartbeat_file: "there is no HEARTBEAT.md",
+  empty_heartbeat_file: "HEARTBEAT.md holds only headings and comments: write below what to look after",
+  session_busy: "the beat before was still being worked on",
+};
+
+function describe(agents: AgentHeartbeats): string {
+  return Object.values(agents).map(describeOne).join("\n\n");
+}
+
+function describeOne(agent: AgentHeartbeat): string {
+  const { agentId, on, nextHeartbeatAt, lastHeartbeatAt, lastHeartbeatSentAt, lastActive } = agent;
+  const sent = lastHeartbeatSentAt === null ? "never" : moment(lastHeartbeatSentAt);
+  const place = lastActive && `${lastActive.channel}, ${moment(lastActive.timestamp)}`;
+  return pairs([
+    ["agent", agentId],
+    ["heartbeat", stateOf(agent)],
+    ["tells", targetOf(agent)],
+    ["next", on ? moment(nextHeartbeatAt ?? undefined) : undefined],
+    [
+      "last answer",
+      lastHeartbeatAt === null ? "none" : `${moment(lastHeartbeatAt)}: ${shortened(agent.lastHeartbeatText)}`,
+    ],
+    ["last sent", sent],
+    ["last skipped", skippedOf(agent)],
+    ["last channel", place ?? "none"],
+  ]);
+}
+
+function shortened(text: string | null): string {
+  const shown = text ?? "";
+  return shown.length > maxShown ? `${shown.slice(0, maxShown).toWellFormed()} …` : shown;
+}
+
+function stateOf({ on, everyMs, activeHours: { start, end, timezone } }: AgentHeartbeat): string {
+  if (everyMs === 0) return "switched off in the configuration (every is 0)";
+  const times = `every ${spanText(everyMs)} from ${start} to ${end} (${timezone})`;
+  return on ? `on, ${times}` : `off; \`gsv heartbeat start\` turns it on, ${times}`;
+}
+
+function targetOf({ target }: AgentHeartbeat): string {
+  if (target === "last") return "an owner, where they last wrote to it directly";
+  return target === "none" ? "nobody; clients see its answers" : `an owner, on ${target}`;
+}
+
+function skippedOf({ lastSkippedAt, lastSkipReason }: AgentHeartbeat): string | undefined {
+  if (lastSkippedAt === undefined || lastSkipReason === undefined) return undefined;
+  return `${moment(lastSkippedAt)}: ${reasons[lastSkipReason]}`;
+}
+
+/** `2h30m`. @param ms at least a second */
+function spanText(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  const units = [
+    [Math.floor(seconds / 86_400), "d"],
+    [Math.floor(seconds / 3600) % 24, "h"],
+    [Math.floor(seconds / 60) % 60, "m"],
+    [seconds % 60, "s"],
+  ] as const;
+  return units.map(([count, unit]) => (count > 0 ? `${count}${unit}` : "")).join("");
+}
