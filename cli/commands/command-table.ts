@@ -1,5 +1,6 @@
 import type { CommandEntry } from "../app/program.ts";
 import { channelCommand, pairCommand } from "./channel/channel-command-table.ts";
+import { cronCommand } from "./cron/cron-command-table.ts";
 import { heartbeatCommand } from "./heartbeat/heartbeat-command-table.ts";
 import { logsCommand, nodeCommand, toolsCommand } from "./node/node-command-table.ts";
 import { clientCommand, sessionCommand } from "./session/session-command-table.ts";
@@ -27,6 +28,7 @@ export const commands: readonly CommandEntry[] = [
   agentCommand,
   skillsCommand,
   heartbeatCommand,
+  cronCommand,
   tokenCommand,
   channelCommand,
   pairCommand,

@@ -28,7 +28,7 @@ export async function allJobs({ table }: Pick<CronWorld, "table">): Promise<Stor
 
 /** Implements `cron.status`. */
 export async function cronStatus(world: CronWorld): Promise<Results["cron.status"]> {
-  const [jobs, { cron }] = await Promise.all([allJobs(world), world.configuration.load()]);
+  const [jobs, { cron, userTimezone }] = await Promise.all([allJobs(world), world.configuration.load()]);
   const now = world.now();
   const next = jobs.flatMap(({ enabled, nextRunAtMs }) =>
     enabled && nextRunAtMs !== undefined ? [nextRunAtMs] : [],
@@ -41,6 +41,7 @@ export async function cronStatus(world: CronWorld): Promise<Results["cron.status
     ...(next.length > 0 ? { nextRunAtMs: Math.min(...next) } : {}),
     maxJobs: cron.maxJobs,
     maxConcurrentRuns: cron.maxConcurrentRuns,
+    timezone: userTimezone,
   };
 }
 

@@ -141,4 +141,6 @@ export interface CronStatusResult {
   nextRunAtMs?: number;
   maxJobs: number;
   maxConcurrentRuns: number;
+  /** The user's timezone (`userTimezone`), in which clients read and show times. */
+  timezone: string;
 }

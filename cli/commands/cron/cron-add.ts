@@ -1,0 +1,122 @@
+import { shownTime } from "../../../shared/cron/cron-message.ts";
+import { checkSchedule, nextRunTimes } from "../../../shared/cron/run-times.ts";
+import type { CronJob, CronSchedule, CronSpec } from "../../../shared/protocol/cron.ts";
+import { PeerError } from "../../../shared/protocol/errors.ts";
+import type { ParamsInput } from "../../../shared/protocol/methods.ts";
+import { pairs, shorten } from "../../app/columns.ts";
+import type { Context } from "../../app/context.ts";
+import { Failure, usage } from "../../app/failure.ts";
+import { text } from "../../app/options.ts";
+import type { Action } from "../../app/program.ts";
+import { confirm } from "../../app/questions.ts";
+import { findJob } from "./cron-commands.ts";
+import { readWhen, taskOptions } from "./cron-options.ts";
+import { jobLines, receiverText, scheduleText } from "./cron-text.ts";
+
+/** How many of a job's next runs are shown before it is saved. */
+const shownRuns = 3;
+
+export const addCronJob: Action = async (context, { args, options }) => {
+  const [when = "", ...words] = args;
+  const message = words.join(" ").trim();
+  if (message === "")
+    throw usage('say what is to be done: gsv cron add "every weekday at 7:30" "Summarise my mail"');
+  const gateway = await context.gateway();
+  const { timezone } = await gateway.request("cron.status");
+  const schedule = readWhen(when, options, Date.now(), timezone);
+  const spec: CronSpec = options.event
+    ? { mode: "systemEvent", text: message }
+    : { mode: "task", message, ...taskOptions({ to: "last", ...options }) };
+  const [agentId, description] = [text(options.agent), text(options.description)];
+  const job: ParamsInput<"cron.add"> = {
+    name: text(options.name) ?? shorten(message, 60),
+    ...(description === undefined ? {} : { description }),
+    ...(agentId === undefined ? {} : { agentId }),
+    ...(options.disabled === true ? { enabled: false } : {}),
+    ...(schedule.kind === "at" && options.keep !== true ? { deleteAfterRun: true } : {}),
+    schedule,
+    spec,
+  };
+  await showPlan(context, { schedule, spec }, timezone, options.yes === true, "Add it?");
+  const answer = await gateway.request("cron.add", job);
+  context.print(answer, `added: ${answer.job.id}`);
+};
+
+export const editCronJob: Action = async (context, { args, options }) => {
+  const gateway = await context.gateway();
+  const [job, { timezone }] = await Promise.all([
+    findJob(gateway, args[0] ?? ""),
+    gateway.request("cron.status"),
+  ]);
+  const when = text(options.when);
+  const schedule = when === undefined ? undefined : readWhen(when, options, Date.now(), timezone);
+  const spec = changedSpec(job, options);
+  const patch: ParamsInput<"cron.update">["patch"] = {
+    ...named("name", text(options.name)),
+    ...named("description", text(options.description)),
+    ...named("agentId", text(options.agent)),
+    ...(schedule === undefined ? {} : { schedule }),
+    ...(spec === undefined ? {} : { spec }),
+  };
+  if (Object.keys(patch).length === 0)
+    throw usage("say what to change: --when, --message, --to, --name; see --help");
+  const planned = { schedule: schedule ?? job.schedule, spec: spec ?? job.spec };
+  if (schedule || spec) await showPlan(context, planned, timezone, options.yes === true, "Change it?");
+  const answer = await gateway.request("cron.update", { id: job.id, patch });
+  context.print(answer, pairs(jobLines(answer.job, timezone)));
+};
+
+function named<N extends string>(name: N, value: string | undefined): { [K in N]?: string } {
+  return (value === undefined ? {} : { [name]: value }) as { [K in N]?: string };
+}
+
+/** The spec with what options change; undefined when they change nothing of it. */
+function changedSpec({ spec }: CronJob, options: Parameters<typeof taskOptions>[0]): CronSpec | undefined {
+  const message = text(options.message);
+  const given = taskOptions(options);
+  if (message === undefined && Object.keys(given).length === 0 && options.to === undefined) return undefined;
+  if (spec.mode === "systemEvent") {
+    if (Object.keys(given).length > 0)
+      throw usage("this job is an event of the main session: only --message changes it");
+    return { ...spec, text: message ?? spec.text };
+  }
+  const { deliver, channel, to, accountId, peerKind, bestEffortDeliver, ...rest } = spec;
+  const receiver =
+    options.to === undefined ? { deliver, channel, to, accountId, peerKind, bestEffortDeliver } : {};
+  return {
+    ...rest,
+    ...(JSON.parse(JSON.stringify(receiver)) as typeof receiver),
+    ...(message === undefined ? {} : { message }),
+    ...given,
+  } as CronSpec;
+}
+
+/** Shows when a job will run and where its answer goes, and asks. @throws Failure when the answer is no */
+async function showPlan(
+  context: Context,
+  { schedule, spec }: { schedule: CronSchedule; spec: CronSpec },
+  timezone: string,
+  isSure: boolean,
+  question: string,
+): Promise<void> {
+  const now = Date.now();
+  try {
+    checkSchedule(schedule, now, timezone);
+  } catch (error) {
+    if (error instanceof PeerError) throw usage(error.message.replace(/^schedule: /, ""));
+    throw error;
+  }
+  if (context.json) return;
+  const anchored = schedule.kind === "every" ? { anchorMs: now, ...schedule } : schedule;
+  const zone = schedule.kind === "cron" ? (schedule.tz ?? timezone) : timezone;
+  const runs = nextRunTimes(anchored, now, timezone, shownRuns).map((at) => shownTime(at, zone));
+  const lines = [
+    ["when", scheduleText(schedule, timezone)],
+    ...runs.map((run, index) => [index === 0 ? "runs" : "", run] as const),
+    ["answer", receiverText(spec)],
+  ] as const;
+  context.note(pairs(lines));
+  if (isSure) return;
+  if (context.terminal.stdin.isTTY !== true) throw usage("--yes is needed to save it without asking");
+  if (!(await confirm(context.terminal, question))) throw new Failure("cancelled", "nothing was changed");
+}

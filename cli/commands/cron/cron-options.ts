@@ -1,0 +1,76 @@
+import { durationMs, durationPattern } from "../../../shared/configuration/duration.ts";
+import { parseSchedule } from "../../../shared/cron/schedule-words.ts";
+import type { CronSchedule, CronSpec } from "../../../shared/protocol/cron.ts";
+import { PeerError } from "../../../shared/protocol/errors.ts";
+import { parseThinkingLevel, thinkingLevels } from "../../../shared/protocol/schemas.ts";
+import { isTimezone } from "../../../shared/runtime/zoned-time.ts";
+import { usage } from "../../app/failure.ts";
+import type { Invocation } from "../../app/options.ts";
+import { text } from "../../app/options.ts";
+
+type Options = Invocation["options"];
+type TaskSpec = Extract<CronSpec, { mode: "task" }>;
+
+/** A schedule as a person writes it. @throws Failure of wrong usage, with the reason */
+export function readWhen(words: string, options: Options, now: number, timezone: string): CronSchedule {
+  const zone = text(options.tz) ?? timezone;
+  if (!isTimezone(zone)) throw usage(`--tz: ${zone} is no timezone; write one such as Europe/Berlin`);
+  try {
+    return parseSchedule(words, now, zone);
+  } catch (error) {
+    if (error instanceof PeerError) throw usage(error.message.replace(/^schedule: /, ""));
+    throw error;
+  }
+}
+
+/** The fields of a task's spec that options name. */
+export function taskOptions(options: Options): Partial<TaskSpec> {
+  const model = text(options.model);
+  const timeout = text(options.timeout);
+  return {
+    ...(model === undefined ? {} : { model }),
+    ...thinkingOf(text(options.thinking)),
+    ...(timeout === undefined ? {} : { timeoutSeconds: secondsOf(timeout) }),
+    ...(options.to === undefined ? {} : receiverOf(text(options.to) ?? "", options)),
+  };
+}
+
+function thinkingOf(level: string | undefined): Pick<TaskSpec, "thinking"> {
+  if (level === undefined) return {};
+  const thinking = parseThinkingLevel(level);
+  if (!thinking) throw usage(`--thinking: ${level} is none of ${thinkingLevels.join(", ")}`);
+  return { thinking };
+}
+
+function secondsOf(timeout: string): number {
+  const seconds = durationPattern.test(timeout) ? durationMs(timeout) / 1000 : 0;
+  if (seconds < 1) throw usage(`--timeout: write it as 90s, 5m or 1h30m, not ${timeout}`);
+  return seconds;
+}
+
+/** `last`, `clients`, `nowhere`, or `channel:id`. */
+function receiverOf(to: string, options: Options): Partial<TaskSpec> {
+  const bestEffort = options.strict === true ? {} : { bestEffortDeliver: true };
+  switch (to) {
+    case "last":
+      return { deliver: true, channel: "last", ...bestEffort };
+    case "clients":
+      return {};
+    case "nowhere":
+      return { deliver: false };
+  }
+  const [, channel, id] = /^([a-z0-9_-]+):(.+)$/i.exec(to) ?? [];
+  if (channel === undefined || id === undefined)
+    throw usage(`--to: write last, clients, nowhere or channel:id such as telegram:42, not ${to}`);
+  const accountId = text(options.account);
+  const kind = text(options.kind);
+  const peerKind = (["dm", "group", "channel", "thread"] as const).find((one) => one === kind);
+  if (kind !== undefined && peerKind === undefined)
+    throw usage(`--kind: dm, group, channel or thread, not ${kind}`);
+  return {
+    ...{ deliver: true, channel: channel.toLowerCase(), to: id },
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(peerKind === undefined ? {} : { peerKind }),
+    ...bestEffort,
+  };
+}

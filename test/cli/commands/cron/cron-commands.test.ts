@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { addJob, cronStatus, listJobs, removeJob, runJobs, updateJob } from "../../../../shared/cron/jobs.ts";
+import { listRuns } from "../../../../shared/cron/run-history.ts";
+import type { CronJob } from "../../../../shared/protocol/cron.ts";
+import { CronBench } from "../../../cron/cron-bench.ts";
+import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
+import { type GsvOptions, gsv } from "../../run-gsv.ts";
+
+let cron: CronBench;
+let gateway: FakeGateway;
+
+beforeEach(async () => {
+  cron = new CronBench();
+  await cron.start();
+  cron.now = Date.now();
+  cron.configuration.userTimezone = "America/Chicago";
+  const world = cron.world();
+  gateway = await startFakeGateway({
+    "cron.status": () => cronStatus(world),
+    "cron.list": ({ params }) => listJobs(world, params),
+    "cron.add": async ({ params }) => ({ ok: true, job: await addJob(world, params) }),
+    "cron.update": async ({ params }) => ({ ok: true, job: await updateJob(world, params) }),
+    "cron.remove": async ({ params }) => {
+      await removeJob(world, params.id);
+      return { ok: true, removed: true };
+    },
+    "cron.run": ({ params }) => runJobs(world, params),
+    "cron.runs": async ({ params }) => {
+      const runs = await listRuns(cron.state.table, params, cron.now);
+      return { runs, count: runs.length };
+    },
+  });
+});
+afterEach(async () => {
+  await gateway.close();
+  await cron.close();
+});
+
+const run = (args: string[], options: GsvOptions = {}) =>
+  gsv(["cron", ...args], { ...options, env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token" } });
+const json = async (args: string[]) => JSON.parse((await run([...args, "--json"])).stdout);
+const jobs = async (): Promise<CronJob[]> => (await json(["list"])).jobs;
+
+describe("gsv cron add", () => {
+  it("shows the next three runs in the user's timezone and where the answer goes, then adds the job", async () => {
+    const { code, stdout, stderr } = await run(["add", "30 7 * * 1-5", "Summarise", "my mail", "--yes"]);
+    expect(code).toBe(0);
+    expect(stderr.match(/day, \w+ \d+, \d{4} — 7:30 AM C[SD]T/g)).toHaveLength(3);
+    expect(stderr).toContain("answer  to the channel on which the main session was last held");
+    const [job] = await jobs();
+    expect(stdout).toBe(`added: ${job?.id}\n`);
+    expect(job).toMatchObject({
+      name: "Summarise my mail",
+      schedule: { kind: "cron", expr: "30 7 * * 1-5", tz: "America/Chicago" },
+      spec: {
+        ...{ mode: "task", message: "Summarise my mail" },
+        ...{ deliver: true, channel: "last", bestEffortDeliver: true },
+      },
+    });
+    expect(job).not.toHaveProperty("deleteAfterRun");
+  });
+
+  it("saves nothing when nobody can be asked, or for a time that means nothing", async () => {
+    const unasked = await run(["add", "every hour", "x"]);
+    expect(unasked).toMatchObject({ code: 2, stdout: "" });
+    expect(unasked.stderr).toContain("--yes is needed");
+    expect((await run(["add", "some day", "x", "--yes"])).stderr).toContain('"some day" is not understood');
+    expect((await run(["add", "* * *", "x", "--yes"])).stderr).toContain("expected 5 fields");
+    expect((await run(["add", "2020-01-01 10:00", "x", "--yes"])).stderr).toContain("in the past");
+    expect((await run(["add", "every hour", "x", "--to", "somebody", "--yes"])).stderr).toContain(
+      "telegram:42",
+    );
+    expect((await run(["add", "every hour", "x", "--timeout", "5", "--yes"])).stderr).toContain("--timeout");
+    expect((await run(["add", "every hour", "x", "--tz", "Mars", "--yes"])).stderr).toContain("no timezone");
+    expect(await jobs()).toEqual([]);
+  });
+
+  it("takes a receiver, a model, a time limit and a timezone", async () => {
+    const options = ["--to", "slack:C1", "--kind", "channel", "--account", "team", "--strict"];
+    const more = [
+      "--model",
+      "openai/gpt-x",
+      "--thinking",
+      "3",
+      "--timeout",
+      "1h30m",
+      "--tz",
+      "Europe/Berlin",
+    ];
+    const { job } = await json(["add", "every day at 9", "report", ...options, ...more]);
+    expect(job.spec).toEqual({
+      ...{ mode: "task", message: "report", model: "openai/gpt-x", thinking: "medium", timeoutSeconds: 5400 },
+      ...{ deliver: true, channel: "slack", to: "C1", accountId: "team", peerKind: "channel" },
+    });
+    expect(job.schedule).toEqual({ kind: "cron", expr: "0 9 * * *", tz: "Europe/Berlin" });
+  });
+
+  it("takes clients, nowhere, and an event of the main session; a job of one time goes unless it is kept", async () => {
+    const add = async (...args: string[]) => (await json(["add", "in 20 minutes", "x", ...args])).job;
+    expect((await add("--to", "clients")).spec).toEqual({ mode: "task", message: "x" });
+    expect((await add("--to", "nowhere")).spec).toEqual({ mode: "task", message: "x", deliver: false });
+    expect((await add("--event")).spec).toEqual({ mode: "systemEvent", text: "x" });
+    expect((await add()).deleteAfterRun).toBe(true);
+    expect(await add("--keep")).not.toHaveProperty("deleteAfterRun");
+    expect(await add("--disabled")).toMatchObject({ enabled: false });
+  });
+});
+
+describe("gsv cron", () => {
+  it("lists, changes, disables, runs and removes a job by its name or the beginning of its id", async () => {
+    const { job } = await json(["add", "every day at 9", "report", "--name", "Daily"]);
+    expect((await run(["list"])).stdout).toMatch(
+      /^ID +NAME +WHEN +NEXT +LAST\n[0-9a-f]{8} +Daily +0 9 \* \* \* \(America\/Chicago\) +\S.* 9:00 AM C/,
+    );
+    await run(["edit", "daily", "--when", "every 2 hours", "--message", "short report", "--yes"]);
+    expect((await jobs())[0]).toMatchObject({
+      schedule: { kind: "every", everyMs: 7_200_000 },
+      spec: { message: "short report", channel: "last" },
+    });
+    await run(["edit", "daily", "--to", "nowhere", "--yes"]);
+    expect((await jobs())[0]?.spec).toEqual({ mode: "task", message: "short report", deliver: false });
+    expect((await run(["disable", job.id.slice(0, 8)])).stdout).toContain("next   disabled");
+    expect((await run(["enable", "Daily"])).code).toBe(0);
+    expect((await run(["run", "Daily"])).stdout).toContain("ok  Queued to agent:main:cron:");
+    expect((await run(["list"])).stdout).toContain("is running");
+    await cron.work();
+    expect((await run(["runs", "Daily"])).stdout).toMatch(/JOB +AT +STATUS +TOOK +WHAT\n[0-9a-f]{8} .*ok/);
+    expect((await run(["status"])).stdout).toContain("jobs            1 of at most 200");
+    expect((await run(["remove", "Daily"])).stderr).toContain("--yes is needed");
+    expect((await run(["remove", "Daily", "--yes"])).stdout).toContain("removed: Daily");
+    expect((await run(["runs", job.id])).stdout).toContain("ok");
+    expect((await run(["list"])).stdout).toContain("no jobs; add one");
+  });
+
+  it("says which job is missing or not the only one, and what a command needs", async () => {
+    await json(["add", "every hour", "x", "--name", "twin"]);
+    await json(["add", "every hour", "x", "--name", "twin"]);
+    expect((await run(["disable", "twin"])).stderr).toContain("several jobs are called twin");
+    expect((await run(["disable", "nobody"])).stderr).toContain("there is no job nobody");
+    expect((await run(["edit", (await jobs())[0]?.id ?? ""])).stderr).toContain("say what to change");
+    expect((await run(["run"])).stderr).toContain("--due");
+    expect((await run(["run", "--due"])).stdout).toBe("nothing is due\n");
+  });
+});
