@@ -121,7 +121,8 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
       ],
     },
     { resource: "listIndex", actions: ["dynamodb:Query"] },
-    { resource: "agentObjects", actions: readWriteDelete },
+    // A transfer into a workspace is a multipart upload, which is aborted on failure.
+    { resource: "agentObjects", actions: [...readWriteDelete, "s3:AbortMultipartUpload"] },
     { resource: "mediaObjects", actions: ["s3:PutObject"] },
     // Peers read and write payloads through presigned URLs of this role.
     { resource: "payloadObjects", actions: readWriteDelete },
@@ -175,7 +176,8 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     // Large archives are multipart uploads, which are aborted on failure.
     { resource: "agentObjects", actions: [...readWriteDelete, "s3:AbortMultipartUpload"] },
     { resource: "mediaObjects", actions: readWriteDelete },
-    { resource: "payloadObjects", actions: ["s3:GetObject", "s3:PutObject"] },
+    // A transfer that ends at once deletes its parts.
+    { resource: "payloadObjects", actions: readWriteDelete },
     { resource: "skillObjects", actions: ["s3:GetObject"] },
     listBucket,
     { resource: "postToConnection", actions: manageConnections },

@@ -14,6 +14,7 @@ import {
   tokenCommand,
 } from "./setup/setup-command-table.ts";
 import { skillsCommand } from "./skills/skills-command-table.ts";
+import { copyCommand } from "./transfer/transfer-command-table.ts";
 import { agentCommand, workspaceCommand } from "./workspace/workspace-command-table.ts";
 
 /** Every command of `gsv`, in the order of its help. Each folder of commands has a table of its own. */
@@ -25,6 +26,7 @@ export const commands: readonly CommandEntry[] = [
   sessionCommand,
   toolsCommand,
   workspaceCommand,
+  copyCommand,
   agentCommand,
   skillsCommand,
   heartbeatCommand,

@@ -45,7 +45,7 @@ export async function uploadBytes(
   const { ref, url } = await reserve(bytes.byteLength);
   try {
     const headers = { "content-type": contentType };
-    await transfer(url, { method: "PUT", body: new Uint8Array(bytes), headers }, limits);
+    await callStorage(url, { method: "PUT", body: new Uint8Array(bytes), headers }, limits);
     return ref;
   } catch (error) {
     const message = `${what} is ${bytes.byteLength} bytes and cannot be uploaded: ${(error as Error).message}`;
@@ -119,7 +119,7 @@ async function fetchFrame(
   limits: TransferLimits,
 ): Promise<Frame> {
   if (!(bytes <= maxPayloadBytes)) throw new Error(`more than ${maxPayloadBytes} bytes are not read`);
-  const text = (await transfer(url, { method: "GET" }, limits)).toString();
+  const text = (await callStorage(url, { method: "GET" }, limits)).toString();
   const frame = parseFrame(text);
   if (frame === undefined || "malformed" in frame || nameOf(frame) !== nameOf(head))
     throw new Error("the stored payload belongs to another frame");
@@ -134,7 +134,11 @@ function nameOf(frame: Frame): string {
  * Sends one request to the storage, with retries. No error contains the presigned url, because it grants
  * access.
  */
-async function transfer(url: string, request: RequestInit, limits: TransferLimits): Promise<Buffer> {
+export async function callStorage(
+  url: string,
+  request: RequestInit,
+  limits: TransferLimits,
+): Promise<Buffer> {
   for (let tries = 1; ; tries++) {
     const outcome = await tryTransfer(url, request, limits);
     if (Buffer.isBuffer(outcome)) return outcome;

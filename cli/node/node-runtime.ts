@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { cancelCapability } from "../../shared/protocol/frames.ts";
+import { cancelCapability, transferCapability } from "../../shared/protocol/frames.ts";
 import type { ConnectionState, ConnectionTiming, RequestError } from "../gateway/connection.ts";
 import { Connection } from "../gateway/connection.ts";
 import { handleEvents } from "./events/node-events.ts";
@@ -13,6 +13,7 @@ import { noJournal, openJournal } from "./shell/command-journal.ts";
 import { startReports } from "./shell/command-reports.ts";
 import { ShellSessions } from "./shell/shell-sessions.ts";
 import { describeHost, nodeTools } from "./tools/offered.ts";
+import { FileTransfers } from "./transfer/file-transfers.ts";
 
 export interface NodeOptions {
   url: string;
@@ -88,13 +89,15 @@ export function startNode(options: NodeOptions): RunningNode {
   );
 
   connection.onState((state) => log(describeState(state)));
-  handleEvents({ connection, calls, logs, environment });
+  const transfers = new FileTransfers({ gateway: connection, base: workspace, log });
+  handleEvents({ connection, calls, logs, transfers, environment });
   const ended = untilClosed(connection, sessions, options.timing?.keepaliveMs ?? 300_000);
   connection.open().catch(() => {
     // `ended` carries the reason.
   });
   const stop = async (): Promise<void> => {
     await sessions.stop();
+    transfers.pause();
     await calls.settled(1000);
     await outbox.settled(1000);
     await connection.close();
@@ -116,7 +119,7 @@ function connectionOf(options: NodeOptions): Connection {
     waitsForPlace: options.waitsForPlace,
     tools: nodeTools.map((tool) => tool.definition),
     nodeRuntime: describeHost(options.environment ?? process.env, process.platform),
-    capabilities: [cancelCapability],
+    capabilities: [cancelCapability, transferCapability],
     timing: options.timing,
   });
 }

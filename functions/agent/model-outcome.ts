@@ -1,4 +1,5 @@
 import { type AssistantMessage, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
+import { scheduleTimeout } from "../../shared/session/calls.ts";
 import { answered, stepName, waitingFor } from "../../shared/session/run.ts";
 import { assign } from "../../shared/session/state.ts";
 import type { Step } from "../../shared/world/expression.ts";
@@ -13,7 +14,6 @@ import { withCallIds } from "./model/wire/call-ids.ts";
 import { announce, failRun, unannounced } from "./reply/delivery.ts";
 import type { StepContext } from "./step-context.ts";
 import { timeLeft } from "./time-limit.ts";
-import { scheduleTimeout } from "./tools/call-timeout.ts";
 import { carryOutCalls } from "./tools/carry-out-calls.ts";
 import { pendingCalls, planCalls } from "./tools/plan-calls.ts";
 

@@ -1,6 +1,6 @@
 import { type AssistantMessage, type Message, toolCallsOf } from "../../shared/protocol/messages.ts";
 import { log } from "../../shared/runtime/log.ts";
-import { type Outcomes, readOutcomes } from "../../shared/session/calls.ts";
+import { type Outcomes, readOutcomes, scheduleTimeout } from "../../shared/session/calls.ts";
 import { nextStep, type Run, stepName } from "../../shared/session/run.ts";
 import { assign, duePartition } from "../../shared/session/state.ts";
 import { set } from "../../shared/world/expression.ts";
@@ -11,7 +11,6 @@ import type { Hold } from "./hold.ts";
 import { modelStep } from "./model-step.ts";
 import { failRun, giveUp, unannounced } from "./reply/delivery.ts";
 import type { StepContext } from "./step-context.ts";
-import { scheduleTimeout } from "./tools/call-timeout.ts";
 import { carryOutCalls } from "./tools/carry-out-calls.ts";
 import { planCalls } from "./tools/plan-calls.ts";
 import { announceResults, toResultMessages } from "./tools/tool-results.ts";

@@ -10,13 +10,14 @@ import { bindPeer, type ConnectionRecord, type Mode, type PeerRecord } from "../
 import { revoked, type TokenHolder } from "../../shared/peers/tokens.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import { events } from "../../shared/protocol/events.ts";
-import { protocolVersion } from "../../shared/protocol/frames.ts";
+import { protocolVersion, transferCapability } from "../../shared/protocol/frames.ts";
 import { methods } from "../../shared/protocol/methods.ts";
 import type { HelloOk } from "../../shared/protocol/results.ts";
 import type { ConnectParams, NodeRuntime } from "../../shared/protocol/schemas.ts";
-import { log } from "../../shared/runtime/log.ts";
+import { log, logError } from "../../shared/runtime/log.ts";
 import { binStatus, type NodeBins } from "../../shared/skills/bin-probes.ts";
 import { readNodeBins } from "../../shared/skills/node-bins.ts";
+import { resumeTransfers } from "../../shared/transfer/transfer.ts";
 import { readAnnouncedNode } from "./announced-node.ts";
 import { failDeferred } from "./deferred.ts";
 import type { Caller, Gateway } from "./gateway.ts";
@@ -85,6 +86,10 @@ export async function connectPeer(
     const tools = [...nodeTools([peer]).keys()];
     await tellNodeChange(gateway, { nodeId: id, connected: true, tools });
   }
+  if (mode === "node" && params.capabilities?.includes(transferCapability))
+    await resumeTransfers(gateway, { mode, id }).catch((error) =>
+      logError("transfer.unresumed", error, { peerId: id }),
+    );
   const server = { version: packageFile.version, connectionId };
   return {
     caller,

@@ -9,13 +9,14 @@ import type { Method, Params, Scope } from "../../shared/protocol/methods.ts";
 import type { Results } from "../../shared/protocol/results.ts";
 import type { SkillLister } from "../../shared/skills/skill-lister.ts";
 import type { Workspace } from "../../shared/workspace/workspace-files.ts";
-import type { Bucket, Schedules, Sockets, WakeAgent } from "../../shared/world/world.ts";
+import type { Bucket, Presigner, Schedules, Sockets, WakeAgent } from "../../shared/world/world.ts";
 
 /** The dependencies of the socket function, built once at cold start. */
 export interface Gateway extends AccountTools {
   bucket: Bucket;
   sockets: Sockets;
   payloads: Payloads;
+  presigner: Presigner;
   schedules: Schedules;
   wake: WakeAgent;
   broadcast: Broadcast;

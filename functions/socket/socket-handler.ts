@@ -64,6 +64,7 @@ function createGateway(world: World): Gateway {
     bucket,
     sockets,
     payloads,
+    presigner: world.presigner,
     schedules: world.schedules,
     wake: world.wake,
     configuration,

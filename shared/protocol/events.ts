@@ -5,6 +5,7 @@ import type { TotalOver } from "./total.ts";
 /** Events this gateway may send, in the order in which `hello-ok` lists them. */
 export const events = [
   ...(["chat", "tool.invoke", "tool.cancel", "tool.result", "logs.get", "node.probe"] as const),
+  ...(["transfer.send", "transfer.receive", "transfer.start", "transfer.end", "transfer.cancel"] as const),
   ...(["channel.outbound", "channel.typing"] as const),
   ...(["connection.ended", "node.ping", "node.changed"] as const),
 ] as const;
@@ -103,6 +104,11 @@ export interface ChannelOutbound {
   message: { id: string; text: string; replyToId?: string; media?: OutboundMedia[] };
 }
 
+interface OfTransfer {
+  transferId: number;
+  path: string;
+}
+
 interface EventTable {
   /** To clients. */
   chat: ChatEvent;
@@ -116,6 +122,16 @@ interface EventTable {
   "logs.get": { callId: string; lines: number };
   /** To a node: which of these programs it has. `timeoutMs`: time that it has to find out. */
   "node.probe": { probeId: string; kind: "bins"; bins: string[]; timeoutMs?: number };
+  /** To the source of a transfer: asks for the size of the file. This and the next ones only to a node with `transferCapability`, or to the client that asked for the transfer. */
+  "transfer.send": OfTransfer;
+  /** To the destination: asks whether it takes the file. */
+  "transfer.receive": OfTransfer & { size: number; mime?: string };
+  /** To the source: it stores the parts from number `stored` on. */
+  "transfer.start": OfTransfer & { size: number; partBytes: number; stored: number };
+  /** To the destination: all parts are stored, it fetches them. `sha256` of the whole file, in hex. */
+  "transfer.end": OfTransfer & { size: number; partBytes: number; sha256: string };
+  /** To both: the transfer has failed, and what is held of it is removed. */
+  "transfer.cancel": OfTransfer & { reason: string };
   /** To a bridge. */
   "channel.outbound": ChannelOutbound;
   /** To a bridge. `typing`: whether the agent is writing an answer. */

@@ -20,6 +20,8 @@ export const payloadCapability = "payload-s3";
  * that is stopped".
  */
 export const cancelCapability = "tool.cancel";
+/** Capability of a node that sends and receives files by the events `transfer.*` of docs/transfers.md. */
+export const transferCapability = "transfer";
 
 /** Maximum bytes of a payload by reference, in both directions. */
 export const maxPayloadBytes = 10 * 1024 * 1024;

@@ -65,6 +65,12 @@ const channelMedia = v.pipe(
 );
 const applicant = v.object({ channel: channelName, senderId: v.pipe(idField, v.trim(), v.minLength(1)) });
 
+const transferEnd = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
+const transferId = count(0, 2 ** 32 - 1);
+const ofTransfer = v.object({ transferId });
+/** Optional, because a report without it is refused in GSV's words. */
+const reportedId = v.optional(transferId);
+
 /** Scopes a token can carry. `admin` includes the others. */
 export const scopes = ["client", "node", "channel", "admin"] as const;
 export type Scope = (typeof scopes)[number];
@@ -137,6 +143,27 @@ export const methodParams = {
   "heartbeat.start": v.optional(v.object({ agentId }), {}),
   "heartbeat.stop": v.optional(v.object({ agentId }), {}),
   "heartbeat.trigger": v.optional(v.object({ agentId }), {}),
+  "transfer.open": v.object({ source: transferEnd, destination: transferEnd, agentId }),
+  "transfer.status": ofTransfer,
+  "transfer.cancel": ofTransfer,
+  "transfer.part": v.object({ ...ofTransfer.entries, part: count(0, 1_000_000) }),
+  "transfer.meta": v.object({
+    transferId: reportedId,
+    size: v.optional(count(0, Number.MAX_SAFE_INTEGER)),
+    mime: v.optional(v.pipe(v.string(), v.maxLength(255))),
+    error: v.optional(v.string()),
+  }),
+  "transfer.accept": v.object({ transferId: reportedId, error: v.optional(v.string()) }),
+  "transfer.complete": v.object({
+    transferId: reportedId,
+    sha256: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "expected 64 hex digits"))),
+    error: v.optional(v.string()),
+  }),
+  "transfer.done": v.object({
+    transferId: reportedId,
+    bytesWritten: v.optional(count(0, Number.MAX_SAFE_INTEGER)),
+    error: v.optional(v.string()),
+  }),
   "config.get": v.optional(v.object({ path: v.optional(v.pipe(v.string(), v.maxLength(512))) }), {}),
   "config.set": v.object({ path: v.pipe(v.string(), v.minLength(1), v.maxLength(512)), value: v.unknown() }),
   "sessions.list": v.optional(

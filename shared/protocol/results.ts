@@ -231,6 +231,30 @@ interface AccountResult {
   accountId: string;
 }
 
+/** How a transfer goes. Sizes in bytes. */
+export interface TransferStatus {
+  transferId: number;
+  status: "running" | "done" | "failed";
+  /** `{nodeId}:/path`, `gsv:path`, or `:/path` on the machine of the client that asked. */
+  source: string;
+  destination: string;
+  /** What the source has stored, and what the destination has taken. */
+  sent: number;
+  received: number;
+  /** Absent until the source has told it. */
+  size?: number;
+  mime?: string;
+  /** Why it failed. */
+  error?: string;
+}
+
+/** Where to PUT or GET a part of a transfer of `bytes` bytes. Valid for 15 minutes. */
+export interface TransferPart {
+  url: string;
+  headers: Record<string, string>;
+  bytes: number;
+}
+
 /** The result of every method. Times are epoch ms, sizes bytes. */
 interface ResultTable {
   connect: HelloOk;
@@ -282,6 +306,14 @@ interface ResultTable {
   "workspace.write": { path: string; size: number; written: true };
   "workspace.delete": { path: string; deleted: true };
   /** The names of the files that were written. */
+  "transfer.open": TransferStatus;
+  "transfer.status": TransferStatus;
+  "transfer.cancel": TransferStatus;
+  "transfer.part": TransferPart;
+  "transfer.meta": { ok: true };
+  "transfer.accept": { ok: true };
+  "transfer.complete": { ok: true };
+  "transfer.done": { ok: true };
   "agent.init": { agentId: string; written: string[] };
   "channels.list": { channels: ChannelEntry[]; count: number };
   "channel.inbound": InboundResult;

@@ -1,9 +1,18 @@
+import { createHash } from "node:crypto";
 import { holdsImages, storeResultImages } from "../media/media-content.ts";
 import { absent, add, all, atMost, equal, exists, remove, set } from "../world/expression.ts";
-import { ConditionFailed, type Item, type ItemValue, type Table } from "../world/world.ts";
+import {
+  ConditionFailed,
+  type Item,
+  type ItemValue,
+  type Schedules,
+  succeeds,
+  type Table,
+} from "../world/world.ts";
 import { readBodies, resultBodyKey, type SessionStore, storeBody } from "./bodies.ts";
 import { type CallAddress, sentCalls } from "./call-address.ts";
 import type { Run } from "./run.ts";
+import { readSession } from "./sessions.ts";
 import { duePartition, metaKey, resultKey, type SessionState, toState } from "./state.ts";
 
 /** The outcome of a tool call: a result or an error text. */
@@ -250,4 +259,45 @@ export async function expireCalls(
       if (!(error instanceof ConditionFailed)) throw error;
     }
   }
+}
+
+/** Schedules the end of the wait for a step's pending calls. The schedule's name makes a repeat the same schedule. */
+export async function scheduleTimeout(
+  { schedules }: { schedules: Schedules },
+  sessionKey: string,
+  { runId, step, deadline }: Pick<Run, "runId" | "step" | "deadline">,
+): Promise<void> {
+  if (deadline === undefined) return;
+  const name = `${sessionKey}\n${runId}\n${step}\n${deadline}`;
+  const digest = createHash("sha256").update(name).digest("hex").slice(0, 40);
+  const event = { kind: "tool-timeout", sessionKey, runId, step, deadline } as const;
+  await schedules.once(`tools-${digest}`, deadline, event);
+}
+
+/**
+ * Lets a step wait longer, for a call that goes on: a step that would end before `atLeast` ends at `until` instead.
+ * @param atLeast epoch ms, as `until`
+ * @returns false when nobody waits for the call any more
+ */
+export async function extendWait(
+  { table, schedules }: { table: Table; schedules: Schedules },
+  { sessionKey, runId, step, callId }: CallAddress,
+  { atLeast, until }: { atLeast: number; until: number },
+): Promise<boolean> {
+  const state = await readSession(table, sessionKey);
+  const run = state?.run;
+  const isWaited = run?.runId === runId && run.step === step && Object.hasOwn(run.pending, callId);
+  if (!isWaited || state?.stop === runId) return false;
+  if ((run.deadline ?? 0) >= atLeast) return true;
+  const waiting = all(
+    equal(["run", "runId"], runId),
+    equal(["run", "step"], step),
+    exists(["run", "pending", callId]),
+  );
+  // The sweep ends the wait should the schedule be lost.
+  const isLater = await succeeds(
+    table.update(metaKey(sessionKey), [set(["run", "deadline"], until)], waiting),
+  );
+  if (isLater) await scheduleTimeout({ schedules }, sessionKey, { runId, step, deadline: until });
+  return isLater;
 }

@@ -92,7 +92,7 @@ export function openWorkspace(bucket: Bucket, wait: (ms: number) => Promise<unkn
       const path = filePath(given);
       const key = writableKey(agentId, path);
       const size = checkedSize(content, path);
-      await bucket.put(key, content, { contentType: contentTypeOf(path) });
+      await bucket.put(key, content, { contentType: workspaceContentType(path) });
       return { path, size, written: true };
     },
     async edit(agentId, given, edit) {
@@ -188,7 +188,7 @@ async function changeFile(
     checkedSize(wanted, path);
     const condition = own ? { ifMatch: own.etag } : { ifAbsent: true };
     try {
-      await bucket.put(key, wanted, { contentType: contentTypeOf(path), ...condition });
+      await bucket.put(key, wanted, { contentType: workspaceContentType(path), ...condition });
       return wanted;
     } catch (error) {
       if (!(error instanceof PreconditionFailed)) throw error;
@@ -254,10 +254,11 @@ function decodeText(object: StoredObject, path: string): string {
   }
 }
 
-function contentTypeOf(path: string): string {
+/** The content type of a text file; of any file when its type is known otherwise. */
+export function workspaceContentType(path: string, known = "text/plain; charset=utf-8"): string {
   if (path.endsWith(".md")) return "text/markdown; charset=utf-8";
   if (path.endsWith(".json")) return "application/json";
-  return "text/plain; charset=utf-8";
+  return known;
 }
 
 function notFound(path: string): PeerError {

@@ -111,6 +111,10 @@ const attempts: Record<string, Attempt> = {
     return stopped;
   },
   "call a machine's tool themselves (`tool.invoke`)": method("tool.invoke", { tool: "laptop__Bash" }),
+  "copy files between machines (`transfer.open`)": method("transfer.open", {
+    source: "gsv:SOUL.md",
+    destination: "gsv:copies/SOUL.md",
+  }),
   "list all conversations (`sessions.list`)": method("sessions.list", {}),
   "schedule jobs themselves (`cron.add`)": method("cron.add", {
     name: "never",

@@ -1,10 +1,17 @@
+import type { TransferEvent } from "../transfer/file-transfers.ts";
 import { answerLogs } from "./logs-get.ts";
 import type { NodeEventHandler, NodeParts } from "./node-parts.ts";
 import { answerPing } from "./node-ping.ts";
 import { answerProbe } from "./node-probe.ts";
 
 type NodeEvents = {
-  [E in "tool.invoke" | "tool.cancel" | "logs.get" | "node.probe" | "node.ping"]: NodeEventHandler<E>;
+  [E in
+    | "tool.invoke"
+    | "tool.cancel"
+    | "logs.get"
+    | "node.probe"
+    | "node.ping"
+    | TransferEvent]: NodeEventHandler<E>;
 };
 
 /** Every event that a node handles. Others are ignored. */
@@ -14,6 +21,11 @@ const nodeEvents: NodeEvents = {
   "logs.get": answerLogs,
   "node.probe": answerProbe,
   "node.ping": answerPing,
+  "transfer.send": ({ transfers }, payload) => transfers.handle("transfer.send", payload),
+  "transfer.receive": ({ transfers }, payload) => transfers.handle("transfer.receive", payload),
+  "transfer.start": ({ transfers }, payload) => transfers.handle("transfer.start", payload),
+  "transfer.end": ({ transfers }, payload) => transfers.handle("transfer.end", payload),
+  "transfer.cancel": ({ transfers }, payload) => transfers.handle("transfer.cancel", payload),
 };
 
 /** Calls the handler of each event that arrives on the node's connection. */

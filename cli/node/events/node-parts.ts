@@ -2,12 +2,14 @@ import type { Events } from "../../../shared/protocol/events.ts";
 import type { Connection } from "../../gateway/connection.ts";
 import type { LogBuffer } from "../log-buffer.ts";
 import type { NodeCalls } from "../running-calls.ts";
+import type { FileTransfers } from "../transfer/file-transfers.ts";
 
 /** What the handlers of events use of the node. */
 export interface NodeParts {
   connection: Connection;
   calls: NodeCalls;
   logs: LogBuffer;
+  transfers: FileTransfers;
   /** Environment of the commands. */
   environment: NodeJS.ProcessEnv;
 }

@@ -3,7 +3,6 @@ import { putIntent, putOutcome, recordResult, settleIntent } from "../../../shar
 import type { Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import type { Hold } from "../hold.ts";
-import { dispatchCall } from "./dispatch.ts";
 import { runNativeTool, type ToolTurn } from "./native/native-tool.ts";
 import type { PlannedCall } from "./plan-calls.ts";
 
@@ -21,8 +20,8 @@ export async function carryOutCalls(
   const isPending = ({ call }: PlannedCall) => Object.hasOwn(run.pending, call.id);
   const sent = planned.map(async (one) => {
     if (one.by !== "node" || !isPending(one)) return;
-    const error = await dispatchCall(agent, one.address, one.node);
-    if (error) await recordResult(agent, one.address, one.node.nodeId, { error }, agent.now());
+    const outcome = await one.node.start();
+    if (outcome) await recordResult(agent, one.address, one.node.nodeId, outcome, agent.now());
   });
   const native = async () => {
     for (const one of planned) {

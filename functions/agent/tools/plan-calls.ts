@@ -3,12 +3,12 @@ import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from "../../..
 import type { CallAddress } from "../../../shared/session/call-address.ts";
 import type { PendingCall, Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
-import type { AddressedCall } from "./dispatch.ts";
-import { type NativeTool, runNativeTool, type ToolTurn } from "./native/native-tool.ts";
+import { type AddressedCall, dispatchCall } from "./dispatch.ts";
+import { type BegunCall, type NativeTool, runNativeTool, type ToolTurn } from "./native/native-tool.ts";
 
 /** A tool call of the model, and how it is carried out. */
 export type PlannedCall = { call: ToolCallBlock; address: CallAddress } & (
-  | { by: "node"; node: AddressedCall }
+  | { by: "node"; node: BegunCall }
   | { by: "gateway"; tool: NativeTool; args: unknown }
   | { by: "nobody"; error: string }
 );
@@ -40,13 +40,22 @@ export async function planCalls(
     const found = turn.nodeTools.get(call.name);
     if (!found) return { call, address, by: "nobody", error: `Tool not found: ${call.name}` };
     const payload = { tool: found.bareName, args: call.arguments };
-    return { call, address, by: "node", node: { nodeId: found.node.id, event: "tool.invoke", payload } };
+    const node = sentToNode(agent, address, { nodeId: found.node.id, event: "tool.invoke", payload });
+    return { call, address, by: "node", node };
   });
   return Promise.all(planned);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function sentToNode(agent: Agent, address: CallAddress, call: AddressedCall): BegunCall {
+  const start = async () => {
+    const error = await dispatchCall(agent, address, call);
+    return error === undefined ? undefined : { error };
+  };
+  return { nodeId: call.nodeId, start };
 }
 
 /** A native tool that asks a node is a node's call. To learn which node, the tool is run here: it does nothing else. */
@@ -65,7 +74,8 @@ async function planNative(
   }
   if (!tool.asksNode) return { call, address, by: "gateway", tool, args: parsed.output };
   const outcome = await runNativeTool(tool, parsed.output, { agent, turn, address });
-  if ("ask" in outcome) return { call, address, by: "node", node: outcome.ask };
+  if ("ask" in outcome) return { call, address, by: "node", node: sentToNode(agent, address, outcome.ask) };
+  if ("begin" in outcome) return { call, address, by: "node", node: outcome.begin };
   return { call, address, by: "nobody", error: outcome.ok ? "no node was asked" : outcome.error };
 }
 

@@ -15,6 +15,7 @@ import { payloadMethods } from "./payloads.ts";
 import { sessionMethods } from "./sessions.ts";
 import { skillMethods } from "./skills.ts";
 import { tokenMethods } from "./tokens.ts";
+import { transferMethods } from "./transfer.ts";
 import { workspaceMethods } from "./workspace.ts";
 
 /**
@@ -28,6 +29,7 @@ export const methodTable: MethodTable = {
   ...nodeMethods,
   ...probeMethods,
   ...skillMethods,
+  ...transferMethods,
   ...configMethods,
   ...heartbeatMethods,
   ...sessionMethods,

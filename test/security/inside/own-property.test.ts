@@ -75,7 +75,7 @@ describe.each(inherited)("the name %s", (name) => {
       by: "node",
     } as const;
     const address = { sessionKey, runId: "run", step: 0, callId: name };
-    const node = { nodeId: "pi", event: "tool.invoke", payload: { tool: "probe", args: {} } } as const;
+    const node = { nodeId: "pi", start: async () => undefined };
     const planned: PlannedCall[] = [{ ...one, call: { ...one.call }, address, node }];
     return { address, run: waitingFor(newRun(message("run"), 1, 1), pendingCalls(planned), 1000) };
   };

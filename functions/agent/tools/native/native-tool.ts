@@ -8,6 +8,7 @@ import { inputSchemaOf } from "../../../../shared/protocol/input-schema.ts";
 import type { ToolDefinition } from "../../../../shared/protocol/messages.ts";
 import { logError } from "../../../../shared/runtime/log.ts";
 import type { CallAddress } from "../../../../shared/session/call-address.ts";
+import type { CallOutcome } from "../../../../shared/session/calls.ts";
 import type { Audience } from "../../../../shared/workspace/privacy.ts";
 import type { Agent } from "../../agent.ts";
 
@@ -39,7 +40,16 @@ export interface ToolCallContext {
 export type NativeOutcome =
   | { ok: true; result: unknown }
   | { ok: false; error: string }
-  | { ask: Extract<NodeCall, { event: "logs.get" }> & { nodeId: string } };
+  | { ask: Extract<NodeCall, { event: "logs.get" }> & { nodeId: string } }
+  | { begin: BegunCall };
+
+/** A call that is answered later by what it begins. */
+export interface BegunCall {
+  /** The node that the session waits for; the answer is recorded in its name. */
+  nodeId: string;
+  /** Begins it. A repeat goes on with what was begun. @returns the outcome, when it is known at once */
+  start(): Promise<CallOutcome | undefined>;
+}
 
 export interface NativeTool {
   definition: ToolDefinition;
@@ -49,7 +59,7 @@ export interface NativeTool {
   repeatable: boolean;
   /** Whether a run that a guest wrote may use it. */
   forGuests: boolean;
-  /** True for a tool that only hands its question on to a node. */
+  /** True for a tool whose answer comes later: its run decides what is asked or begun, and does nothing else. */
   asksNode?: boolean;
   /** @throws PeerError for what the model can mend; its message becomes the error */
   run(args: never, context: ToolCallContext): Promise<NativeOutcome>;

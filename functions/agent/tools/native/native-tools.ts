@@ -2,6 +2,7 @@ import { cronTool } from "./cron-tool.ts";
 import { configGet, logsGet } from "./gateway-tools.ts";
 import { message } from "./message-tool.ts";
 import type { NativeTool } from "./native-tool.ts";
+import { transfer } from "./transfer-tool.ts";
 import { deleteFile, editFile, readFile, writeFile } from "./workspace-tools.ts";
 
 /** The tools that the gateway itself offers, to owners all of them. */
@@ -14,4 +15,5 @@ export const nativeTools: readonly NativeTool[] = [
   logsGet,
   message,
   cronTool,
+  transfer,
 ];

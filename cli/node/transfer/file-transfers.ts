@@ -1,0 +1,140 @@
+import type { Events } from "../../../shared/protocol/events.ts";
+import { resolvePath } from "../files/file-paths.ts";
+import {
+  type CallStorage,
+  PartLink,
+  TransferEnded,
+  type TransferGateway,
+  TransferPaused,
+} from "./part-link.ts";
+import { dropPartial, type FreeBytes, prepareFile, receiveFile } from "./receive-file.ts";
+import { describeFile, sendFile } from "./send-file.ts";
+
+export type TransferEvent = Extract<keyof Events, `transfer.${string}`>;
+
+type Receive = Events["transfer.receive"];
+type Start = Events["transfer.start"];
+
+export interface FileTransfersOptions {
+  gateway: TransferGateway;
+  /** Where relative paths start. */
+  base: string;
+  log(line: string): void;
+  /** The only files that may be sent and received, absolute. Default: any. */
+  only?: { sent?: string; received?: string };
+  storage?: CallStorage;
+  freeBytes?: FreeBytes;
+  /** Longest wait before a request is repeated, in milliseconds. */
+  maxWaitMs?: number;
+}
+
+/**
+ * A machine's part in transfers. Each event says all that is needed for one step, so a machine that was started anew
+ * goes on with a transfer of its former life. An event for a step that is under way changes nothing.
+ */
+export class FileTransfers {
+  readonly #options: FileTransfersOptions;
+  /** The steps under way, by transfer and event. */
+  readonly #running = new Map<string, { abort: AbortController; ended: Promise<void> }>();
+
+  constructor(options: FileTransfersOptions) {
+    this.#options = options;
+  }
+
+  /** Handles an event. It never throws: the gateway is told of errors. */
+  handle<E extends TransferEvent>(event: E, payload: Events[E]): void {
+    const { transferId, path } = payload;
+    if (event === "transfer.cancel") return void this.cancel(transferId, path);
+    const key = `${transferId} ${event}`;
+    if (this.#running.has(key)) return;
+    const abort = new AbortController();
+    const ended = this.#step(event, payload, new PartLink(transferId, abort.signal, this.#options))
+      .catch((error: Error) => this.#options.log(`transfer ${transferId} ended: ${error.message}`))
+      .finally(() => this.#running.delete(key));
+    this.#running.set(key, { abort, ended });
+  }
+
+  /** Stops all transfers. They go on when this machine is back in time. */
+  pause(): void {
+    for (const { abort } of this.#running.values()) abort.abort(new TransferPaused("paused"));
+  }
+
+  /** Resolves when no step is under way. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+  }
+
+  /** Stops this machine's part in a transfer and removes what it holds of it. */
+  async cancel(transferId: number, path: string): Promise<void> {
+    const own = [...this.#running].filter(([key]) => key.startsWith(`${transferId} `));
+    for (const [, { abort }] of own) abort.abort(new TransferEnded("cancelled"));
+    await Promise.all(own.map(([, { ended }]) => ended));
+    await dropPartial({ transferId, path: resolvePath(this.#options.base, path) });
+  }
+
+  async #step(event: TransferEvent, payload: Events[TransferEvent], link: PartLink): Promise<void> {
+    const { transferId } = payload;
+    const path = resolvePath(this.#options.base, payload.path);
+    this.#options.log(`transfer ${transferId} ${event.slice("transfer.".length)}`);
+    switch (event) {
+      case "transfer.send":
+        return link.report("transfer.meta", await toldOr(() => this.#describe(path)));
+      case "transfer.receive":
+        return link.report("transfer.accept", await toldOr(() => this.#prepare(path, payload as Receive)));
+      case "transfer.start":
+        return link.report("transfer.complete", await toldOr(() => this.#send(path, payload as Start, link)));
+      case "transfer.end":
+        return this.#receive(path, payload as Events["transfer.end"], link);
+      case "transfer.cancel":
+        return undefined;
+    }
+  }
+
+  async #describe(path: string): Promise<{ size: number }> {
+    this.#check("sent", path);
+    return describeFile(path);
+  }
+
+  async #prepare(path: string, { transferId, size }: Receive): Promise<object> {
+    this.#check("received", path);
+    await prepareFile({ transferId, path, size }, this.#options.freeBytes);
+    return {};
+  }
+
+  async #send(path: string, parts: Start, link: PartLink): Promise<{ sha256: string }> {
+    this.#check("sent", path);
+    return { sha256: await sendFile(path, parts, link) };
+  }
+
+  async #receive(path: string, file: Events["transfer.end"], link: PartLink): Promise<void> {
+    const partial = { transferId: file.transferId, path };
+    try {
+      const received = await toldOr(async () => {
+        this.#check("received", path);
+        return { bytesWritten: await receiveFile({ ...file, path }, link) };
+      });
+      if (received.error !== undefined) await dropPartial(partial);
+      await link.report("transfer.done", received);
+    } catch (error) {
+      if (error instanceof TransferEnded) await dropPartial(partial);
+      throw error;
+    }
+  }
+
+  /** @throws Error for a file that this machine has not been asked for */
+  #check(use: "sent" | "received", path: string): void {
+    const { only } = this.#options;
+    if (only && only[use] !== path) throw new Error(`${path} is not to be ${use}`);
+  }
+}
+
+/** The outcome of some work, or its error in words. What ends or pauses the transfer is thrown on. */
+async function toldOr<T extends object>(work: () => Promise<T>): Promise<Partial<T> & { error?: string }> {
+  try {
+    return await work();
+  } catch (error) {
+    const isOver = error instanceof TransferEnded || error instanceof TransferPaused;
+    if (isOver || !(error instanceof Error) || error.name === "AbortError") throw error;
+    return { error: error.message } as Partial<T> & { error: string };
+  }
+}

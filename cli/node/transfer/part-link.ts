@@ -1,0 +1,109 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { code } from "../../../shared/protocol/errors.ts";
+import type { Method, ParamsInput } from "../../../shared/protocol/methods.ts";
+import type { Results } from "../../../shared/protocol/results.ts";
+import { backoffDelay } from "../../gateway/backoff.ts";
+import { callStorage } from "../../gateway/large-payloads.ts";
+import { RequestError } from "../../gateway/request-error.ts";
+
+/** What a transfer needs of the connection to the gateway. */
+export interface TransferGateway {
+  request<M extends Method>(method: M, params: ParamsInput<M>): Promise<Results[M]>;
+}
+
+/** One request to the storage. @throws Error when it failed for good */
+export type CallStorage = typeof callStorage;
+
+export type ReportMethod = "transfer.meta" | "transfer.accept" | "transfer.complete" | "transfer.done";
+
+/** Longest wait before a request is repeated, in milliseconds. */
+const maxWaitMs = 10_000;
+
+/** Timeout of one attempt to store or fetch a part, in milliseconds. */
+const partTimeoutMs = 300_000;
+
+/** The gateway has ended the transfer, or does not know it. */
+export class TransferEnded extends Error {}
+
+/** This machine stops, and goes on when it is started again. */
+export class TransferPaused extends Error {}
+
+/**
+ * A machine's way to the gateway and to the storage of one transfer. Requests are repeated until the gateway answers;
+ * it is the gateway that gives a transfer up when it does not go on.
+ */
+export class PartLink {
+  readonly #gateway: TransferGateway;
+  readonly #storage: CallStorage;
+  readonly #transferId: number;
+  readonly #signal: AbortSignal;
+  readonly #maxWaitMs: number;
+
+  constructor(
+    transferId: number,
+    signal: AbortSignal,
+    outside: { gateway: TransferGateway; storage?: CallStorage; maxWaitMs?: number },
+  ) {
+    this.#transferId = transferId;
+    this.#signal = signal;
+    this.#gateway = outside.gateway;
+    this.#storage = outside.storage ?? callStorage;
+    this.#maxWaitMs = outside.maxWaitMs ?? maxWaitMs;
+  }
+
+  /** Tells the gateway something of the transfer. */
+  async report<M extends ReportMethod>(method: M, told: Omit<ParamsInput<M>, "transferId">): Promise<void> {
+    const params = { transferId: this.#transferId, ...told } as ParamsInput<M>;
+    await this.#repeated(() => this.#gateway.request(method, params));
+  }
+
+  /** Stores a part. */
+  async store(part: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    await this.#movePart(part, (url, headers, limits) =>
+      this.#storage(url, { method: "PUT", headers, body: bytes }, limits),
+    );
+  }
+
+  /** Fetches a part of so many bytes. */
+  async fetch(part: number, bytes: number): Promise<Buffer> {
+    return this.#movePart(part, async (url, headers, limits) => {
+      const body = await this.#storage(url, { method: "GET", headers }, limits);
+      if (body.byteLength !== bytes)
+        throw new Error(`part ${part} has ${body.byteLength} bytes, not ${bytes}`);
+      return body;
+    });
+  }
+
+  /** Asks for a new URL when the storage refuses one: it may have expired. */
+  #movePart<T>(
+    part: number,
+    move: (url: string, headers: Record<string, string>, limits: Parameters<CallStorage>[2]) => Promise<T>,
+  ): Promise<T> {
+    const limits = { timeoutMs: partTimeoutMs, signal: this.#signal };
+    return this.#repeated(async () => {
+      const { url, headers } = await this.#gateway.request("transfer.part", {
+        transferId: this.#transferId,
+        part,
+      });
+      return move(url, headers, limits);
+    });
+  }
+
+  async #repeated<T>(attempt: () => Promise<T>): Promise<T> {
+    for (let failures = 0; ; failures++) {
+      this.#signal.throwIfAborted();
+      try {
+        return await attempt();
+      } catch (error) {
+        this.#signal.throwIfAborted();
+        if (error instanceof RequestError && isFinal(error)) throw new TransferEnded(error.message);
+      }
+      await delay(backoffDelay(failures, 250, this.#maxWaitMs), undefined, { signal: this.#signal });
+    }
+  }
+}
+
+/** Whether the gateway has refused a request for good. A connection that is lost may come back. */
+function isFinal(error: RequestError): boolean {
+  return [code.badRequest, code.forbidden, code.notFound, code.conflict].some((one) => one === error.code);
+}

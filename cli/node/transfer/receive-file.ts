@@ -1,0 +1,172 @@
+import { createHash } from "node:crypto";
+import { chmod, type FileHandle, mkdir, open, realpath, rename, rm, stat, statfs } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { explainFaults } from "../files/node-files.ts";
+import type { PartLink } from "./part-link.ts";
+
+/** The name under which errors of a destination's file are told. */
+const tool = "receive";
+
+export interface IncomingFile {
+  transferId: number;
+  /** Where the file is to be, absolute. */
+  path: string;
+  /** Bytes. */
+  size: number;
+}
+
+/** Free bytes of the disk that holds a folder. */
+export type FreeBytes = (folder: string) => Promise<number>;
+
+const freeBytesOf: FreeBytes = async (folder) => {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+};
+
+/**
+ * Makes ready to receive a file: its folders are made, and an empty file beside it that the parts are written to.
+ * @throws Error when the path is a folder or no regular file, may not be written, or the disk has not enough space
+ */
+export async function prepareFile(file: IncomingFile, freeBytes: FreeBytes = freeBytesOf): Promise<void> {
+  await explainFaults(tool, file.path, async () => {
+    const target = await targetOf(file.path);
+    await makeFolders(dirname(target));
+    const free = await freeBytes(dirname(target));
+    if (free < file.size)
+      throw new Error(`${tool}: ${file.path}: not enough space: ${file.size} bytes, and ${free} are free`);
+    await (await open(partPath(target, file.transferId), "a")).close();
+  });
+}
+
+/**
+ * Receives a file, with one part of it in memory. What an earlier attempt has written is kept and read again. The file
+ * appears under its name only when it is whole, on the disk, and has this SHA-256.
+ * @returns the bytes of the file
+ * @throws Error otherwise; nothing is left over then
+ */
+export async function receiveFile(
+  { transferId, path, size, partBytes, sha256 }: IncomingFile & { partBytes: number; sha256: string },
+  link: Pick<PartLink, "fetch">,
+): Promise<number> {
+  return explainFaults(tool, path, async () => {
+    const target = await targetOf(path);
+    const part = partPath(target, transferId);
+    // An earlier attempt may have died after its last step.
+    if ((await sizeOf(part)) === undefined && (await holds(target, size, partBytes, sha256))) return size;
+    const file = await open(part, "a").then(async (made) => {
+      await made.close();
+      return open(part, "r+");
+    });
+    try {
+      const kept = Math.floor(Math.min((await file.stat()).size, size) / partBytes);
+      let found = await writeParts(file, { size, partBytes, kept }, link);
+      // What was kept may not be what was written: a power failure loses pages.
+      if (found !== sha256 && kept > 0) found = await writeParts(file, { size, partBytes, kept: 0 }, link);
+      if (found !== sha256) throw new Error(`${tool}: ${path}: the SHA-256 differs from that of the source`);
+      await file.truncate(size);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    const mode = await modeOf(target);
+    if (mode !== undefined) await chmod(part, mode);
+    await rename(part, target);
+    await syncFolder(dirname(target));
+    return size;
+  });
+}
+
+/** Removes what was written of a file that will not be received. */
+export async function dropPartial({
+  transferId,
+  path,
+}: Pick<IncomingFile, "transferId" | "path">): Promise<void> {
+  await rm(partPath(await targetOf(path).catch(() => path), transferId), { force: true }).catch(() => {});
+}
+
+/** Writes the parts from number `kept` on. @returns the SHA-256 of all, in hex */
+async function writeParts(
+  file: FileHandle,
+  { size, partBytes, kept }: { size: number; partBytes: number; kept: number },
+  link: Pick<PartLink, "fetch">,
+): Promise<string> {
+  const hash = createHash("sha256");
+  const buffer = kept > 0 ? Buffer.allocUnsafeSlow(partBytes) : Buffer.alloc(0);
+  for (let part = 0; part * partBytes < size; part++) {
+    const at = part * partBytes;
+    if (part < kept) {
+      const { bytesRead } = await file.read(buffer, 0, partBytes, at);
+      hash.update(buffer.subarray(0, bytesRead));
+      continue;
+    }
+    const bytes = await link.fetch(part, Math.min(partBytes, size - at));
+    hash.update(bytes);
+    for (let written = 0; written < bytes.byteLength; )
+      written += (await file.write(bytes, written, bytes.byteLength - written, at + written)).bytesWritten;
+  }
+  return hash.digest("hex");
+}
+
+/**
+ * Makes a folder and those above it. Not by `recursive` of Node.js, which never ends where a file system such as /proc
+ * answers ENOENT for a folder whose parent is there.
+ */
+async function makeFolders(folder: string): Promise<void> {
+  if ((await stat(folder).catch(() => undefined))?.isDirectory()) return;
+  if (dirname(folder) !== folder) await makeFolders(dirname(folder));
+  await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
+    // Another transfer has made it meanwhile; a file of this name is told as the parts are written.
+    if (error.code !== "EEXIST") throw error;
+  });
+}
+
+/** The file that a path names, behind symbolic links. @throws Error when it is there and no regular file */
+async function targetOf(path: string): Promise<string> {
+  const target = await realpath(path).catch(() => path);
+  const stats = await stat(target).catch(() => undefined);
+  if (stats?.isDirectory()) throw new Error(`${tool}: ${path} is a folder; name the file in it`);
+  if (stats && !stats.isFile()) throw new Error(`${tool}: ${path} is not a regular file`);
+  return target;
+}
+
+/** The file beside the target that parts are written to. Long names are cut: file systems limit them to 255 bytes. */
+function partPath(target: string, transferId: number): string {
+  const name = [...basename(target)].slice(0, 40).join("");
+  return join(dirname(target), `.${name}.${transferId}.gsv-part`);
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  return stat(path).then(
+    (stats) => stats.size,
+    () => undefined,
+  );
+}
+
+async function modeOf(path: string): Promise<number | undefined> {
+  return stat(path).then(
+    (stats) => stats.mode & 0o777,
+    () => undefined,
+  );
+}
+
+async function holds(path: string, size: number, partBytes: number, sha256: string): Promise<boolean> {
+  if ((await sizeOf(path)) !== size) return false;
+  const file = await open(path, "r");
+  try {
+    const hash = createHash("sha256");
+    const buffer = Buffer.allocUnsafeSlow(partBytes);
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, 0, partBytes);
+      if (bytesRead === 0) return hash.digest("hex") === sha256;
+      hash.update(buffer.subarray(0, bytesRead));
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** Writes a folder's entries to the disk, so that the new name survives a power failure. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  await handle.sync().finally(() => handle.close());
+}

@@ -1,0 +1,44 @@
+import { createHash } from "node:crypto";
+import * as v from "valibot";
+import { type CallAddress, encodeCallAddress } from "../../../../shared/session/call-address.ts";
+import { beginTransfer } from "../../../../shared/transfer/transfer.ts";
+import { checkNodes, parseEnds } from "../../../../shared/transfer/transfer-end.ts";
+import { checkReadable, checkWritable } from "../../../../shared/workspace/privacy.ts";
+import { nativeTool } from "./native-tool.ts";
+
+const end = (description: string) =>
+  v.pipe(v.string(), v.minLength(1), v.maxLength(4096), v.description(description));
+
+export const transfer = nativeTool({
+  name: "gsv__Transfer",
+  description:
+    "Copy one file of up to 5 GB between two of your machines, or between a machine and your workspace (up to 100 MB). " +
+    "An existing file is replaced. Folders are not copied: pack them first.",
+  arguments: {
+    source: end("{nodeId}:/path, or gsv:path of your workspace"),
+    destination: end("As source. A path that ends in / gets the source's file name"),
+  },
+  repeatable: true,
+  forGuests: false,
+  asksNode: true,
+  async run(args, { agent, turn, address }) {
+    const { source, destination } = parseEnds({ ...args, agentId: turn.agentId });
+    if (source.kind === "workspace") checkReadable(turn.audience, source.path);
+    if (destination.kind === "workspace") checkWritable(turn.audience, destination.path);
+    checkNodes({ source, destination }, turn.nodes);
+    // A session waits for a node by its id: for the workspace alone it waits for the gateway.
+    const machine = [source, destination].find((one) => one.kind === "node");
+    const nodeId = machine?.kind === "node" ? machine.id : "gsv";
+    const owner = { kind: "call", address, nodeId } as const;
+    const start = async () => {
+      await beginTransfer(agent, { id: idOf(address), source, destination, owner });
+      return undefined;
+    };
+    return { begin: { nodeId, start } };
+  },
+});
+
+/** The id of a call's transfer: a call that is carried out again after a crash goes on with the same transfer. */
+function idOf(address: CallAddress): number {
+  return createHash("sha256").update(encodeCallAddress(address)).digest().readUInt32BE();
+}

@@ -1,0 +1,133 @@
+import { randomBytes } from "node:crypto";
+import { listPeers } from "../../../shared/peers/registry.ts";
+import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import type { Method } from "../../../shared/protocol/methods.ts";
+import {
+  advance,
+  beginTransfer,
+  checkAlive,
+  failTransfer,
+  isStalled,
+} from "../../../shared/transfer/transfer.ts";
+import { checkNodes, parseEnds, type TransferEnd } from "../../../shared/transfer/transfer-end.ts";
+import { statusOf } from "../../../shared/transfer/transfer-owner.ts";
+import {
+  givePart,
+  reportAccept,
+  reportComplete,
+  reportDone,
+  reportMeta,
+} from "../../../shared/transfer/transfer-reports.ts";
+import {
+  changeTransfer,
+  isOpen,
+  listTransfers,
+  readTransfer,
+  type Transfer,
+} from "../../../shared/transfer/transfer-state.ts";
+import type { Caller, Gateway, MethodTable } from "../gateway.ts";
+import { agentOf } from "./workspace.ts";
+
+/** The machine behind a connection. */
+const reporterOf = ({ mode, peerId }: Caller) => ({ mode, id: peerId });
+
+function needed(transferId: number | undefined): number {
+  if (transferId === undefined) throw new PeerError(code.badRequest, "transferId required");
+  return transferId;
+}
+
+/** @throws PeerError 404 for a transfer that another token has asked for */
+async function ownTransfer(gateway: Gateway, id: number, { tokenId }: Caller): Promise<Transfer> {
+  const transfer = await readTransfer(gateway.table, id, gateway.now());
+  if (transfer?.owner.kind === "client" && transfer.owner.tokenId === tokenId) return transfer;
+  throw new PeerError(code.notFound, "no such transfer");
+}
+
+type Ends = Pick<Transfer, "source" | "destination">;
+
+/**
+ * The transfer between these ends that a client of the same token has begun and that has not ended: a command that was
+ * killed goes on when it is repeated. The new client takes the place of the former one.
+ */
+async function takeOver({ table, now }: Gateway, tokenId: string, ends: Ends): Promise<Transfer | undefined> {
+  const anyClient = (end: TransferEnd) => (end.kind === "client" ? { ...end, id: "" } : end);
+  const textOf = ({ source, destination }: Ends) =>
+    JSON.stringify([anyClient(source), anyClient(destination)]);
+  const wanted = textOf(ends);
+  const begun = (await listTransfers(table, now())).find(
+    (one) =>
+      one.owner.kind === "client" &&
+      one.owner.tokenId === tokenId &&
+      isOpen(one) &&
+      !isStalled(one, now()) &&
+      textOf(one) === wanted,
+  );
+  const { source, destination } = ends;
+  const taken = begun && (await changeTransfer(table, begun, { source, destination }, now()));
+  return taken && isOpen(taken) ? taken : undefined;
+}
+
+type TransferMethod = Extract<Method, `transfer.${string}`>;
+
+/** The reports of machines are always answered with `ok`, as GSV does: a machine repeats what is refused. */
+export const transferMethods: Pick<MethodTable, TransferMethod> = {
+  "transfer.open": {
+    modes: ["client"],
+    async handle(gateway, { source, destination, agentId }, { caller }) {
+      const agent = await agentOf(gateway, agentId);
+      const ends = parseEnds({ source, destination, agentId: agent, clientId: caller.peerId });
+      const begun = await takeOver(gateway, caller.tokenId, ends);
+      if (begun) return statusOf(await advance(gateway, begun));
+      checkNodes(ends, await listPeers(gateway.table, "node", gateway.now()));
+      const owner = { kind: "client", tokenId: caller.tokenId } as const;
+      return statusOf(await beginTransfer(gateway, { id: randomBytes(4).readUInt32BE(), ...ends, owner }));
+    },
+  },
+  "transfer.status": {
+    modes: ["client"],
+    async handle(gateway, { transferId }, { caller }) {
+      return statusOf(await checkAlive(gateway, await ownTransfer(gateway, transferId, caller)));
+    },
+  },
+  "transfer.cancel": {
+    modes: ["client"],
+    async handle(gateway, { transferId }, { caller }) {
+      return statusOf(
+        await failTransfer(gateway, await ownTransfer(gateway, transferId, caller), "cancelled"),
+      );
+    },
+  },
+  "transfer.part": {
+    modes: ["node", "client"],
+    handle: async (gateway, { transferId, part }, { caller }) =>
+      givePart(gateway, reporterOf(caller), transferId, part),
+  },
+  "transfer.meta": {
+    modes: ["node", "client"],
+    async handle(gateway, { transferId, ...told }, { caller }) {
+      await reportMeta(gateway, reporterOf(caller), needed(transferId), told);
+      return { ok: true };
+    },
+  },
+  "transfer.accept": {
+    modes: ["node", "client"],
+    async handle(gateway, { transferId, error }, { caller }) {
+      await reportAccept(gateway, reporterOf(caller), needed(transferId), error);
+      return { ok: true };
+    },
+  },
+  "transfer.complete": {
+    modes: ["node", "client"],
+    async handle(gateway, { transferId, ...told }, { caller }) {
+      await reportComplete(gateway, reporterOf(caller), needed(transferId), told);
+      return { ok: true };
+    },
+  },
+  "transfer.done": {
+    modes: ["node", "client"],
+    async handle(gateway, { transferId, ...told }, { caller }) {
+      await reportDone(gateway, reporterOf(caller), needed(transferId), told);
+      return { ok: true };
+    },
+  },
+};

@@ -1,0 +1,71 @@
+import { code, PeerError } from "../protocol/errors.ts";
+import { workspaceContentType } from "../workspace/workspace-files.ts";
+import { isSkillPath } from "../workspace/workspace-paths.ts";
+import type { Bucket, ObjectStream } from "../world/world.ts";
+import { type WorkspaceEnd, workspaceKey } from "./transfer-end.ts";
+import { readParts, storeParts } from "./transfer-parts.ts";
+import type { Transfer } from "./transfer-state.ts";
+
+/** Largest file that a transfer takes out of a workspace or puts there: a function copies it within its 29 seconds. */
+export const maxWorkspaceBytes = 100 * 1024 * 1024;
+
+/** Stores a workspace's file in parts, as a machine does that sends one. @throws PeerError, WrongParts */
+export async function sendFromWorkspace(
+  bucket: Bucket,
+  transfer: Transfer,
+  source: WorkspaceEnd,
+): Promise<Partial<Transfer>> {
+  const file = await openFile(bucket, source);
+  const sent = await storeParts(bucket, transfer, file.body, maxWorkspaceBytes);
+  return { ...sent, step: "offered", ...mimeOf(file) };
+}
+
+/** Puts the stored parts together to a workspace's file, which appears only when it is whole and right. @throws WrongParts */
+export async function takeIntoWorkspace(
+  bucket: Bucket,
+  transfer: Transfer,
+  destination: WorkspaceEnd,
+): Promise<Partial<Transfer>> {
+  const contentType = workspaceContentType(destination.path, transfer.mime);
+  await bucket.putStream(workspaceKey(destination), readParts(bucket, transfer), { contentType });
+  return { step: "done", taken: transfer.stored };
+}
+
+/** Copies a file within the bucket. @throws PeerError */
+export async function copyInBucket(
+  bucket: Bucket,
+  source: WorkspaceEnd,
+  destination: WorkspaceEnd,
+): Promise<Partial<Transfer>> {
+  const file = await openFile(bucket, source);
+  let size = 0;
+  async function* counted() {
+    for await (const chunk of file.body) {
+      size += chunk.byteLength;
+      if (size > maxWorkspaceBytes) throw tooLarge(source);
+      yield chunk;
+    }
+  }
+  const contentType = workspaceContentType(destination.path, file.contentType);
+  await bucket.putStream(workspaceKey(destination), counted(), { contentType });
+  return { step: "done", size, ...mimeOf(file) };
+}
+
+/** @throws PeerError 413 */
+export function tooLarge({ path }: WorkspaceEnd): PeerError {
+  const message = `gsv:${path}: transfers from and to the workspace hold at most ${maxWorkspaceBytes} bytes`;
+  return new PeerError(code.tooLarge, message);
+}
+
+/** @throws PeerError 404 */
+async function openFile(bucket: Bucket, source: WorkspaceEnd): Promise<ObjectStream> {
+  const { path } = source;
+  const own = await bucket.getStream(workspaceKey(source));
+  const file = own ?? (isSkillPath(path) ? await bucket.getStream(path) : undefined);
+  if (!file) throw new PeerError(code.notFound, `workspace file not found: ${path}`);
+  return file;
+}
+
+function mimeOf({ contentType }: ObjectStream): { mime?: string } {
+  return contentType === undefined ? {} : { mime: contentType };
+}
