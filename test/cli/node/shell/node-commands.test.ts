@@ -1,20 +1,20 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type RunningNode, startNode } from "../../../cli/node/node-runtime.ts";
-import { type LocalGateway, startLocalGateway } from "../../../local/in-process-gateway.ts";
-import { openConfiguration } from "../../../shared/configuration/store.ts";
-import { createToken } from "../../../shared/peers/tokens.ts";
-import { textOf } from "../../../shared/protocol/messages.ts";
-import { readSession } from "../../../shared/session/sessions.ts";
-import { readMessages } from "../../../shared/session/transcript.ts";
-import { startOpenAiServer } from "../../support/models/openai-server.ts";
-import type { ModelServer } from "../../support/models/scripted-model.ts";
-import { openClient, type Peer } from "../../support/peer.ts";
-import { until } from "../../support/until.ts";
-import { processesNamed, uniqueSleep, withEmptyHome } from "./processes.ts";
+import { type RunningNode, startNode } from "../../../../cli/node/node-runtime.ts";
+import { type LocalGateway, startLocalGateway } from "../../../../local/in-process-gateway.ts";
+import { openConfiguration } from "../../../../shared/configuration/store.ts";
+import { createToken } from "../../../../shared/peers/tokens.ts";
+import { textOf } from "../../../../shared/protocol/messages.ts";
+import { readSession } from "../../../../shared/session/sessions.ts";
+import { readMessages } from "../../../../shared/session/transcript.ts";
+import { startOpenAiServer } from "../../../support/models/openai-server.ts";
+import type { ModelServer } from "../../../support/models/scripted-model.ts";
+import { openClient, type Peer } from "../../../support/peer.ts";
+import { until } from "../../../support/until.ts";
+import { processesNamed, uniqueSleep, withEmptyHome } from "../processes.ts";
 
 withEmptyHome();
 
@@ -34,6 +34,7 @@ beforeAll(async () => {
   // It calls Bash with the arguments that the last message holds.
   model = await startOpenAiServer(({ turns }) => {
     const last = turns.at(-1)!;
+    if (last.text.includes("System event")) return { text: "so it ended" };
     return last.role === "tool"
       ? { text: "so be it" }
       : { toolCalls: [{ name: "laptop__Bash", arguments: last.text }] };
@@ -109,6 +110,28 @@ describe("a stop ends on the machine", () => {
     await isOver();
     expect(processesNamed(background)).not.toEqual([]);
   });
+});
+
+it.each([
+  ["started in the background", { background: true }],
+  ["left in the background after yieldMs", { yieldMs: 10 }],
+])("the end of a command %s wakes the idle session", async (_how, how) => {
+  const gate = `go-${runs}`;
+  const wait = `until [ -e ${gate} ]; do sleep 0.02; done`;
+  const runId = randomUUID();
+  const args = { command: `${wait}; echo built`, ...how };
+  await client.call("chat.send", { sessionKey, message: JSON.stringify(args), runId });
+  await client.ended(runId);
+  await until(async () => (await state()).owner === undefined, "the session is idle");
+  writeFileSync(join(folder, gate), "");
+  const isEnd = ({ sessionKey: key, state: at, runId: id }: Record<string, unknown>) =>
+    key === sessionKey && at === "final" && id !== runId;
+  await client.event(isEnd, "the agent says how it ended");
+  const messages = await readMessages(gateway.world, await state());
+  expect(messages.slice(-2).map(textOf)).toEqual([
+    expect.stringContaining('"outputTail":"built'),
+    "so it ended",
+  ]);
 });
 
 it("a call that times out is ended on the machine, and the model is told", async () => {
