@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createTimerHandler } from "../../functions/timer/timer-handler.ts";
+import { listPeers } from "../../shared/peers/registry.ts";
 import type { Events } from "../../shared/protocol/events.ts";
 import type { SkillsResult, SkillsUpdate } from "../../shared/protocol/results.ts";
 import type { Key } from "../../shared/world/world.ts";
@@ -143,10 +144,13 @@ describe("a node that connects", () => {
   });
 
   it("is asked although the timer cannot be set", async () => {
-    world.schedules.refuse = true;
     const node = await connect("node", "laptop");
     await answer(node, probes(node)[0]!.probeId, { gh: true });
-    expect(await hostsOf("github")).toEqual(["laptop"]);
+    world.schedules.refuse = true;
+    const client = await connect("client", "c");
+    const update = await ask<SkillsUpdate>(client, "skills.update", { force: true });
+    expect(update).toMatchObject({ updatedNodeCount: 1, errors: [] });
+    expect(probes(node)).toHaveLength(2);
   });
 
   it("waits for no call of the table more than a client does", async () => {
@@ -256,6 +260,17 @@ describe("what a node answers", () => {
     world.clock.later += 300_000;
     expect(probes(await connect("node", "laptop"))).toMatchObject([{ bins: ["gh"] }]);
     expect(await hostsOf("github")).toEqual(["laptop"]);
+  });
+
+  it("is there when the node connects again, before the gateway has looked for skills", async () => {
+    const node = await connect("node", "laptop", { ...runtime, hostBinStatus: { jq: true } });
+    await answer(node, probes(node)[0]!.probeId, { gh: true });
+    const list = () => Promise.reject(new Error("the bucket does not answer"));
+    world.outside.bucket = { ...world.outside.bucket, list };
+    gateway = world.start();
+    await connect("node", "laptop", { ...runtime, hostBinStatus: { curl: true } });
+    const [peer] = await listPeers(state.table, "node", world.now());
+    expect(peer?.runtime?.hostBinStatus).toEqual({ gh: true, curl: true });
   });
 
   it("is forgotten with the node's id", async () => {

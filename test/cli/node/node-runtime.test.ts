@@ -263,7 +263,16 @@ describe("a node", () => {
     gateway.sendEvent("node.probe", {
       probeId: "p1",
       kind: "bins",
-      bins: ["sh", "no-such-program-here", "g++-0", "--version", "-rf; echo x", "$(touch gsv-bin)", "sh\nsh"],
+      bins: [
+        "sh",
+        "no-such-program-here",
+        "g++-0",
+        "--version",
+        "-rf; echo x",
+        "$(touch gsv-bin)",
+        "sh\nsh",
+        "/bin/sh",
+      ],
     });
     gateway.sendEvent("node.probe", { probeId: "p2", kind: "bins", bins: Array(1001).fill("sh") });
     gateway.sendEvent("node.probe", { probeId: "p3", kind: "weather", bins: [] });
@@ -283,6 +292,7 @@ describe("a node", () => {
         "-rf; echo x": false,
         "$(touch gsv-bin)": false,
         "sh\nsh": false,
+        "/bin/sh": false,
       },
     });
     expect(answer("p2")).toEqual({
