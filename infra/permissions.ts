@@ -173,6 +173,7 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
         "dynamodb:Query",
       ],
     },
+    { resource: "listIndex", actions: ["dynamodb:Query"] },
     // Large archives are multipart uploads, which are aborted on failure.
     { resource: "agentObjects", actions: [...readWriteDelete, "s3:AbortMultipartUpload"] },
     { resource: "mediaObjects", actions: readWriteDelete },

@@ -1,4 +1,5 @@
 import { type AssistantMessage, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
+import { stepDeadline } from "../../shared/session/asked/asked-session.ts";
 import { scheduleTimeout } from "../../shared/session/calls.ts";
 import { answered, stepName, waitingFor } from "../../shared/session/run.ts";
 import { assign } from "../../shared/session/state.ts";
@@ -72,7 +73,8 @@ async function commitCalls(
   const planned = await planCalls(agent, sessionKey, turn, run, reply);
   const now = agent.now();
   const toolMs = Math.min(turn.configuration.timeouts.toolMs, Math.max(0, timeLeft(run, now)));
-  const waiting = waitingFor(run, pendingCalls(planned), now + toolMs);
+  const pending = pendingCalls(planned, now);
+  const waiting = waitingFor(run, pending, stepDeadline(pending, toolMs, now));
   await commitReply(hold, reply, [...size, assign("run", waiting)]);
   // A stop has come while the model answered.
   if (hold.state.stop === run.runId) return { ...context, listeners };

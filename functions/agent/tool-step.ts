@@ -1,5 +1,6 @@
 import { type AssistantMessage, type Message, toolCallsOf } from "../../shared/protocol/messages.ts";
 import { log } from "../../shared/runtime/log.ts";
+import { stepDeadline } from "../../shared/session/asked/asked-session.ts";
 import { type Outcomes, readOutcomes, scheduleTimeout } from "../../shared/session/calls.ts";
 import { nextStep, type Run, stepName } from "../../shared/session/run.ts";
 import { assign, duePartition } from "../../shared/session/state.ts";
@@ -68,7 +69,7 @@ async function resumeCalls(
     return undefined;
   }
   const { timeouts } = await agent.configuration.load();
-  const deadline = agent.now() + timeouts.toolMs;
+  const deadline = stepDeadline(run.pending, timeouts.toolMs, agent.now());
   const state = await hold.commit([set(["run", "attempt"], attempt), set(["run", "deadline"], deadline)]);
   if (!state.run || state.stop === run.runId) return undefined;
   if (state.run.pendingCount > 0) await scheduleTimeout(agent, sessionKey, state.run);

@@ -39,12 +39,13 @@ export function decodeCallAddress(wireId: string): CallAddress | undefined {
   }
 }
 
-/** The calls that a run waits for, as their nodes know them. */
+/** The calls of nodes that a run waits for, as their nodes know them. */
 export function sentCalls(
   sessionKey: string,
   { runId, step, pending }: Pick<Run, "runId" | "step" | "pending">,
 ): { nodeId: string; callId: string }[] {
-  return Object.entries(pending).map(([callId, { nodeId }]) => ({
+  const ofNodes = Object.entries(pending).filter(([, { asked }]) => asked === undefined);
+  return ofNodes.map(([callId, { nodeId }]) => ({
     nodeId,
     callId: encodeCallAddress({ sessionKey, runId, step, callId }),
   }));

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { holdsImages, storeResultImages } from "../media/media-content.ts";
-import { absent, add, all, atMost, equal, exists, remove, set } from "../world/expression.ts";
+import { absent, add, all, atMost, equal, exists, remove, type Step, set } from "../world/expression.ts";
 import {
   ConditionFailed,
   type Item,
@@ -9,6 +9,7 @@ import {
   succeeds,
   type Table,
 } from "../world/world.ts";
+import { unansweredResult } from "./asked/asked-session.ts";
 import { readBodies, resultBodyKey, type SessionStore, storeBody } from "./bodies.ts";
 import { type CallAddress, sentCalls } from "./call-address.ts";
 import type { Run } from "./run.ts";
@@ -212,6 +213,18 @@ function toOutcome(item: Item, body: string | undefined): CallOutcome | "interru
     : (JSON.parse(body) as CallOutcome);
 }
 
+/** Marks the calls of nodes as timed out, and gives those that wait for a session the result that says so. */
+function expirySteps({ pending, timedOut = [] }: Run, now: number): Step[] {
+  const calls = Object.entries(pending);
+  const ofNodes = calls.flatMap(([id, { asked }]) => (asked ? [] : [id]));
+  return [
+    set(["run", "timedOut"], [...timedOut, ...ofNodes]),
+    ...calls.flatMap(([id, { asked }]) =>
+      asked ? [set(["run", "results", id], JSON.stringify(unansweredResult(asked, now)))] : [],
+    ),
+  ];
+}
+
 /** A step whose calls do not wait any more. */
 export interface Expired {
   /** The caller decides with it whether to wake the agent. */
@@ -240,7 +253,7 @@ export async function expireCalls(
     if (run.pendingCount === 0) return { state, calls: [] };
     if (run.deadline !== deadline) return undefined;
     const steps = [
-      set(["run", "timedOut"], [...(run.timedOut ?? []), ...Object.keys(run.pending)]),
+      ...expirySteps(run, now),
       set(["run", "pending"], {}),
       set(["run", "pendingCount"], 0),
       set("duePk", duePartition),

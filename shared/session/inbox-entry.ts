@@ -68,7 +68,7 @@ export interface Overrides {
  * What a message that the gateway itself has sent is for. Its run keeps it. When the run ends, the task is settled
  * (`functions/agent/reply/task.ts`) before the run is removed.
  */
-export type Task = CronTask | ExecTask | HeartbeatTask;
+export type Task = CronTask | ExecTask | HeartbeatTask | SessionTask;
 
 /** A background command of a node has ended. */
 export interface ExecTask {
@@ -80,6 +80,20 @@ export interface ExecTask {
   conversation: string;
   /** The channel that the sender of the first message wrote on; absent for a client. */
   channel?: string;
+}
+
+/** The answer to a message of another session (`gsv__SessionSend`). */
+export interface SessionTask {
+  kind: "session";
+  /** The session that is to answer, and its run. */
+  sessionKey: string;
+  runId: string;
+  /** Other work came before the message. */
+  queued: boolean;
+  /** The sessions that have handed the message on, the first one first: none of them is sent to again. */
+  askers: readonly string[];
+  /** The call that waits for the answer; absent when none does. */
+  asker?: { sessionKey: string; runId: string; step: number; callId: string };
 }
 
 /** One run of a scheduled job. */

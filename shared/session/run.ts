@@ -1,10 +1,23 @@
 import { type Step, set } from "../world/expression.ts";
 import type { Configured, InboxEntry, Origin, Overrides, Task, Writer } from "./inbox-entry.ts";
 
-/** A tool call that was sent to a node and has no result yet. */
+/** A tool call that was sent to a node, or to another session, and has no result yet. */
 export interface PendingCall {
+  /** Who is to answer: a node, or a session (`answererOf`). */
   nodeId: string;
   tool: string;
+  /** Present when a session is to answer. */
+  asked?: AskedSession;
+}
+
+/** The message to another session whose answer a call waits for. */
+export interface AskedSession {
+  sessionKey: string;
+  runId: string;
+  queued: boolean;
+  /** When it was sent, epoch ms. */
+  at: number;
+  waitSeconds: number;
 }
 
 /**

@@ -84,6 +84,19 @@ const attempts: Record<string, Attempt> = {
   'use the machines in a group with `tools: "all"`': agentSays("call laptop__Bash", ran, "kitchen"),
   "have the agent read the logs of the machines": agentSays("call gsv__LogsGet", logged),
   "have the agent read the configuration": agentSays('call gsv__ConfigGet {"path":"userTimezone"}', "UTC"),
+  "have the agent read other conversations (`gsv__SessionsList`)": agentSays(
+    "call gsv__SessionsList {}",
+    "agent:main:",
+  ),
+  "have the agent write in other conversations (`gsv__SessionSend`)": agentSays(
+    'call gsv__SessionSend {"sessionKey":"notes","message":"well?"}',
+    "heard: well\\?",
+  ),
+  "have the agent read or write in other conversations, from a group": async (who) => {
+    const list = await answer(who, "call gsv__SessionsList {}", "workshop");
+    const call = 'call gsv__SessionSend {"sessionKey":"notes","message":"well?"}';
+    return /agent:main:/.test(list) || /heard: well/.test(await answer(who, call, "workshop"));
+  },
   "have the agent write to others (`gsv__Message`)": agentSays(
     `call gsv__Message {"channel":"${channel}","to":"gail","text":"psst"}`,
     /status\W+sent/,

@@ -115,6 +115,7 @@ export async function loadContext(
       nodes,
       audience,
       agentId,
+      askers: run.task?.kind === "session" ? run.task.askers : [],
     },
     ...(thinkingLevel ? { thinkingLevel } : {}),
     ...(lastChannel ? { lastChannel } : {}),

@@ -21,15 +21,22 @@ export interface RunRights {
   nodes: boolean;
 }
 
+/** Kinds of sessions that the owner's clients alone have. */
+const ownKinds = ["main", "named"];
+
 /** The rights of a run, from the writer of its message and the conversation that it answers in. */
 export function rightsOf(
   configuration: Configuration,
   { sessionKey, lastChannel }: Pick<SessionState, "sessionKey" | "lastChannel">,
   { role = "owner", origin }: Pick<Run, "role" | "origin">,
 ): RunRights {
-  const ofSession = audienceOf(sessionKind(sessionKey, keyRules(configuration)));
+  const kind = sessionKind(sessionKey, keyRules(configuration));
+  const ofSession = audienceOf(kind);
   const audience = role === "guest" ? { mainSession: false, shared: true } : ofSession;
-  const native = nativeTools.filter((tool) => role === "owner" || tool.forGuests);
+  const isOwnSession = role === "owner" && ownKinds.includes(kind);
+  const native = nativeTools.filter(
+    (tool) => (role === "owner" || tool.forGuests) && (isOwnSession || !tool.ownSessionsOnly),
+  );
   const room = origin.kind === "channel" ? origin : lastChannel;
   return {
     role,

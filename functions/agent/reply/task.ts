@@ -1,4 +1,5 @@
 import { settleCronRun } from "../../../shared/cron/settle-run.ts";
+import { answerAsker } from "../../../shared/session/asked/answer-asker.ts";
 import type { Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import { settleHeartbeat } from "./heartbeat-answer.ts";
@@ -9,7 +10,7 @@ import type { TaskEnd } from "./task-end.ts";
  * run is removed: after a crash it is repeated, so every kind of task must be settled by writes that can be.
  */
 export async function settleTask(
-  agent: Pick<Agent, "table" | "channels" | "now">,
+  agent: Pick<Agent, "table" | "bucket" | "channels" | "wake" | "now">,
   { task, runId }: Pick<Run, "task" | "runId">,
   end: TaskEnd,
 ): Promise<void> {
@@ -17,6 +18,8 @@ export async function settleTask(
   switch (task.kind) {
     case "exec":
       return;
+    case "session":
+      return answerAsker(agent, task, end);
     case "heartbeat":
       return settleHeartbeat(agent, task, runId, end);
     case "cron": {

@@ -5,10 +5,12 @@ import type { Agent } from "../agent.ts";
 import type { Hold } from "../hold.ts";
 import { runNativeTool, type ToolTurn } from "./native/native-tool.ts";
 import type { PlannedCall } from "./plan-calls.ts";
+import { sendToSession } from "./send-to-session.ts";
 
 /**
- * Sends the calls of nodes, all at once, and runs those of the gateway one after the other, in the model's order, until
- * the run is stopped or the lease lost. It ends when all that it began has ended: nothing goes on without the lease.
+ * Sends the calls of nodes, all at once, and runs those of the gateway and sends messages to sessions, one after the
+ * other, in the model's order, until the run is stopped or the lease lost. It ends when all that it began has ended:
+ * nothing goes on without the lease.
  */
 export async function carryOutCalls(
   agent: Agent,
@@ -27,6 +29,7 @@ export async function carryOutCalls(
     for (const one of planned) {
       if (hold.interrupted.aborted) return;
       if (one.by === "gateway") await carryOutNative(agent, turn, one);
+      else if (one.by === "session") await sendToSession(agent, turn, one.address, one.send, isPending(one));
       // A call that waits for its node keeps waiting, whether or not the node is connected at this moment.
       else if (one.by === "nobody" && !isPending(one))
         await putOutcome(agent, one.address, { error: one.error }, agent.now());

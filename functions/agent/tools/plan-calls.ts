@@ -1,14 +1,23 @@
 import * as v from "valibot";
 import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from "../../../shared/protocol/messages.ts";
+import { answererOf } from "../../../shared/session/asked/asked-session.ts";
 import type { CallAddress } from "../../../shared/session/call-address.ts";
 import type { PendingCall, Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import { type AddressedCall, dispatchCall } from "./dispatch.ts";
-import { type BegunCall, type NativeTool, runNativeTool, type ToolTurn } from "./native/native-tool.ts";
+import {
+  type BegunCall,
+  type NativeTool,
+  runNativeTool,
+  type SessionMessage,
+  type ToolTurn,
+} from "./native/native-tool.ts";
+import { askedSession } from "./send-to-session.ts";
 
 /** A tool call of the model, and how it is carried out. */
 export type PlannedCall = { call: ToolCallBlock; address: CallAddress } & (
   | { by: "node"; node: BegunCall }
+  | { by: "session"; send: SessionMessage }
   | { by: "gateway"; tool: NativeTool; args: unknown }
   | { by: "nobody"; error: string }
 );
@@ -58,7 +67,10 @@ function sentToNode(agent: Agent, address: CallAddress, call: AddressedCall): Be
   return { nodeId: call.nodeId, start };
 }
 
-/** A native tool that asks a node is a node's call. To learn which node, the tool is run here: it does nothing else. */
+/**
+ * A native tool that asks a node is a node's call, and one that asks a session is that session's. To learn which one, the
+ * tool is run here: it does nothing else.
+ */
 async function planNative(
   agent: Agent,
   turn: ToolTurn,
@@ -72,19 +84,24 @@ async function planNative(
     const error = `${v.getDotPath(issue) ?? "arguments"}: ${issue.message}`;
     return { call, address, by: "nobody", error };
   }
-  if (!tool.asksNode) return { call, address, by: "gateway", tool, args: parsed.output };
+  if (!tool.asksNode && !tool.asksSession) return { call, address, by: "gateway", tool, args: parsed.output };
   const outcome = await runNativeTool(tool, parsed.output, { agent, turn, address });
   if ("ask" in outcome) return { call, address, by: "node", node: sentToNode(agent, address, outcome.ask) };
   if ("begin" in outcome) return { call, address, by: "node", node: outcome.begin };
-  return { call, address, by: "nobody", error: outcome.ok ? "no node was asked" : outcome.error };
+  if ("send" in outcome) return { call, address, by: "session", send: outcome.send };
+  return { call, address, by: "nobody", error: outcome.ok ? "nobody was asked" : outcome.error };
 }
 
-/** The calls that a node is to answer, as the run holds them. */
-export function pendingCalls(planned: readonly PlannedCall[]): Record<string, PendingCall> {
+/** The calls that a node or a session is to answer, as the run holds them. @param now epoch ms */
+export function pendingCalls(planned: readonly PlannedCall[], now: number): Record<string, PendingCall> {
   // Object.fromEntries, because the model chooses the ids: an assignment would lose `__proto__`.
   return Object.fromEntries(
-    planned.flatMap((one): [string, PendingCall][] =>
-      one.by === "node" ? [[one.call.id, { nodeId: one.node.nodeId, tool: one.call.name }]] : [],
-    ),
+    planned.flatMap((one): [string, PendingCall][] => {
+      const { id, name: tool } = one.call;
+      if (one.by === "node") return [[id, { nodeId: one.node.nodeId, tool }]];
+      if (one.by !== "session" || one.send.waitSeconds === 0) return [];
+      const asked = askedSession(one.address, one.send, now);
+      return [[id, { nodeId: answererOf(asked.sessionKey), tool, asked }]];
+    }),
   );
 }

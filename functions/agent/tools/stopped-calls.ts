@@ -36,7 +36,8 @@ export async function stopCalls(agent: Agent, hold: Hold, run: Run, peers: Conne
     const machine = isTold
       ? "its machine was told to end it"
       : "its machine could not be told, and may go on";
-    const how = Object.hasOwn(pending, callId) ? machine : "it was not begun";
+    const begun = pending[callId]?.asked ? "the conversation that was asked goes on" : machine;
+    const how = Object.hasOwn(pending, callId) ? begun : "it was not begun";
     outcomes.set(callId, { error: `stopped by the user; ${how}` });
   }
   await hold.append(toResultMessages(run, calls, outcomes, agent.now()), []);

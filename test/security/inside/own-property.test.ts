@@ -77,7 +77,7 @@ describe.each(inherited)("the name %s", (name) => {
     const address = { sessionKey, runId: "run", step: 0, callId: name };
     const node = { nodeId: "pi", start: async () => undefined };
     const planned: PlannedCall[] = [{ ...one, call: { ...one.call }, address, node }];
-    return { address, run: waitingFor(newRun(message("run"), 1, 1), pendingCalls(planned), 1000) };
+    return { address, run: waitingFor(newRun(message("run"), 1, 1), pendingCalls(planned, 1), 1000) };
   };
   const store = async (value: ReturnType<typeof run>["run"]) => {
     await state.table.put({

@@ -22,6 +22,8 @@ export interface ToolTurn {
   native: ReadonlyMap<string, NativeTool>;
   /** The tools of connected nodes, by the name that the model uses. */
   nodeTools: Map<string, NodeTool>;
+  /** The sessions that have handed the message of this run on to each other; none for a message of anybody else. */
+  askers: readonly string[];
   /** Where the conversation was last held on a channel. */
   lastChannel?: ChannelOrigin;
 }
@@ -34,12 +36,14 @@ export interface ToolCallContext {
 }
 
 /**
- * What a native tool gives back: its result, or a call that a node answers later, by the same way as a node tool's.
+ * What a native tool gives back: its result, or a message or a call that a session or a node answers later, by the same
+ * way as a node tool's.
  * @see docs/protocol.md, "Tools"
  */
 export type NativeOutcome =
   | { ok: true; result: unknown }
   | { ok: false; error: string }
+  | { send: SessionMessage }
   | { ask: Extract<NodeCall, { event: "logs.get" }> & { nodeId: string } }
   | { begin: BegunCall };
 
@@ -49,6 +53,16 @@ export interface BegunCall {
   nodeId: string;
   /** Begins it. A repeat goes on with what was begun. @returns the outcome, when it is known at once */
   start(): Promise<CallOutcome | undefined>;
+}
+
+/** A message to another session. `queued`: other work comes before it, as seen when it was planned. */
+export interface SessionMessage {
+  /** Canonical. */
+  sessionKey: string;
+  message: string;
+  /** 0: nobody waits for the answer. */
+  waitSeconds: number;
+  queued: boolean;
 }
 
 export interface NativeTool {
@@ -61,6 +75,10 @@ export interface NativeTool {
   forGuests: boolean;
   /** True for a tool whose answer comes later: its run decides what is asked or begun, and does nothing else. */
   asksNode?: boolean;
+  /** True for a tool that only says which session is to be sent what. */
+  asksSession?: boolean;
+  /** True for a tool of conversations that the owner alone has: main and named ones. */
+  ownSessionsOnly?: boolean;
   /** @throws PeerError for what the model can mend; its message becomes the error */
   run(args: never, context: ToolCallContext): Promise<NativeOutcome>;
 }
@@ -77,6 +95,8 @@ export function nativeTool<E extends v.ObjectEntries>(tool: {
   repeatable: boolean;
   forGuests: boolean;
   asksNode?: boolean;
+  asksSession?: boolean;
+  ownSessionsOnly?: boolean;
   run(args: v.InferOutput<v.ObjectSchema<E, undefined>>, context: ToolCallContext): Promise<NativeOutcome>;
 }): NativeTool {
   const { name, description, arguments: entries, alsoRequired = [], ...rest } = tool;

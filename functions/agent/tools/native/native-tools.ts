@@ -2,6 +2,7 @@ import { cronTool } from "./cron-tool.ts";
 import { configGet, logsGet } from "./gateway-tools.ts";
 import { message } from "./message-tool.ts";
 import type { NativeTool } from "./native-tool.ts";
+import { sessionSend, sessionsList } from "./session-tools.ts";
 import { transfer } from "./transfer-tool.ts";
 import { deleteFile, editFile, readFile, writeFile } from "./workspace-tools.ts";
 
@@ -16,4 +17,6 @@ export const nativeTools: readonly NativeTool[] = [
   message,
   cronTool,
   transfer,
+  sessionsList,
+  sessionSend,
 ];

@@ -1,0 +1,64 @@
+import { createHash } from "node:crypto";
+import { PeerError } from "../../../shared/protocol/errors.ts";
+import { answererOf } from "../../../shared/session/asked/asked-session.ts";
+import type { CallAddress } from "../../../shared/session/call-address.ts";
+import { type CallOutcome, putOutcome, recordResult } from "../../../shared/session/calls.ts";
+import { submitEntry } from "../../../shared/session/intake.ts";
+import type { AskedSession } from "../../../shared/session/run.ts";
+import type { Agent } from "../agent.ts";
+import type { SessionMessage, ToolTurn } from "./native/native-tool.ts";
+
+/** The id of the message that a call sends, and of the run that answers it. A repeat of the call has the same. */
+export function sentRunId({ sessionKey, runId, step, callId }: CallAddress): string {
+  const name = JSON.stringify([sessionKey, runId, step, callId]);
+  return `session:${createHash("sha256").update(name).digest("hex").slice(0, 32)}`;
+}
+
+/** What a call that waits for a session's answer keeps in its run. @param at epoch ms */
+export function askedSession(
+  address: CallAddress,
+  { sessionKey, queued, waitSeconds }: SessionMessage,
+  at: number,
+): AskedSession {
+  return { sessionKey, runId: sentRunId(address), queued, at, waitSeconds };
+}
+
+/**
+ * Sends a session the message of another one. A repeat is harmless: the inbox knows the message's id.
+ * @param isPending the call waits for the answer, which ends it; otherwise it has its outcome here
+ */
+export async function sendToSession(
+  agent: Agent,
+  turn: Pick<ToolTurn, "askers">,
+  address: CallAddress,
+  { sessionKey, message, queued }: SessionMessage,
+  isPending: boolean,
+): Promise<void> {
+  const runId = sentRunId(address);
+  const from = address.sessionKey;
+  const asker = isPending ? { asker: address } : {};
+  const task = {
+    kind: "session",
+    sessionKey,
+    runId,
+    queued,
+    askers: [...turn.askers, from],
+    ...asker,
+  } as const;
+  const refused = (error: unknown): CallOutcome => {
+    if (error instanceof PeerError) return { result: { ok: false, error: error.message } };
+    throw error;
+  };
+  const outcome = await submitEntry(agent, sessionKey, {
+    ...{ id: runId, at: agent.now(), kind: "message", text: `[session · ${from}]\n${message}` },
+    origin: { kind: "client" },
+    configurationVersion: agent.configuration.version(),
+    task,
+  }).then((sent): CallOutcome | undefined => {
+    if (isPending) return undefined;
+    return { result: { ok: true, result: { status: "accepted", runId, sessionKey, queued: sent.queued } } };
+  }, refused);
+  if (!outcome) return;
+  if (isPending) await recordResult(agent, address, answererOf(sessionKey), outcome, agent.now());
+  else await putOutcome(agent, address, outcome, agent.now());
+}

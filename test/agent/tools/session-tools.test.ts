@@ -1,0 +1,322 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { holdSession } from "../../../functions/agent/session-loop.ts";
+import { expireTools } from "../../../functions/timer/timer.ts";
+import { type Message, textOf } from "../../../shared/protocol/messages.ts";
+import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
+import { readSession } from "../../../shared/session/sessions.ts";
+import { isLeased, metaKey, needsAgent } from "../../../shared/session/state.ts";
+import { requestStop } from "../../../shared/session/stop.ts";
+import { set } from "../../../shared/world/expression.ts";
+import { startOpenAiServer } from "../../support/models/openai-server.ts";
+import type { ModelRequest, ModelServer, Reply } from "../../support/models/scripted-model.ts";
+import { type State, startState } from "../../support/state.ts";
+import { type Bench, immortal, Killed, type Life, openBench } from "../bench.ts";
+
+let state: State;
+let model: ModelServer;
+let bench: Bench;
+let answer: (request: ModelRequest, text: string) => Reply;
+/** The sessions of a test: keys of its own. */
+let asker: string;
+let asked: string;
+let named = 0;
+let messages = 0;
+
+beforeAll(async () => {
+  state = await startState();
+  model = await startOpenAiServer((request) => answer(request, request.turns.at(-1)?.text ?? ""));
+  bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
+});
+beforeEach(() => {
+  [asker, asked] = [`agent:main:asker-${++named}`, `agent:main:asked-${named}`];
+  woken = [];
+  answer = (request, text) => {
+    if (request.turns.at(-1)?.role === "tool") return { text: "done" };
+    if (text.startsWith("[session · ")) return { text: `answer to ${text.split("\n")[1]}` };
+    if (text.startsWith("call ")) return call(JSON.parse(text.slice("call ".length)));
+    return { text: "heard" };
+  };
+});
+afterAll(async () => {
+  await model.close();
+  await state.close();
+});
+
+const call = ({ name = "gsv__SessionSend", ...args }: Record<string, unknown>): Reply => ({
+  toolCalls: [{ name: String(name), arguments: JSON.stringify(args) }],
+});
+
+/** A message of the owner's client, or of somebody in a room. */
+function entry(text: string, more: Partial<InboxEntry> = {}): InboxEntry {
+  const id = `m${++messages}`;
+  return {
+    id,
+    at: Date.now() + bench.later,
+    kind: "message",
+    text,
+    origin: { kind: "client" },
+    ...more,
+  } as InboxEntry;
+}
+
+const ask = (args: object, sessionKey = asker) =>
+  bench.submit(
+    sessionKey,
+    entry(`call ${JSON.stringify({ sessionKey: asked, message: "how are you?", ...args })}`),
+  );
+/** Sessions that the agent was woken for. */
+let woken: string[] = [];
+const run = (sessionKey: string) => {
+  const agent = { ...bench.agent(), wake: async (key: string) => void woken.push(key) };
+  return holdSession(agent, sessionKey, () => 900_000);
+};
+const results = async (sessionKey = asker) =>
+  (await bench.live(sessionKey)).filter((message) => message.role === "toolResult").map(resultOf);
+const resultOf = (message: Message): unknown => {
+  const text = textOf(message);
+  return text.startsWith("{") ? JSON.parse(text) : text;
+};
+const refusal = (reason: string) => [expect.stringContaining(reason)];
+const expire = async (sessionKey = asker) => {
+  const { run: waiting } = await bench.state(sessionKey);
+  const { runId = "", step = 0, deadline = 0 } = waiting ?? {};
+  bench.later += Math.max(0, deadline - Date.now() - bench.later);
+  const { table, wake, schedules, sockets, configuration, now } = bench.agent();
+  const files = { read: async () => undefined };
+  const timer = { table, files, wake, schedules, sockets, configuration, now };
+  await expireTools(timer, { kind: "tool-timeout", sessionKey, runId, step, deadline });
+};
+
+describe("a message to another session", () => {
+  it("is answered by the run of this very message, and nothing runs while it is waited for", async () => {
+    await bench.submit(asked, entry("an older message"));
+    await ask({});
+    await run(asker);
+    const waiting = await bench.state(asker);
+    expect([waiting.run?.phase, isLeased(waiting, Date.now())]).toEqual(["tools", false]);
+    await run(asked);
+    expect(woken).toEqual([asked, asker]);
+    await run(asker);
+    const runId = expect.stringMatching(/^session:[0-9a-f]{32}$/);
+    const result = { status: "ok", runId, sessionKey: asked, queued: true, reply: "answer to how are you?" };
+    expect(await results()).toEqual([{ ok: true, result }]);
+    expect((await bench.live(asker)).at(-1)).toMatchObject({ content: [{ text: "done" }] });
+  });
+
+  it("says which session sent it", async () => {
+    await ask({ waitSeconds: 0 });
+    await run(asker);
+    expect((await bench.state(asked)).inbox).toMatchObject([
+      { text: `[session · ${asker}]\nhow are you?`, origin: { kind: "client" } },
+    ]);
+  });
+
+  it("with waitSeconds 0 is accepted, and not waited for", async () => {
+    await ask({ waitSeconds: 0 });
+    await run(asker);
+    const [entryOf] = (await bench.state(asked)).inbox;
+    const result = { status: "accepted", runId: entryOf?.id, sessionKey: asked, queued: false };
+    expect(await results()).toEqual([{ ok: true, result }]);
+    await run(asked);
+    expect(await results()).toHaveLength(1);
+  });
+
+  it("is waited for no longer than waitSeconds, and a later answer changes nothing", async () => {
+    await ask({ waitSeconds: 2 });
+    await run(asker);
+    const { run: waiting } = await bench.state(asker);
+    expect((waiting?.deadline ?? 0) - (waiting?.startedAt ?? 0)).toBeLessThan(10_000);
+    await expire();
+    await run(asked);
+    await run(asker);
+    const runId = expect.any(String);
+    const result = { status: "timeout", runId, sessionKey: asked, queued: false, waitedSeconds: 2 };
+    expect(await results()).toEqual([{ ok: true, result }]);
+  });
+
+  it("whose run fails is an error that says why", async () => {
+    answer = (_request, text) =>
+      text.startsWith("call ") ? call({ sessionKey: asked, message: "x" }) : { text: "" };
+    await ask({});
+    await run(asker);
+    await run(asked);
+    answer = () => ({ text: "done" });
+    await run(asker);
+    expect(await results()).toEqual([
+      { ok: false, error: `${asked} has not answered: LLM returned empty response` },
+    ]);
+  });
+
+  it("goes on to be answered when the one that sent it is stopped", async () => {
+    await ask({});
+    await run(asker);
+    await requestStop(state.table, asker, "stop", Date.now() + bench.later);
+    await run(asker);
+    expect(await results()).toEqual([expect.stringContaining("the conversation that was asked goes on")]);
+    await run(asked);
+    expect(textOf((await bench.live(asked)).at(-1) as Message)).toBe("answer to how are you?");
+  });
+});
+
+describe("a message is refused", () => {
+  it("to the conversation itself", async () => {
+    await ask({ sessionKey: asker });
+    await run(asker);
+    expect(await results()).toEqual(refusal("the conversation you are in"));
+  });
+
+  it("to a room that has never spoken", async () => {
+    await ask({ sessionKey: "agent:main:telegram:group:-1" });
+    await run(asker);
+    expect(await results()).toEqual(refusal("there is no conversation"));
+  });
+
+  it("back to a session that has handed it on", async () => {
+    answer = (_request, text) => {
+      if (text.startsWith("[session · ")) return call({ sessionKey: asker, message: "no, you" });
+      return text.startsWith("call ") ? call({ sessionKey: asked, message: "x" }) : { text: "done" };
+    };
+    await ask({});
+    await run(asker);
+    await run(asked);
+    expect(await results(asked)).toEqual(refusal("has asked this conversation"));
+    await run(asker);
+    expect(await results()).toMatchObject([{ ok: true, result: { status: "ok", reply: "done" } }]);
+  });
+
+  it("to a session that waits for this one already, through another one", async () => {
+    const other = `${asked}-other`;
+    await ask({ sessionKey: asked }, asker);
+    await run(asker);
+    await ask({ sessionKey: asker }, other);
+    await run(other);
+    expect((await bench.state(other)).run?.phase).toBe("tools");
+    // A message of the owner's comes to it before that of the one that waits.
+    const inbox = [entry(`call ${JSON.stringify({ sessionKey: other, message: "x" })}`)];
+    await state.table.update(metaKey(asked), [set("inbox", inbox as never)]);
+    await run(asked);
+    expect(await results(asked)).toEqual(refusal(`${other} waits for this conversation already`));
+  });
+
+  it("after it was handed on three times", async () => {
+    const chain = [0, 1, 2, 3, 4].map((n) => `${asked}-${n}`);
+    answer = (request, text) => {
+      if (request.turns.at(-1)?.role === "tool") return { text: "done" };
+      const to = text.startsWith("[session · ")
+        ? chain[chain.indexOf(text.slice(11).split("]")[0] ?? "") + 2]
+        : chain[1];
+      return call({ sessionKey: to, message: "x", waitSeconds: 0 });
+    };
+    await ask({}, chain[0]);
+    for (const sessionKey of chain.slice(0, 4)) await run(sessionKey);
+    expect(await results(chain[2])).toMatchObject([{ ok: true }]);
+    expect(await results(chain[3])).toEqual(refusal("at most 3"));
+    expect(await readSession(state.table, chain[4] ?? "")).toBeUndefined();
+  });
+});
+
+describe("where others than the owner write or read", () => {
+  const room = {
+    kind: "channel",
+    channel: "telegram",
+    accountId: "default",
+    peer: { kind: "group", id: "-9" },
+  };
+  it.each<[string, string, Partial<InboxEntry>]>([
+    ["a group, to its owner", "agent:main:telegram:group:-9", { origin: room as never }],
+    ["a group, to a guest", "agent:main:telegram:group:-9", { origin: room as never, role: "guest" }],
+    ["a guest's conversation", "agent:main:telegram:guest:7", { role: "guest" }],
+    ["a main session that a guest writes to", "agent:main:main", { role: "guest" }],
+    ["a direct message of its own", "agent:main:telegram:dm:7", {}],
+    ["a scheduled job's session", "agent:main:cron:j1", {}],
+  ])("neither tool is offered, nor carried out when it is called: %s", async (_where, key, more) => {
+    bench.configuration.session.dmScope = "per-channel-peer";
+    for (const name of ["gsv__SessionsList", "gsv__SessionSend"]) {
+      const sessionKey = key === "agent:main:main" ? key : `${key}${named}`;
+      const text = `call ${JSON.stringify({ name, sessionKey: asked, message: "x" })}`;
+      await bench.submit(sessionKey, entry(text, more));
+      await run(sessionKey);
+      expect((await results(sessionKey)).at(-1)).toBe(`Error: Tool not found: ${name}`);
+      for (const { tools } of model.requests.slice(-2)) expect(tools).not.toContain(name);
+    }
+    expect(await readSession(state.table, asked)).toBeUndefined();
+    bench.configuration.session.dmScope = "main";
+  });
+});
+
+describe("the list of sessions", () => {
+  it("is the latest first, with the newest messages on demand", async () => {
+    await bench.submit(asked, entry("first"));
+    await run(asked);
+    bench.later += 1000;
+    await bench.submit(
+      asker,
+      entry(`call ${JSON.stringify({ name: "gsv__SessionsList", limit: 2, messageLimit: 2 })}`),
+    );
+    await run(asker);
+    const times = { createdAt: expect.any(Number), lastActiveAt: expect.any(Number) };
+    const [{ result }] = (await results()) as [{ result: { sessions: { sessionKey: string }[] } }];
+    expect(result).toMatchObject({ count: 2, offset: 0, limit: 2 });
+    expect(result.sessions[1]).toEqual({
+      ...{ sessionKey: asked, ...times, messageCount: 2 },
+      messages: [
+        { role: "user", content: "first", timestamp: expect.any(Number) },
+        { role: "assistant", content: "heard", timestamp: expect.any(Number) },
+      ],
+    });
+    expect(result.sessions[0]?.sessionKey).toBe(asker);
+  });
+
+  it("has no messages unless they are asked for", async () => {
+    await bench.submit(asker, entry(`call ${JSON.stringify({ name: "gsv__SessionsList" })}`));
+    await run(asker);
+    const [listed] = (await results()) as { result: { sessions: object[]; limit: number } }[];
+    expect(listed?.result.limit).toBe(20);
+    for (const session of listed?.result.sessions ?? []) expect(session).not.toHaveProperty("messages");
+  });
+});
+
+describe("an agent that is killed between any two of its calls", () => {
+  /** Invokes the agent while there is something to do, and again when it was killed: Lambda repeats what has failed. */
+  async function finish(sessionKey: string, life: Life): Promise<void> {
+    let isKilled = false;
+    for (let n = 0; n < 6; n++) {
+      const current = await readSession(state.table, sessionKey);
+      bench.later += 31_000;
+      if (!isKilled && !(current && needsAgent(current, Date.now() + bench.later))) return;
+      const agent = bench.agent(n === 0 ? life : immortal());
+      isKilled = await holdSession(agent, sessionKey, () => 900_000).then(
+        () => false,
+        (error) => {
+          if (error instanceof Killed) return true;
+          throw error;
+        },
+      );
+    }
+  }
+
+  /** The whole exchange; `dying` is killed after so many calls, in its first life. @returns whether it was */
+  async function exchange(dying: "asker" | "asked" | "asker again", left: number): Promise<boolean> {
+    [asker, asked] = [`agent:main:asker-${++named}`, `agent:main:asked-${named}`];
+    const life: Life = { left, calls: [] };
+    await ask({ waitSeconds: 120 });
+    await finish(asker, dying === "asker" ? life : immortal());
+    await finish(asked, dying === "asked" ? life : immortal());
+    await finish(asker, dying === "asker again" ? life : immortal());
+    expect(await results(), `${dying} ${left}`).toMatchObject([
+      { ok: true, result: { status: "ok", reply: "answer to how are you?" } },
+    ]);
+    expect((await bench.live(asked)).filter(({ role }) => role === "user")).toHaveLength(1);
+    expect((await bench.state(asker)).run).toBeUndefined();
+    return life.left <= 0;
+  }
+
+  it.each(["asker", "asked", "asker again"] as const)(
+    "is answered once, and sent once: %s",
+    async (dying) => {
+      let left = 1;
+      while (await exchange(dying, left)) left++;
+      expect(left).toBeGreaterThan(8);
+    },
+  );
+});
