@@ -1,5 +1,6 @@
 import { canonicalJson } from "./intern.ts";
 import { Moves } from "./model/moves.ts";
+import { replaceRandomBytes } from "./model/process.ts";
 import { Seen, type World } from "./model/world.ts";
 import type { Scenario } from "./scenario.ts";
 
@@ -39,6 +40,15 @@ export async function explore(
   scenario: Scenario,
   maxStates = Number.POSITIVE_INFINITY,
 ): Promise<Exploration> {
+  const putBack = replaceRandomBytes();
+  try {
+    return await exploreStates(scenario, maxStates);
+  } finally {
+    putBack();
+  }
+}
+
+async function exploreStates(scenario: Scenario, maxStates: number): Promise<Exploration> {
   const moves = new Moves(scenario);
   const first = await moves.first();
   const seen = new Seen();

@@ -210,6 +210,24 @@ function askingTable(
   };
 }
 
+/** Draws for the program that is running; undefined between programs. */
+let drawBytes: ((size: number) => Buffer) | undefined;
+
+/**
+ * Lets programs draw their own bytes in place of random ones, until the returned function is called. Once an exploration,
+ * because the change of a built-in module takes longer than a step of a program.
+ */
+export function replaceRandomBytes(): () => void {
+  const { randomBytes } = crypto;
+  const draw = (size: number) => (drawBytes ? drawBytes(size) : randomBytes(size));
+  Object.assign(crypto, { randomBytes: draw });
+  syncBuiltinESMExports();
+  return () => {
+    Object.assign(crypto, { randomBytes });
+    syncBuiltinESMExports();
+  };
+}
+
 /**
  * Intervals are collected in `intervals` and do not run, and nothing is printed. An unhandled rejection, which would end a
  * function's process, is passed to `unhandled`.
@@ -231,18 +249,15 @@ async function withGlobals(
   const clear = (handle: object | undefined) => {
     if (handle) intervals.delete(handle);
   };
-  const { randomBytes } = crypto;
   Object.assign(globalThis, { setInterval: set, clearInterval: clear });
-  Object.assign(crypto, { randomBytes: draw });
-  syncBuiltinESMExports();
+  drawBytes = draw;
   process.stdout.write = () => true;
   process.removeAllListeners("unhandledRejection").on("unhandledRejection", unhandled);
   try {
     await work();
   } finally {
     Object.assign(globalThis, { setInterval, clearInterval });
-    Object.assign(crypto, { randomBytes });
-    syncBuiltinESMExports();
+    drawBytes = undefined;
     process.stdout.write = write;
     process.removeAllListeners("unhandledRejection");
     for (const listener of listeners) process.on("unhandledRejection", listener);

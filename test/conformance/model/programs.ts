@@ -62,7 +62,10 @@ function tableOf({ table }: Surroundings): Table {
 
 function intakeOf(surroundings: Surroundings) {
   const wake = async () => void (await surroundings.ask({ to: "agent" }));
-  const configuration = only<ConfigurationStore>("configuration", { load: async () => settings });
+  const configuration = only<ConfigurationStore>("configuration", {
+    load: async () => settings,
+    version: () => 1,
+  });
   const bucket = only<Bucket>("bucket", bucketOver(surroundings.table, surroundings.whileLocal));
   return { table: tableOf(surroundings), bucket, wake, configuration, now: surroundings.now };
 }
@@ -93,17 +96,25 @@ export function toolResult(callId: string): Program {
   };
 }
 
+/** The node did not announce that it ends calls, so nothing is posted to it. */
+function timerOf(surroundings: Surroundings): Timer {
+  return only<Timer>("timer", {
+    ...intakeOf(surroundings),
+    sockets: only<Timer["sockets"]>("timer.sockets", {}),
+  });
+}
+
 /** The timer function, invoked by a schedule. */
 export function toolTimeout(event: Extract<TimerEvent, { kind: "tool-timeout" }>): Program {
   return {
     name: `timeout of ${event.runId}/${event.step} at ${event.deadline}`,
-    run: (surroundings) => expireTools(only<Timer>("timer", intakeOf(surroundings)), event),
+    run: (surroundings) => expireTools(timerOf(surroundings), event),
   };
 }
 
 export const sweeper: Program = {
   name: "sweep",
-  run: (surroundings) => sweep(only<Timer>("timer", intakeOf(surroundings))),
+  run: (surroundings) => sweep(timerOf(surroundings)),
 };
 
 export function isAgent({ name }: Program): boolean {
