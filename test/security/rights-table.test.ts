@@ -128,6 +128,7 @@ const attempts: Record<string, Attempt> = {
     source: "gsv:SOUL.md",
     destination: "gsv:copies/SOUL.md",
   }),
+  "see the skills, and have the machines asked for programs (`skills.update`)": method("skills.update", {}),
   "list all conversations (`sessions.list`)": method("sessions.list", {}),
   "schedule jobs themselves (`cron.add`)": method("cron.add", {
     name: "never",
@@ -139,6 +140,10 @@ const attempts: Record<string, Attempt> = {
   "let senders in (`pair.approve`)": method("pair.approve", { channel, senderId: "gail" }),
   "make a token (`token.create`)": async (who) => method("token.create", { name: `made by ${who}` })(who),
   "answer a tool call (`tool.result`)": method("tool.result", { callId: "none", result: "x" }),
+  "tell which programs a machine has (`node.probe.result`)": method("node.probe.result", {
+    probeId: "none",
+    ok: true,
+  }),
   "bring in messages of a channel (`channel.inbound`)": async (who) =>
     method("channel.inbound", {
       channel,
