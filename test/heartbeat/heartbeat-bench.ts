@@ -28,6 +28,8 @@ export class HeartbeatBench {
   time = Date.parse("2026-05-05T08:00:00Z");
   /** What the model says. */
   reply: Reply = { text: "HEARTBEAT_OK" };
+  /** Put around the world of every process. */
+  wrap: (world: World) => World = (world) => world;
   /** What it says to a request, in place of `reply`. */
   script: (() => Reply) | undefined;
   readonly pending: { name: string; at: number; event: TimerEvent }[] = [];
@@ -190,7 +192,7 @@ export class HeartbeatBench {
 
   /** What a process knows of the outside, until it dies. */
   world(life: Life): World {
-    const { outside } = this.on;
+    const outside = this.wrap(this.on.outside);
     return {
       ...outside,
       table: counted(outside.table, "table", life),
