@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { SkillsResult } from "../../shared/protocol/results.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer, Reply } from "../support/models/scripted-model.ts";
 import { type Platform, startTelegram } from "../support/platforms/platforms.ts";
@@ -95,5 +96,41 @@ it("lets two agents that bindings choose work at the same time, each with its ow
     });
     expect(JSON.stringify(messages)).toContain("who are you?");
   }
+  await client.close();
+});
+
+it("asks a machine twice for the programs of both agents' skills, and tells the agent of those that it has", async () => {
+  const client = await stack.client();
+  const skill = (bin: string) =>
+    `---\nmetadata: {gsv: {requires: {bins: [${bin}]}}}\n---\nHow to use ${bin}.`;
+  const write = (agentId: string, bin: string) =>
+    client.call("workspace.write", { path: `skills/with-${bin}/SKILL.md`, content: skill(bin), agentId });
+  await write("main", "kettle");
+  await write("work", "stapler");
+  const node = await stack.node("laptop", { Bash: () => "" });
+  const probe = (await node.event((_payload, event) => event === "node.probe", "a probe")) as {
+    probeId: string;
+  };
+  expect(probe).toMatchObject({ kind: "bins", bins: ["kettle", "stapler"] });
+  await node.call("node.probe.result", {
+    probeId: probe.probeId,
+    ok: true,
+    bins: { kettle: true, lie: true },
+  });
+  const { skills } = await client.call<SkillsResult>("skills.status");
+  expect(skills).toMatchObject([{ name: "with-kettle", eligible: true, eligibleHosts: ["laptop"] }]);
+
+  const asked = await client.call("skills.update", { agentId: "work", force: true, timeoutMs: 1000 });
+  expect(asked).toMatchObject({ requiredBins: ["stapler"], updatedNodeCount: 1, errors: [] });
+  const probes = () => node.events.filter(({ event }) => event === "node.probe");
+  await until(() => probes().length === 3, "the timer sends the second probe again");
+  expect(probes()[2]?.payload).toEqual(probes()[1]?.payload);
+
+  reply = () => ({ text: "Tea is ready." });
+  await client.call("chat.send", { sessionKey: "agent:main:main", message: "tea, please", runId: "tea" });
+  await client.ended("tea");
+  expect(model.requests.at(-1)?.system).toContain("<read_path>skills/with-kettle/SKILL.md</read_path>");
+  expect(model.requests.at(-1)?.system).not.toContain("with-stapler");
+  await node.close();
   await client.close();
 });
