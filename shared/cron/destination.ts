@@ -1,7 +1,7 @@
 import type { Configuration } from "../configuration/schema.ts";
 import type { CronSpec } from "../protocol/cron.ts";
 import type { Origin } from "../session/inbox-entry.ts";
-import { mainSessionKey } from "../session/key/session-key.ts";
+import { cronSessionKey, mainSessionKey } from "../session/key/session-key.ts";
 import { readSession } from "../session/sessions.ts";
 import type { Table } from "../world/world.ts";
 import type { StoredJob } from "./job-item.ts";
@@ -29,7 +29,7 @@ export async function destinationOf(
   { id, agentId, spec }: Pick<StoredJob, "id" | "agentId" | "spec">,
 ): Promise<Destination> {
   const mainKey = mainSessionKey(agentId, configuration.session.mainKey);
-  const sessionKey = spec.mode === "task" ? `agent:${agentId}:cron:${id}` : mainKey;
+  const sessionKey = spec.mode === "task" ? cronSessionKey(agentId, id) : mainKey;
   const toClients: Destination = {
     sessionKey,
     origin: { kind: "client" },
@@ -37,19 +37,20 @@ export async function destinationOf(
   };
   if (spec.mode === "systemEvent") {
     const last = await lastChannel(table, mainKey);
-    return last ? { sessionKey, ...toChannel(last) } : toClients;
+    return last ? toChannel(sessionKey, last) : toClients;
   }
   if (spec.deliver === false) return { ...toClients, answer: "its answer stays in the session" };
   const isNamed = spec.channel !== undefined || spec.to !== undefined;
   if (!isNamed && spec.deliver === undefined) return toClients;
   const chosen = await channelOf(table, mainKey, spec);
-  if (typeof chosen !== "string") return { sessionKey, ...toChannel(chosen) };
+  if (typeof chosen !== "string") return toChannel(sessionKey, chosen);
   return spec.bestEffortDeliver ? toClients : { ...toClients, fault: chosen };
 }
 
-function toChannel(origin: LastChannel): Pick<Destination, "origin" | "answer"> {
+function toChannel(sessionKey: string, origin: LastChannel): Destination {
   const account = origin.accountId === "default" ? "" : ` (account ${origin.accountId})`;
-  return { origin, answer: `its answer goes to ${origin.channel} ${origin.peer.id}${account}` };
+  const answer = `its answer goes to ${origin.channel} ${origin.peer.id}${account}`;
+  return { sessionKey, origin: { ...origin, sessionKey }, answer };
 }
 
 /** The channel that a task's answer goes to; a text when it is not known. */

@@ -50,7 +50,9 @@ describe("gsv__Cron", () => {
     });
     await cron.until(friday + hour);
     const { replyToId: _answered, ...there } = onTelegram;
-    expect([...cron.delivered.values()]).toEqual([{ origin: there, text: "done" }]);
+    expect([...cron.delivered.values()]).toEqual([
+      { origin: { ...there, sessionKey: `agent:main:cron:${job.id}` }, text: "done" },
+    ]);
     expect(await cron.job(job.id)).toBeUndefined();
   });
 

@@ -35,6 +35,7 @@ describe("a job's message", () => {
             channel: "telegram",
             accountId: "default",
             peer: { kind: "dm", id: "42" },
+            sessionKey: `agent:main:cron:${id}`,
           },
           text: "nothing new",
         },
@@ -72,7 +73,9 @@ describe("a job's message", () => {
     await cron.add({ schedule: hourly, spec: { mode: "systemEvent", text: "Look around" } });
     await cron.until(friday + hour);
     expect((await cron.asked("agent:main:main"))[0]).toMatch(/Look around$/);
-    expect([...cron.delivered.values()]).toEqual([{ origin: last, text: "done" }]);
+    expect([...cron.delivered.values()]).toEqual([
+      { origin: { ...last, sessionKey: "agent:main:main" }, text: "done" },
+    ]);
   });
 
   it("carries the job's model, thinking level and time limit", async () => {
