@@ -232,8 +232,9 @@ describe("the WebSocket API", () => {
 
   it("closes an idle connection with 1001, but not one that pings, where pings count", async () => {
     await start(ok, { idleMs: 1000, countsPings: true });
-    const idle = await opened();
+    // The older one: it would be closed first if its pings did not count.
     const pinging = await opened();
+    const idle = await opened();
     const timer = setInterval(() => pinging.ping(), 20);
     expect(await closing(idle)).toEqual({ code: 1001, reason: "Going away" });
     expect(pinging.readyState).toBe(WebSocket.OPEN);
