@@ -2,6 +2,15 @@
 export const modes = ["stranger", "client", "node", "bridge"] as const;
 export type Mode = (typeof modes)[number];
 
+/** What either end of a transfer reports, a node or a client. */
+const transferEnds = [
+  "transfer.meta",
+  "transfer.accept",
+  "transfer.part",
+  "transfer.complete",
+  "transfer.done",
+];
+
 /**
  * The methods that may succeed for each mode, written down once more here: the fuzz does not ask the code under test.
  * The client's token has the scope `client` alone.
@@ -22,9 +31,13 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
       "skills.status",
       "skills.update",
     ],
+    ...["cron.status", "cron.list", "cron.add", "cron.update", "cron.remove", "cron.run", "cron.runs"],
+    ...["heartbeat.status", "heartbeat.trigger", "transfer.open", "transfer.status", "transfer.cancel"],
+    ...transferEnds,
   ]),
   node: new Set([
     ...["connect", "tools.list", "tool.result", "logs.result", "node.probe.result", "payload.upload"],
+    ...["node.pong", "node.exec.event", ...transferEnds],
   ]),
   bridge: new Set(["connect", "tools.list", "channel.inbound", "channel.delivered", "payload.upload"]),
 };
