@@ -60,6 +60,7 @@ async function useFilesAndSkills(): Promise<void> {
         call("gsv__ReadFile", { path: "skills/greet/SKILL.md" }),
         call("gsv__DeleteFile", { path: "b.md" }),
         call("gsv__ConfigGet", {}),
+        call("gsv__SessionsList", {}),
       ],
     },
     { text: "done", delayMs: 1500 },

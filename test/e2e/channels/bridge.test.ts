@@ -85,6 +85,7 @@ describe("a bridge that attaches in mode channel", () => {
       channel: "signal",
       accountId: "default",
       peer: { kind: "dm", id: "ann", name: "Ann" },
+      sessionKey: "agent:main:signal:dm:ann",
       message: { id: expect.any(String), text: "answer to hello", replyToId: "m1" },
     });
     expect(lastUser(model.requests.at(-1) as ModelRequest)).toMatch(
@@ -100,6 +101,7 @@ describe("a bridge that attaches in mode channel", () => {
       channel: "signal",
       accountId: "default",
       peer: { kind: "dm", id: "ann" },
+      sessionKey: "agent:main:signal:dm:ann",
       typing: true,
     });
   });
