@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -37,6 +38,10 @@ it("a node in the foreground takes the id of its own option, and ends at a signa
   const running = gsv(["node", "--id", "desk", "-u", gateway.url, "-t", "t"], {});
   await until(() => gateway.of("connect")[0], "it connects");
   expect(gateway.of("connect")[0]?.params.client).toMatchObject({ id: "desk", mode: "node" });
+  const [socket] = gateway.sockets;
+  socket?.ping();
+  // Frames keep their order: it has the answer to `connect` by now.
+  await once(socket!, "pong");
   process.emit("SIGTERM");
   const { code, stdout } = await running;
   expect(code).toBe(0);
