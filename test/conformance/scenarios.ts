@@ -35,13 +35,11 @@ export const quickScenarios: readonly Scenario[] = [
     { crashes: 1 },
   ),
   scenario("a crash, a large result", { ...used, senders: largeResult }, { crashes: 1 }),
-  scenario("two crashes, a tool", { ...used, senders: oneTool }, { crashes: 2 }),
   scenario("a failing call, a tool", { ...used, senders: oneTool }, { failures: 1 }),
   scenario("two failing calls", { ...used, senders: [sender("m1", "m2")] }, { failures: 2 }),
   scenario("a pause, two senders", { ...used, senders: [...one, sender("m2")] }, { pauses: 1 }),
   scenario("a pause, renewals", { ...used, senders: one, renewals: 1 }, { pauses: 1 }),
   scenario("a pause, a tool", { ...used, senders: oneTool }, { pauses: 1 }),
-  scenario("two pauses, a crash", { ...used, senders: one, extraAgents: [extra] }, { pauses: 2, crashes: 1 }),
   scenario("a repeated write, a new session", { ...fresh, senders: plain }, { repeats: 1 }),
   scenario("a repeated write, a tool", { ...used, senders: oneTool }, { repeats: 1 }),
   scenario("two repeated deliveries, a tool", { ...used, senders: oneTool }, { duplicates: 2 }),
@@ -60,22 +58,10 @@ export const quickScenarios: readonly Scenario[] = [
     senders: [sender("/reset", "/new"), sender("/reset")],
   }),
   scenario("a reset, a repeated write", { ...used, senders: [sender("/reset", "m1")] }, { repeats: 1 }),
-  scenario("a reset, a failing call", { ...used, senders: [sender("/reset", "m1")] }, { failures: 1 }),
   scenario("a reset, a crash", { ...used, senders: [sender("/reset", "m1")] }, { crashes: 1 }),
-  scenario(
-    "a reset, a pause",
-    { ...used, senders: [sender("/reset")], extraAgents: [extra, extra] },
-    { pauses: 1 },
-  ),
   scenario("a compaction", { ...long, senders: [sender("/compact 1", "m1")] }),
   scenario("a compaction, a repeated write", { ...long, senders: [sender("/compact 1")] }, { repeats: 1 }),
   scenario("a compaction, a crash", { ...long, senders: [sender("/compact 1")] }, { crashes: 1 }),
-  scenario("a compaction, a pause", { ...long, senders: [sender("/compact 1")] }, { pauses: 1 }),
-  scenario(
-    "a compaction and a reset",
-    { ...long, senders: [sender("/compact 1", "/reset")] },
-    { crashes: 1 },
-  ),
   scenario("a node that is gone", { ...used, agent: agent({ isNodeGone: true }), senders: withTool }),
   scenario("agents whose time is short", {
     ...used,
@@ -92,6 +78,20 @@ export const quickScenarios: readonly Scenario[] = [
 /** Scenarios that take some minutes. */
 export const deepScenarios: readonly Scenario[] = [
   ...quickScenarios,
+  scenario("a reset, a failing call", { ...used, senders: [sender("/reset", "m1")] }, { failures: 1 }),
+  scenario(
+    "a reset, a pause",
+    { ...used, senders: [sender("/reset")], extraAgents: [extra, extra] },
+    { pauses: 1 },
+  ),
+  scenario("a compaction, a pause", { ...long, senders: [sender("/compact 1")] }, { pauses: 1 }),
+  scenario(
+    "a compaction and a reset",
+    { ...long, senders: [sender("/compact 1", "/reset")] },
+    { crashes: 1 },
+  ),
+  scenario("two pauses, a crash", { ...used, senders: one, extraAgents: [extra] }, { pauses: 2, crashes: 1 }),
+  scenario("two crashes, a tool", { ...used, senders: oneTool }, { crashes: 2 }),
   scenario(
     "a stop, a repeated write, a slow model",
     { ...thinking, senders: [...one, sender("/stop"), sender("m2")] },
