@@ -31,6 +31,8 @@ export class CronBench {
   configuration: Configuration = structuredClone(defaults);
   /** By name; a name that exists is not changed. */
   schedules = new Map<string, { at: number; event: CronEvent }>();
+  /** The event of the schedule that a test has fired. */
+  fired: CronEvent | undefined;
   woken = new Set<string>();
   calls: ModelCall[] = [];
   /** What reached channels, by the delivery's id. */
@@ -83,6 +85,11 @@ export class CronBench {
 
   runs(jobId?: string): Promise<CronRun[]> {
     return listRuns(this.state.table, { jobId, offset: 0, limit: 2000 }, this.now);
+  }
+
+  event(): CronEvent {
+    if (!this.fired) throw new Error("no schedule was fired");
+    return this.fired;
   }
 
   /** Fires a schedule. False when the timer was killed. */

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { fireCron } from "../../functions/timer/fire-cron.ts";
+import type { Table } from "../../shared/world/world.ts";
 import { immortal, type Life } from "../agent/bench.ts";
 import { CronBench, friday, hour, minute, task, telegram } from "./cron-bench.ts";
 
@@ -50,6 +52,19 @@ async function outcome(id: string, sessionKey: string) {
   };
 }
 
+/** The same table, which asks `before` ahead of each call. */
+function pausing(table: Table, before: () => Promise<void>): Table {
+  return new Proxy(table, {
+    get(target, method: keyof Table) {
+      const call = target[method] as (...args: unknown[]) => Promise<unknown>;
+      return async (...args: unknown[]) => {
+        await before();
+        return call.apply(target, args);
+      };
+    },
+  });
+}
+
 describe.each(Object.entries(jobs))("%s", (_name, job) => {
   /** One time of the job's schedule, whose timer dies after some calls; what comes behind it ends the run. */
   async function runKilled(
@@ -67,6 +82,7 @@ describe.each(Object.entries(jobs))("%s", (_name, job) => {
     const [name, { event }] = first;
     cron.schedules.delete(name);
     cron.now = event.at;
+    cron.fired = event;
     const survived = await cron.fire(event, timerLife);
     const worked = await cron.work(agentLife);
     await afterwards(() => cron.fire(event));
@@ -111,6 +127,31 @@ describe.each(Object.entries(jobs))("%s", (_name, job) => {
       expect({ ...broken.ended, called: 0 }, place).toEqual({ ...ended, called: 0 });
     }
   }, 60_000);
+
+  it("has one run for its time, though a timer pauses at any of its calls until another one has done it all", async () => {
+    const { ended } = await runKilled(immortal(), immortal(), none);
+    let places = 0;
+    for (let isReached = true; isReached; places++) {
+      isReached = false;
+      const paused = await runKilled({ left: 0, calls: [] }, immortal(), async (fire) => {
+        const { kind, jobId, at } = cron.event();
+        let calls = 0;
+        const meanwhile = async () => {
+          await fire();
+          await cron.work();
+        };
+        const timer = cron.timer();
+        const table = pausing(timer.table, async () => {
+          if (calls++ !== places) return;
+          isReached = true;
+          await meanwhile();
+        });
+        await fireCron({ ...timer, table }, { kind, jobId, at });
+      });
+      expect(paused.ended, `paused before call ${places}`).toEqual(ended);
+    }
+    expect(places).toBeGreaterThan(8);
+  });
 
   it("has one run for its time, though its schedule fires twice, one after the other and at once", async () => {
     const { ended } = await runKilled(immortal(), immortal(), none);
