@@ -114,8 +114,7 @@ export function startHold(
       controller.abort();
       throw error;
     });
-  const write = (steps: readonly Step[]) =>
-    inTurn(async () => see(await commit(table, lease, steps, state.run?.runId)));
+  const write = (steps: readonly Step[]) => inTurn(async () => see(await commit(table, lease, steps, state)));
   const writeEntry = (entry: InboxEntry, steps: readonly Step[]) =>
     inTurn(async () => {
       const all = [...steps, ...forgetOldIds(state, now())];

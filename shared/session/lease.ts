@@ -52,7 +52,7 @@ export async function acquire(
   try {
     const item = await table.update(
       metaKey(sessionKey),
-      [set("owner", owner), set("leaseUntil", now + leaseMs), add("epoch", 1)],
+      [set("owner", owner), set("leaseUntil", now + leaseMs), add("epoch", 1), set("commits", 0)],
       all(exists("pk"), any(absent("leaseUntil"), below("leaseUntil", now))),
     );
     const state = toState(item);
@@ -79,19 +79,21 @@ export async function renew(table: Table, lease: Lease, now: number): Promise<Se
 
 /**
  * Writes the session's state as the lease holder. The steps must be idempotent, because the SDK repeats a
- * write whose response was lost. While a run is in progress, the condition names it: a late repeat changes
- * nothing of the next run.
- * @param runId the run in progress, if any
+ * write whose response was lost. A write that was given up may be carried out later: the condition names the
+ * number of the commit, so that it changes nothing once a later commit was made, and the run in progress.
+ * @param seen the state before, as far as the condition names it
  * @throws LeaseLost
  */
 export async function commit(
   table: Table,
   lease: Lease,
   steps: readonly Step[],
-  runId?: string,
+  { run, commits = 0 }: Pick<SessionState, "run" | "commits"> = {},
 ): Promise<SessionState> {
-  const mine = equal("epoch", lease.epoch);
-  return commitIf(table, lease, steps, runId === undefined ? mine : all(mine, isRun(runId)));
+  const number = commits + 1;
+  const isNext = any(equal("commits", commits), equal("commits", number));
+  const mine = [equal("epoch", lease.epoch), isNext, ...(run ? [isRun(run.runId)] : [])];
+  return commitIf(table, lease, [...steps, set("commits", number)], all(...mine));
 }
 
 const isRun = (runId: string) => equal(["run", "runId"], runId);
@@ -158,7 +160,8 @@ async function commitOnce(
 ): Promise<SessionState> {
   const key = metaKey(lease.sessionKey);
   try {
-    return toState(await table.update(key, steps, all(equal("epoch", lease.epoch), condition)));
+    const counted = [...steps, add("commits", 1)];
+    return toState(await table.update(key, counted, all(equal("epoch", lease.epoch), condition)));
   } catch (error) {
     if (!(error instanceof ConditionFailed)) throw error;
   }
@@ -213,7 +216,7 @@ export async function releaseWaiting(
  */
 export async function releaseUnfinished(table: Table, lease: Lease, now: number): Promise<void> {
   const free = [remove("owner"), remove("leaseUntil"), set("duePk", duePartition), set("dueAt", now)];
-  await commit(table, lease, free);
+  await commitIf(table, lease, free, equal("epoch", lease.epoch));
 }
 
 /**

@@ -70,6 +70,8 @@ export interface SessionState {
   first: number;
   head: number;
   run?: Run;
+  /** Number of commits by the holder of this epoch. Absent in an item of an earlier version until it is next held. */
+  commits?: number;
   /** The entry whose attachments were last fetched, and the number of attempts. */
   receiving?: { entryId: string; tries: number };
   /** Id of the run that a stop was requested for. */
