@@ -160,6 +160,9 @@ it("uses every permission that the roles grant, and needs no other", async () =>
   model.queue({ text: "a file" });
   await client.ended("with-media");
   await client.call("session.reset", { sessionKey: "main" }, 20_000);
+  // It fires a half-second later. Its answer has nowhere to go, so that no model is asked.
+  const schedule = { kind: "at", atMs: Date.now() + 30_000 };
+  await client.call("cron.add", { name: "x", schedule, spec: { mode: "task", message: "x", deliver: true } });
   await stack.cloud.fire("timer", { kind: "sweep" });
   await until(() => stranger.closed !== undefined, "the stranger is closed", 20_000);
   expect(stack.roles.refusals()).toEqual([]);
