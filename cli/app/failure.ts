@@ -1,8 +1,8 @@
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import { RequestError } from "../gateway/request-error.ts";
 
-/** Exit codes: 0 success, 1 failure, 2 wrong usage. */
-export const exitCode = { done: 0, failed: 1, usage: 2 } as const;
+/** Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted with Ctrl-C. */
+export const exitCode = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
 /**
  * An error that is printed to the user. `message` is one line: what is wrong, and what to do. `kind` is

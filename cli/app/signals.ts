@@ -1,3 +1,9 @@
+/** Calls `handle` at each SIGINT (Ctrl-C). Returns a function that ends this. */
+export function onInterrupt(handle: () => void): () => void {
+  process.on("SIGINT", handle);
+  return () => process.off("SIGINT", handle);
+}
+
 /**
  * Handles SIGINT, SIGTERM and SIGHUP until `dispose` is called. The first signal resolves `received`; a
  * second signal exits the process immediately with code 130.

@@ -11,13 +11,15 @@ import { isBusy, lookUpAnswer } from "./missed-answer.ts";
 import { type RunStep, RunView } from "./run-view.ts";
 
 /**
- * The outcome of one message. `text` is the answer or the command's response; `error` is set when `failed`.
+ * The outcome of one message. `text` is the answer or the command's response; `error` is set when `failed`, and
+ * `stopped` when the run was stopped. `left`: the conversation was closed before, and the run goes on.
  */
 export interface TurnOutcome {
   runId: string;
-  status: "answered" | "command" | "failed" | "stopped";
+  status: "answered" | "command" | "failed" | "stopped" | "left";
   text: string;
   error?: string;
+  stopped?: true;
 }
 
 /** Timeouts of a conversation, in ms. */
@@ -133,16 +135,26 @@ export class Conversation {
     });
   }
 
-  /** Stops the current run. Returns the gateway's response text. @throws RequestError */
-  async stop(): Promise<string> {
-    const answer = await this.#gateway.request("chat.send", {
-      sessionKey: this.#sessionKey,
-      message: "/stop",
-    });
+  /** Stops the current run, whoever started it. Returns the gateway's response text. @throws RequestError */
+  stop(): Promise<string> {
+    return this.#stop("/stop");
+  }
+
+  /**
+   * Stops the run of the oldest message without an outcome, unless it still waits behind others. Returns whether it is
+   * stopped. @throws RequestError
+   */
+  async stopOwn(): Promise<boolean> {
+    const [turn] = this.#turns.values();
+    return turn !== undefined && hasStopped(await this.#stop(`/stop ${turn.runId}`));
+  }
+
+  async #stop(message: string): Promise<string> {
+    const answer = await this.#gateway.request("chat.send", { sessionKey: this.#sessionKey, message });
     return answer.status === "command" ? (answer.error ?? this.#stopped(answer.response ?? "")) : "";
   }
 
-  /** Stops listening to events. Open turns resolve as stopped; their runs continue at the gateway. */
+  /** Stops listening to events. Open turns resolve as left; their runs continue at the gateway. */
   close(): void {
     for (const undo of this.#unsubscribe) undo();
     this.#end(undefined);
@@ -166,7 +178,7 @@ export class Conversation {
   #stopped(said: string): string {
     const turns = [...this.#turns.values()].filter((turn) => !isStop(turn.message));
     const stopped = turns.find(({ runId }) => said.includes(runId)) ?? turns[0];
-    if (/^stopped\b/i.test(said)) stopped?.settle({ status: "stopped", text: "" });
+    if (hasStopped(said)) stopped?.settle(stoppedOutcome);
     return said;
   }
 
@@ -209,7 +221,7 @@ export class Conversation {
       return;
     }
     for (const step of turn.view.chat(event)) turn.onStep(step);
-    if (event.state === "error" && event.error === cancelled) turn.settle({ status: "stopped", text: "" });
+    if (event.state === "error" && event.error === cancelled) turn.settle(stoppedOutcome);
     else if (event.state === "error") turn.settle(failed(event.error));
     if (event.state === "final") turn.settle({ status: "answered", text: textOf(event.message) });
   }
@@ -262,10 +274,10 @@ export class Conversation {
   }
 
   /**
-   * Settles all open and future turns: as failed when the gateway ended the connection, otherwise as stopped.
+   * Settles all open and future turns: as failed when the gateway ended the connection, otherwise as left.
    */
   #end(error: RequestError | undefined): void {
-    this.#ended = error ? failed(failureOf(error).message) : { status: "stopped", text: "" };
+    this.#ended = error ? failed(failureOf(error).message) : { status: "left", text: "" };
     for (const turn of [...this.#turns.values()]) turn.settle(this.#ended);
   }
 }
@@ -274,5 +286,8 @@ function failed(error: string): Omit<TurnOutcome, "runId"> {
   return { status: "failed", text: "", error };
 }
 
+const stoppedOutcome = { status: "stopped", text: "", stopped: true } as const;
+/** Whether the response to "/stop" says that a run was stopped. */
+const hasStopped = (said: string) => /^stopped\b/i.test(said);
 const isStop = (message: string) => parseCommand(message)?.name === "stop";
 const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

@@ -14,6 +14,11 @@ export interface TurnSinks {
   style: Style;
 }
 
+const endings: Partial<Record<TurnOutcome["status"], string>> = {
+  stopped: "the run is stopped",
+  left: "left; the run goes on, and `gsv session preview` shows its answer",
+};
+
 /** Sends one message with images and prints its steps and outcome. At a terminal, the answer is streamed. */
 export async function converse(
   conversation: Conversation,
@@ -73,6 +78,8 @@ export async function converse(
   };
   const outcome = await conversation.send(message, show, images);
   newLine();
+  const end = endings[outcome.status];
+  if (end !== undefined) writeText(activity, `gsv: ${end}\n`);
   if (json) answer.write(`${JSON.stringify({ message, ...outcome })}\n`);
   else if (outcome.status === "failed") writeText(activity, `gsv: ${outcome.error}\n`);
   else if (outcome.text !== "" && !(streaming && outcome.status === "answered"))
@@ -80,14 +87,20 @@ export async function converse(
   return outcome;
 }
 
-/** Sends each non-blank line as a message, one after the other is answered. Returns the outcomes in order. */
+/**
+ * Sends each non-blank line as a message, one after the other is answered, until `signal` is aborted. Returns the
+ * outcomes in order.
+ */
 export async function converseByLine(
   conversation: Conversation,
   lines: AsyncIterable<string>,
   sinks: TurnSinks,
+  signal: AbortSignal,
 ): Promise<TurnOutcome[]> {
   const outcomes: TurnOutcome[] = [];
-  for await (const line of lines)
+  for await (const line of lines) {
+    if (signal.aborted) break;
     if (line.trim() !== "") outcomes.push(await converse(conversation, line.trim(), sinks));
+  }
   return outcomes;
 }

@@ -21,6 +21,7 @@ export interface Stop {
  * nothing else. When the run ends meanwhile, no other run takes its place.
  * @param id the request's id; a retry has the same
  * @param by who asks; an owner when absent
+ * @param only stops this run, and no other
  * @returns undefined when there is nothing to stop, "refused" when it is not the guest's
  */
 export async function requestStop(
@@ -29,10 +30,11 @@ export async function requestStop(
   id: string,
   now: number,
   by: Writer = {},
+  only?: string,
 ): Promise<Stop | "refused" | undefined> {
   const key = metaKey(sessionKey);
   const remembered = ["recent", `stop:${id}`];
-  let chosen: string | undefined;
+  let chosen = only;
   for (;;) {
     const item = await table.get(key);
     if (!item) return undefined;

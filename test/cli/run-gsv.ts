@@ -15,6 +15,8 @@ export interface GsvOptions {
   env?: Record<string, string>;
   /** Standard input, which is then at its end. */
   input?: string;
+  /** Standard input has no end. */
+  endless?: boolean;
   /** Folder to run in; a new empty one by default. */
   cwd?: string;
   /** Standard output and standard error are a terminal. */
@@ -39,7 +41,8 @@ export async function gsv(args: string[], options: GsvOptions = {}): Promise<Gsv
   const cwd = options.cwd ?? newFolder();
   const stream = () => Object.assign(new PassThrough(), { isTTY: options.isTTY === true });
   const [stdin, stdout, stderr] = [new PassThrough(), stream(), stream()];
-  stdin.end(options.input ?? "");
+  stdin.write(options.input ?? "");
+  if (options.endless !== true) stdin.end();
   const [out, err] = [collect(stdout), collect(stderr)];
   const env = { HOME: cwd, PATH: process.env.PATH, ...options.env };
   const code = await main(args, { stdin, stdout, stderr, env, cwd });

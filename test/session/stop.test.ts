@@ -1,6 +1,9 @@
 import { expect, it } from "vitest";
 import { createMemoryTable } from "../../local/world/local-table.ts";
+import { runCommand } from "../../shared/session/commands/commands.ts";
+import { parseCommand } from "../../shared/session/commands/parse-command.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
+import type { Intake } from "../../shared/session/intake.ts";
 import { acquire, commitEntry, commitRunEnd } from "../../shared/session/lease.ts";
 import { newRun } from "../../shared/session/run.ts";
 import { readSession } from "../../shared/session/sessions.ts";
@@ -66,6 +69,26 @@ it("a sender's retry of an accepted stop stops nothing else, and another stop do
   expect(await requestStop(table, sessionKey, "stop", 4)).toMatchObject({ pendingCount: 0 });
   expect(await readSession(table, sessionKey)).not.toHaveProperty("stop");
   expect(await requestStop(table, sessionKey, "another", 5)).toMatchObject({ runId: "m2" });
+});
+
+it("a stop of one run leaves every other alone", async () => {
+  const { table, lease } = await running("m1", "m2");
+  const stop = (id: string) => requestStop(table, sessionKey, `stop ${id}`, 2, {}, id);
+  expect(await stop("m2")).toBeUndefined();
+  expect(await readSession(table, sessionKey)).not.toHaveProperty("stop");
+  expect(await stop("m1")).toMatchObject({ runId: "m1" });
+  await commitRunEnd(table, lease, "m1", []);
+  expect(await stop("m2")).toMatchObject({ runId: "m2" });
+});
+
+it("/stop with a run id stops that run only; any other text behind it means nothing", async () => {
+  const [first, second] = [1, 2].map((n) => `0000000${n}-0000-4000-8000-000000000000`) as [string, string];
+  const { table } = await running(first, second);
+  const intake = { table, now: () => 2, wake: async () => {} } as unknown as Intake;
+  const say = (text: string) => runCommand(intake, sessionKey, text, parseCommand(text)!, {});
+  expect(await say(`/stop ${second}`)).toEqual({ response: `Run ${second} is not in progress.` });
+  expect(await say(`/stop ${first}`)).toEqual({ response: `Stopped run ${first}.` });
+  expect(await say("/stop please")).toEqual({ response: `Stopped run ${first}.` });
 });
 
 it("a run that ends while its stop is being written does not give the stop to the next message", async () => {

@@ -11,6 +11,7 @@ import { version } from "../../app/version.ts";
 import { Conversation } from "../../chat/conversation.ts";
 import { type ImageFile, readImage } from "../../chat/images.ts";
 import { type ChatOptions, chatInteractively } from "../../chat/interactive.ts";
+import { stopAtInterrupt } from "../../chat/interruption.ts";
 import { converse, converseByLine, type TurnSinks } from "../../chat/lines.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 
@@ -56,12 +57,13 @@ export async function chatAtTerminal(
   }
 }
 
-/** Sends each line of standard input as a message. @throws Failure when one of them failed */
+/** Sends each line of standard input as a message. @throws Failure when one of them failed, and after Ctrl-C */
 export async function chatByLine(context: Context, gateway: Gateway, sessionKey: string): Promise<void> {
   const lines = createInterface({ input: context.terminal.stdin, crlfDelay: Number.POSITIVE_INFINITY });
-  const outcomes = await withConversation(context, gateway, sessionKey, (conversation) =>
-    converseByLine(conversation, lines, sinksOf(context)),
-  );
+  const outcomes = await withConversation(context, gateway, sessionKey, (conversation, signal) => {
+    signal.addEventListener("abort", () => lines.close());
+    return converseByLine(conversation, lines, sinksOf(context), signal);
+  });
   if (outcomes.some(({ status }) => status === "failed")) throw reported();
 }
 
@@ -78,19 +80,24 @@ async function sayOnce(
   if (outcome.status === "failed") throw reported();
 }
 
+/** @throws Failure after Ctrl-C, when what it ended has been printed */
 async function withConversation<T>(
   context: Context,
   gateway: Gateway,
   sessionKey: string,
-  use: (conversation: Conversation) => Promise<T>,
+  use: (conversation: Conversation, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const conversation = new Conversation(gateway, sessionKey);
   const undo = gateway.onState((state) => {
     if (state.status === "waiting") context.note(`gsv: connection lost (${state.reason}); reconnecting …`);
   });
+  const interruption = stopAtInterrupt(conversation, (text) => context.note(text));
   try {
-    return await use(conversation);
+    const used = await use(conversation, interruption.signal);
+    if (interruption.signal.aborted) throw reported(exitCode.interrupted);
+    return used;
   } finally {
+    interruption.dispose();
     undo();
     conversation.close();
   }
@@ -105,7 +112,7 @@ function sinksOf({ terminal, json }: Context): TurnSinks {
   };
 }
 
-/** A Failure without a message: the failed turn has already been printed. It only sets the exit code. */
-function reported(): Failure {
-  return new Failure("turn", "", exitCode.failed);
+/** A Failure without a message: the turn's end has already been printed. It only sets the exit code. */
+function reported(code: number = exitCode.failed): Failure {
+  return new Failure("turn", "", code);
 }

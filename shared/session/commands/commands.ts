@@ -60,7 +60,7 @@ export async function runCommand(
     case "compact":
       return compact(command.argument);
     case "stop":
-      return stop(context, sessionKey, id, writer);
+      return stop(context, sessionKey, id, writer, runIdOf(command.argument));
     case "status":
       return { response: await statusText(context, sessionKey) };
     case "model":
@@ -75,14 +75,20 @@ function compact(argument: string): CommandReply {
   return keep > 0 ? { entry: { kind: "compact", keep } } : { error: "Invalid count. Usage: /compact [N]" };
 }
 
+/** The run that "/stop" names. Any other text behind the command means nothing. */
+function runIdOf(argument: string): string | undefined {
+  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(argument) ? argument : undefined;
+}
+
 async function stop(
   context: CommandContext,
   sessionKey: string,
   id: string,
   writer: Writer,
+  only: string | undefined,
 ): Promise<CommandReply> {
-  const stopped = await requestStop(context.table, sessionKey, id, context.now(), writer);
-  if (!stopped) return { response: "No run in progress." };
+  const stopped = await requestStop(context.table, sessionKey, id, context.now(), writer, only);
+  if (!stopped) return { response: only ? `Run ${only} is not in progress.` : "No run in progress." };
   if (stopped === "refused")
     return {
       error: "The answer in progress is not to a message of yours; its writer or an owner may stop it.",
