@@ -114,10 +114,14 @@ export const removeSkill: Action = async (context, invocation) => {
   );
 };
 
+/** All files under a folder. What lies elsewhere is left out, so that no answer leads round in a circle. */
 async function filesUnder(gateway: Gateway, agentId: string, path: string): Promise<string[]> {
   const { files, directories } = await gateway.request("workspace.list", { path, agentId });
   const deeper = await Promise.all(
-    directories.map((directory) => filesUnder(gateway, agentId, directory.replace(/\/$/, ""))),
+    directories
+      .map((directory) => directory.replace(/\/+$/, ""))
+      .filter((directory) => directory.startsWith(`${path}/`))
+      .map((directory) => filesUnder(gateway, agentId, directory)),
   );
   return [...files, ...deeper.flat()];
 }

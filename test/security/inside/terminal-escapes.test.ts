@@ -6,129 +6,24 @@ import { printable } from "../../../cli/app/printable.ts";
 import type { CommandEntry } from "../../../cli/app/program.ts";
 import { commands } from "../../../cli/commands/command-table.ts";
 import { PeerError } from "../../../shared/protocol/errors.ts";
-import type { Message } from "../../../shared/protocol/messages.ts";
 import { type Method, methods } from "../../../shared/protocol/methods.ts";
-import type { Results } from "../../../shared/protocol/results.ts";
 import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../cli/fake-gateway.ts";
 import { fakeTerminal } from "../../cli/fake-terminal.ts";
 import { type GsvRun, gsv, newFolder } from "../../cli/run-gsv.ts";
+import { hostile, hostileResults } from "./hostile-results.ts";
 
 /** Terminal escapes: text of others must not reach the controls of a user's terminal (CWE-150). */
 
-/** Clears the screen, sets the title, turns the writing, goes back to the line's start and ends a C1 sequence. */
-const hostile = "evil\u001b[2J\u001b]0;owned\u0007\u009b1A\u202erev\u0000\rover\u2066\u001b[8m";
 /** What no terminal may get of others: every control but a line break and a tab, and what turns the writing. */
 const unsafe =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Bidi_Control}]/u;
 
-const time = Date.UTC(2026, 0, 2, 12);
-const tokens = { input: 1, output: 1, total: 2 };
-const said: Message[] = [
-  { role: "user", content: hostile, timestamp: 1 },
-  assistant(hostile, [{ id: "c", name: hostile, arguments: { command: hostile } }]),
-  { ...assistant(""), errorMessage: hostile },
-  {
-    role: "toolResult",
-    toolCallId: "c",
-    toolName: hostile,
-    content: [{ type: "text", text: hostile }],
-    isError: true,
-    timestamp: 1,
-  },
-];
-const account = { ok: true, channel: hostile, accountId: hostile };
-const started = {
-  identity: hostile,
-  webhookUrl: hostile,
-  registration: { status: "manual", todo: hostile },
-} as const;
-const token = { id: hostile, name: hostile, scopes: ["client" as const], createdAt: time };
-const session = {
-  sessionKey: hostile,
-  sessionId: hostile,
-  messageCount: 4,
-  tokens,
-  createdAt: 1,
-  updatedAt: 1,
-};
-
-/** A hostile result of each method that a command calls. */
-const results: { [M in Method]?: Results[M] } = {
-  "tools.list": { tools: [{ name: hostile, description: hostile, inputSchema: { type: "object" } }] },
-  "tool.invoke": { result: { content: hostile } },
-  "logs.get": { nodeId: hostile, lines: [hostile], count: 1, truncated: true },
-  "config.get": {
-    path: "model",
-    value: { provider: hostile, id: hostile, telegram: { owners: [hostile] } },
-  },
-  "config.set": { ok: true, path: "x" },
-  "sessions.list": {
-    sessions: [{ sessionKey: hostile, createdAt: 1, lastActiveAt: 1, label: hostile }],
-    count: 1,
-  },
-  "session.get": {
-    ...session,
-    settings: { model: { provider: hostile, id: hostile }, systemPrompt: hostile },
-    resetPolicy: { mode: "manual" },
-    previousSessionIds: [hostile],
-    label: hostile,
-  },
-  "session.stats": { ...session, uptime: 1, isProcessing: false, queueSize: 0 },
-  "session.patch": { ok: true },
-  "session.reset": {
-    ...{ ok: true, sessionKey: hostile, oldSessionId: hostile, newSessionId: hostile, archivedMessages: 1 },
-    ...{ archivedTo: hostile, tokensCleared: tokens, mediaDeleted: 0 },
-  },
-  "session.compact": { ok: true, trimmedMessages: 1, keptMessages: 1, archivedTo: hostile },
-  "session.preview": { sessionKey: hostile, sessionId: hostile, messageCount: 4, messages: said },
-  "session.history": { sessionKey: hostile, currentSessionId: hostile, previousSessionIds: [hostile] },
-  "session.transcript": { sessionId: hostile, agentId: hostile, parts: [], messages: said },
-  "workspace.list": { path: hostile, files: [hostile], directories: [hostile] },
-  "workspace.read": { path: hostile, content: hostile, size: 1, lastModified: hostile },
-  "workspace.write": { path: hostile, size: 1, written: true },
-  "workspace.delete": { path: hostile, deleted: true },
-  "agent.init": { agentId: hostile, written: [hostile] },
-  "channels.list": {
-    channels: [{ channel: hostile, accountId: hostile, connectedAt: 1, stopped: false }],
-    count: 1,
-  },
-  "channel.start": { ...account, ...started },
-  "channel.stop": account,
-  "channel.status": {
-    channel: hostile,
-    accounts: [
-      {
-        ...{ accountId: hostile, connected: true, authenticated: true, error: hostile },
-        extra: {
-          stopped: false,
-          identity: hostile,
-          webhookUrl: hostile,
-          webhookError: hostile,
-          lastError: hostile,
-        },
-      },
-    ],
-  },
-  "channel.remove": { removed: true, channel: hostile, accountId: hostile },
-  "channel.test": account,
-  "pair.list": {
-    pairs: {
-      one: {
-        ...{ channel: hostile, accountId: hostile, senderId: hostile, senderName: hostile, message: hostile },
-        ...{ requestedAt: 1, expiresAt: 2 },
-      },
-    },
-  },
-  "pair.approve": { approved: true, senderId: hostile, senderName: hostile, role: "guest" },
-  "pair.reject": { rejected: true, senderId: hostile },
-  "token.create": { ...token, token: hostile },
-  "token.list": { tokens: [token] },
-  "token.revoke": { revoked: true, id: hostile },
-};
+/** How the program itself erases a line of progress. */
+const ownErase = "\r\u001b[K";
 
 /** Commands that run until they are ended, or change this machine; what they print goes the same way out. */
-const others = ["client", "node", "dev", "deploy", "init"];
+const others = ["client", "node", "dev", "deploy", "init", "local-config"];
 
 /** Arguments for the commands that do not take any text, and options without which they would ask. */
 const given: Record<string, string[]> = {
@@ -136,6 +31,13 @@ const given: Record<string, string[]> = {
   "session set": ["label", hostile],
   "channel add": ["telegram", "--from", "-"],
   "channel remove": ["telegram", "--yes"],
+  cp: ["laptop:/a.txt", "gsv:a.txt"],
+  "cron add": ["every day at 7:30", hostile, "--yes"],
+  "cron edit": [hostile, "--name", hostile, "--yes"],
+  "cron remove": [hostile, "--yes"],
+  "cron run": [hostile],
+  "skills add": ["github", "--yes"],
+  "skills remove": ["evil"],
   "channel start": ["telegram"],
   "channel stop": ["telegram"],
   "channel status": ["telegram"],
@@ -148,7 +50,7 @@ const given: Record<string, string[]> = {
 };
 
 /** Commands that have nothing of others to show. */
-const silent = ["config set", "channel remove", "workspace edit"];
+const silent = ["config set", "channel remove", "cron status", "skills add", "workspace edit"];
 
 const leaves = (entries: readonly CommandEntry[], before: string[] = []): [string, string][] =>
   entries.flatMap(({ name, commands: children }): [string, string][] => {
@@ -181,14 +83,14 @@ describe("a command at a terminal", () => {
       methods.map((method): [string, FakeMethod] => [method, () => answer(method)]),
     );
   };
-  const answerHostile = () => answerAll((method) => results[method]);
+  const answerHostile = () => answerAll((method) => hostileResults[method]);
 
   it.each(table)("gsv %s %s shows the text of others without their escapes", async (path, parameters) => {
     answerHostile();
     const { code, stdout, stderr } = await run(argvOf(path, parameters), true);
     expect(stderr.replaceAll("evil", "")).not.toContain("gsv:");
     expect(code).toBe(0);
-    expect(stdout + stderr).not.toMatch(unsafe);
+    expect((stdout + stderr).replaceAll(ownErase, "")).not.toMatch(unsafe);
     if (!silent.includes(path)) expect(stdout + stderr).toContain("evil");
   });
 
@@ -198,7 +100,7 @@ describe("a command at a terminal", () => {
     });
     const { code, stdout, stderr } = await run(argvOf(path, parameters), true);
     expect(code).toBe(1);
-    expect(stdout + stderr).not.toMatch(unsafe);
+    expect((stdout + stderr).replaceAll(ownErase, "")).not.toMatch(unsafe);
     expect(stderr).toContain("evil");
   });
 
@@ -220,7 +122,7 @@ describe("a command at a terminal", () => {
   ] as const)("gsv %s --json is exact, also at a terminal", async (path, method) => {
     answerHostile();
     const { stdout } = await run([...path.split(" "), "--json"], true);
-    expect(JSON.parse(stdout)).toEqual(results[method]);
+    expect(JSON.parse(stdout)).toEqual(hostileResults[method]);
   });
 
   it("gsv client shows an answer, tools and errors without their escapes", async () => {
@@ -313,6 +215,7 @@ it("there is one way out to a terminal for text: writeText", () => {
     "chat/lines.ts",
     "chat/screen.ts",
     "chat/interactive.ts",
+    "commands/transfer/copy-progress.ts",
   ];
   const folder = join(import.meta.dirname, "../../../cli");
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>

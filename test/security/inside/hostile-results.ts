@@ -1,0 +1,170 @@
+import type { CronJob } from "../../../shared/protocol/cron.ts";
+import type { Message } from "../../../shared/protocol/messages.ts";
+import type { Method } from "../../../shared/protocol/methods.ts";
+import type { Results, SkillsResult, TransferStatus } from "../../../shared/protocol/results.ts";
+import { assistant } from "../../cli/fake-gateway.ts";
+
+/** Clears the screen, sets the title, turns the writing, goes back to the line's start and ends a C1 sequence. */
+export const hostile = "evil\u001b[2J\u001b]0;owned\u0007\u009b1A\u202erev\u0000\rover\u2066\u001b[8m";
+
+const time = Date.UTC(2026, 0, 2, 12);
+const tokens = { input: 1, output: 1, total: 2 };
+const said: Message[] = [
+  { role: "user", content: hostile, timestamp: 1 },
+  assistant(hostile, [{ id: "c", name: hostile, arguments: { command: hostile } }]),
+  { ...assistant(""), errorMessage: hostile },
+  {
+    role: "toolResult",
+    toolCallId: "c",
+    toolName: hostile,
+    content: [{ type: "text", text: hostile }],
+    isError: true,
+    timestamp: 1,
+  },
+];
+const account = { ok: true, channel: hostile, accountId: hostile };
+const started = {
+  identity: hostile,
+  webhookUrl: hostile,
+  registration: { status: "manual", todo: hostile },
+} as const;
+const token = { id: hostile, name: hostile, scopes: ["client" as const], createdAt: time };
+const session = {
+  sessionKey: hostile,
+  sessionId: hostile,
+  messageCount: 4,
+  tokens,
+  createdAt: 1,
+  updatedAt: 1,
+};
+
+const job: CronJob = {
+  ...{ id: hostile, agentId: hostile, name: hostile, enabled: true, createdAtMs: 1, updatedAtMs: 1 },
+  schedule: { kind: "every", everyMs: 60_000 },
+  spec: { mode: "task", message: hostile, channel: hostile, to: hostile },
+  state: { lastStatus: "error", lastError: hostile, lastRunAtMs: 1 },
+};
+const run = { id: hostile, jobId: hostile, ts: 1, status: "error" as const, error: hostile };
+const heartbeats: Results["heartbeat.status"]["agents"] = {
+  evil: {
+    ...{ agentId: hostile, on: true, everyMs: 60_000, target: hostile },
+    activeHours: { start: hostile, end: hostile, timezone: hostile },
+    ...{ nextHeartbeatAt: 1, lastHeartbeatAt: 1, lastHeartbeatText: hostile, lastHeartbeatSentAt: 1 },
+    lastActive: { channel: hostile, accountId: hostile, peer: { kind: "dm", id: hostile }, timestamp: 1 },
+  },
+};
+const skills: SkillsResult = {
+  ...{ agentId: hostile, refreshedAt: 1, requiredBins: [hostile] },
+  nodes: [
+    {
+      ...{ nodeId: hostile, hostRole: hostile, hostCapabilities: [hostile], hostOs: hostile },
+      ...{ hostEnv: [hostile], hostBins: [hostile], canProbeBins: true },
+    },
+  ],
+  skills: [
+    {
+      ...{ name: hostile, description: hostile, location: "agents/main/skills/evil/SKILL.md", always: false },
+      ...{ eligible: false, eligibleHosts: [hostile], reasons: [hostile], requirements: { bins: [hostile] } },
+    },
+  ],
+};
+const transfer: TransferStatus = {
+  ...{ transferId: 1, status: "done", source: hostile, destination: hostile },
+  ...{ sent: 0, received: 0, size: 0 },
+};
+
+/** A hostile result of each method that a command calls. */
+export const hostileResults: { [M in Method]?: Results[M] } = {
+  "tools.list": { tools: [{ name: hostile, description: hostile, inputSchema: { type: "object" } }] },
+  "tool.invoke": { result: { content: hostile } },
+  "logs.get": { nodeId: hostile, lines: [hostile], count: 1, truncated: true },
+  "config.get": {
+    path: "model",
+    value: { provider: hostile, id: hostile, telegram: { owners: [hostile] } },
+  },
+  "config.set": { ok: true, path: "x" },
+  "sessions.list": {
+    sessions: [{ sessionKey: hostile, createdAt: 1, lastActiveAt: 1, label: hostile }],
+    count: 1,
+  },
+  "session.get": {
+    ...session,
+    settings: { model: { provider: hostile, id: hostile }, systemPrompt: hostile },
+    resetPolicy: { mode: "manual" },
+    previousSessionIds: [hostile],
+    label: hostile,
+  },
+  "session.stats": { ...session, uptime: 1, isProcessing: false, queueSize: 0 },
+  "session.patch": { ok: true },
+  "session.reset": {
+    ...{ ok: true, sessionKey: hostile, oldSessionId: hostile, newSessionId: hostile, archivedMessages: 1 },
+    ...{ archivedTo: hostile, tokensCleared: tokens, mediaDeleted: 0 },
+  },
+  "session.compact": { ok: true, trimmedMessages: 1, keptMessages: 1, archivedTo: hostile },
+  "session.preview": { sessionKey: hostile, sessionId: hostile, messageCount: 4, messages: said },
+  "session.history": { sessionKey: hostile, currentSessionId: hostile, previousSessionIds: [hostile] },
+  "session.transcript": { sessionId: hostile, agentId: hostile, parts: [], messages: said },
+  "workspace.list": { path: hostile, files: [hostile], directories: [hostile] },
+  "workspace.read": { path: hostile, content: hostile, size: 1, lastModified: hostile },
+  "workspace.write": { path: hostile, size: 1, written: true },
+  "workspace.delete": { path: hostile, deleted: true },
+  "agent.init": { agentId: hostile, written: [hostile] },
+  "channels.list": {
+    channels: [{ channel: hostile, accountId: hostile, connectedAt: 1, stopped: false }],
+    count: 1,
+  },
+  "channel.start": { ...account, ...started },
+  "channel.stop": account,
+  "channel.status": {
+    channel: hostile,
+    accounts: [
+      {
+        ...{ accountId: hostile, connected: true, authenticated: true, error: hostile },
+        extra: {
+          stopped: false,
+          identity: hostile,
+          webhookUrl: hostile,
+          webhookError: hostile,
+          lastError: hostile,
+        },
+      },
+    ],
+  },
+  "channel.remove": { removed: true, channel: hostile, accountId: hostile },
+  "channel.test": account,
+  "cron.status": {
+    ...{ enabled: true, count: 1, dueCount: 0, runningCount: 0, maxJobs: 1, maxConcurrentRuns: 1 },
+    timezone: "UTC",
+  },
+  "cron.list": { jobs: [job], count: 1 },
+  "cron.add": { ok: true, job },
+  "cron.update": { ok: true, job },
+  "cron.remove": { ok: true, removed: true },
+  "cron.run": {
+    ...{ ok: true, ran: 1 },
+    results: [{ jobId: hostile, status: "error", error: hostile, durationMs: 1 }],
+  },
+  "cron.runs": { runs: [run], count: 1 },
+  "heartbeat.status": { agents: heartbeats },
+  "heartbeat.start": { message: hostile, agents: heartbeats },
+  "heartbeat.stop": { message: hostile, agents: heartbeats },
+  "heartbeat.trigger": { ok: true, message: hostile },
+  "skills.status": skills,
+  "skills.update": { ...skills, updatedNodeCount: 1, skippedNodeIds: [hostile], errors: [hostile] },
+  "transfer.open": transfer,
+  "transfer.status": transfer,
+  "transfer.cancel": transfer,
+  "pair.list": {
+    pairs: {
+      one: {
+        ...{ channel: hostile, accountId: hostile, senderId: hostile, senderName: hostile, message: hostile },
+        ...{ requestedAt: 1, expiresAt: 2 },
+      },
+    },
+  },
+  "pair.approve": { approved: true, senderId: hostile, senderName: hostile, role: "guest" },
+  "pair.reject": { rejected: true, senderId: hostile },
+  "token.create": { ...token, token: hostile },
+  "token.list": { tokens: [token] },
+  "token.revoke": { revoked: true, id: hostile },
+};
