@@ -13,11 +13,14 @@ const where =
     return isMeant ? mutation(call) : call;
   };
 
-// Two of them only the exhaustive check finds: a writer that was paused finds out before it writes a message, and a
-// stopped run that waits for its node ends when the node answers.
+// Four of them only the exhaustive check finds: a writer that was paused finds out before it writes a message, a stopped
+// run that waits for its node ends when the node answers, the check's bucket is kept in its table, and it alone looks for
+// archived messages that a crash has left.
 const {
   "the writer of a message": _,
   "no stop at the waiting release": __,
+  "the archive of a reset": ___,
+  "the mark of what is to be deleted": ____,
   ...ofEverySchedule
 } = ofEveryInterleaving;
 

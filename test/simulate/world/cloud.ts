@@ -158,16 +158,22 @@ function nameOf(frame: Frame): string {
 
 /** The table, whose writes are changed before they take effect: to show that the check finds it. */
 function mutated(table: Table, mutate: (call: TableCall) => TableCall, { asked }: Events): Table {
-  const conditionOf = (call: TableCall) => {
+  const changedOf = <Call extends TableCall>(call: Call): Call => {
     const changed = mutate(call);
     asked(call);
-    return "condition" in changed ? changed.condition : undefined;
+    // A mutation changes a call into one of its kind.
+    return changed as Call;
   };
   return {
     ...table,
-    put: (item, condition) => table.put(item, conditionOf({ op: "put", item, condition })),
-    update: (key, steps, condition) =>
-      table.update(key, steps, conditionOf({ op: "update", key, steps, condition })),
-    delete: (key, condition) => table.delete(key, conditionOf({ op: "delete", key, condition })),
+    put: (item, condition) => {
+      const call = changedOf({ op: "put", item, condition });
+      return table.put(call.item, call.condition);
+    },
+    update: (key, steps, condition) => {
+      const call = changedOf({ op: "update", key, steps, condition });
+      return table.update(call.key, call.steps, call.condition);
+    },
+    delete: (key, condition) => table.delete(key, changedOf({ op: "delete", key, condition }).condition),
   };
 }
