@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import fs from "node:fs";
 import { join } from "node:path";
 import type { ExecEvent } from "../../../shared/protocol/exec-event-params.ts";
 
@@ -20,6 +20,15 @@ export interface CommandJournal {
   remove(sessionId: string): void;
 }
 
+/** The process that keeps a journal, and how it reaches its files. */
+export interface JournalProcess {
+  pid: number;
+  files: Pick<
+    typeof fs,
+    "mkdirSync" | "readdirSync" | "readFileSync" | "renameSync" | "rmSync" | "writeFileSync"
+  >;
+}
+
 /** A journal for a node that keeps none. */
 export const noJournal: CommandJournal = { left: [], keep() {}, remove() {} };
 
@@ -27,33 +36,41 @@ export const noJournal: CommandJournal = { left: [], keep() {}, remove() {} };
  * Opens the journal of a node, and takes over those of its processes that are no more.
  * @param folder made when it does not exist
  * @param node what names the node: its gateway's url, and its id
+ * @param owner this process by default
  */
-export function openJournal(folder: string, node: { url: string; nodeId: string }): CommandJournal {
+export function openJournal(
+  folder: string,
+  node: { url: string; nodeId: string },
+  owner: JournalProcess = { pid: process.pid, files: fs },
+): CommandJournal {
+  const { pid, files } = owner;
   const digest = createHash("sha256")
     .update(JSON.stringify([node.url, node.nodeId]))
     .digest("hex");
   const prefix = `commands-${digest.slice(0, 16)}-`;
-  const file = join(folder, `${prefix}${process.pid}.json`);
+  const file = join(folder, `${prefix}${pid}.json`);
   const events = new Map<string, ExecEvent>();
+  const old = filesOf(owner, folder, prefix);
+  const superseded = old.filter((name) => join(folder, name) !== file);
+  /** Writes the file, and only then removes those whose events it holds. */
   const save = (): void => {
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-      if (events.size === 0) rmSync(file, { force: true });
+      files.mkdirSync(folder, { recursive: true, mode: 0o700 });
+      if (events.size === 0) files.rmSync(file, { force: true });
       else {
-        writeFileSync(`${file}.new`, JSON.stringify([...events.values()]), { mode: 0o600 });
-        renameSync(`${file}.new`, file);
+        files.writeFileSync(`${file}.new`, JSON.stringify([...events.values()]), { mode: 0o600 });
+        files.renameSync(`${file}.new`, file);
       }
+      for (const name of superseded.splice(0)) files.rmSync(join(folder, name), { force: true });
     } catch {
       // A full or read-only disk.
     }
   };
-  const old = filesOf(folder, prefix);
-  for (const event of old.flatMap((name) => readEvents(join(folder, name)))) {
+  for (const event of old.flatMap((name) => readEvents(owner, join(folder, name)))) {
     const isOver = event.event !== "started";
     events.set(event.sessionId, isOver ? event : { ...event, event: "failed", outputTail: lost });
   }
   save();
-  for (const name of old) if (join(folder, name) !== file) rmSync(join(folder, name), { force: true });
   return {
     left: [...events.values()],
     keep(event) {
@@ -67,11 +84,11 @@ export function openJournal(folder: string, node: { url: string; nodeId: string 
 }
 
 /** The journals of this node's processes that are no more, or had this process's id before. */
-function filesOf(folder: string, prefix: string): string[] {
+function filesOf({ pid: own, files }: JournalProcess, folder: string, prefix: string): string[] {
   try {
-    return readdirSync(folder).filter((name) => {
+    return files.readdirSync(folder).filter((name) => {
       const pid = name.startsWith(prefix) && /^(\d+)\.json$/.exec(name.slice(prefix.length))?.[1];
-      return pid && (Number(pid) === process.pid || !isAlive(Number(pid)));
+      return pid && (Number(pid) === own || !isAlive(Number(pid)));
     });
   } catch {
     return [];
@@ -86,9 +103,9 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function readEvents(file: string): ExecEvent[] {
+function readEvents({ files }: JournalProcess, file: string): ExecEvent[] {
   try {
-    const events: unknown = JSON.parse(readFileSync(file, "utf8"));
+    const events: unknown = JSON.parse(files.readFileSync(file, "utf8"));
     return Array.isArray(events) ? (events as ExecEvent[]) : [];
   } catch {
     return [];
