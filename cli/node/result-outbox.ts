@@ -11,6 +11,9 @@ const mostEvents = 500;
 /** Methods whose requests are resent until the gateway responds. */
 type RepeatedMethod = "tool.result" | "node.exec.event";
 
+/** What the outbox uses of the connection. */
+export type OutboxConnection = Pick<Connection, "state" | "onState" | "request">;
+
 interface Entry {
   send(): Promise<unknown>;
   /** Sends a shortened request after the gateway has refused this one as too large. */
@@ -29,14 +32,14 @@ export type SettledHandler = (key: string, refusal: RequestError | undefined) =>
  * gateway may receive a request twice and detects the duplicate by its callId or eventId.
  */
 export class Outbox {
-  readonly #connection: Connection;
+  readonly #connection: OutboxConnection;
   readonly #onSettled: SettledHandler;
   readonly #timeoutMs: number;
   readonly #entries = new Map<string, Entry>();
   readonly #emptied = new Set<() => void>();
 
   /** `timeoutMs`: response timeout of one attempt. */
-  constructor(connection: Connection, onSettled: SettledHandler, timeoutMs = 30_000) {
+  constructor(connection: OutboxConnection, onSettled: SettledHandler, timeoutMs = 30_000) {
     this.#connection = connection;
     this.#onSettled = onSettled;
     this.#timeoutMs = timeoutMs;

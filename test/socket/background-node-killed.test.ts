@@ -1,0 +1,114 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { textOf } from "../../shared/protocol/messages.ts";
+import { immortal, Killed, type Life } from "../agent/bench.ts";
+import { CommandBench } from "./command-bench.ts";
+import { type Cut, fakeSession, NodeProcess } from "./node-process.ts";
+
+const commands = new CommandBench();
+const base = mkdtempSync(join(tmpdir(), "gsv-node-killed-"));
+beforeAll(() => commands.start());
+afterAll(async () => {
+  await commands.close();
+  rmSync(base, { recursive: true, force: true });
+});
+
+let flows = 0;
+const lifeOf = (left: number): Life => ({ left, calls: [] });
+
+/** Lets the agent work until it has nothing to do. */
+async function workAll(): Promise<void> {
+  for (let rounds = 0; rounds < 20; rounds++) {
+    await commands.work();
+    const { run, inbox } = await commands.bench.state(commands.sessionKey);
+    if (run === undefined && inbox.length === 0) return;
+  }
+  throw new Error("the session does not come to rest");
+}
+
+/** A process of the node; undefined when it died while it started. */
+function startProcess(folder: string, life: Life, cut?: Cut): NodeProcess | undefined {
+  try {
+    return new NodeProcess(commands, folder, life, cut);
+  } catch (error) {
+    if (error instanceof Killed) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * A command from its call to the answer to its end. The node's first process lives for so many steps after its start, and
+ * its next ones for theirs; the last one is not killed.
+ */
+async function flow(steps: number, nextLives: readonly Life[], cut?: Cut): Promise<Life> {
+  const folder = join(base, String(++flows));
+  const life = immortal();
+  const first = startProcess(folder, life, cut)!;
+  await first.settle();
+  const callId = await commands.command();
+  Object.assign(life, lifeOf(steps));
+  const { session, end } = fakeSession(`command of ${callId}`);
+  first.reports.follow(session, callId);
+  const result = { status: "running", sessionId: session.sessionId, pid: 7 };
+  first.outbox.add(callId, "tool.result", { callId, result });
+  await first.settle();
+  await commands.work();
+  await end();
+  await first.settle();
+  for (const next of nextLives) await startProcess(folder, next)?.settle();
+  await workAll();
+  const place = [life, ...nextLives].map(({ calls, left }) => (left > 0 ? "lived" : calls.join(" ")));
+  await expectOneReport(life, place.join(" | then "));
+  expect(
+    readdirSync(folder).filter((name) => name.endsWith(".json")),
+    place.join(" | then "),
+  ).toEqual([]);
+  return life;
+}
+
+/** Of a command that the journal knew, the end is told once: as it was, when it was noted, or that it is not known. */
+async function expectOneReport({ calls }: Life, place: string): Promise<void> {
+  const notes = calls.filter((call) => call === "renameSync").length;
+  const texts = await commands.told();
+  if (notes === 0) {
+    expect(texts, place).toEqual([]);
+    expect((await commands.messages()).map(textOf), place).not.toContainEqual(
+      expect.stringContaining('"status":"running"'),
+    );
+    return;
+  }
+  const said = notes > 1 ? '"event":"finished","exitCode":0' : "is not known; it may still run";
+  expect(texts, place).toEqual([expect.stringContaining(said), "so it ended"]);
+}
+
+it("a command's end is told once, wherever the node's process is killed, and the one after it", async () => {
+  let kills = 0;
+  const whole = await flow(Number.POSITIVE_INFINITY, [immortal()]);
+  // It notes the start, sends the call's result, notes the end, and sends that.
+  expect(whole.calls.join(" ")).toBe(
+    "mkdirSync writeFileSync renameSync send hear mkdirSync writeFileSync renameSync send hear mkdirSync rmSync",
+  );
+  for (let steps = 0; steps <= whole.calls.length; steps++) {
+    await flow(steps, [immortal()]);
+    kills++;
+  }
+  const [started, noted, sent] = [5, 8, 9];
+  for (const steps of [started, noted, sent])
+    for (let nextSteps = 0; ; nextSteps++) {
+      const next = lifeOf(nextSteps);
+      await flow(steps, [next, immortal()]);
+      if (next.left > 0) break;
+      kills += 2;
+    }
+  expect(kills).toBeGreaterThanOrEqual(50);
+});
+
+it.each([1, 2])(
+  "a command's end is told once when request %d, or its answer, is lost with the connection",
+  async (request) => {
+    for (const when of ["before", "after"] as const)
+      await flow(Number.POSITIVE_INFINITY, [immortal()], { request, when });
+  },
+);
