@@ -2,6 +2,7 @@ import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Connection } from "../../cli/gateway/connection.ts";
 import { stackFunctions } from "../../local/lambda/host.ts";
+import { cancelCapability } from "../../shared/protocol/frames.ts";
 import { imageBytes } from "../support/images.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelServer } from "../support/models/scripted-model.ts";
@@ -12,7 +13,11 @@ import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 
 /** Granted, and used only where something fails that does not fail here. */
-const unreached = ["agent: s3:AbortMultipartUpload on arn:aws:s3:::gsv-storage/agents/*"];
+const unreached = [
+  "socket: s3:AbortMultipartUpload on arn:aws:s3:::gsv-storage/agents/*",
+  "agent: s3:AbortMultipartUpload on arn:aws:s3:::gsv-storage/agents/*",
+  "agent: s3:DeleteObject on arn:aws:s3:::gsv-storage/payloads/*",
+];
 
 let stack: Stack;
 let model: ModelServer;
@@ -74,14 +79,31 @@ async function useNodes(): Promise<void> {
     mimeType: "image/png",
     data: Buffer.from(imageBytes("image/png")).toString("base64"),
   };
-  const node = await stack.node("laptop", { Read: () => ({ content: [image] }), Bash: () => undefined });
+  const tools = { Read: () => ({ content: [image] }), Bash: () => undefined };
+  const node = await stack.node("laptop", tools, [cancelCapability]);
   model.queue({ toolCalls: [call("laptop__Read", {})] }, { text: "I see" }, { text: "still" });
   await ask("main", "look at the picture");
   expect(JSON.stringify(model.requests.at(-1)?.body)).toContain(image.data);
   await ask("main", "again");
   model.queue({ toolCalls: [call("laptop__Bash", {})] }, { text: "no answer" });
   await ask("main", "wait for nothing");
+  await node.event((_, event) => event === "tool.cancel", "the node is told that its call has ended", 20_000);
   await node.close();
+}
+
+async function useHeartbeat(): Promise<void> {
+  await stack.configure({
+    "agents.defaultHeartbeat.every": "1m",
+    "agents.defaultHeartbeat.activeHours": { start: "00:00", end: "00:00" },
+  });
+  await client.call("heartbeat.start");
+  const skipped = () => stack.logs.some((line) => line.skipped === "no_heartbeat_file");
+  await until(skipped, "a heartbeat is skipped without a HEARTBEAT.md", 20_000);
+  model.queue({ text: "HEARTBEAT_OK" });
+  const asked = model.requests.length;
+  await client.call("workspace.write", { path: "HEARTBEAT.md", content: "Look after the roses." });
+  await until(() => model.requests.length > asked, "the heartbeat asks the model", 20_000);
+  await client.call("heartbeat.stop");
 }
 
 async function useLargePayloads(): Promise<void> {
@@ -139,6 +161,7 @@ it("uses every permission that the roles grant, and needs no other", async () =>
   await useNodes();
   await useLargePayloads();
   await useTelegram();
+  await useHeartbeat();
   await client.call("config.set", { path: "apiKeys.anthropic", value: "sk-test" });
   await client.call("config.set", { path: "apiKeys.anthropic", value: null });
   const { id } = await client.call("token.create", { name: "short" });

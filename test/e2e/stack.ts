@@ -31,7 +31,7 @@ export interface Stack {
   createToken(scopes: Scope[]): Promise<{ id: string; token: string }>;
   configure(values: Record<string, unknown>): Promise<void>;
   client(id?: string): Promise<Peer>;
-  node(id: string, tools: NodeTools): ReturnType<typeof openNode>;
+  node(id: string, tools: NodeTools, capabilities?: readonly string[]): ReturnType<typeof openNode>;
   close(): Promise<void>;
 }
 
@@ -104,7 +104,7 @@ export async function startStack(
       for (const [path, value] of Object.entries(values)) await configuration.set(path, value);
     },
     client: (id) => openClient(cloud.ws, token, id),
-    node: (id, tools) => openNode(cloud.ws, token, id, tools),
+    node: (id, tools, capabilities) => openNode(cloud.ws, token, id, tools, capabilities),
     async close() {
       await cloud.close();
       await rm(dir, { recursive: true, force: true });

@@ -151,6 +151,7 @@ export async function openNode(
   token: string,
   id: string,
   tools: NodeTools,
+  capabilities: readonly string[] = [],
 ): Promise<Peer & { calls: { callId: string; tool: string; args: Record<string, unknown> }[] }> {
   const peer = await Peer.open(url, token);
   const calls: { callId: string; tool: string; args: Record<string, unknown> }[] = [];
@@ -162,6 +163,6 @@ export async function openNode(
     if (result !== undefined && !peer.closed)
       await peer.request("tool.result", { callId: call.callId, result });
   });
-  await peer.call("connect", nodeParams(id, Object.keys(tools)));
+  await peer.call("connect", { ...nodeParams(id, Object.keys(tools)), capabilities });
   return Object.assign(peer, { calls });
 }
