@@ -1,4 +1,4 @@
-import { lstat, readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import type { GuardedFetch } from "../../../shared/http/guarded-fetch.ts";
@@ -61,21 +61,34 @@ async function fromUrl(url: string, fetchGuarded: GuardedFetch): Promise<NewSkil
 }
 
 async function fromFolder(folder: string): Promise<NewSkill> {
-  const names = await readdir(folder, { recursive: true });
-  const paths = names.map((name) => name.split("\\").join("/")).filter((path) => path !== "SKILL.md");
   const left: string[] = [];
   const files: SkillFile[] = [];
-  for (const path of [...paths.sort(), "SKILL.md"]) {
-    if (path.split("/").some((segment) => segment.startsWith(".") || segment === "node_modules")) continue;
-    const entry = await lstat(join(folder, path)).catch(() => undefined);
-    if (entry === undefined) throw new Failure("not a skill", `${folder}: has no SKILL.md`);
-    if (entry.isDirectory()) continue;
-    if (!entry.isFile()) left.push(`${path}: not a file of its own`);
+  const entries = (await entriesUnder(folder, "")).sort((a, b) => (a.path < b.path ? -1 : 1));
+  const last = entries.filter(({ path }) => path === "SKILL.md");
+  if (last.length === 0) throw new Failure("not a skill", `${folder}: has no SKILL.md`);
+  for (const { path, isFile } of [...entries.filter((entry) => !last.includes(entry)), ...last]) {
+    if (!isFile) left.push(`${path}: not a file of its own`);
     else files.push({ path, content: await readText(join(folder, path), path) });
     if (files.length > limits.files)
       throw new Failure("too large", `${folder}: has more than ${limits.files} files`);
   }
   return asSkill(basename(folder), files, left);
+}
+
+/**
+ * What is in a folder and in the folders below it, without hidden entries and installed packages. A link is listed
+ * and never followed, so that nothing from outside the folder becomes part of the skill.
+ */
+async function entriesUnder(folder: string, below: string): Promise<{ path: string; isFile: boolean }[]> {
+  const entries = await readdir(join(folder, below), { withFileTypes: true });
+  const found = entries
+    .filter(({ name }) => !name.startsWith(".") && name !== "node_modules")
+    .map(async (entry) => {
+      const path = below + entry.name;
+      if (entry.isDirectory()) return entriesUnder(folder, `${path}/`);
+      return [{ path, isFile: entry.isFile() }];
+    });
+  return (await Promise.all(found)).flat();
 }
 
 function asSkill(fallback: string, files: SkillFile[], left: string[] = []): NewSkill {

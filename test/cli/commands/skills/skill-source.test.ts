@@ -47,10 +47,11 @@ describe("a skill of a folder", () => {
       "node_modules/x/index.js": "installed",
     });
     symlinkSync("/etc/passwd", join(folder, "link"));
+    symlinkSync(folderWith({ "secret.txt": "from outside" }), join(folder, "linked"));
     const skill = await read(folder);
     expect(skill.name).toBe("tea-time");
     expect(skill.files.map(({ path }) => path)).toEqual(["a/b/c.md", "scripts/brew.sh", "SKILL.md"]);
-    expect(skill.left).toEqual(["link: not a file of its own"]);
+    expect(skill.left).toEqual(["link: not a file of its own", "linked: not a file of its own"]);
   });
 
   it("has the folder's name when the skill tells none, and a SKILL.md alone is a skill too", async () => {
