@@ -101,9 +101,9 @@ export function startHold(
       else logError("lease.renew", error, { ...lease });
     });
   }, renewEveryMs);
-  const letGo = async (release: () => Promise<SessionState | undefined>): Promise<boolean> => {
+  const letGo = async (release: (commits: number) => Promise<SessionState | undefined>): Promise<boolean> => {
     const held = await inTurn(async () => {
-      const left = await release();
+      const left = await release(state.commits ?? 0);
       return left && see(left);
     });
     if (!held) clearInterval(timer);
@@ -128,7 +128,7 @@ export function startHold(
   };
   const endRun: Hold["endRun"] = async (steps) => {
     const { runId } = runOf({ state, sessionKey: lease.sessionKey });
-    if (await letGo(() => releaseIdle(table, lease, { runId, steps }))) return true;
+    if (await letGo((commits) => releaseIdle(table, lease, commits, { runId, steps }))) return true;
     await inTurn(async () => see(await commitRunEnd(table, lease, runId, steps)));
     return false;
   };
@@ -146,9 +146,9 @@ export function startHold(
     append: (messages, steps, entry) =>
       interruptingOnFailure(appendMessages(agent, session, messages, steps, entry)),
     write: (messages, from) => interruptingOnFailure(writeAfterHead(agent, session, messages, from)),
-    releaseIdle: () => letGo(() => releaseIdle(table, lease)),
+    releaseIdle: () => letGo((commits) => releaseIdle(table, lease, commits)),
     endRun: (steps) => interruptingOnFailure(endRun(steps)),
-    releaseWaiting: (deadline) => letGo(() => releaseWaiting(table, lease, deadline)),
+    releaseWaiting: (deadline) => letGo((commits) => releaseWaiting(table, lease, commits, deadline)),
     async releaseUnfinished() {
       clearInterval(timer);
       await inTurn(() => releaseUnfinished(table, lease, now()));

@@ -78,9 +78,8 @@ export async function renew(table: Table, lease: Lease, now: number): Promise<Se
 }
 
 /**
- * Writes the session's state as the lease holder. The steps must be idempotent, because the SDK repeats a
- * write whose response was lost. A write that was given up may be carried out later: the condition names the
- * number of the commit, so that it changes nothing once a later commit was made, and the run in progress.
+ * Writes the session's state as the lease holder. A write that was given up may be carried out later: the condition
+ * names the number of commits before and the run in progress, so that it then changes nothing.
  * @param seen the state before, as far as the condition names it
  * @throws LeaseLost
  */
@@ -90,10 +89,8 @@ export async function commit(
   steps: readonly Step[],
   { run, commits = 0 }: Pick<SessionState, "run" | "commits"> = {},
 ): Promise<SessionState> {
-  const number = commits + 1;
-  const isNext = any(equal("commits", commits), equal("commits", number));
-  const mine = [equal("epoch", lease.epoch), isNext, ...(run ? [isRun(run.runId)] : [])];
-  return commitIf(table, lease, [...steps, set("commits", number)], all(...mine));
+  const condition = all(equal("commits", commits), ...(run ? [isRun(run.runId)] : []));
+  return commitOnce(table, lease, steps, condition, (state) => state.commits === commits + 1);
 }
 
 const isRun = (runId: string) => equal(["run", "runId"], runId);
@@ -174,17 +171,20 @@ async function commitOnce(
 
 /**
  * Releases the lease of an idle session. When the inbox has a new entry, nothing is written and the new state
- * is returned: the holder keeps the lease and continues.
+ * is returned: the holder keeps the lease and continues. A release that was given up and is carried out behind a later
+ * commit changes nothing.
+ * @param commits number of commits of this lease
  * @param ended the run that ends by the same write, and the steps that are written with it
  * @throws LeaseLost
  */
 export async function releaseIdle(
   table: Table,
   lease: Lease,
+  commits: number,
   ended?: { runId: string; steps: readonly Step[] },
 ): Promise<SessionState | undefined> {
   const free = [remove("owner"), remove("leaseUntil"), remove("duePk"), remove("dueAt")];
-  const isIdle = absent(["inbox", 0]);
+  const isIdle = all(equal("commits", commits), absent(["inbox", 0]));
   if (!ended) return releaseIf(table, lease, free, isIdle);
   const steps = [...ended.steps, ...endOfRun, ...free];
   return releaseIf(table, lease, steps, all(isIdle, isRun(ended.runId)));
@@ -193,12 +193,14 @@ export async function releaseIdle(
 /**
  * Releases the lease of a session whose run waits for tools until `deadline`, epoch ms. When no call is
  * pending any more, or a stop was requested, nothing is written and the new state is returned: the holder
- * continues.
+ * continues. A release that was given up and is carried out behind a later commit changes nothing.
+ * @param commits number of commits of this lease
  * @throws LeaseLost
  */
 export async function releaseWaiting(
   table: Table,
   lease: Lease,
+  commits: number,
   deadline: number,
 ): Promise<SessionState | undefined> {
   const free = [
@@ -207,7 +209,8 @@ export async function releaseWaiting(
     set("duePk", duePartition),
     set("dueAt", deadline + sweepGraceMs),
   ];
-  return releaseIf(table, lease, free, all(above(["run", "pendingCount"], 0), absent("stop")));
+  const isWaiting = all(equal("commits", commits), above(["run", "pendingCount"], 0), absent("stop"));
+  return releaseIf(table, lease, free, isWaiting);
 }
 
 /**

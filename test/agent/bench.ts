@@ -142,8 +142,8 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
       const steps = Object.entries({ head: messages.length, ...changes }).map(([name, value]) =>
         set(name, value as never),
       );
-      await commit(table, held.lease, steps);
-      await releaseIdle(table, held.lease);
+      const { commits = 0 } = await commit(table, held.lease, steps);
+      await releaseIdle(table, held.lease, commits);
     },
     async submit(sessionKey, entry) {
       await appendEntry(table, sessionKey, entry, Date.now() + bench.later);

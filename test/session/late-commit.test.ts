@@ -1,17 +1,21 @@
 import { expect, it } from "vitest";
 import { createMemoryTable } from "../../local/world/local-table.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
-import { acquire, commit } from "../../shared/session/lease.ts";
+import { acquire, commit, commitEntry, releaseIdle, releaseWaiting } from "../../shared/session/lease.ts";
+import { newRun, waitingFor } from "../../shared/session/run.ts";
 import { readSession } from "../../shared/session/sessions.ts";
-import { set } from "../../shared/world/expression.ts";
+import { assign, metaKey } from "../../shared/session/state.ts";
+import { remove, set } from "../../shared/world/expression.ts";
 import type { Table } from "../../shared/world/world.ts";
 
 const sessionKey = "agent:main:late";
+const message = (id: string) =>
+  ({ id, at: 0, origin: { kind: "client" }, kind: "message", text: "" }) as const;
 
-it("a commit that was given up and is carried out behind a later one changes nothing", async () => {
+/** A session that is held, and its table, which keeps the writes so that one can be carried out again. */
+async function heldSession() {
   const table = createMemoryTable();
-  const entry = { id: "m", at: 0, origin: { kind: "client" }, kind: "message", text: "" } as const;
-  await appendEntry(table, sessionKey, entry, 0);
+  await appendEntry(table, sessionKey, message("m"), 0);
   const { lease, state } = (await acquire(table, sessionKey, "holder", 0))!;
   const given: Parameters<Table["update"]>[] = [];
   const noting: Table = {
@@ -21,11 +25,46 @@ it("a commit that was given up and is carried out behind a later one changes not
       return table.update(...write);
     },
   };
+  const carryOutAgain = () => table.update(...given.at(-1)!);
+  return { table, noting, lease, state, carryOutAgain };
+}
+
+it("a commit that was given up and is carried out behind a later one changes nothing", async () => {
+  const { table, noting, lease, state, carryOutAgain } = await heldSession();
   const third = await commit(noting, lease, [set("head", 3)], state);
-  const repeated = await commit(table, lease, [set("head", 3)], state);
-  expect(repeated).toEqual(third);
+  expect(await commit(table, lease, [set("head", 3)], state)).toEqual(third);
   await commit(table, lease, [set("head", 4)], third);
-  const [late] = given;
-  await expect(table.update(...late!)).rejects.toThrow("condition");
+  await expect(carryOutAgain()).rejects.toThrow("condition");
   expect((await readSession(table, sessionKey))?.head).toBe(4);
 });
+
+it("a commit that is carried out twice takes nothing back that others have written since", async () => {
+  const { table, noting, lease, state, carryOutAgain } = await heldSession();
+  const run = waitingFor(newRun(message("m"), 1, 0), { a: { nodeId: "n", tool: "t" } }, 1000);
+  const waiting = await commit(noting, lease, [assign("run", run)], state);
+  await releaseWaiting(table, lease, waiting.commits ?? 0, 1000);
+  await table.update(metaKey(sessionKey), [remove(["run", "pending", "a"]), set(["run", "pendingCount"], 0)]);
+  await expect(carryOutAgain()).rejects.toThrow("condition");
+  expect((await readSession(table, sessionKey))?.run).toMatchObject({ pending: {}, pendingCount: 0 });
+});
+
+it.each(["idle", "waiting"])(
+  "a release of an %s session that was given up and is carried out behind a later commit leaves it held",
+  async (kind) => {
+    const { table, noting, lease, state, carryOutAgain } = await heldSession();
+    const pending = { a: { nodeId: "n", tool: "t" } };
+    const run = waitingFor(newRun(message("m"), 1, 0), pending, 1000);
+    const { commits = 0 } =
+      kind === "idle"
+        ? state
+        : await commit(table, lease, [assign("run", { ...run, pendingCount: 0 })], state);
+    // Each finds something to do, so the holder goes on.
+    const refused =
+      kind === "idle" ? releaseIdle(noting, lease, commits) : releaseWaiting(noting, lease, commits, 1000);
+    expect(await refused).toMatchObject({ owner: "holder" });
+    const taken = await commitEntry(table, lease, message("m"), []);
+    if (kind === "waiting") await commit(table, lease, [assign("run", run)], { commits: taken.commits });
+    await expect(carryOutAgain()).rejects.toThrow("condition");
+    expect(await readSession(table, sessionKey)).toMatchObject({ owner: "holder" });
+  },
+);

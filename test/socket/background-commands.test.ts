@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
 import type { Origin } from "../../shared/session/inbox-entry.ts";
+import { requestStop } from "../../shared/session/stop.ts";
 import { CommandBench } from "./command-bench.ts";
 
 const commands = new CommandBench();
@@ -69,6 +70,20 @@ describe("the end of a background command", () => {
     await commands.work();
     expect(await commands.messages()).toEqual([]);
     expect((await commands.bench.state(commands.sessionKey)).inbox).toEqual([]);
+  });
+
+  it("that is stopped before it is dropped leaves no stop behind", async () => {
+    await commands.background();
+    const { sessionKey, bench, world } = commands;
+    const task = { kind: "exec", nodeId: "laptop", sessionId: "x", conversation: "of another time" } as const;
+    const origin = { kind: "client" } as const;
+    await bench.submit(sessionKey, { id: "e", at: world.now(), origin, kind: "message", text: "", task });
+    expect(await requestStop(commands.state.table, sessionKey, "s", world.now())).toMatchObject({
+      runId: "e",
+    });
+    await commands.work();
+    expect(await bench.state(sessionKey)).toMatchObject({ inbox: [] });
+    expect(await bench.state(sessionKey)).not.toHaveProperty("stop");
   });
 
   it("does not wake the session when the model has asked for it itself", async () => {
