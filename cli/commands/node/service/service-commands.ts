@@ -108,16 +108,26 @@ async function askToken({ terminal }: Context): Promise<string> {
 
 async function uninstall({ context, supervisor, config, log }: NodeService): Promise<void> {
   const wasInstalled = await exists(supervisor.file);
-  if (wasInstalled) {
-    await supervisor.check();
-    await supervisor.deactivate();
-  }
-  await rm(supervisor.file, { force: true });
+  // The token goes first: it must not stay where the supervisor cannot be reached.
   await rm(config, { force: true });
+  if (wasInstalled) await end(supervisor);
+  await rm(supervisor.file, { force: true });
   const told = wasInstalled
     ? `the service and its token are removed from this machine; its log stays: ${log}`
     : "the node is not installed as a service";
   context.print({ ok: true, removed: wasInstalled, log }, told);
+}
+
+/** Has the supervisor end and forget the service. @throws Failure that says what is left, when it does not */
+async function end(supervisor: Supervisor): Promise<void> {
+  try {
+    await supervisor.check();
+    await supervisor.deactivate();
+  } catch (error) {
+    const { kind, message } = failureOf(error);
+    const left = `the token is removed, but the service is not, and may run until this machine stops; repeat \`gsv node uninstall\` when ${supervisor.name} answers, and revoke the token`;
+    throw new Failure(kind, `${left}: ${message}`);
+  }
 }
 
 async function change({ context, supervisor }: NodeService, how: "start" | "stop"): Promise<void> {

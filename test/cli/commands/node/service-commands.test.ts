@@ -183,6 +183,15 @@ describe("an installed node", () => {
     expect((await run("start")).error).toContain("`gsv node install`");
   });
 
+  it("loses its token also where the supervisor cannot be reached, and is removed once it can", async () => {
+    await install();
+    const { error } = await run("uninstall", { env: { NO_BUS: "1" } });
+    expect([unit(), config()].filter(existsSync)).toEqual([unit()]);
+    expect(error).toMatch(/^the token is removed, but the service is not.*systemd does not (run|answer)/);
+    expect(await run("uninstall")).toMatchObject({ removed: true });
+    expect([unit(), config()].filter(existsSync)).toEqual([]);
+  });
+
   it("shows the newest lines of its log", async () => {
     mkdirSync(dirname(log()), { recursive: true });
     writeFileSync(log(), "one\ntwo\nthree\n");
