@@ -134,7 +134,7 @@ async function toldOr<T extends object>(work: () => Promise<T>): Promise<Partial
     return await work();
   } catch (error) {
     const isOver = error instanceof TransferEnded || error instanceof TransferPaused;
-    if (isOver || !(error instanceof Error) || error.name === "AbortError") throw error;
+    if (isOver || !(error instanceof Error)) throw error;
     return { error: error.message } as Partial<T> & { error: string };
   }
 }

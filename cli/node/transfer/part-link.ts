@@ -98,7 +98,9 @@ export class PartLink {
         this.#signal.throwIfAborted();
         if (error instanceof RequestError && isFinal(error)) throw new TransferEnded(error.message);
       }
-      await delay(backoffDelay(failures, 250, this.#maxWaitMs), undefined, { signal: this.#signal });
+      const wait = delay(backoffDelay(failures, 250, this.#maxWaitMs), undefined, { signal: this.#signal });
+      // What is thrown is why the transfer was stopped: a pause keeps what was received.
+      await wait.catch(() => this.#signal.throwIfAborted());
     }
   }
 }

@@ -7,6 +7,12 @@ import type { PartLink } from "./part-link.ts";
 /** The name under which errors of a destination's file are told. */
 const tool = "receive";
 
+/** Until a file is whole nobody else reads it: the file that it replaces may be a secret one. */
+const partMode = 0o600;
+
+/** The mode of a file that replaces none. Read once: to read the umask, Node.js changes it for a moment. */
+const newFileMode = 0o666 & ~process.umask();
+
 export interface IncomingFile {
   transferId: number;
   /** Where the file is to be, absolute. */
@@ -34,7 +40,7 @@ export async function prepareFile(file: IncomingFile, freeBytes: FreeBytes = fre
     const free = await freeBytes(dirname(target));
     if (free < file.size)
       throw new Error(`${tool}: ${file.path}: not enough space: ${file.size} bytes, and ${free} are free`);
-    await (await open(partPath(target, file.transferId), "a")).close();
+    await (await open(partPath(target, file.transferId), "a", partMode)).close();
   });
 }
 
@@ -53,7 +59,7 @@ export async function receiveFile(
     const part = partPath(target, transferId);
     // An earlier attempt may have died after its last step.
     if ((await sizeOf(part)) === undefined && (await holds(target, size, partBytes, sha256))) return size;
-    const file = await open(part, "a").then(async (made) => {
+    const file = await open(part, "a", partMode).then(async (made) => {
       await made.close();
       return open(part, "r+");
     });
@@ -68,8 +74,7 @@ export async function receiveFile(
     } finally {
       await file.close();
     }
-    const mode = await modeOf(target);
-    if (mode !== undefined) await chmod(part, mode);
+    await chmod(part, (await modeOf(target)) ?? newFileMode);
     await rename(part, target);
     await syncFolder(dirname(target));
     return size;

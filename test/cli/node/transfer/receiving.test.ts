@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { FileTransfers } from "../../../../cli/node/transfer/file-transfers.ts";
+import type { TransferGateway } from "../../../../cli/node/transfer/part-link.ts";
+import { newFolder } from "../../run-gsv.ts";
+
+const content = Buffer.from("one two three");
+const partBytes = 4;
+const file = {
+  ...{ transferId: 7, path: "secret.txt", size: content.byteLength, partBytes },
+  sha256: createHash("sha256").update(content).digest("hex"),
+};
+const part = ".secret.txt.7.gsv-part";
+
+let folder: string;
+beforeEach(() => {
+  folder = newFolder();
+});
+afterEach(() => vi.restoreAllMocks());
+
+/** A machine whose gateway answers this before each part is fetched. @returns it, and what it reported */
+function machine(beforePart: (part: number) => void) {
+  const reports: unknown[] = [];
+  const request = async (method: string, params: { part?: number }) => {
+    if (method !== "transfer.part") return reports.push({ method, ...params });
+    beforePart(params.part ?? 0);
+    return { url: String(params.part), headers: {} };
+  };
+  const transfers = new FileTransfers({
+    gateway: { request } as unknown as TransferGateway,
+    base: folder,
+    log: () => {},
+    storage: async (url) => content.subarray(Number(url) * partBytes, (Number(url) + 1) * partBytes),
+  });
+  return { transfers, reports };
+}
+
+const modeOf = (name: string) => statSync(join(folder, name)).mode & 0o777;
+
+it.each([
+  ["the usual mode of a new file", undefined, 0o666 & ~process.umask()],
+  ["the mode of the file that it replaces", 0o640, 0o640],
+])(
+  "a file that arrives can be read by nobody else until it is whole, then it has %s",
+  async (_, old, mode) => {
+    if (old !== undefined) {
+      writeFileSync(join(folder, file.path), "old");
+      chmodSync(join(folder, file.path), old);
+    }
+    const modes: number[] = [];
+    const { transfers, reports } = machine(() => modes.push(modeOf(part)));
+    transfers.handle("transfer.receive", file);
+    await transfers.settled();
+    modes.push(modeOf(part));
+    transfers.handle("transfer.end", file);
+    await transfers.settled();
+    expect(reports).toContainEqual({ method: "transfer.done", transferId: 7, bytesWritten: file.size });
+    expect(modes).toEqual(Array.from({ length: 5 }, () => 0o600));
+    expect(modeOf(file.path)).toBe(mode);
+    expect(readFileSync(join(folder, file.path))).toEqual(content);
+  },
+);
+
+it("a pause while a request waits to be repeated keeps what was received, and reports nothing", async () => {
+  vi.spyOn(Math, "random").mockReturnValue(1);
+  const { transfers, reports } = machine((number) => {
+    if (number < 2) return;
+    setImmediate(() => transfers.pause());
+    throw new Error("the connection is lost");
+  });
+  transfers.handle("transfer.end", file);
+  await transfers.settled();
+  expect(readdirSync(folder)).toEqual([part]);
+  expect(readFileSync(join(folder, part), "utf8")).toBe("one two ");
+  expect(reports).toEqual([]);
+});
