@@ -18,7 +18,7 @@ export interface WorkspaceFiles {
   yesterday?: string;
   today?: string;
   tools?: string;
-  /** Only when it has content: see `asksForHeartbeat`. */
+  /** Not in shared sessions, and only when it has content: see `asksForHeartbeat`. */
   heartbeat?: string;
   /** BOOTSTRAP.md; not in shared sessions. */
   bootstrap?: string;
@@ -66,9 +66,9 @@ export function createWorkspaceLoader(bucket: Bucket, options: LoaderOptions = {
 }
 
 function filesFor(request: LoadRequest): [keyof WorkspaceFiles, string][] {
-  const { user, bootstrap, ...ofAll } = promptFiles;
+  const { user, heartbeat, bootstrap, ...ofAll } = promptFiles;
   const files = Object.entries(ofAll) as [keyof WorkspaceFiles, string][];
-  if (seesOwner(request)) files.push(["user", user], ["bootstrap", bootstrap]);
+  if (seesOwner(request)) files.push(["user", user], ["heartbeat", heartbeat], ["bootstrap", bootstrap]);
   if (seesLongTermMemory(request)) files.push(["memory", "MEMORY.md"]);
   if (seesDailyMemory(request)) {
     const today = localTime(request.now, request.timezone).date;

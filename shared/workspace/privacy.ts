@@ -22,7 +22,10 @@ export function audienceOf(sessionKind: string): Audience {
   return { mainSession: sessionKind === "main", shared: !privateKinds.includes(sessionKind) };
 }
 
-/** USER.md is about the owner, and BOOTSTRAP.md makes the owner's acquaintance: both stay out of shared sessions. */
+/**
+ * USER.md is about the owner, HEARTBEAT.md says what is looked after for the owner, and BOOTSTRAP.md makes the owner's
+ * acquaintance: all three stay out of shared sessions.
+ */
 export function seesOwner(audience: Audience): boolean {
   return !audience.shared;
 }
@@ -46,7 +49,7 @@ export function checkReadable(audience: Audience, path: string): void {
   const name = nameOf(path);
   const longTerm = name === "memory.md";
   const daily = ["memory", "sessions"].some((folder) => name === folder || name.startsWith(`${folder}/`));
-  const ofOwner = name === "user.md" || name === "bootstrap.md";
+  const ofOwner = ["user.md", "heartbeat.md", "bootstrap.md"].includes(name);
   if (
     (longTerm && !seesLongTermMemory(audience)) ||
     (daily && !seesDailyMemory(audience)) ||

@@ -13,6 +13,7 @@ beforeAll(async () => {
   for (const path of [
     "MEMORY.md",
     "USER.md",
+    "HEARTBEAT.md",
     "BOOTSTRAP.md",
     `memory/${date}.md`,
     `memory/shared/${date}.md`,
@@ -42,15 +43,21 @@ describe("a guest", () => {
     },
   );
 
-  it.each(["MEMORY.md", "memory.MD", "USER.md", "BOOTSTRAP.md", "memory/", "memory/shared/", "sessions/"])(
-    "is not read %s, alone or in a group",
-    async (path) => {
-      for (const room of [undefined, "garden"]) {
-        const answer = await house.ask({ from: "gus", text: `call gsv__ReadFile {"path":"${path}"}`, room });
-        expect(answer).toMatch(/private memory and cannot be read/);
-      }
-    },
-  );
+  it.each([
+    "MEMORY.md",
+    "memory.MD",
+    "USER.md",
+    "HEARTBEAT.md",
+    "BOOTSTRAP.md",
+    "memory/",
+    "memory/shared/",
+    "sessions/",
+  ])("is not read %s, alone or in a group", async (path) => {
+    for (const room of [undefined, "garden"]) {
+      const answer = await house.ask({ from: "gus", text: `call gsv__ReadFile {"path":"${path}"}`, room });
+      expect(answer).toMatch(/private memory and cannot be read/);
+    }
+  });
 
   it("is not read the archive of another conversation, nor a file that was sent there", async () => {
     const archive = await house.say(house.peers.admin, "other", "/reset");

@@ -13,7 +13,7 @@ const secret = "the owner's word of the day";
 let house: Household;
 beforeAll(async () => {
   house = await openHousehold();
-  for (const path of ["MEMORY.md", "USER.md"])
+  for (const path of ["MEMORY.md", "USER.md", "HEARTBEAT.md"])
     await house.peers.admin.call("workspace.write", { path, content: secret });
   await house.peers.admin.call("workspace.write", { path: "plan.md", content: "the plan" });
   await house.ask({ from: "olga", text: secret });
@@ -62,11 +62,11 @@ const attempts: Record<string, Attempt> = {
     if ((await answer(who, "what was the word?")) === "") return false;
     return JSON.stringify(house.lastRequest().turns).includes(secret);
   },
-  "have the agent read `MEMORY.md` or `USER.md`": async (who) => {
+  "have the agent read `MEMORY.md`, `USER.md` or `HEARTBEAT.md`": async (who) => {
     const read = async (path: string) =>
       (await answer(who, `call gsv__ReadFile {"path":"${path}"}`)).includes(secret);
-    const [memory, user] = [await read("MEMORY.md"), await read("USER.md")];
-    expect(memory).toBe(user);
+    const memory = await read("MEMORY.md");
+    for (const path of ["USER.md", "HEARTBEAT.md"]) expect(await read(path), path).toBe(memory);
     return memory;
   },
   "have the agent read other files of its workspace": agentSays(

@@ -56,17 +56,17 @@ describe("loading the prompt files", () => {
     expect(await createWorkspaceLoader(bucket).load(main)).toEqual({});
   });
 
-  it("never asks for USER.md, MEMORY.md or daily notes in a shared session", async () => {
+  it("never asks for USER.md, HEARTBEAT.md, MEMORY.md or daily notes in a shared session", async () => {
     const bucket = createMemoryBucket(everything);
     const loader = createWorkspaceLoader(bucket);
     await loader.load(main);
     bucket.resetCounters();
     const files = await loader.load(group);
     expect(files).toMatchObject({ soul: "soul", agents: "agents", tools: "tools" });
-    for (const name of ["user", "bootstrap", "memory"]) expect(files).not.toHaveProperty(name);
+    for (const name of ["user", "heartbeat", "bootstrap", "memory"]) expect(files).not.toHaveProperty(name);
     expect(files).not.toHaveProperty("today");
     expect(files).not.toHaveProperty("yesterday");
-    expect(bucket.requests.filter(({ key }) => /memory|USER|BOOTSTRAP/i.test(key))).toEqual([]);
+    expect(bucket.requests.filter(({ key }) => /memory|USER|HEARTBEAT|BOOTSTRAP/i.test(key))).toEqual([]);
   });
 
   it("never asks for MEMORY.md in a direct message that is not the main session", async () => {

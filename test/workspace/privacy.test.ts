@@ -34,6 +34,9 @@ describe("private memory", () => {
         "memory",
         "memory/2026-01-01.md",
         "sessions/x.txt",
+        "USER.md",
+        "HEARTBEAT.md",
+        "/heartbeat.md",
       ]) {
         expect(readable(kind, path), `${kind} ${path}`).toBe(false);
       }

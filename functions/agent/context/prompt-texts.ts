@@ -33,7 +33,7 @@ export function workspaceText(agentId: string, audience: Audience): string {
   ];
   if (!seesDailyMemory(audience)) {
     lines.push(
-      "- Others than your human read this conversation. USER.md, MEMORY.md and the daily notes are kept out of it; do not read them, and tell nobody what you know of your human's private life.",
+      "- Others than your human read this conversation. USER.md, HEARTBEAT.md, MEMORY.md and the daily notes are kept out of it; do not read them, and tell nobody what you know of your human's private life.",
     );
   } else if (!seesLongTermMemory(audience)) {
     lines.push("- This is not your main conversation. MEMORY.md is kept out of it; do not read it.");

@@ -110,7 +110,7 @@ function sections(files: WorkspaceFiles, budget: Budget, audience: Audience): st
     section("## Long-Term Memory", seesLongTermMemory(audience) ? files.memory : undefined, budget),
     recentContext(days, budget),
     section("## Tool Notes", files.tools, budget),
-    section("## Heartbeats", files.heartbeat, budget),
+    section("## Heartbeats", seesOwner(audience) ? files.heartbeat : undefined, budget),
   ];
 }
 

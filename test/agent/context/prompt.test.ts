@@ -135,7 +135,7 @@ describe("private memory in the prompt", () => {
   it("is not shown where several people read along, even if it was loaded", () => {
     for (const kind of ["group", "channel", "thread", "unheard-of"]) {
       const text = textFor(kind);
-      for (const secret of ["MEMORY", "YESTERDAY", "TODAY", "USER"])
+      for (const secret of ["MEMORY", "YESTERDAY", "TODAY", "USER", "HEARTBEAT"])
         expect(text).not.toContain(`${secret}-TEXT`);
       expect(text).toContain("SOUL-TEXT");
       expect(text).toContain("Others than your human read this conversation");
