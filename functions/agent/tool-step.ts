@@ -13,7 +13,7 @@ import { modelStep } from "./model-step.ts";
 import { failRun, giveUp, unannounced } from "./reply/delivery.ts";
 import type { StepContext } from "./step-context.ts";
 import { carryOutCalls } from "./tools/carry-out-calls.ts";
-import { planCalls } from "./tools/plan-calls.ts";
+import { planCalls, sendsOf } from "./tools/plan-calls.ts";
 import { announceResults, toResultMessages } from "./tools/tool-results.ts";
 
 /** Calls that were taken up this often are given up with the run; a repeated event counts too. */
@@ -96,7 +96,7 @@ async function continueWithResults(
 ): Promise<StepContext> {
   const { sessionKey } = hold;
   const results = toResultMessages(run, toolCallsOf(reply), outcomes, agent.now());
-  const next = nextStep(run);
+  const next = nextStep(run, sendsOf(reply).length);
   const commit = () =>
     hold.append(results, [assign("run", next), set("duePk", duePartition), set("dueAt", agent.now())]);
   const peers = takePrefetched(agent, prefetched, agent.now() - freshPeersMs);

@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
-import { ownValue } from "../../shared/channels/account.ts";
-import { senderRole } from "../../shared/channels/inbound/sender-role.ts";
+import { placeOf } from "../../shared/channels/conversation-place.ts";
+import { isStillOwner } from "../../shared/channels/inbound/sender-role.ts";
 import type { Role } from "../../shared/protocol/channel-accounts.ts";
 import type { ExecEvent } from "../../shared/protocol/exec-event-params.ts";
 import type { Receipt } from "../../shared/protocol/results.ts";
 import { log } from "../../shared/runtime/log.ts";
 import { type CallAddress, decodeCallAddress } from "../../shared/session/call-address.ts";
 import type { CallOutcome } from "../../shared/session/calls.ts";
-import type { InboxEntry, Origin } from "../../shared/session/inbox-entry.ts";
+import type { InboxEntry, Origin, Sender } from "../../shared/session/inbox-entry.ts";
 import { submitEntry } from "../../shared/session/intake.ts";
-import type { Run } from "../../shared/session/run.ts";
+import { askersOf, type Run, senderOf } from "../../shared/session/run.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import { absent, all, any, atMost, differs, equal, exists, set } from "../../shared/world/expression.ts";
@@ -34,6 +34,10 @@ interface BackgroundCommand {
   senderId?: string;
   /** The channel that the run's message came from; absent for a client's. */
   channel?: string;
+  /** On whose behalf the run worked; absent for a client's, and in what an earlier version has stored. */
+  sender?: Sender;
+  /** The sessions that had handed the run's message on to each other. */
+  askers?: readonly string[];
   /** The event that has told of its end. */
   endedBy?: string;
   /** Epoch seconds. */
@@ -67,14 +71,18 @@ export async function noteCommand(
   if (!Object.hasOwn(run.pending, ofModel) || run.pending[ofModel]?.nodeId !== nodeId) return;
   const { role = "owner", senderId } = run;
   const channel = channelOf(run);
+  const sender = senderOf(run);
+  const askers = askersOf(run);
   const seconds = Math.floor(now() / 1000);
   const command: BackgroundCommand = {
     ...{ sessionKey, conversation, callId, role },
     ...(senderId === undefined ? {} : { senderId }),
     ...(channel === undefined ? {} : { channel }),
+    ...(sender ? { sender } : {}),
+    ...(askers ? { askers } : {}),
     expiresAt: seconds + keptSeconds,
   };
-  const item: Item = { ...command };
+  const item = { ...command } as unknown as Item;
   const isAnothers = all(exists("endedBy"), differs("callId", callId));
   const isFree = any(absent("pk"), isAnothers, atMost("expiresAt", seconds));
   await succeeds(table.put({ ...item, ...keyOf(nodeId, sessionId) }, isFree));
@@ -116,8 +124,10 @@ async function take(gateway: Gateway, nodeId: string, event: ExecEvent): Promise
   }
   const state = await readSession(table, command.sessionKey);
   const why = await refusal(gateway, command, state);
-  if (why === undefined)
-    await submitEntry(gateway, command.sessionKey, entryOf(nodeId, event, command, state, now()));
+  if (why === undefined && state) {
+    const origin = await originOf(gateway, command, state);
+    await submitEntry(gateway, command.sessionKey, entryOf(nodeId, event, command, origin, now()));
+  }
   // After the entry: a crash in between has the node repeat the event, and the inbox knows the entry's id.
   await update("endedBy", event.eventId);
   return why;
@@ -149,21 +159,20 @@ async function readCommand(
 /** Why a session is not told of a command's end: it was reset, or the owner who had the command started is none any more. */
 async function refusal(
   { configuration }: Pick<Gateway, "configuration">,
-  { conversation, role, senderId, channel }: BackgroundCommand,
+  { conversation, role, senderId, channel, sender }: BackgroundCommand,
   state: SessionState | undefined,
 ): Promise<"reset" | "no owner any more" | undefined> {
   if (state?.sessionId !== conversation) return "reset";
-  if (role !== "owner" || channel === undefined || senderId === undefined) return undefined;
-  const { channels } = await configuration.load();
-  const now = senderRole(channel, ownValue(channels, channel), senderId);
-  return now === "owner" ? undefined : "no owner any more";
+  const stored = channel === undefined || senderId === undefined ? undefined : { channel, senderId };
+  if (role !== "owner" || isStillOwner(await configuration.load(), sender ?? stored)) return undefined;
+  return "no owner any more";
 }
 
 function entryOf(
   nodeId: string,
   event: ExecEvent,
-  { callId, conversation, role, senderId, channel }: BackgroundCommand,
-  state: SessionState | undefined,
+  { callId, conversation, role, senderId, channel, sender, askers }: BackgroundCommand,
+  origin: Origin,
   now: number,
 ): InboxEntry {
   const { eventId: _id, callId: _call, outputTail, ...facts } = event;
@@ -171,7 +180,7 @@ function entryOf(
   return {
     id: entryId(nodeId, event.sessionId, callId),
     at: now,
-    origin: channel === undefined ? { kind: "client" } : placeOf(state?.lastChannel),
+    origin,
     // What is stored and not known gives the fewest rights.
     role: role === "owner" ? "owner" : "guest",
     ...(senderId === undefined ? {} : { senderId }),
@@ -180,15 +189,20 @@ function entryOf(
     task: {
       ...{ kind: "exec", nodeId, sessionId: event.sessionId, conversation },
       ...(channel === undefined ? {} : { channel }),
+      ...(sender ? { sender } : {}),
+      ...(askers ? { askers } : {}),
     },
   };
 }
 
-/** Where the answer goes when the run came from a channel: to the session's last one. */
-function placeOf(last: SessionState["lastChannel"]): Origin {
-  if (!last) return { kind: "client" };
-  const { replyToId: _answered, ...place } = last;
-  return place;
+/** Where the answer goes: to a channel only when the run came from one. */
+async function originOf(
+  { table, configuration }: Pick<Gateway, "table" | "configuration">,
+  { channel }: BackgroundCommand,
+  state: SessionState,
+): Promise<Origin> {
+  const place = channel === undefined ? undefined : await placeOf(table, await configuration.load(), state);
+  return place ?? { kind: "client" };
 }
 
 /** A command ends once, so its end has one id, whatever its node calls the event. */

@@ -1,8 +1,8 @@
+import { findOwner } from "../channels/last-active.ts";
 import type { Configuration } from "../configuration/schema.ts";
 import type { CronSpec } from "../protocol/cron.ts";
 import type { Origin } from "../session/inbox-entry.ts";
 import { cronSessionKey, mainSessionKey } from "../session/key/session-key.ts";
-import { readSession } from "../session/sessions.ts";
 import type { Table } from "../world/world.ts";
 import type { StoredJob } from "./job-item.ts";
 
@@ -16,12 +16,12 @@ export interface Destination {
   fault?: string;
 }
 
-type LastChannel = Extract<Origin, { kind: "channel" }>;
+type Place = Extract<Origin, { kind: "channel" }>;
 type TaskSpec = Extract<CronSpec, { mode: "task" }>;
 
 /**
  * The session of a job's run and the receiver of its answer. Connected clients see every run. An event's answer goes where
- * the main session was last held on a channel. A task's goes to the channel that the job names, or to the last one.
+ * an owner of now last wrote to the agent directly. A task's goes to the channel that the job names, or there too.
  */
 export async function destinationOf(
   table: Table,
@@ -36,40 +36,38 @@ export async function destinationOf(
     answer: "its answer goes to clients",
   };
   if (spec.mode === "systemEvent") {
-    const last = await lastChannel(table, mainKey);
+    const last = await findOwner(table, configuration, agentId);
     return last ? toChannel(sessionKey, last) : toClients;
   }
   if (spec.deliver === false) return { ...toClients, answer: "its answer stays in the session" };
   const isNamed = spec.channel !== undefined || spec.to !== undefined;
   if (!isNamed && spec.deliver === undefined) return toClients;
-  const chosen = await channelOf(table, mainKey, spec);
+  const chosen = await channelOf(table, configuration, agentId, spec);
   if (typeof chosen !== "string") return toChannel(sessionKey, chosen);
   return spec.bestEffortDeliver ? toClients : { ...toClients, fault: chosen };
 }
 
-function toChannel(sessionKey: string, origin: LastChannel): Destination {
+function toChannel(sessionKey: string, origin: Place): Destination {
   const account = origin.accountId === "default" ? "" : ` (account ${origin.accountId})`;
   const answer = `its answer goes to ${origin.channel} ${origin.peer.id}${account}`;
   return { sessionKey, origin: { ...origin, sessionKey }, answer };
 }
 
 /** The channel that a task's answer goes to; a text when it is not known. */
-async function channelOf(table: Table, mainKey: string, spec: TaskSpec): Promise<LastChannel | string> {
+async function channelOf(
+  table: Table,
+  configuration: Configuration,
+  agentId: string,
+  spec: TaskSpec,
+): Promise<Place | string> {
   const { channel, to, accountId, peerKind = "dm" } = spec;
   const isNamed = channel !== undefined && channel !== "last";
   if (isNamed && to !== undefined)
     return { kind: "channel", channel, accountId: accountId ?? "default", peer: { kind: peerKind, id: to } };
-  const last = await lastChannel(table, mainKey);
-  if (!last) return "the agent's main session was held on no channel yet: name channel and to";
-  if (isNamed && channel !== last.channel)
-    return `the agent's main session was last held on ${last.channel}, not on ${channel}: name to`;
+  const last = await findOwner(table, configuration, agentId, isNamed ? channel : undefined);
+  if (!last) {
+    const where = isNamed ? `on ${channel}: name to` : "on any channel: name channel and to";
+    return `no owner has written to the agent in a direct message ${where}`;
+  }
   return to === undefined ? last : { ...last, peer: { kind: peerKind, id: to } };
-}
-
-/** Where the main session, which only owners write in, was last held on a channel. */
-async function lastChannel(table: Table, mainKey: string): Promise<LastChannel | undefined> {
-  const last = (await readSession(table, mainKey))?.lastChannel;
-  if (!last) return undefined;
-  const { replyToId: _answered, context: _context, ...origin } = last;
-  return origin;
 }

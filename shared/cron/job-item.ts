@@ -1,4 +1,5 @@
 import type { CronJob, CronJobState } from "../protocol/cron.ts";
+import type { Sender } from "../session/inbox-entry.ts";
 import type { Item, Key } from "../world/world.ts";
 
 /** The partition of all jobs, with one item a job, and of the item that counts runs in progress. */
@@ -32,6 +33,8 @@ export interface JobRun {
 /** A job as it is stored. `runningAtMs` is `run.since`. */
 export interface StoredJob extends Omit<CronJob, "state">, Omit<CronJobState, "runningAtMs"> {
   run?: JobRun;
+  /** Who had the agent write what the job does, on a channel; absent for a client. It runs while that one is an owner. */
+  sender?: Sender;
   /** Every change of what the job is has another one. */
   version: number;
 }

@@ -5,6 +5,7 @@ import { code, PeerError } from "../protocol/errors.ts";
 import type { Params } from "../protocol/methods.ts";
 import type { Results } from "../protocol/results.ts";
 import { parseModelSelector } from "../session/commands/directives.ts";
+import type { Sender } from "../session/inbox-entry.ts";
 import { defaultAgentId } from "../session/key/routing.ts";
 import { normalizeAgentId } from "../session/key/session-key.ts";
 import { absent, equal, remove, type Step, set } from "../world/expression.ts";
@@ -60,9 +61,14 @@ export async function listJobs(
 
 /**
  * Implements `cron.add`.
+ * @param sender who has the agent add the job on a channel; undefined for a client
  * @throws PeerError 400 for a schedule or a model that means nothing, and when there are `cron.maxJobs` jobs
  */
-export async function addJob(world: CronWorld, params: Params<"cron.add">): Promise<CronJob> {
+export async function addJob(
+  world: CronWorld,
+  params: Params<"cron.add">,
+  sender?: Sender,
+): Promise<CronJob> {
   const { table } = world;
   const configuration = await world.configuration.load();
   const now = world.now();
@@ -82,6 +88,7 @@ export async function addJob(world: CronWorld, params: Params<"cron.add">): Prom
     enabled,
     ...(deleteAfterRun === undefined ? {} : { deleteAfterRun }),
     ...{ createdAtMs: now, updatedAtMs: now, schedule, spec, version: 1 },
+    ...(sender ? { sender } : {}),
   };
   const next = enabled ? nextRunOf(job, now, configuration) : undefined;
   const planned: StoredJob = next === undefined ? job : { ...job, nextRunAtMs: next };
@@ -108,9 +115,14 @@ function checkJob(
 
 /**
  * Implements `cron.update`. A change of the schedule, or that the job is switched on, plans its next run anew.
+ * @param sender as for `addJob`. It is written down with a new `spec`: the job is then its own
  * @throws PeerError 404 for an unknown job, 400 as `addJob`
  */
-export async function updateJob(world: CronWorld, { id, patch }: Params<"cron.update">): Promise<CronJob> {
+export async function updateJob(
+  world: CronWorld,
+  { id, patch }: Params<"cron.update">,
+  sender?: Sender,
+): Promise<CronJob> {
   const configuration = await world.configuration.load();
   for (;;) {
     const job = await existing(world, id);
@@ -124,6 +136,8 @@ export async function updateJob(world: CronWorld, { id, patch }: Params<"cron.up
     };
     if (typeof description === "string") changed.description = description;
     if (description === null) delete changed.description;
+    if (given.spec) delete changed.sender;
+    if (given.spec && sender) changed.sender = sender;
     if (given.agentId !== undefined) changed.agentId = normalizeAgentId(given.agentId);
     const isReplanned = given.schedule !== undefined || given.enabled !== undefined;
     if (isReplanned || given.spec) checkJob(changed, now, configuration, isReplanned && changed.enabled);
@@ -138,6 +152,7 @@ export async function updateJob(world: CronWorld, { id, patch }: Params<"cron.up
         : [set(name, value as unknown as ItemValue)],
     );
     if (description === null) steps.push(remove("description"));
+    if (changed.sender === undefined) steps.push(remove("sender"));
     steps.push(...nextRunSteps(next), ...dueSteps(changed));
     if (!(await succeeds(world.table.update(jobKey(id), steps, equal("version", job.version))))) continue;
     if (isReplanned) await scheduleNext(world, id, next);

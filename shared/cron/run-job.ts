@@ -1,3 +1,4 @@
+import { isStillOwner } from "../channels/inbound/sender-role.ts";
 import type { Configuration } from "../configuration/schema.ts";
 import type { CronRunResult } from "../protocol/cron.ts";
 import { PeerError } from "../protocol/errors.ts";
@@ -18,6 +19,9 @@ import { retireOneShot, settleCronRun } from "./settle-run.ts";
 
 /** Longest time of a task's run without `timeoutSeconds`, ms. */
 const defaultTimeoutMs = 3_600_000;
+
+const noOwnerText =
+  "whoever had the agent write this job is no owner any more; write its message anew (gsv cron edit), or remove it";
 
 /** Time that a run may wait for its turn in its session, ms, before it counts as lost. */
 const queueMs = 15 * 60_000;
@@ -130,15 +134,20 @@ async function submitRun(
     ...{ kind: "cron", jobId: job.id, at: run.at, queuedAt: run.since, summary },
     timeoutMs: timeoutOf(job),
     ...(job.spec.mode === "task" && job.spec.bestEffortDeliver ? { bestEffort: true } : {}),
+    ...(job.sender ? { sender: job.sender } : {}),
   };
   const next = job.nextRunAtMs === undefined ? {} : { nextRunAtMs: job.nextRunAtMs };
   const id = runId(job.id, run.at);
   // Before the message: once the run has ended, nothing tells any more that these are missing.
   await scheduleNext(world, job.id, job.nextRunAtMs);
   await noteRun(table, run.at, { id, jobId: job.id, ts: run.since, status: "ok", summary, ...next }, true);
+  const refused = isStillOwner(configuration, job.sender) ? undefined : noOwnerText;
   const fault =
-    destination.fault ?? (await submit(world, configuration, job, destination, { task, id, now, isDue }));
-  if (fault !== undefined) await settleCronRun(world, task, { status: "error", error: fault });
+    refused ??
+    destination.fault ??
+    (await submit(world, configuration, job, destination, { task, id, now, isDue }));
+  const failed = refused === undefined ? "error" : "skipped";
+  if (fault !== undefined) await settleCronRun(world, task, { status: failed, error: fault });
   else if (job.spec.mode === "systemEvent") await settleCronRun(world, task, { status: "ok" });
   await finish(table, job, run);
   await pruneRuns(table, job.id, configuration.cron.maxRunsPerJobHistory);
@@ -149,7 +158,7 @@ async function submitRun(
     failed: fault !== undefined,
   });
   const durationMs = Math.max(0, world.now() - now);
-  if (fault !== undefined) return { jobId: job.id, status: "error", error: fault, durationMs, ...next };
+  if (fault !== undefined) return { jobId: job.id, status: failed, error: fault, durationMs, ...next };
   return { jobId: job.id, status: "ok", summary, durationMs, ...next };
 }
 

@@ -49,6 +49,12 @@ export interface Writer {
   senderId?: string;
 }
 
+/** Somebody who has written on a channel. What the gateway does later on that sender's behalf checks whether it is still an owner. */
+export interface Sender {
+  channel: string;
+  senderId: string;
+}
+
 /** What a message and its run are to be carried out with. */
 export interface Configured {
   /**
@@ -80,6 +86,10 @@ export interface ExecTask {
   conversation: string;
   /** The channel that the sender of the first message wrote on; absent for a client. */
   channel?: string;
+  /** As of the run that started the command (`SessionTask`). */
+  askers?: readonly string[];
+  /** On whose behalf the command was started. */
+  sender?: Sender;
 }
 
 /** The answer to a message of another session (`gsv__SessionSend`). */
@@ -92,6 +102,8 @@ export interface SessionTask {
   queued: boolean;
   /** The sessions that have handed the message on, the first one first: none of them is sent to again. */
   askers: readonly string[];
+  /** On whose behalf the first of them has asked. */
+  sender?: Sender;
   /** The call that waits for the answer; absent when none does. */
   asker?: { sessionKey: string; runId: string; step: number; callId: string };
 }
@@ -110,6 +122,8 @@ export interface CronTask {
   timeoutMs?: number;
   /** An answer that cannot be delivered is no failure. */
   bestEffort?: true;
+  /** Who had the agent write the job, on a channel. */
+  sender?: Sender;
 }
 
 /** A beat of an agent's heartbeat. */

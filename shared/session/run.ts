@@ -1,5 +1,5 @@
 import { type Step, set } from "../world/expression.ts";
-import type { Configured, InboxEntry, Origin, Overrides, Task, Writer } from "./inbox-entry.ts";
+import type { Configured, InboxEntry, Origin, Overrides, Sender, Task, Writer } from "./inbox-entry.ts";
 
 /** A tool call that was sent to a node, or to another session, and has no result yet. */
 export interface PendingCall {
@@ -39,6 +39,8 @@ export interface Run extends Writer, Configured {
   overrides?: Overrides;
   /** What the run is for, when the gateway itself has sent its message. */
   task?: Task;
+  /** Number of messages to other sessions that earlier steps have tried to send. */
+  sends?: number;
   pending: Record<string, PendingCall>;
   pendingCount: number;
   /** Small results of this step's calls, as JSON, by call id. Larger results are separate items. */
@@ -79,6 +81,23 @@ export function newRun(entry: Extract<InboxEntry, { kind: "message" }>, attempt:
   };
 }
 
+/** On whose behalf a run works, as far as somebody on a channel has caused it; undefined for a client's run. */
+export function senderOf({
+  task,
+  origin,
+  senderId,
+}: Pick<Run, "task" | "origin" | "senderId">): Sender | undefined {
+  if (task && task.kind !== "heartbeat" && task.sender) return task.sender;
+  const channel =
+    task?.kind === "exec" ? task.channel : origin.kind === "channel" ? origin.channel : undefined;
+  return channel === undefined || senderId === undefined ? undefined : { channel, senderId };
+}
+
+/** The sessions that have handed a run's message on; of the end of a command, that of the run which started the command. */
+export function askersOf({ task }: Pick<Run, "task">): readonly string[] | undefined {
+  return task?.kind === "session" || task?.kind === "exec" ? task.askers : undefined;
+}
+
 /** The run after its current step was started again. */
 export function triedAgain(run: Run): Run {
   return { ...run, attempt: run.attempt + 1 };
@@ -102,8 +121,15 @@ export function waitingFor(run: Run, pending: Record<string, PendingCall>, deadl
   };
 }
 
-/** The run after the results of its calls were collected; the next model call gets them. */
-export function nextStep({ runId, startedAt, origin, overrides, task, step, ...run }: Run): Run {
+/**
+ * The run after the results of its calls were collected; the next model call gets them.
+ * @param sent number of messages to other sessions among these calls
+ */
+export function nextStep(
+  { runId, startedAt, origin, overrides, task, step, ...run }: Run,
+  sent: number,
+): Run {
+  const sends = (run.sends ?? 0) + sent;
   return {
     runId,
     startedAt,
@@ -112,6 +138,7 @@ export function nextStep({ runId, startedAt, origin, overrides, task, step, ...r
     ...configuredBy(run),
     ...(overrides ? { overrides } : {}),
     ...(task ? { task } : {}),
+    ...(sends > 0 ? { sends } : {}),
     phase: "model",
     step: step + 1,
     attempt: 1,

@@ -5,6 +5,7 @@ import { fireCron } from "../../functions/timer/fire-cron.ts";
 import { sweep } from "../../functions/timer/sweep.ts";
 import type { Timer } from "../../functions/timer/timer.ts";
 import type { ChannelOrigin } from "../../shared/channels/channel.ts";
+import { createLastActive } from "../../shared/channels/last-active.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../shared/configuration/schema.ts";
 import { addJob, allJobs } from "../../shared/cron/jobs.ts";
@@ -74,6 +75,12 @@ export class CronBench {
 
   add(job: object): Promise<CronJob> {
     return addJob(this.world(), parseParams("cron.add", { name: "job", ...job }));
+  }
+
+  /** Notes a direct message of somebody who is an owner at that time. */
+  hear({ channel, accountId, peer }: Omit<ChannelOrigin, "kind"> & { kind: string }, senderId: string) {
+    const note = createLastActive(this.state.table, () => this.now);
+    return note({ agentId: "main", channel, accountId, peer, senderId, role: "owner" });
   }
 
   async job(id: string): Promise<(CronJob["state"] & { enabled: boolean }) | undefined> {

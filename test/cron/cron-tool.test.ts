@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cronTool } from "../../functions/agent/tools/native/cron-tool.ts";
 import { runNativeTool, type ToolTurn } from "../../functions/agent/tools/native/native-tool.ts";
 import type { CronJob } from "../../shared/protocol/cron.ts";
+import type { Sender } from "../../shared/session/inbox-entry.ts";
 import { audienceOf } from "../../shared/workspace/privacy.ts";
 import { CronBench, friday, hour } from "./cron-bench.ts";
 
@@ -16,16 +17,23 @@ afterEach(() => cron.close());
 const peer = { kind: "dm", id: "42" } as const;
 const onTelegram = { kind: "channel", channel: "telegram", accountId: "home", peer, replyToId: "7" } as const;
 
-async function call(args: object, { kind = "main", onChannel = true } = {}) {
+interface How {
+  kind?: string;
+  onChannel?: boolean;
+  sender?: Sender;
+}
+
+async function call(args: object, { kind = "main", onChannel = true, sender }: How = {}) {
   const turn = {
     agentId: "main",
     audience: audienceOf(kind),
+    sender,
     ...(onChannel ? { lastChannel: onTelegram } : {}),
   } as unknown as ToolTurn;
   const address = { sessionKey: "agent:main:main", runId: "r", step: 0, callId: "c" };
   return runNativeTool(cronTool, args, { agent: cron.agent(), turn, address });
 }
-const done = async (args: object, how?: object) => {
+const done = async (args: object, how?: How) => {
   const outcome = await call(args, how);
   if (!("result" in outcome)) throw new Error(JSON.stringify(outcome));
   return outcome.result as { job: CronJob };
@@ -107,6 +115,39 @@ describe("gsv__Cron", () => {
     expect(await error({ action: "add", job: { schedule: "2020-01-01 10:00", message: "x" } })).toContain(
       "in the past",
     );
+  });
+
+  it("adds a job that is skipped once its writer is no owner any more, until its message is written anew", async () => {
+    cron.configuration.channels = { telegram: { owners: ["42"] } };
+    const sender = { channel: "telegram", senderId: "42" };
+    const written = { schedule: "every hour", message: "report" };
+    const { job } = await done({ action: "add", job: written }, { sender });
+    const { id } = job;
+    const force = () => done({ action: "run", id, mode: "force" });
+    await cron.until(friday + hour);
+    expect(cron.delivered.size).toBe(1);
+    cron.configuration.channels = { telegram: { owners: [] } };
+    await cron.until(friday + 2 * hour);
+    expect(cron.delivered.size).toBe(1);
+    const skipped = { status: "skipped", error: expect.stringContaining("no owner any more") };
+    expect((await cron.runs(id))[0]).toMatchObject(skipped);
+    expect(await force()).toMatchObject({ ran: 0, results: [skipped] });
+    await done({ action: "update", id, patch: { schedule: "every 2 hours" } });
+    expect(await force()).toMatchObject({ ran: 0 });
+    await done({ action: "update", id, patch: { message: "report" } });
+    expect(await force()).toMatchObject({ ran: 1 });
+  });
+
+  it("adds a job for the owner of now in a main session that a client speaks in", async () => {
+    cron.configuration.channels = { slack: { owners: ["olga"] } };
+    const place = { kind: "channel", channel: "slack", accountId: "team", peer: { kind: "dm", id: "D1" } };
+    await cron.hear(place, "olga");
+    const add = async () =>
+      (await done({ action: "add", job: { schedule: "every hour", message: "x" } }, { onChannel: false }))
+        .job;
+    expect((await add()).spec).toMatchObject({ channel: "slack", accountId: "team", to: "D1" });
+    cron.configuration.channels = { slack: { owners: [] } };
+    expect((await add()).spec).not.toHaveProperty("to");
   });
 
   it("is for owners, in a conversation of their own", async () => {

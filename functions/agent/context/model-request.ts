@@ -5,8 +5,8 @@ import type { Message, ToolDefinition } from "../../../shared/protocol/messages.
 import type { ThinkingLevel } from "../../../shared/protocol/schemas.ts";
 import { effectiveChoice } from "../../../shared/session/commands/model-choice.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
-import { agentIdOf, sessionKind } from "../../../shared/session/key/session-key.ts";
-import type { Run } from "../../../shared/session/run.ts";
+import { agentIdOf, cronKind, sessionKind } from "../../../shared/session/key/session-key.ts";
+import { askersOf, type Run, senderOf } from "../../../shared/session/run.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { evaluateSkills } from "../../../shared/skills/eligibility.ts";
 import type { Skill } from "../../../shared/skills/skill-lister.ts";
@@ -71,6 +71,7 @@ export async function loadContext(
   const configuration = await agent.configuration.load();
   const { role, audience, native, nodes: mayUseNodes } = rightsOf(configuration, state, run);
   const timezone = configuration.userTimezone;
+  const kind = sessionKind(sessionKey, keyRules(configuration));
   const [peers, { files, skills }] = await Promise.all([
     connected,
     agent.prompts.load({ agentId, ...audience, now, timezone }),
@@ -92,7 +93,7 @@ export async function loadContext(
   const { text } = assemblePrompt(content, {
     agentId,
     sessionKey,
-    sessionKind: sessionKind(sessionKey, keyRules(configuration)),
+    sessionKind: kind,
     model: `${model.provider}/${model.id}`,
     timezone,
     ...(run.origin.kind === "channel" ? { channel: run.origin.channel } : {}),
@@ -103,7 +104,8 @@ export async function loadContext(
     })),
     now: run.startedAt,
   });
-  const lastChannel = run.origin.kind === "channel" ? run.origin : state.lastChannel;
+  const sender = senderOf(run);
+  const lastChannel = lastChannelOf(state, run, kind);
   return {
     ...{
       configuration,
@@ -115,11 +117,18 @@ export async function loadContext(
       nodes,
       audience,
       agentId,
-      askers: run.task?.kind === "session" ? run.task.askers : [],
+      askers: askersOf(run) ?? [],
     },
     ...(thinkingLevel ? { thinkingLevel } : {}),
+    ...(sender ? { sender } : {}),
     ...(lastChannel ? { lastChannel } : {}),
   };
+}
+
+/** What a main session or a job's has kept may be the place of who is no owner any more. */
+function lastChannelOf({ lastChannel }: SessionState, { origin }: Run, kind: string) {
+  if (origin.kind === "channel") return origin;
+  return kind === "main" || kind === cronKind ? undefined : lastChannel;
 }
 
 function eligibleSkills(skills: Skill[], configuration: Configuration, nodes: PeerRecord[]): Skill[] {

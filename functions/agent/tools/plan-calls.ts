@@ -12,6 +12,7 @@ import {
   type SessionMessage,
   type ToolTurn,
 } from "./native/native-tool.ts";
+import { nativeTools } from "./native/native-tools.ts";
 import { askedSession } from "./send-to-session.ts";
 
 /** A tool call of the model, and how it is carried out. */
@@ -25,6 +26,20 @@ export type PlannedCall = { call: ToolCallBlock; address: CallAddress } & (
 const cutOffText =
   "not run: your reply was cut off at its token limit, and the arguments may be incomplete. Ask for less at a time.";
 
+/** Most messages to other sessions that one run may send: each of them is a run with a model of its own. */
+const mostSends = 10;
+
+const tooManySendsText = `not sent: one answer may send at most ${mostSends} messages to other conversations`;
+
+const sendTools = new Set(
+  nativeTools.filter((tool) => tool.asksSession).map(({ definition }) => definition.name),
+);
+
+/** The calls of a reply that send a message to another session. */
+export function sendsOf(reply: AssistantMessage): ToolCallBlock[] {
+  return toolCallsOf(reply).filter(({ name }) => sendTools.has(name));
+}
+
 /**
  * Decides for each call whether a node or the gateway carries it out. A call that cannot be carried out gets an error.
  * @param calls the calls of the reply that are not done yet
@@ -33,16 +48,19 @@ export async function planCalls(
   agent: Agent,
   sessionKey: string,
   turn: ToolTurn,
-  { runId, step }: Pick<Run, "runId" | "step">,
+  { runId, step, sends = 0 }: Pick<Run, "runId" | "step" | "sends">,
   reply: AssistantMessage,
   calls: readonly ToolCallBlock[] = toolCallsOf(reply),
 ): Promise<PlannedCall[]> {
+  // Counted among all calls of the reply: a repeat after a crash refuses the same ones.
+  const tooMany = new Set(sendsOf(reply).slice(Math.max(0, mostSends - sends)));
   const planned = calls.map(async (call): Promise<PlannedCall> => {
     const address = { sessionKey, runId, step, callId: call.id };
     // A provider's client completes the JSON of arguments that were cut off: half a file would be written as the whole.
     if (reply.stopReason === "length") return { call, address, by: "nobody", error: cutOffText };
     if (!isRecord(call.arguments))
       return { call, address, by: "nobody", error: "arguments: expected a JSON object" };
+    if (tooMany.has(call)) return { call, address, by: "nobody", error: tooManySendsText };
     // Only what the turn may use is found: the model may call a tool that it was not offered.
     const native = turn.native.get(call.name);
     if (native) return planNative(agent, turn, address, call, native);

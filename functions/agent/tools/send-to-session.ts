@@ -4,6 +4,7 @@ import { answererOf } from "../../../shared/session/asked/asked-session.ts";
 import type { CallAddress } from "../../../shared/session/call-address.ts";
 import { type CallOutcome, putOutcome, recordResult } from "../../../shared/session/calls.ts";
 import { submitEntry } from "../../../shared/session/intake.ts";
+import { isGuestSessionKey } from "../../../shared/session/key/session-key.ts";
 import type { AskedSession } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import type { SessionMessage, ToolTurn } from "./native/native-tool.ts";
@@ -29,7 +30,7 @@ export function askedSession(
  */
 export async function sendToSession(
   agent: Agent,
-  turn: Pick<ToolTurn, "askers">,
+  turn: Pick<ToolTurn, "askers" | "sender">,
   address: CallAddress,
   { sessionKey, message, queued }: SessionMessage,
   isPending: boolean,
@@ -43,6 +44,7 @@ export async function sendToSession(
     runId,
     queued,
     askers: [...turn.askers, from],
+    ...(turn.sender ? { sender: turn.sender } : {}),
     ...asker,
   } as const;
   const refused = (error: unknown): CallOutcome => {
@@ -53,6 +55,8 @@ export async function sendToSession(
     ...{ id: runId, at: agent.now(), kind: "message", text: `[session · ${from}]\n${message}` },
     origin: { kind: "client" },
     configurationVersion: agent.configuration.version(),
+    // The guest asks in this conversation later what was said in it.
+    ...(isGuestSessionKey(sessionKey) ? { role: "guest" as const } : {}),
     task,
   }).then((sent): CallOutcome | undefined => {
     if (isPending) return undefined;

@@ -200,6 +200,10 @@ describe("a message is refused", () => {
 
   it("after it was handed on three times", async () => {
     const chain = [0, 1, 2, 3, 4].map((n) => `${asked}-${n}`);
+    for (const sessionKey of chain.slice(0, 4)) {
+      await bench.submit(sessionKey, entry("hello"));
+      await run(sessionKey);
+    }
     answer = (request, text) => {
       if (request.turns.at(-1)?.role === "tool") return { text: "done" };
       const to = text.startsWith("[session · ")
@@ -212,6 +216,44 @@ describe("a message is refused", () => {
     expect(await results(chain[2])).toMatchObject([{ ok: true }]);
     expect(await results(chain[3])).toEqual(refusal("at most 3"));
     expect(await readSession(state.table, chain[4] ?? "")).toBeUndefined();
+  });
+});
+
+describe("one message cannot become any number of them", () => {
+  it("a run sends at most ten, in one step or in several", async () => {
+    let calls = 0;
+    answer = (request) => {
+      const isFirst = request.turns.at(-1)?.role !== "tool";
+      if (!isFirst && calls > 6) return { text: "done" };
+      const send = () => {
+        const args = { sessionKey: `${asked}-${++calls}`, message: "x", waitSeconds: 0 };
+        return { name: "gsv__SessionSend", arguments: JSON.stringify(args) };
+      };
+      return { toolCalls: Array.from({ length: 6 }, send) };
+    };
+    await ask({});
+    await run(asker);
+    const all = await results();
+    expect(all.slice(0, 10).map((one) => (one as { ok?: boolean }).ok)).toEqual(Array(10).fill(true));
+    expect(all.slice(10)).toEqual([...refusal("at most 10"), ...refusal("at most 10")]);
+    expect(await readSession(state.table, `${asked}-11`)).toBeUndefined();
+  });
+
+  it("who was asked asks only conversations that there are", async () => {
+    const other = `${asked}-other`;
+    answer = (request, text) => {
+      if (request.turns.at(-1)?.role === "tool") return { text: "done" };
+      return call({
+        sessionKey: text.startsWith("[session · ") ? other : asked,
+        message: "x",
+        waitSeconds: 0,
+      });
+    };
+    await ask({});
+    await run(asker);
+    await run(asked);
+    expect(await results(asked)).toEqual(refusal(`there is no ${other}`));
+    expect(await readSession(state.table, other)).toBeUndefined();
   });
 });
 
@@ -241,6 +283,22 @@ describe("where others than the owner write or read", () => {
     }
     expect(await readSession(state.table, asked)).toBeUndefined();
     bench.configuration.session.dmScope = "main";
+  });
+});
+
+describe("a guest's conversation that is asked", () => {
+  it("answers with a guest's rights: what it reads, the guest can ask for", async () => {
+    const guest = `agent:main:telegram:guest:${named}`;
+    await bench.submit(guest, entry("hello", { role: "guest" }));
+    await run(guest);
+    await ask({ sessionKey: guest });
+    await run(asker);
+    expect((await bench.state(guest)).inbox).toMatchObject([{ role: "guest" }]);
+    await run(guest);
+    await run(asker);
+    const request = model.requests.findLast(({ turns }) => turns.at(-1)?.text.startsWith("[session · "));
+    expect(request?.tools).toEqual(["gsv__ReadFile"]);
+    expect(await results()).toMatchObject([{ ok: true, result: { reply: "answer to how are you?" } }]);
   });
 });
 

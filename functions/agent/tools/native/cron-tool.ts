@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { placeOf } from "../../../../shared/channels/conversation-place.ts";
 import { addJob, cronStatus, listJobs, removeJob, runJobs, updateJob } from "../../../../shared/cron/jobs.ts";
 import { listRuns } from "../../../../shared/cron/run-history.ts";
 import {
@@ -8,6 +9,7 @@ import {
 } from "../../../../shared/cron/written-job.ts";
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
 import { count } from "../../../../shared/protocol/schemas.ts";
+import type { Sender } from "../../../../shared/session/inbox-entry.ts";
 import { checkSchedulable } from "../../../../shared/workspace/privacy.ts";
 import type { Agent } from "../../agent.ts";
 import { nativeTool } from "./native-tool.ts";
@@ -61,16 +63,23 @@ export const cronTool = nativeTool({
   arguments: cronArguments,
   repeatable: false,
   forGuests: false,
-  async run(args, { agent, turn }) {
+  async run(args, { agent, turn, address: { sessionKey } }) {
     checkSchedulable(turn.audience);
-    const { agentId, lastChannel } = turn;
-    const { userTimezone: timezone } = await agent.configuration.load();
+    const { agentId, sender } = turn;
+    const configuration = await agent.configuration.load();
+    const { userTimezone: timezone } = configuration;
+    const lastChannel = turn.lastChannel ?? (await placeOf(agent.table, configuration, { sessionKey }));
     const context = { agentId, now: agent.now(), timezone, ...(lastChannel ? { lastChannel } : {}) };
-    return { ok: true, result: await carryOut(agent, args, context) };
+    return { ok: true, result: await carryOut(agent, args, context, sender) };
   },
 });
 
-async function carryOut(agent: Agent, args: Args, context: WritingContext): Promise<unknown> {
+async function carryOut(
+  agent: Agent,
+  args: Args,
+  context: WritingContext,
+  sender: Sender | undefined,
+): Promise<unknown> {
   const { action, agentId, includeDisabled = true, limit = 200, offset = 0, jobId } = args;
   switch (action) {
     case "status":
@@ -78,10 +87,10 @@ async function carryOut(agent: Agent, args: Args, context: WritingContext): Prom
     case "list":
       return listJobs(agent, { agentId, includeDisabled, limit: Math.min(limit, 500), offset });
     case "add":
-      return { ok: true, job: await addJob(agent, readWrittenJob(needed("job", args.job), context)) };
+      return { ok: true, job: await addJob(agent, readWrittenJob(needed("job", args.job), context), sender) };
     case "update": {
       const patch = readWrittenPatch(needed("patch", args.patch ?? args.job), context);
-      return { ok: true, job: await updateJob(agent, { id: needed("id", args.id), patch }) };
+      return { ok: true, job: await updateJob(agent, { id: needed("id", args.id), patch }, sender) };
     }
     case "remove":
       await removeJob(agent, needed("id", args.id));

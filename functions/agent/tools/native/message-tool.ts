@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import * as v from "valibot";
 import type { ChannelOrigin } from "../../../../shared/channels/channel.ts";
 import { channels } from "../../../../shared/channels/channels.ts";
+import { placeOf } from "../../../../shared/channels/conversation-place.ts";
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
 import { loadFile } from "./message-file.ts";
 import { nativeTool } from "./native-tool.ts";
@@ -40,9 +41,11 @@ export const message = nativeTool({
     const { text = "" } = args;
     if (text.trim() === "" && args.media === undefined)
       throw new PeerError(code.badRequest, "text: there is nothing to send");
-    const origin = destinationOf(args, turn.lastChannel);
-    const file =
-      args.media === undefined ? undefined : await loadFile(agent, turn, address.sessionKey, args.media);
+    const { sessionKey } = address;
+    const last =
+      turn.lastChannel ?? (await placeOf(agent.table, await agent.configuration.load(), { sessionKey }));
+    const origin = destinationOf(args, last);
+    const file = args.media === undefined ? undefined : await loadFile(agent, turn, sessionKey, args.media);
     // An id of its own: the intent is noted, so nobody sends this call's message a second time.
     const sent = await agent.channels.deliver(origin, `message:${randomUUID()}`, text, file);
     if (!sent.ok) return { ok: false, error: `not sent: ${sent.reason}` };

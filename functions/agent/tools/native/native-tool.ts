@@ -9,6 +9,7 @@ import type { ToolDefinition } from "../../../../shared/protocol/messages.ts";
 import { logError } from "../../../../shared/runtime/log.ts";
 import type { CallAddress } from "../../../../shared/session/call-address.ts";
 import type { CallOutcome } from "../../../../shared/session/calls.ts";
+import type { Sender } from "../../../../shared/session/inbox-entry.ts";
 import type { Audience } from "../../../../shared/workspace/privacy.ts";
 import type { Agent } from "../../agent.ts";
 
@@ -24,7 +25,12 @@ export interface ToolTurn {
   nodeTools: Map<string, NodeTool>;
   /** The sessions that have handed the message of this run on to each other; none for a message of anybody else. */
   askers: readonly string[];
-  /** Where the conversation was last held on a channel. */
+  /** Who has caused the run on a channel; absent for a client's run. */
+  sender?: Sender;
+  /**
+   * Where the run's message came from, else where the conversation was last held on a channel. Absent in a main session
+   * when the message came from no channel: `placeOf` finds its owner.
+   */
   lastChannel?: ChannelOrigin;
 }
 

@@ -89,6 +89,8 @@ export const sessionSend = nativeTool({
     if (await isWaitedFor(agent.table, address.sessionKey, sessionKey))
       throw refuse(`${sessionKey} waits for this conversation already`);
     const state = await readSession(agent.table, sessionKey);
+    if (!state && turn.askers.length > 0)
+      throw refuse(`a conversation that was asked itself begins no new one, and there is no ${sessionKey}`);
     if (!state && !begunByMessage.includes(sessionKind(sessionKey, rules)))
       throw new PeerError(
         code.notFound,
