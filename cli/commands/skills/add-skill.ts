@@ -10,11 +10,21 @@ import type { Action } from "../../app/program.ts";
 import { confirm } from "../../app/questions.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { RequestError } from "../../gateway/request-error.ts";
+import { deleteFiles, installedFiles } from "./installed-files.ts";
 import { checkedName, type NewSkill, readSkill } from "./skill-source.ts";
 import { agentOf, folderOf } from "./skills-commands.ts";
 
-/** Lines of a skill's text that are shown before it is written. */
+/** Lines of a SKILL.md that are shown where nobody can be asked; at a terminal all are. */
 const shownLines = 15;
+
+/** What is written where. */
+interface Addition {
+  skill: NewSkill;
+  agentId: string;
+  name: string;
+  /** Files of the skill that it replaces and does not have itself, which are deleted; absent when it replaces none. */
+  stale?: string[];
+}
 
 /** How often, and after how many milliseconds, the machines' answers are looked for. */
 const looks = { times: 4, everyMs: 500 };
@@ -28,24 +38,36 @@ export const addSkill: Action = async (context, invocation) => {
   const name = chosen === undefined ? skill.name : checkedName(chosen);
   if (name === "") throw usage("nothing names this skill; give it a name with --name");
   const gateway = await context.gateway();
-  const replaced = await exists(gateway, agentId, name);
-  context.note(preview(skill, name, agentId, replaced));
+  const stale = await staleFiles(gateway, { skill, agentId, name });
+  context.note(preview({ skill, agentId, name, stale }, context));
   if (invocation.options.yes !== true) await askFirst(context, name, agentId);
 
   for (const { path, content } of skill.files)
     await gateway.request("workspace.write", { path: `skills/${name}/${path}`, content, agentId });
+  const removed = await deleteFiles(gateway, agentId, stale ?? []);
   const files = skill.files.map(({ path, content }) => ({ path, size: Buffer.byteLength(content) }));
   const status = await settledStatus(gateway, agentId, name);
-  const result = { agentId, name, replaced, files, ...(status ? { skill: status } : {}) };
+  const replaced = stale !== undefined;
+  const result = { agentId, name, replaced, files, removed, ...(status ? { skill: status } : {}) };
   context.print(result, `${name} is installed for the agent ${agentId}; ${usability(status)}`);
 };
 
-async function exists(gateway: Gateway, agentId: string, name: string): Promise<boolean> {
+/** The files that `Addition.stale` holds. Of a skill of all agents there are none: its copy stays. */
+async function staleFiles(
+  gateway: Gateway,
+  { skill, agentId, name }: Addition,
+): Promise<string[] | undefined> {
   try {
-    await gateway.request("workspace.read", { path: `skills/${name}/SKILL.md`, agentId });
-    return true;
+    const { resolvedSource } = await gateway.request("workspace.read", {
+      path: `skills/${name}/SKILL.md`,
+      agentId,
+    });
+    if (resolvedSource === "global") return [];
+    const kept = skill.files.map(({ path }) => `skills/${name}/${path}`);
+    const old = await installedFiles(gateway, agentId, name);
+    return old.filter((path) => !kept.includes(path));
   } catch (error) {
-    if (error instanceof RequestError && error.code === code.notFound) return false;
+    if (error instanceof RequestError && error.code === code.notFound) return undefined;
     throw error;
   }
 }
@@ -57,15 +79,14 @@ async function askFirst({ terminal }: Context, name: string, agentId: string): P
     throw new Failure("cancelled", "nothing was written");
 }
 
-/** What would be written, for the user to judge. */
-function preview(
-  { document, files, left }: NewSkill,
-  name: string,
-  agentId: string,
-  replaced: boolean,
-): string {
-  const lines = document.body.split("\n");
-  const more = lines.length > shownLines ? [`… ${lines.length - shownLines} lines more`] : [];
+/** What would be written, for the user to judge: at a terminal with the whole SKILL.md. */
+function preview({ skill, agentId, name, stale }: Addition, { terminal }: Context): string {
+  const { document, files, left } = skill;
+  const text = files.find(({ path }) => path === "SKILL.md")?.content.trimEnd() ?? "";
+  const others = files.map(({ path }) => path).filter((path) => path !== "SKILL.md");
+  const lines = text.split(/\r\n?|\n/);
+  const shown = terminal.stdin.isTTY === true ? lines : lines.slice(0, shownLines);
+  const more = lines.length > shown.length ? [`… ${lines.length - shown.length} lines more`] : [];
   const sizes = files.map(({ path, content }) => `${path} (${Buffer.byteLength(content)} bytes)`);
   return [
     pairs([
@@ -75,14 +96,16 @@ function preview(
       ["needs", document.requires === undefined ? "nothing" : JSON.stringify(document.requires)],
       [
         "written to",
-        `agents/${agentId}/skills/${name}/${replaced ? ", in place of the one that is there" : ""}`,
+        `agents/${agentId}/skills/${name}/${stale ? ", in place of the one that is there" : ""}`,
       ],
       ["files", sizes.join(", ")],
       ["left out", left.length === 0 ? undefined : left.join(", ")],
+      ["deleted", stale?.join(", ") || undefined],
     ]),
     "",
-    ...[...lines.slice(0, shownLines), ...more].map((line) => `  | ${line}`),
+    ...[...shown, ...more].map((line) => `  | ${line}`),
     "",
+    ...(others.length > 0 ? [`Only SKILL.md is shown here, not ${others.join(", ")}.`] : []),
     "The agent does what a skill says, also on your machines. Install only what you have read.",
   ].join("\n");
 }

@@ -5,8 +5,7 @@ import { columns, moment, shorten } from "../../app/columns.ts";
 import { Failure } from "../../app/failure.ts";
 import { type Invocation, text, wholeNumber } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
-import type { Gateway } from "../../gateway/gateway-client.ts";
-import { RequestError } from "../../gateway/request-error.ts";
+import { deleteFiles, installedFiles } from "./installed-files.ts";
 import { shippedSkills } from "./shipped-skills.ts";
 
 /** Widest description in a list, in characters. */
@@ -103,39 +102,18 @@ export const removeSkill: Action = async (context, invocation) => {
       code.notFound,
       `${name} is a skill of all agents, which stays; \`gsv config set skills.entries.${name}.enabled false\` hides it`,
     );
-  const files = await filesUnder(gateway, agentId, `skills/${name}`);
+  const files = await installedFiles(gateway, agentId, name);
   const first = (path: string) => (path.endsWith("/SKILL.md") ? 0 : 1);
-  const removed: string[] = [];
-  for (const path of files.sort((a, b) => first(a) - first(b)))
-    if (await deleteOwn(gateway, agentId, path)) removed.push(path);
+  const removed = await deleteFiles(
+    gateway,
+    agentId,
+    files.sort((a, b) => first(a) - first(b)),
+  );
   context.print(
     { agentId, name, removed },
     `${name} is removed from the agent ${agentId} (${removed.length} file${removed.length === 1 ? "" : "s"})`,
   );
 };
-
-/** All files under a folder. What lies elsewhere is left out, so that no answer leads round in a circle. */
-async function filesUnder(gateway: Gateway, agentId: string, path: string): Promise<string[]> {
-  const { files, directories } = await gateway.request("workspace.list", { path, agentId });
-  const deeper = await Promise.all(
-    directories
-      .map((directory) => directory.replace(/\/+$/, ""))
-      .filter((directory) => directory.startsWith(`${path}/`))
-      .map((directory) => filesUnder(gateway, agentId, directory)),
-  );
-  return [...files, ...deeper.flat()];
-}
-
-/** @returns false for a file that the agent has no copy of */
-async function deleteOwn(gateway: Gateway, agentId: string, path: string): Promise<boolean> {
-  try {
-    await gateway.request("workspace.delete", { path, agentId });
-    return true;
-  } catch (error) {
-    if (error instanceof RequestError && error.code === code.notFound) return false;
-    throw error;
-  }
-}
 
 function statusText({ agentId, skills, nodes }: SkillsResult): string {
   const usable = skills.filter(({ eligible }) => eligible).length;

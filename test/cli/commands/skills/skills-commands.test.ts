@@ -1,8 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { main } from "../../../../cli/app/main.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
+import { fakeTerminal } from "../../fake-terminal.ts";
 import { type GsvOptions, gsv, newFolder } from "../../run-gsv.ts";
 
 let gateway: FakeGateway;
@@ -103,6 +105,35 @@ describe("gsv skills add", () => {
     expect(stdout).toContain("tea is installed for the agent main; it can be used on laptop");
     expect([...files.keys()]).toEqual(["skills/tea/scripts/brew.sh", "skills/tea/SKILL.md"]);
     expect(sent("workspace.write")).toMatchObject([{ agentId: "main" }, { agentId: "main" }]);
+  });
+
+  it("shows the whole SKILL.md at a terminal, names the files that it does not show, and asks", async () => {
+    const cwd = newFolder();
+    mkdirSync(join(cwd, "tea"));
+    const steps = Array.from({ length: 40 }, (_, n) => `Step ${n + 1}.`);
+    writeFileSync(join(cwd, "tea/SKILL.md"), `---\ndescription: tea # hidden?\n---\n${steps.join("\n")}\n`);
+    writeFileSync(join(cwd, "tea/brew.sh"), "brew");
+    const terminal = fakeTerminal({ HOME: cwd, GSV_URL: gateway.url, GSV_TOKEN: "good-token" }, cwd);
+    const ended = main(["skills", "add", "./tea"], terminal);
+    await expect.poll(() => terminal.written()).toContain("Write it for the agent main? [y/N]");
+    for (const line of ["description: tea # hidden?", ...steps])
+      expect(terminal.written()).toContain(`  | ${line}`);
+    expect(terminal.written()).toContain("Only SKILL.md is shown here, not brew.sh.");
+    terminal.type("n\r");
+    expect(await ended).toBe(1);
+    expect(files.size).toBe(0);
+    const { stderr } = await run(["add", "./tea", "--yes"], { cwd });
+    expect(stderr).toContain("… 28 lines more");
+  });
+
+  it("replaces a skill with all of its files, and names those that it deletes", async () => {
+    for (const path of ["SKILL.md", "old.md", "scripts/old.sh"]) files.set(`skills/git/${path}`, "old");
+    files.set("skills/github/SKILL.md", "another");
+    const { stdout, stderr } = await run(["add", "git", "--yes", "--json"]);
+    const removed = ["skills/git/old.md", "skills/git/scripts/old.sh"];
+    expect([...files.keys()]).toEqual(["skills/git/SKILL.md", "skills/github/SKILL.md"]);
+    expect(JSON.parse(stdout)).toMatchObject({ replaced: true, removed });
+    expect(stderr).toMatch(new RegExp(`deleted +${removed.join(", ")}`));
   });
 
   it("writes nothing without --yes when nobody can be asked", async () => {
