@@ -42,7 +42,7 @@ const allowedRooms: Record<string, readonly string[]> = {
   "shared/skills": ["configuration", "protocol", "runtime", "peers", "workspace", "world"],
   "shared/session": ["configuration", "media", "protocol", "runtime", "workspace", "world"],
   "shared/cron": [...["channels", "configuration", "protocol", "runtime", "session", "workspace", "world"]],
-  "shared/transfer": ["peers", "protocol", "runtime", "session", "workspace", "world"],
+  "shared/transfer": ["peers", "protocol", "runtime", "session", "skills", "workspace", "world"],
   "shared/channels": [
     ...["configuration", "http", "media", "peers", "protocol", "runtime", "session", "workspace", "world"],
   ],

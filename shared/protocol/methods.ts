@@ -70,6 +70,11 @@ const transferId = count(0, 2 ** 32 - 1);
 const ofTransfer = v.object({ transferId });
 /** Optional, because a report without it is refused in GSV's words. */
 const reportedId = v.optional(transferId);
+/** A file's media type as its machine tells it. Another text counts as none: it becomes a header where the file is stored. */
+const mimeOfFile = v.fallback(
+  v.optional(v.pipe(v.string(), v.maxLength(255), v.regex(/^[\w.+-]+\/[\w.+-]+(?:;[ \w.=+-]*)?$/))),
+  undefined,
+);
 
 /** Scopes a token can carry. `admin` includes the others. */
 export const scopes = ["client", "node", "channel", "admin"] as const;
@@ -150,7 +155,7 @@ export const methodParams = {
   "transfer.meta": v.object({
     transferId: reportedId,
     size: v.optional(count(0, Number.MAX_SAFE_INTEGER)),
-    mime: v.optional(v.pipe(v.string(), v.maxLength(255))),
+    mime: mimeOfFile,
     error: v.optional(v.string()),
   }),
   "transfer.accept": v.object({ transferId: reportedId, error: v.optional(v.string()) }),

@@ -6,7 +6,7 @@ import { endName } from "./transfer-end.ts";
 import { partCount, partKey, partSize } from "./transfer-parts.ts";
 import { changeTransfer, isOpen, readTransfer, type Transfer, type TransferStep } from "./transfer-state.ts";
 import type { TransferWorld } from "./transfer-world.ts";
-import { maxWorkspaceBytes, tooLarge } from "./workspace-end.ts";
+import { maxBytesAt, tooLarge } from "./workspace-end.ts";
 
 /** Largest file of a transfer, in bytes. */
 export const maxTransferBytes = 5 * 1024 ** 3;
@@ -32,7 +32,7 @@ export async function reportMeta(
     if (size > maxTransferBytes)
       throw refusal(transfer, "source", `${size} bytes; a transfer holds at most ${maxTransferBytes}`);
     const { destination } = transfer;
-    if (destination.kind === "workspace" && size > maxWorkspaceBytes) throw tooLarge(destination);
+    if (destination.kind === "workspace" && size > maxBytesAt(destination)) throw tooLarge(destination);
     return { step: "offered", size, mime };
   });
 }

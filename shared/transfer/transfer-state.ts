@@ -36,6 +36,8 @@ export interface Transfer {
   taken: number;
   /** Why it has failed. */
   error?: string;
+  /** When it began. Absent for a transfer that is older than this field. */
+  begunAt?: number;
   /** When it counts as failed, unless it has gone on. */
   aliveUntil: number;
 }
@@ -49,6 +51,11 @@ const ttlSeconds = 24 * 3600;
 /** Time within which a transfer has to go on, in milliseconds. It fails otherwise. */
 export const stallMs = 10 * 60_000;
 
+/** Longest time of a transfer, in milliseconds: an hour, and what its bytes take at 100 KB/s. */
+function longestMs({ size = 0 }: Pick<Transfer, "size">): number {
+  return 3600_000 + size / 100;
+}
+
 const keyOf = (id: number): Key => ({ pk: partition, sk: String(id).padStart(10, "0") });
 
 /** When a transfer that goes on now counts as failed, and when its item is removed. */
@@ -59,10 +66,10 @@ function lifeFrom(now: number): { aliveUntil: number; expiresAt: number } {
 /** Stores a new transfer. @returns the stored one: that of an earlier attempt when there is one with this id */
 export async function createTransfer(
   table: Table,
-  transfer: Omit<Transfer, "aliveUntil">,
+  transfer: Omit<Transfer, "aliveUntil" | "begunAt">,
   now: number,
 ): Promise<Transfer> {
-  const item = { ...transfer, ...lifeFrom(now) };
+  const item = { ...transfer, begunAt: now, ...lifeFrom(now) };
   try {
     await table.put({ ...(item as unknown as Item), ...keyOf(transfer.id) }, absent("pk"));
     return item;
@@ -108,7 +115,15 @@ export async function changeTransfer(
   }
 }
 
-/** Whether it has neither ended nor stood still for too long. */
+/** Whether it has not ended. */
 export function isOpen({ step }: Pick<Transfer, "step">): boolean {
   return step !== "done" && step !== "failed";
+}
+
+/** Whether it has stood still for too long, or takes too long as a whole: a machine that asks for ever goes on for ever. */
+export function lateness(transfer: Transfer, now: number): "stalled" | "slow" | undefined {
+  if (!isOpen(transfer)) return undefined;
+  if (transfer.aliveUntil <= now) return "stalled";
+  const { begunAt = now } = transfer;
+  return begunAt + longestMs(transfer) <= now ? "slow" : undefined;
 }

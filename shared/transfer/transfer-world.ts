@@ -1,11 +1,8 @@
-import type { Bucket, Schedules, Sockets, Table, WakeAgent } from "../world/world.ts";
+import type { Probing } from "../skills/probing.ts";
+import type { Bucket, WakeAgent } from "../world/world.ts";
 
-/** What transfers need of the outside. */
-export interface TransferWorld {
-  table: Table;
+/** What transfers need of the outside. A skill that arrives has the nodes asked for its programs. */
+export interface TransferWorld extends Probing {
   bucket: Bucket;
-  sockets: Pick<Sockets, "post">;
-  schedules: Schedules;
   wake: WakeAgent;
-  now: () => number;
 }

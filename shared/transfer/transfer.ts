@@ -3,10 +3,20 @@ import { code, PeerError } from "../protocol/errors.ts";
 import type { Events } from "../protocol/events.ts";
 import { eventFrame } from "../protocol/frames.ts";
 import { log } from "../runtime/log.ts";
+import { askAllNodes } from "../skills/probing.ts";
+import { createSkillLister } from "../skills/skill-lister.ts";
+import { isSkillFile } from "../workspace/workspace-paths.ts";
 import { endName, type MachineEnd, type TransferEnd } from "./transfer-end.ts";
 import { answerOwner, isSameOwner, isWanted } from "./transfer-owner.ts";
 import { defaultPartBytes, deleteParts, WrongParts } from "./transfer-parts.ts";
-import { changeTransfer, createTransfer, isOpen, listTransfers, type Transfer } from "./transfer-state.ts";
+import {
+  changeTransfer,
+  createTransfer,
+  isOpen,
+  lateness,
+  listTransfers,
+  type Transfer,
+} from "./transfer-state.ts";
 import type { TransferWorld } from "./transfer-world.ts";
 import { copyInBucket, sendFromWorkspace, takeIntoWorkspace } from "./workspace-end.ts";
 
@@ -128,6 +138,9 @@ export async function failTransfer(
 async function conclude(world: TransferWorld, transfer: Transfer): Promise<Transfer> {
   await answerOwner(world, transfer);
   await deleteParts(world.bucket, transfer);
+  const { step, destination } = transfer;
+  if (step === "done" && destination.kind === "workspace" && isSkillFile(destination.path))
+    await askAllNodes(world, createSkillLister(world.bucket));
   if (transfer.step === "failed")
     for (const end of [transfer.source, transfer.destination]) await tellCancelled(world, transfer, end);
   return transfer;
@@ -140,7 +153,10 @@ async function tellCancelled(world: TransferWorld, transfer: Transfer, end: Tran
   await tell(world, end, "transfer.cancel", { transferId: transfer.id, path: end.path, reason });
 }
 
-/** Tells a machine that has connected what it has to do for its transfers of the last day. */
+/**
+ * Tells a machine that has connected what it has to do for its transfers of the last day, also that those have failed for
+ * which nobody waits any more.
+ */
 export async function resumeTransfers(
   world: TransferWorld,
   peer: { mode: string; id: string },
@@ -148,9 +164,9 @@ export async function resumeTransfers(
   for (const transfer of await listTransfers(world.table, world.now())) {
     const ends = [transfer.source, transfer.destination].filter((end) => isEndOf(end, peer));
     if (transfer.step === "failed") for (const end of ends) await tellCancelled(world, transfer, end);
-    else if (ends.some((end) => end === turnOf(transfer))) {
+    else if (ends.length > 0) {
       const alive = await checkAlive(world, transfer);
-      if (isOpen(alive)) await advance(world, alive);
+      if (isOpen(alive) && ends.some((end) => end === turnOf(transfer))) await advance(world, alive);
     }
   }
 }
@@ -160,21 +176,20 @@ export function isEndOf(end: TransferEnd, { mode, id }: { mode: string; id: stri
   return end.kind !== "workspace" && end.kind === mode && end.id === id;
 }
 
-/** Fails a transfer that stood still for too long, or for which nobody waits. @returns it as it is then */
+/** Fails a transfer that takes too long, or for which nobody waits. @returns it as it is then */
 export async function checkAlive(world: TransferWorld, transfer: Transfer): Promise<Transfer> {
   if (!isOpen(transfer)) return transfer;
-  if (isStalled(transfer, world.now())) return failTransfer(world, transfer, stalledText(transfer));
+  const late = lateness(transfer, world.now());
+  if (late) return failTransfer(world, transfer, lateText(transfer, late));
   return (await isWanted(world, transfer)) ? transfer : failTransfer(world, transfer, "stopped");
 }
 
-/** Whether a transfer has stood still for too long. */
-export function isStalled(transfer: Transfer, now: number): boolean {
-  return isOpen(transfer) && transfer.aliveUntil <= now;
-}
-
-function stalledText(transfer: Transfer): string {
+function lateText(transfer: Transfer, late: "stalled" | "slow"): string {
   const turn = turnOf(transfer);
-  return `${turn ? endName(turn) : "the transfer"} did not go on for 10 minutes`;
+  const who = turn ? endName(turn) : "the transfer";
+  return late === "stalled"
+    ? `${who} did not go on for 10 minutes`
+    : `${who} is too slow: a transfer takes at most an hour, and 10 seconds for each MB`;
 }
 
 /** @returns whether the machine is connected and was sent the event */

@@ -1,6 +1,6 @@
 import { code, PeerError } from "../protocol/errors.ts";
-import { workspaceContentType } from "../workspace/workspace-files.ts";
-import { isSkillPath } from "../workspace/workspace-paths.ts";
+import { maxFileBytes, workspaceContentType } from "../workspace/workspace-files.ts";
+import { isPromptPath, isSkillPath } from "../workspace/workspace-paths.ts";
 import type { Bucket, ObjectStream } from "../world/world.ts";
 import { type WorkspaceEnd, workspaceKey } from "./transfer-end.ts";
 import { readParts, storeParts } from "./transfer-parts.ts";
@@ -8,6 +8,11 @@ import type { Transfer } from "./transfer-state.ts";
 
 /** Largest file that a transfer takes out of a workspace or puts there: a function copies it within its 29 seconds. */
 export const maxWorkspaceBytes = 100 * 1024 * 1024;
+
+/** Largest file, in bytes, that a transfer puts at a path of a workspace: one for prompts is as small as one that is written there. */
+export function maxBytesAt({ path }: WorkspaceEnd): number {
+  return isPromptPath(path) ? maxFileBytes : maxWorkspaceBytes;
+}
 
 /** Stores a workspace's file in parts, as a machine does that sends one. @throws PeerError, WrongParts */
 export async function sendFromWorkspace(
@@ -39,10 +44,11 @@ export async function copyInBucket(
 ): Promise<Partial<Transfer>> {
   const file = await openFile(bucket, source);
   let size = 0;
+  const most = maxBytesAt(destination);
   async function* counted() {
     for await (const chunk of file.body) {
       size += chunk.byteLength;
-      if (size > maxWorkspaceBytes) throw tooLarge(source);
+      if (size > most) throw tooLarge(destination);
       yield chunk;
     }
   }
@@ -52,8 +58,11 @@ export async function copyInBucket(
 }
 
 /** @throws PeerError 413 */
-export function tooLarge({ path }: WorkspaceEnd): PeerError {
-  const message = `gsv:${path}: transfers from and to the workspace hold at most ${maxWorkspaceBytes} bytes`;
+export function tooLarge(destination: WorkspaceEnd): PeerError {
+  const most = maxBytesAt(destination);
+  const what =
+    most === maxFileBytes ? "a file that prompts use holds" : "transfers from and to the workspace hold";
+  const message = `gsv:${destination.path}: ${what} at most ${most} bytes`;
   return new PeerError(code.tooLarge, message);
 }
 

@@ -94,6 +94,12 @@ export function isSkillFile(path: string): boolean {
   return /^\/?skills\/[^/]+\/SKILL\.md$/.test(path);
 }
 
+/** Whether prompts hold the file, or runs are told to read it: the prompt files, memories and skills. */
+export function isPromptPath(path: string): boolean {
+  const names: readonly string[] = [...Object.values(promptFiles), "MEMORY.md"];
+  return names.includes(path) || path.startsWith("memory/") || /^skills\/(?:.+\/)?SKILL\.md$/.test(path);
+}
+
 function badPath(reason: string): PeerError {
   return new PeerError(code.badRequest, `path: ${reason}`);
 }

@@ -8,7 +8,9 @@ import {
   type TransferEvent,
 } from "../../cli/node/transfer/file-transfers.ts";
 import type { CallStorage } from "../../cli/node/transfer/part-link.ts";
+import { openConfiguration } from "../../shared/configuration/store.ts";
 import type { Method } from "../../shared/protocol/methods.ts";
+import type { TransferWorld } from "../../shared/transfer/transfer-world.ts";
 import { createMemoryBucket, type MemoryBucket } from "../support/memory-bucket.ts";
 import { clientParams, nodeParams } from "../support/peer.ts";
 import { openSocketWorld, type SocketFunction, type SocketWorld } from "../support/socket-function.ts";
@@ -35,6 +37,8 @@ export interface TransferBench {
   state: State;
   bucket: MemoryBucket;
   world: SocketWorld;
+  /** What transfers need of the outside. */
+  outside: TransferWorld;
   node(id: string): Promise<Machine>;
   client(id?: string): Promise<Machine>;
   /** Keys of the parts that are stored. */
@@ -68,6 +72,7 @@ export async function openTransferBench(): Promise<TransferBench> {
     state,
     bucket,
     world,
+    outside: { ...outside, configuration: openConfiguration(state.table, outside.secrets) },
     node: machine("node"),
     client: (id = "cli") => client(id),
     parts: async () => (await state.bucket.list("payloads/transfer/")).objects.map(({ key }) => key),

@@ -172,6 +172,17 @@ describe("gsv__Transfer", () => {
     expect(all.filter(({ error }) => error === "stopped")).toHaveLength(1);
   });
 
+  it("that nobody waits for ends when either machine connects, whosever turn it is", async () => {
+    await pi.start({ left: 3 });
+    await ask(copy("laptop:a.txt", "pi:unwanted.txt"));
+    await until(() => pi.isKilled(), "the destination is killed");
+    await requestStop(machines.state.table, sessionKey, "stop", Date.now());
+    await laptop.start();
+    const all = await listTransfers(machines.state.table, machines.world.now());
+    const mine = all.find(({ owner }) => owner.kind === "call" && owner.address.sessionKey === sessionKey);
+    expect(mine).toMatchObject({ step: "failed", error: "stopped" });
+  });
+
   it("is one transfer, whose end is told once, wherever the agent is killed", async () => {
     const count = async () => (await listTransfers(machines.state.table, machines.world.now())).length;
     let [kills, told] = [0, 0];

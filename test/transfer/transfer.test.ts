@@ -42,7 +42,7 @@ async function begin(source: string, destination: string): Promise<void> {
   const { tokenId } = (await bench.state.table.get({ pk: "PEER#client", sk: "cli" })) as { tokenId: string };
   const owner = { kind: "client", tokenId } as const;
   transferId = Math.floor(Math.random() * 2 ** 32);
-  await beginTransfer(bench.world.outside, { id: transferId, ...ends, owner, partBytes });
+  await beginTransfer(bench.outside, { id: transferId, ...ends, owner, partBytes });
 }
 
 async function ended(): Promise<TransferStatus> {

@@ -2,13 +2,7 @@ import { randomBytes } from "node:crypto";
 import { listPeers } from "../../../shared/peers/registry.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { Method } from "../../../shared/protocol/methods.ts";
-import {
-  advance,
-  beginTransfer,
-  checkAlive,
-  failTransfer,
-  isStalled,
-} from "../../../shared/transfer/transfer.ts";
+import { advance, beginTransfer, checkAlive, failTransfer } from "../../../shared/transfer/transfer.ts";
 import { checkNodes, parseEnds, type TransferEnd } from "../../../shared/transfer/transfer-end.ts";
 import { statusOf } from "../../../shared/transfer/transfer-owner.ts";
 import {
@@ -21,6 +15,7 @@ import {
 import {
   changeTransfer,
   isOpen,
+  lateness,
   listTransfers,
   readTransfer,
   type Transfer,
@@ -59,7 +54,7 @@ async function takeOver({ table, now }: Gateway, tokenId: string, ends: Ends): P
       one.owner.kind === "client" &&
       one.owner.tokenId === tokenId &&
       isOpen(one) &&
-      !isStalled(one, now()) &&
+      !lateness(one, now()) &&
       textOf(one) === wanted,
   );
   const { source, destination } = ends;
