@@ -19,6 +19,9 @@ import type { Gateway } from "./gateway.ts";
 /** How long a command is known after its start, or after its last event `started`. Seconds. */
 const keptSeconds = 24 * 3600;
 
+/** How long a command is known at most, however often its node reports that it has started. Seconds. */
+const longestSeconds = 7 * 24 * 3600;
+
 /** Longest id of a command, in characters. */
 const maxIdLength = 256;
 
@@ -40,11 +43,19 @@ interface BackgroundCommand {
   askers?: readonly string[];
   /** The event that has told of its end. */
   endedBy?: string;
+  /** When it was noted. Epoch seconds; absent in a record of an earlier version. */
+  notedAt?: number;
   /** Epoch seconds. */
   expiresAt: number;
 }
 
 const keyOf = (nodeId: string, sessionId: string) => ({ pk: `EXEC#${nodeId}`, sk: sessionId });
+
+/** The item that holds which command is a call's: of one call a node can make one command, not as many as it likes. */
+const callKey = (nodeId: string, callId: string) => ({
+  pk: `EXEC-CALL#${nodeId}`,
+  sk: createHash("sha256").update(callId).digest("hex"),
+});
 
 /** The id of the command that a call has left running; undefined for every other outcome. */
 export function runningCommand({ result }: CallOutcome): string | undefined {
@@ -56,8 +67,8 @@ export function runningCommand({ result }: CallOutcome): string | undefined {
 
 /**
  * Notes whose command it is that a call has left running. It comes before the call's result is recorded: a crash between
- * the two has the node repeat the result. Does nothing when the run does not wait for this call of this node, and when the
- * command is another call's.
+ * the two has the node repeat the result. Does nothing when the run does not wait for this call of this node, when the
+ * command is another call's, and when the call has another command.
  */
 export async function noteCommand(
   { table, now }: Pick<Gateway, "table" | "now">,
@@ -80,8 +91,11 @@ export async function noteCommand(
     ...(channel === undefined ? {} : { channel }),
     ...(sender ? { sender } : {}),
     ...(askers ? { askers } : {}),
+    notedAt: seconds,
     expiresAt: seconds + keptSeconds,
   };
+  const itsCommand = { ...callKey(nodeId, callId), sessionId, expiresAt: seconds + longestSeconds };
+  if (!(await succeeds(table.put(itsCommand, any(absent("pk"), equal("sessionId", sessionId)))))) return;
   const item = { ...command } as unknown as Item;
   const isAnothers = all(exists("endedBy"), differs("callId", callId));
   const isFree = any(absent("pk"), isAnothers, atMost("expiresAt", seconds));
@@ -119,7 +133,9 @@ async function take(gateway: Gateway, nodeId: string, event: ExecEvent): Promise
   const update = (name: string, value: string | number) =>
     succeeds(table.update(keyOf(nodeId, event.sessionId), [set(name, value)], isSame));
   if (event.event === "started") {
-    await update("expiresAt", Math.floor(now() / 1000) + keptSeconds);
+    const seconds = Math.floor(now() / 1000);
+    const { notedAt = seconds } = command;
+    await update("expiresAt", Math.min(seconds + keptSeconds, notedAt + longestSeconds));
     return undefined;
   }
   const state = await readSession(table, command.sessionKey);

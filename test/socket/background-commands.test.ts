@@ -121,6 +121,36 @@ describe("the end of a background command", () => {
   });
 });
 
+describe("what a node can make of its calls", () => {
+  it("is one command a call, in its result and in its reports", async () => {
+    const callId = await commands.command();
+    const end = commands.endOf(callId);
+    expect(await report({ ...end, event: "started" })).toEqual(accepted);
+    for (const sessionId of ["second", "third"]) {
+      expect(await report({ ...end, eventId: sessionId, sessionId })).toEqual(dropped);
+      await commands.request("tool.result", { callId, result: { status: "running", sessionId } });
+    }
+    await commands.work();
+    for (const sessionId of ["second", "third"])
+      expect(await report({ ...end, eventId: `end of ${sessionId}`, sessionId })).toEqual(dropped);
+    expect(await report(end)).toEqual(accepted);
+    await commands.work();
+    expect(await commands.told()).toHaveLength(2);
+  });
+
+  it("is known for seven days at most, however often it is reported as started", async () => {
+    const end = await commands.background();
+    for (let times = 0; times < 8; times++) {
+      pass(20 * hour);
+      await commands.reconnect();
+      expect(await report({ ...end, eventId: `s${times}`, event: "started" })).toEqual(accepted);
+    }
+    pass(9 * hour);
+    await commands.reconnect();
+    expect(await report(end)).toEqual(dropped);
+  });
+});
+
 describe("a report that is no use is dropped, and never refused", () => {
   it.each([
     ["of a command that nobody knows", { eventId: "e", sessionId: "none", event: "finished" }],
