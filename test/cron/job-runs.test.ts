@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { listJobs, removeJob, runJobs, updateJob } from "../../shared/cron/jobs.ts";
 import { parseParams } from "../../shared/protocol/methods.ts";
-import { metaKey, newSession } from "../../shared/session/state.ts";
 import { answered, CronBench, friday, hour, minute, task, telegram } from "./cron-bench.ts";
 
 let cron: CronBench;
@@ -72,23 +71,6 @@ describe("a job's message", () => {
     expect([...cron.delivered.values()]).toEqual([
       { origin: { ...last, sessionKey: "agent:main:main" }, text: "done" },
     ]);
-  });
-
-  it("of an event, or with an answer for the last place, is not told to who is no owner any more", async () => {
-    const former = { kind: "channel", channel: "slack", accountId: "team", peer: { kind: "dm", id: "D1" } };
-    cron.configuration.channels = { slack: { owners: ["olga"] } };
-    await cron.hear(former, "olga");
-    const state = newSession("agent:main:main", "s", friday);
-    const kept = { ...(state as object), ...metaKey("agent:main:main"), lastChannel: former };
-    await cron.state.table.put(kept);
-    await cron.add({ schedule: hourly, spec: { mode: "systemEvent", text: "Look around" } });
-    const { id } = await cron.add({ schedule: hourly, spec: task("x", { deliver: true, channel: "last" }) });
-    cron.configuration.channels = { slack: { owners: [] } };
-    await cron.until(friday + hour);
-    expect(await cron.asked("agent:main:main")).toHaveLength(1);
-    expect([...cron.delivered.values()]).toEqual([]);
-    const error = "no owner has written to the agent in a direct message on any channel: name channel and to";
-    expect((await cron.runs(id))[0]).toMatchObject({ status: "error", error });
   });
 
   it("carries the job's model, thinking level and time limit", async () => {

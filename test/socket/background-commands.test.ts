@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createLastActive } from "../../shared/channels/last-active.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
-import type { Origin } from "../../shared/session/inbox-entry.ts";
+import type { Origin, SessionTask } from "../../shared/session/inbox-entry.ts";
 import { requestStop } from "../../shared/session/stop.ts";
 import { CommandBench } from "./command-bench.ts";
 
@@ -216,6 +217,43 @@ describe("the run that is told has the rights and the place of the run that star
     expect(await entry(end)).toMatchObject({ role: "owner", senderId: "olga", origin: from("garden") });
     expect((await run())?.origin).not.toHaveProperty("replyToId");
     expect((await entry(await commands.background()))?.origin).toEqual({ kind: "client" });
+  });
+
+  it("answers the owner of now from a main session, not who wrote there last and is none any more", async () => {
+    const configuration = openConfiguration(commands.state.table, commands.world.outside.secrets);
+    await configuration.set("channels.mychat.owners", ["olga", "otto"]);
+    commands.redeploy();
+    const dm = (id: string) =>
+      ({ channel: "mychat", accountId: "default", peer: { kind: "dm", id } }) as const;
+    const placed = (id: string) => ({ kind: "channel", ...dm(id) }) as const;
+    const note = createLastActive(commands.state.table, () => commands.world.now());
+    await note({ agentId: "main", ...dm("o2"), senderId: "otto", role: "owner" });
+    const main = "agent:main:main";
+    const end = await commands.background({ origin: placed("o2"), role: "owner", senderId: "otto" }, main);
+    await commands.say("where are you", { origin: placed("o1"), role: "owner", senderId: "olga" });
+    await configuration.set("channels.mychat.owners", ["otto"]);
+    commands.redeploy();
+    expect((await entry(end))?.origin).toEqual(placed("o2"));
+    await commands.work();
+  });
+
+  it("keeps who handed the message on, and on whose behalf", async () => {
+    const configuration = openConfiguration(commands.state.table, commands.world.outside.secrets);
+    await configuration.set("channels.mychat.owners", ["olga"]);
+    commands.redeploy();
+    const asked: SessionTask = {
+      ...{ kind: "session", sessionKey: "agent:main:asked", runId: "r", queued: false },
+      askers: ["agent:main:main"],
+      sender: { channel: "mychat", senderId: "olga" },
+    };
+    const { askers, sender } = asked;
+    const end = await commands.background({ task: asked });
+    const later = await commands.background({ task: asked });
+    await report(later);
+    expect(await run()).toMatchObject({ task: { kind: "exec", askers, sender } });
+    await configuration.set("channels.mychat.owners", []);
+    commands.redeploy();
+    expect(await report(end)).toEqual(dropped);
   });
 
   it("tells nobody when the owner who had it started is none any more", async () => {

@@ -1,7 +1,7 @@
 import type { ExecEvent } from "../../shared/protocol/exec-event-params.ts";
 import type { ResponseFrame } from "../../shared/protocol/frames.ts";
 import { type Message, textOf } from "../../shared/protocol/messages.ts";
-import type { Origin, Writer } from "../../shared/session/inbox-entry.ts";
+import type { Origin, Task, Writer } from "../../shared/session/inbox-entry.ts";
 import type { Table } from "../../shared/world/world.ts";
 import { type Bench, type Life, openBench } from "../agent/bench.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
@@ -9,6 +9,9 @@ import type { ModelServer, Reply } from "../support/models/scripted-model.ts";
 import { nodeParams } from "../support/peer.ts";
 import { openSocketWorld, type SocketFunction, type SocketWorld } from "../support/socket-function.ts";
 import { type State, startState } from "../support/state.ts";
+
+/** What a message comes with. */
+type From = { origin?: Origin; task?: Task } & Writer;
 
 /** The node that runs the commands, and the id of its connection. */
 const nodeId = "laptop";
@@ -82,10 +85,10 @@ export class CommandBench {
     return answer?.type === "res" ? answer : undefined;
   }
 
-  /** Says something in a new session. @returns the call that the node gets for it */
-  async command(from: { origin?: Origin } & Writer = {}): Promise<string> {
+  /** Says something in a session, by default a new one. @returns the call that the node gets for it */
+  async command(from: From = {}, sessionKey?: string): Promise<string> {
     const kind = from.origin?.kind === "channel" ? `${from.origin.channel}:group:` : "exec-";
-    this.sessionKey = `agent:main:${kind}${++this.#sessions}`;
+    this.sessionKey = sessionKey ?? `agent:main:${kind}${++this.#sessions}`;
     await this.say("build it", from);
     return this.lastCall();
   }
@@ -96,14 +99,14 @@ export class CommandBench {
     return (posted!.frame as { payload: { callId: string } }).payload.callId;
   }
 
-  async say(text: string, { origin = { kind: "client" }, ...writer }: { origin?: Origin } & Writer = {}) {
+  async say(text: string, { origin = { kind: "client" }, ...more }: From = {}) {
     const entry = {
       id: `m-${++this.#sent}`,
       at: this.world.now(),
       kind: "message",
       text,
       origin,
-      ...writer,
+      ...more,
     } as const;
     await this.bench.submit(this.sessionKey, entry);
     await this.work();
@@ -116,8 +119,8 @@ export class CommandBench {
   }
 
   /** Starts a command and leaves the session idle. @returns the end of the command, as the node reports it */
-  async background(from: { origin?: Origin } & Writer = {}): Promise<ExecEvent> {
-    const callId = await this.command(from);
+  async background(from: From = {}, sessionKey?: string): Promise<ExecEvent> {
+    const callId = await this.command(from, sessionKey);
     const answer = await this.running(callId);
     if (!answer?.ok) throw new Error(`the result was not taken: ${JSON.stringify(answer)}`);
     await this.work();
