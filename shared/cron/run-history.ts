@@ -12,7 +12,12 @@ const digits = 16;
 
 /** The id of a job's run for one time of its schedule. It is also the id of the run's message. */
 export function runId(jobId: string, at: number): string {
-  return `cron-${jobId}-${at}`;
+  return `${runIdPrefix(jobId)}${at}`;
+}
+
+/** What the ids of all runs of a job begin with. */
+export function runIdPrefix(jobId: string): string {
+  return `cron-${jobId}-`;
 }
 
 function runKey(jobId: string, at: number) {

@@ -7,13 +7,14 @@ import { parseModelSelector } from "../session/commands/directives.ts";
 import { effectiveModel } from "../session/commands/model-choice.ts";
 import type { CronTask, InboxEntry, Overrides } from "../session/inbox-entry.ts";
 import { submitEntry } from "../session/intake.ts";
+import { readSession } from "../session/sessions.ts";
 import { absent, all, equal, type Step, set } from "../world/expression.ts";
 import { ConditionFailed, type ItemValue, succeeds, type Table } from "../world/world.ts";
 import { cronMessage } from "./cron-message.ts";
 import { type Destination, destinationOf } from "./destination.ts";
 import { type JobRun, jobKey, type StoredJob, toJob } from "./job-item.ts";
 import { type CronWorld, dueSteps, nextRunOf, nextRunSteps, readJob, scheduleNext } from "./plan-run.ts";
-import { noteRun, pruneRuns, runId } from "./run-history.ts";
+import { noteRun, pruneRuns, runId, runIdPrefix } from "./run-history.ts";
 import { freeSlot, takeSlot } from "./run-slots.ts";
 import { retireOneShot, settleCronRun } from "./settle-run.ts";
 
@@ -141,7 +142,9 @@ async function submitRun(
   // Before the message: once the run has ended, nothing tells any more that these are missing.
   await scheduleNext(world, job.id, job.nextRunAtMs);
   await noteRun(table, run.at, { id, jobId: job.id, ts: run.since, status: "ok", summary, ...next }, true);
-  const refused = isStillOwner(configuration, job.sender) ? undefined : noOwnerText;
+  const refused = isStillOwner(configuration, job.sender)
+    ? await waitingEvent(table, job, destination.sessionKey, id)
+    : noOwnerText;
   const fault =
     refused ??
     destination.fault ??
@@ -160,6 +163,19 @@ async function submitRun(
   const durationMs = Math.max(0, world.now() - now);
   if (fault !== undefined) return { jobId: job.id, status: failed, error: fault, durationMs, ...next };
   return { jobId: job.id, status: "ok", summary, durationMs, ...next };
+}
+
+/** @returns why an event is left out: one of the same job waits in the session's inbox, and a second would say the same */
+async function waitingEvent(
+  table: Table,
+  { id: jobId, spec }: StoredJob,
+  sessionKey: string,
+  id: string,
+): Promise<string | undefined> {
+  if (spec.mode !== "systemEvent") return undefined;
+  const { inbox = [] } = (await readSession(table, sessionKey)) ?? {};
+  const isBefore = (entry: InboxEntry) => entry.id !== id && entry.id.startsWith(runIdPrefix(jobId));
+  return inbox.some(isBefore) ? "the event before it still waits in the session" : undefined;
 }
 
 /** @returns why the session does not take the message and never will; undefined when it has it */
