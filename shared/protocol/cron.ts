@@ -42,7 +42,7 @@ export const cronSpecField = v.variant("mode", [
     timeoutSeconds: v.optional(count(1, 86_400)),
     /** True: the answer goes to a channel. False: nowhere. Absent: to a channel when one is named. */
     deliver: v.optional(v.boolean()),
-    /** A channel's name, or `last`: where the agent's main session was last held on a channel. */
+    /** A channel's name, or `last`: where an owner of now last wrote to the agent directly. */
     channel: v.optional(idField),
     /** The channel's id of the receiver. */
     to: v.optional(idField),

@@ -3,7 +3,7 @@ import type { CommandEntry } from "../../app/program.ts";
 const specOptions = [
   [
     "--to <receiver>",
-    "where the answer goes: last (where the main session was last held), clients, nowhere, or channel:id",
+    "where the answer goes: last (where an owner last wrote directly), clients, nowhere, or channel:id",
   ],
   ["--account <account>", "the channel's account to send by"],
   ["--kind <kind>", "what the receiver is: dm, group, channel or thread"],

@@ -34,14 +34,15 @@ export function scheduleText(schedule: CronSchedule, timezone: string): string {
 
 /** Where the answer of a job's run goes, in words. */
 export function receiverText(spec: CronSpec): string {
-  if (spec.mode === "systemEvent") return "into the main session, answered where that was last held";
+  if (spec.mode === "systemEvent")
+    return "into the main session, answered where an owner last wrote directly";
   if (spec.deliver === false) return "nowhere: the answer stays in the job's session";
   const { channel = "last", to } = spec;
   if (spec.deliver === undefined && spec.channel === undefined && to === undefined)
     return "to connected clients";
   if (to !== undefined) return `to ${channel === "last" ? "" : `${channel} `}${to}`;
   const otherwise = spec.bestEffortDeliver ? ", else to connected clients" : "";
-  return `to the channel on which the main session was last held${otherwise}`;
+  return `to where an owner last wrote directly on a channel${otherwise}`;
 }
 
 /** What a person sees of a job. */

@@ -46,7 +46,7 @@ describe("gsv cron add", () => {
     const { code, stdout, stderr } = await run(["add", "30 7 * * 1-5", "Summarise", "my mail", "--yes"]);
     expect(code).toBe(0);
     expect(stderr.match(/day, \w+ \d+, \d{4} — 7:30 AM C[SD]T/g)).toHaveLength(3);
-    expect(stderr).toContain("answer  to the channel on which the main session was last held");
+    expect(stderr).toContain("answer  to where an owner last wrote directly on a channel");
     const [job] = await jobs();
     expect(stdout).toBe(`added: ${job?.id}\n`);
     expect(job).toMatchObject({
