@@ -106,20 +106,22 @@ const createSchedule: readonly Grant[] = [
 const listBucket: Grant = { resource: "bucket", actions: ["s3:ListBucket"] };
 
 const readWriteDelete = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"];
+/** All that any function does with the table. */
+const wholeTable: Grant = {
+  resource: "table",
+  actions: [
+    "dynamodb:GetItem",
+    "dynamodb:PutItem",
+    "dynamodb:UpdateItem",
+    "dynamodb:DeleteItem",
+    "dynamodb:Query",
+  ],
+};
 const manageConnections = ["execute-api:ManageConnections"];
 
 export const grants: Record<FunctionName, readonly Grant[]> = {
   socket: [
-    {
-      resource: "table",
-      actions: [
-        "dynamodb:GetItem",
-        "dynamodb:PutItem",
-        "dynamodb:UpdateItem",
-        "dynamodb:DeleteItem",
-        "dynamodb:Query",
-      ],
-    },
+    wholeTable,
     { resource: "listIndex", actions: ["dynamodb:Query"] },
     // A transfer into a workspace is a multipart upload, which is aborted on failure.
     { resource: "agentObjects", actions: [...readWriteDelete, "s3:AbortMultipartUpload"] },
@@ -142,16 +144,7 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     ownLog,
   ],
   timer: [
-    {
-      resource: "table",
-      actions: [
-        "dynamodb:GetItem",
-        "dynamodb:PutItem",
-        "dynamodb:UpdateItem",
-        "dynamodb:DeleteItem",
-        "dynamodb:Query",
-      ],
-    },
+    wholeTable,
     { resource: "dueIndex", actions: ["dynamodb:Query"] },
     { resource: "postToConnection", actions: manageConnections },
     // A heartbeat looks at the agent's HEARTBEAT.md before it asks the model.
@@ -163,16 +156,7 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     ownLog,
   ],
   agent: [
-    {
-      resource: "table",
-      actions: [
-        "dynamodb:GetItem",
-        "dynamodb:PutItem",
-        "dynamodb:UpdateItem",
-        "dynamodb:DeleteItem",
-        "dynamodb:Query",
-      ],
-    },
+    wholeTable,
     { resource: "listIndex", actions: ["dynamodb:Query"] },
     // Large archives are multipart uploads, which are aborted on failure.
     { resource: "agentObjects", actions: [...readWriteDelete, "s3:AbortMultipartUpload"] },
