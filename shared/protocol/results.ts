@@ -225,6 +225,26 @@ export interface SkillsUpdate extends SkillsResult {
   errors: string[];
 }
 
+/** A folder of a workspace. `files` are whole workspace paths; `directories` too, each with a trailing `/`. Both sorted. */
+export interface Listing {
+  path: string;
+  files: string[];
+  directories: string[];
+}
+
+/** A text file of a workspace. */
+export interface FileContent {
+  path: string;
+  content: string;
+  /** Bytes. */
+  size: number;
+  /** ISO 8601, UTC. */
+  lastModified: string;
+  /** Of a file under `skills/`: its key in the bucket, and whether that is the agent's copy or the one all agents share. */
+  resolvedPath?: string;
+  resolvedSource?: "agent" | "global";
+}
+
 interface AccountResult {
   ok: boolean;
   channel: string;
@@ -268,8 +288,8 @@ interface ResultTable {
   /** Answered when the node has. */
   "logs.get": { nodeId: string; lines: string[]; count: number; truncated: boolean };
   "logs.result": Receipt;
-  /** `removed`: the id was bound to a token. `disconnected`: the node was connected, and is not any more. */
   "node.pong": { ok: true };
+  /** `removed`: the id was bound to a token. `disconnected`: the node was connected, and is not any more. */
   "node.forget": { ok: true; nodeId: string; removed: boolean; disconnected: boolean };
   "node.probe.result": Receipt;
   "skills.status": SkillsResult;
@@ -292,20 +312,10 @@ interface ResultTable {
   "session.preview": { sessionKey: string; sessionId: string; messageCount: number; messages: Message[] };
   "session.history": { sessionKey: string; currentSessionId: string; previousSessionIds: string[] };
   "session.transcript": TranscriptPage;
-  /** Whole workspace paths, sorted; directories with a trailing `/`. `lastModified` is an ISO time in UTC. */
-  "workspace.list": { path: string; files: string[]; directories: string[] };
-  "workspace.read": {
-    path: string;
-    content: string;
-    size: number;
-    lastModified: string;
-    /** Of a file under `skills/`: its key in the bucket, and whether it is the agent's copy or the one all agents share. */
-    resolvedPath?: string;
-    resolvedSource?: "agent" | "global";
-  };
+  "workspace.list": Listing;
+  "workspace.read": FileContent;
   "workspace.write": { path: string; size: number; written: true };
   "workspace.delete": { path: string; deleted: true };
-  /** The names of the files that were written. */
   "transfer.open": TransferStatus;
   "transfer.status": TransferStatus;
   "transfer.cancel": TransferStatus;
@@ -314,6 +324,7 @@ interface ResultTable {
   "transfer.accept": { ok: true };
   "transfer.complete": { ok: true };
   "transfer.done": { ok: true };
+  /** The names of the files that were written. */
   "agent.init": { agentId: string; written: string[] };
   "channels.list": { channels: ChannelEntry[]; count: number };
   "channel.inbound": InboundResult;

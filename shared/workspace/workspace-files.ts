@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { code, PeerError } from "../protocol/errors.ts";
+import type { FileContent, Listing } from "../protocol/results.ts";
 import { type Bucket, PreconditionFailed, type StoredObject } from "../world/world.ts";
 import { filePath, folderPath, isSkillPath, keyUnder, workspacePrefix } from "./workspace-paths.ts";
 
@@ -14,25 +15,6 @@ const maxAttempts = 100;
 
 /** Maximum wait before the next attempt, in milliseconds. */
 const maxWaitMs = 1000;
-
-/** `files` are whole workspace paths; `directories` too, each with a trailing `/`. Both sorted. */
-export interface Listing {
-  path: string;
-  files: string[];
-  directories: string[];
-}
-
-export interface FileContent {
-  path: string;
-  content: string;
-  /** Bytes. */
-  size: number;
-  /** ISO 8601, UTC. */
-  lastModified: string;
-  /** Of a file under `skills/`: its key in the bucket, and whether that is the agent's copy or the one all agents share. */
-  resolvedPath?: string;
-  resolvedSource?: "agent" | "global";
-}
 
 export interface TextEdit {
   oldString: string;
