@@ -7,6 +7,7 @@ import { checkNodes, parseEnds, type TransferEnd } from "../../../shared/transfe
 import { statusOf } from "../../../shared/transfer/transfer-owner.ts";
 import {
   givePart,
+  type Reporter,
   reportAccept,
   reportComplete,
   reportDone,
@@ -24,12 +25,7 @@ import type { Caller, Gateway, MethodTable } from "../gateway.ts";
 import { agentOf } from "./workspace.ts";
 
 /** The machine behind a connection. */
-const reporterOf = ({ mode, peerId }: Caller) => ({ mode, id: peerId });
-
-function needed(transferId: number | undefined): number {
-  if (transferId === undefined) throw new PeerError(code.badRequest, "transferId required");
-  return transferId;
-}
+const reporterOf = ({ mode, peerId }: Caller): Reporter => ({ mode, id: peerId });
 
 /** @throws PeerError 404 for a transfer that another token has asked for */
 async function ownTransfer(gateway: Gateway, id: number, { tokenId }: Caller): Promise<Transfer> {
@@ -64,7 +60,22 @@ async function takeOver({ table, now }: Gateway, tokenId: string, ends: Ends): P
 
 type TransferMethod = Extract<Method, `transfer.${string}`>;
 
-/** The reports of machines are always answered with `ok`, as GSV does: a machine repeats what is refused. */
+/**
+ * The method of a machine's report. A report that changes nothing is answered with `ok` too, as in GSV: a machine repeats
+ * what is refused. Only one that names no transfer is refused, in GSV's words.
+ */
+function report<Told>(take: (gateway: Gateway, reporter: Reporter, id: number, told: Told) => Promise<void>) {
+  return {
+    modes: ["node", "client"] as const,
+    async handle(gateway: Gateway, told: Told & { transferId?: number }, { caller }: { caller: Caller }) {
+      const { transferId } = told;
+      if (transferId === undefined) throw new PeerError(code.badRequest, "transferId required");
+      await take(gateway, reporterOf(caller), transferId, told);
+      return { ok: true as const };
+    },
+  };
+}
+
 export const transferMethods: Pick<MethodTable, TransferMethod> = {
   "transfer.open": {
     modes: ["client"],
@@ -97,32 +108,10 @@ export const transferMethods: Pick<MethodTable, TransferMethod> = {
     handle: async (gateway, { transferId, part }, { caller }) =>
       givePart(gateway, reporterOf(caller), transferId, part),
   },
-  "transfer.meta": {
-    modes: ["node", "client"],
-    async handle(gateway, { transferId, ...told }, { caller }) {
-      await reportMeta(gateway, reporterOf(caller), needed(transferId), told);
-      return { ok: true };
-    },
-  },
-  "transfer.accept": {
-    modes: ["node", "client"],
-    async handle(gateway, { transferId, error }, { caller }) {
-      await reportAccept(gateway, reporterOf(caller), needed(transferId), error);
-      return { ok: true };
-    },
-  },
-  "transfer.complete": {
-    modes: ["node", "client"],
-    async handle(gateway, { transferId, ...told }, { caller }) {
-      await reportComplete(gateway, reporterOf(caller), needed(transferId), told);
-      return { ok: true };
-    },
-  },
-  "transfer.done": {
-    modes: ["node", "client"],
-    async handle(gateway, { transferId, ...told }, { caller }) {
-      await reportDone(gateway, reporterOf(caller), needed(transferId), told);
-      return { ok: true };
-    },
-  },
+  "transfer.meta": report(reportMeta),
+  "transfer.accept": report((gateway, reporter, id, { error }: { error?: string }) =>
+    reportAccept(gateway, reporter, id, error),
+  ),
+  "transfer.complete": report(reportComplete),
+  "transfer.done": report(reportDone),
 };
