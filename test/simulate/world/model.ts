@@ -38,11 +38,14 @@ export function createModel(faults: Faults, see: (call: ModelCall) => void): Cal
 function pause({ signal }: ModelCall, ms: number): Promise<"passed" | "stopped"> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve("stopped");
-    const timer = setTimeout(() => resolve("passed"), ms);
-    signal.addEventListener("abort", () => {
+    const end = (how: "passed" | "stopped") => {
       clearTimeout(timer);
-      resolve("stopped");
-    });
+      signal.removeEventListener("abort", stop);
+      resolve(how);
+    };
+    const stop = () => end("stopped");
+    const timer = setTimeout(() => end("passed"), ms);
+    signal.addEventListener("abort", stop);
   });
 }
 
