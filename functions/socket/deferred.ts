@@ -1,3 +1,4 @@
+import type { SentCall } from "../../shared/peers/cancel-calls.ts";
 import { revoked } from "../../shared/peers/tokens.ts";
 import { code, errorShape } from "../../shared/protocol/errors.ts";
 import { errorFrame, okFrame, type ResponseFrame } from "../../shared/protocol/frames.ts";
@@ -121,7 +122,7 @@ export async function callsOfClient(
   { table }: Pick<Gateway, "table">,
   nodeIds: readonly string[],
   connectionId: string,
-): Promise<{ nodeId: string; callId: string }[]> {
+): Promise<SentCall[]> {
   const waiting = await Promise.all(nodeIds.map((nodeId) => table.query({ pk: `DEFER#${nodeId}` })));
   return (waiting.flat() as unknown as Deferred[]).filter((one) => one.connectionId === connectionId);
 }

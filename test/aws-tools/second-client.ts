@@ -31,7 +31,7 @@ export async function checkWithBoto3(python: string): Promise<Found> {
 }
 
 /** Reads the lines of `second_client.py`. A script that ended early is a fault. */
-export function judgeCases(stdout: string, stderr: string, code: number | null): Omit<Found, "check"> {
+function judgeCases(stdout: string, stderr: string, code: number | null): Omit<Found, "check"> {
   const lines = stdout.split("\n").filter((line) => line !== "");
   const cases = lines.map((line) => JSON.parse(line) as { name: string; fault?: string });
   const faults = cases.flatMap(({ name, fault }) => (fault === undefined ? [] : [`${name}: ${fault}`]));

@@ -43,7 +43,7 @@ export async function lintTemplate(python: string): Promise<Found> {
 }
 
 /** Every remark that is not an error is counted as known. */
-export function judgeRemarks(stdout: string, stderr: string): Omit<Found, "check"> {
+function judgeRemarks(stdout: string, stderr: string): Omit<Found, "check"> {
   let remarks: Remark[];
   try {
     remarks = JSON.parse(stdout) as Remark[];

@@ -17,7 +17,7 @@ export function acceptedIds(session: SessionState | undefined): string[] {
 }
 
 /** The body of a message of the session's live conversation, JSON; undefined where there is none. */
-export function liveBody({ items }: Snapshot, { sessionId }: SessionState, seq: number): string | undefined {
+function liveBody({ items }: Snapshot, { sessionId }: SessionState, seq: number): string | undefined {
   return bodyOf(items.get(itemName(messageKey(sessionKey, sessionId, seq))));
 }
 

@@ -10,7 +10,7 @@ import type { Agent } from "../agent.ts";
 import type { SessionMessage, ToolTurn } from "./native/native-tool.ts";
 
 /** The id of the message that a call sends, and of the run that answers it. A repeat of the call has the same. */
-export function sentRunId({ sessionKey, runId, step, callId }: CallAddress): string {
+function sentRunId({ sessionKey, runId, step, callId }: CallAddress): string {
   const name = JSON.stringify([sessionKey, runId, step, callId]);
   return `session:${createHash("sha256").update(name).digest("hex").slice(0, 32)}`;
 }

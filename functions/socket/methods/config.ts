@@ -25,8 +25,9 @@ export const configMethods: Pick<MethodTable, "config.get" | "config.set"> = {
     async handle(gateway, { path, value }) {
       checkNoToken(path, value);
       const done = await gateway.configuration.set(path, value);
-      if (["skills", "agents"].includes(parsePath(path)[0] ?? "")) await askAllNodes(gateway, gateway.skills);
-      if (["agents", "userTimezone"].includes(parsePath(path)[0] ?? "")) await planBeatsAnew(gateway);
+      const [section = ""] = parsePath(path);
+      if (["skills", "agents"].includes(section)) await askAllNodes(gateway, gateway.skills);
+      if (["agents", "userTimezone"].includes(section)) await planBeatsAnew(gateway);
       return done;
     },
   },
