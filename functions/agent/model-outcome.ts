@@ -1,5 +1,4 @@
 import { type AssistantMessage, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
-import { stepDeadline } from "../../shared/session/asked/asked-session.ts";
 import { scheduleTimeout } from "../../shared/session/calls.ts";
 import { answered, stepName, waitingFor } from "../../shared/session/run.ts";
 import { assign } from "../../shared/session/state.ts";
@@ -14,7 +13,7 @@ import type { ModelOutcome } from "./model/model-call.ts";
 import { withCallIds } from "./model/wire/call-ids.ts";
 import { announce, failRun, unannounced } from "./reply/delivery.ts";
 import type { StepContext } from "./step-context.ts";
-import { timeLeft } from "./time-limit.ts";
+import { callsDeadline } from "./time-limit.ts";
 import { carryOutCalls } from "./tools/carry-out-calls.ts";
 import { pendingCalls, planCalls } from "./tools/plan-calls.ts";
 
@@ -72,9 +71,9 @@ async function commitCalls(
   const { sessionKey } = hold;
   const planned = await planCalls(agent, sessionKey, turn, run, reply);
   const now = agent.now();
-  const toolMs = Math.min(turn.configuration.timeouts.toolMs, Math.max(0, timeLeft(run, now)));
   const pending = pendingCalls(planned, now);
-  const waiting = waitingFor(run, pending, stepDeadline(pending, toolMs, now));
+  const deadline = callsDeadline(run, pending, turn.configuration.timeouts.toolMs, now);
+  const waiting = waitingFor(run, pending, deadline);
   await commitReply(hold, reply, [...size, assign("run", waiting)]);
   // A stop has come while the model answered.
   if (hold.state.stop === run.runId) return { ...context, listeners };

@@ -1,6 +1,5 @@
 import { type AssistantMessage, type Message, toolCallsOf } from "../../shared/protocol/messages.ts";
 import { log } from "../../shared/runtime/log.ts";
-import { stepDeadline } from "../../shared/session/asked/asked-session.ts";
 import { type Outcomes, readOutcomes, scheduleTimeout } from "../../shared/session/calls.ts";
 import { nextStep, type Run, stepName } from "../../shared/session/run.ts";
 import { assign, duePartition } from "../../shared/session/state.ts";
@@ -12,6 +11,7 @@ import type { Hold } from "./hold.ts";
 import { modelStep } from "./model-step.ts";
 import { failRun, giveUp, unannounced } from "./reply/delivery.ts";
 import type { StepContext } from "./step-context.ts";
+import { callsDeadline } from "./time-limit.ts";
 import { carryOutCalls } from "./tools/carry-out-calls.ts";
 import { planCalls, sendsOf } from "./tools/plan-calls.ts";
 import { announceResults, toResultMessages } from "./tools/tool-results.ts";
@@ -69,7 +69,7 @@ async function resumeCalls(
     return undefined;
   }
   const { timeouts } = await agent.configuration.load();
-  const deadline = stepDeadline(run.pending, timeouts.toolMs, agent.now());
+  const deadline = callsDeadline(run, run.pending, timeouts.toolMs, agent.now());
   const state = await hold.commit([set(["run", "attempt"], attempt), set(["run", "deadline"], deadline)]);
   if (!state.run || state.stop === run.runId) return undefined;
   if (state.run.pendingCount > 0) await scheduleTimeout(agent, sessionKey, state.run);

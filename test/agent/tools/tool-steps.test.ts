@@ -5,6 +5,7 @@ import { expireTools, type Timer } from "../../../functions/timer/timer.ts";
 import { bindPeer, openConnection } from "../../../shared/peers/registry.ts";
 import { createToken } from "../../../shared/peers/tokens.ts";
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
+import type { Task } from "../../../shared/session/inbox-entry.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { requestStop } from "../../../shared/session/stop.ts";
 import type { TimerEvent } from "../../../shared/world/world.ts";
@@ -64,9 +65,9 @@ const results = (messages: readonly Message[]) =>
   messages.filter(({ role }) => role === "toolResult").map(textOf);
 const runOf = async () => (await bench.state(sessionKey)).run;
 
-async function say(text: string): Promise<void> {
+async function say(text: string, task?: Task): Promise<void> {
   const entry = { id: "run", at: 1, origin: { kind: "client" }, kind: "message", text } as const;
-  await bench.submit(sessionKey, entry);
+  await bench.submit(sessionKey, { ...entry, ...(task ? { task } : {}) });
 }
 
 /** Invokes the agent once; the next time comes when its lease has run out. */
@@ -148,9 +149,9 @@ describe("a stop that comes while the model answers", () => {
 
 describe("calls whose sending failed", () => {
   /** A run of which the node's call could not be sent, taken up `ms` later. */
-  async function resumedAfter(ms: number): Promise<SessionState> {
+  async function resumedAfter(ms: number, task?: Task): Promise<SessionState> {
     replies = [{ toolCalls: [probe, write(`${sessions}.md`)] }];
-    await say("probe");
+    await say("probe", task);
     throttled = true;
     await expect(invoke()).rejects.toThrow("throttled");
     throttled = false;
@@ -180,6 +181,13 @@ describe("calls whose sending failed", () => {
     expect((await runOf())?.pendingCount).toBe(1);
     await expireTools(timer, second!.event as Timeout);
     expect((await runOf())?.pendingCount).toBe(0);
+  });
+
+  it("are waited for no longer than the time limit of their job, also when they are sent again", async () => {
+    const of = { jobId: "j", at: 1, queuedAt: 1, summary: "" };
+    const { run } = await resumedAfter(0, { kind: "cron", ...of, timeoutMs: 60_000 });
+    expect(run?.attempt).toBe(2);
+    expect(schedules.map(({ at }) => at - (run?.startedAt ?? 0))).toEqual([60_000, 60_000]);
   });
 
   it("end the run with an error when they fail again and again", async () => {
