@@ -1,4 +1,5 @@
 import { addDays, instantsOf, localTime } from "../runtime/zoned-time.ts";
+import { dayNames, monthNames } from "./time-words.ts";
 
 /** A parsed five-field expression: the values at which it holds, sorted. */
 export interface CronExpression {
@@ -14,8 +15,9 @@ export interface CronExpression {
   everyHour: boolean;
 }
 
-const monthNames = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-const dayNames = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+const short = (names: readonly string[]) => names.map((name) => name.slice(0, 3));
+const shortMonths = short(monthNames);
+const shortDays = short(dayNames);
 
 interface Field {
   name: string;
@@ -29,8 +31,8 @@ const fields = [
   { name: "minute", least: 0, most: 59 },
   { name: "hour", least: 0, most: 23 },
   { name: "day of month", least: 1, most: 31 },
-  { name: "month", least: 1, most: 12, names: monthNames },
-  { name: "day of week", least: 0, most: 7, names: dayNames },
+  { name: "month", least: 1, most: 12, names: shortMonths },
+  { name: "day of week", least: 0, most: 7, names: shortDays },
 ] as const satisfies readonly Field[];
 
 /**
@@ -92,7 +94,7 @@ function parseRange(text: string, field: Field): { from: number; to: number; ste
 
 /** The last value of `*`: 7, the second Sunday, does not count. */
 function lastOf({ most, names }: Field): number {
-  return names === dayNames ? 6 : most;
+  return names === shortDays ? 6 : most;
 }
 
 function valueIn(text: string, { least, most, names }: Field): number | undefined {

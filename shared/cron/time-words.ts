@@ -1,4 +1,4 @@
-import { addDays, localTime, timeOfDay } from "../runtime/zoned-time.ts";
+import { addDays, localTime, timeOfDay, weekdays } from "../runtime/zoned-time.ts";
 
 const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
@@ -12,12 +12,13 @@ export function parseDuration(text: string): number | undefined {
   let total = 0;
   while (rest !== "") {
     // `2h30m` has no space between its parts.
-    const found = amountPattern.exec(rest.replace(/^(\d+[a-z])(?=\d)/, "$1 "));
+    rest = rest.replace(/^(\d+[a-z])(?=\d)/, "$1 ");
+    const found = amountPattern.exec(rest);
     if (!found) return undefined;
     const [whole, count = "", unit = ""] = found;
     const number = count === "half an" ? 0.5 : /^an?$/.test(count) ? 1 : Number(count);
     total += number * (unitMs[unit.charAt(0)] ?? 0);
-    rest = rest.replace(/^(\d+[a-z])(?=\d)/, "$1 ").slice(whole.length);
+    rest = rest.slice(whole.length);
   }
   return Math.round(total);
 }
@@ -36,15 +37,16 @@ export function parseClock(text: string, bare: boolean): string | undefined {
   return `${String(hour).padStart(2, "0")}:${String(minute).padStart(2, "0")}`;
 }
 
-const weekdays = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
-const months = [
+/** The English names of the days, from Sunday on, and of the months, in lower case. */
+export const dayNames = weekdays.map((day) => day.toLowerCase());
+export const monthNames = [
   ...["january", "february", "march", "april", "may", "june"],
   ...["july", "august", "september", "october", "november", "december"],
 ];
 
 /** The number of a day of the week (0 is Sunday) by its English name, its plural or its first three letters. */
 export function weekdayNumber(name: string): number | undefined {
-  const index = weekdays.findIndex((day) => isName(name.replace(/s$/, ""), day) || isName(name, day));
+  const index = dayNames.findIndex((day) => isName(name.replace(/s$/, ""), day) || isName(name, day));
   return index < 0 ? undefined : index;
 }
 
@@ -97,7 +99,7 @@ function parseDate(words: string, now: number, timezone: string): number | undef
     (monthFirst && [monthFirst[0], monthFirst[2], monthFirst[1], monthFirst[3], monthFirst[4]]) ??
     [];
   if (name === undefined) return undefined;
-  const month = months.findIndex((one) => isName(name, one)) + 1;
+  const month = monthNames.findIndex((one) => isName(name, one)) + 1;
   if (month === 0) return undefined;
   const two = (value: number) => String(value).padStart(2, "0");
   const suffix = `-${two(month)}-${two(Number(number))}`;

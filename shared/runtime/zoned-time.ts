@@ -8,7 +8,16 @@ export interface LocalTime {
   weekday: string;
 }
 
-const weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"] as const;
+/** The days of the week in English, from Sunday on as `Date` counts them. */
+export const weekdays = [
+  "Sunday",
+  "Monday",
+  "Tuesday",
+  "Wednesday",
+  "Thursday",
+  "Friday",
+  "Saturday",
+] as const;
 
 /** The days that are shown, from the first year of epoch time to the last of four digits. Epoch milliseconds. */
 const shownDays = { first: Date.parse("1970-01-02T00:00:00Z"), last: Date.parse("9999-12-30T00:00:00Z") };
