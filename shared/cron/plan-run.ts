@@ -1,7 +1,7 @@
 import type { Configuration } from "../configuration/schema.ts";
 import type { ConfigurationStore } from "../configuration/store.ts";
 import { logError } from "../runtime/log.ts";
-import { duePartition } from "../session/state.ts";
+import { duePartition, scheduleGraceMs } from "../session/state.ts";
 import { remove, type Step, set } from "../world/expression.ts";
 import type { Schedules, Table, WakeAgent } from "../world/world.ts";
 import { jobKey, type StoredJob, toJob } from "./job-item.ts";
@@ -15,9 +15,6 @@ export interface CronWorld {
   wake: WakeAgent;
   now: () => number;
 }
-
-/** How long after its time the sweep looks at a job whose schedule has not fired, ms: a schedule may be a minute late. */
-const graceMs = 120_000;
 
 /** The first run of a job after `after`; epoch ms. Periods without an anchor are counted from the job's creation. */
 export function nextRunOf(
@@ -36,7 +33,9 @@ export function nextRunSteps(nextRunAtMs: number | undefined): Step[] {
 
 /** The steps that say when the sweep looks at a job: after its next run was due, or its run in progress counts as lost. */
 export function dueSteps({ nextRunAtMs, run }: Pick<StoredJob, "nextRunAtMs" | "run">): Step[] {
-  const times = [nextRunAtMs === undefined ? [] : [nextRunAtMs + graceMs], run ? [run.until] : []].flat();
+  const times: number[] = [];
+  if (nextRunAtMs !== undefined) times.push(nextRunAtMs + scheduleGraceMs);
+  if (run) times.push(run.until);
   if (times.length === 0) return [remove("duePk"), remove("dueAt")];
   return [set("duePk", duePartition), set("dueAt", Math.min(...times))];
 }

@@ -1,15 +1,12 @@
 import { createHash } from "node:crypto";
 import type { SkipReason } from "../protocol/agent-heartbeat.ts";
-import { duePartition } from "../session/state.ts";
+import { duePartition, scheduleGraceMs } from "../session/state.ts";
 import { type Condition, equal, remove, type Step, set } from "../world/expression.ts";
 import { type Item, type Key, type Schedules, succeeds, type Table } from "../world/world.ts";
 import { type BeatSettings, nextBeat, planOf } from "./beat-times.ts";
 
 /** Partition of the agents' heartbeats; the sort key is the agent's id. */
 export const beatPartition = "HEARTBEAT";
-
-/** Time after a beat was due before the sweep takes it: the Scheduler may be a minute late. Milliseconds. */
-const sweepGraceMs = 120_000;
 
 /** Longest answer that is kept to be shown, in characters. */
 const maxTextLength = 2000;
@@ -112,7 +109,7 @@ async function schedule(
   const planned =
     next === undefined
       ? noNext.filter(({ path }) => path !== "plan")
-      : [set("nextAt", next), set("duePk", duePartition), set("dueAt", next + sweepGraceMs)];
+      : [set("nextAt", next), set("duePk", duePartition), set("dueAt", next + scheduleGraceMs)];
   const steps = [...planned, set("plan", planOf(settings)), ...notes];
   await succeeds(table.update(keyOf(agentId), steps, condition));
 }

@@ -116,6 +116,9 @@ export function resultKey(sessionKey: string, runId: string, step: number, callI
 
 /** Partition of the `due` index: sessions that have work or wait for tools. */
 export const duePartition = "DUE";
+
+/** How long after its time the sweep looks at what a schedule has not fired, ms: the Scheduler may be a minute late. */
+export const scheduleGraceMs = 120_000;
 /** Partition of the `list` index that holds every session, by last activity. */
 export const sessionPartition = "SESSION";
 
