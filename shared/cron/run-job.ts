@@ -258,7 +258,8 @@ async function skip(
   reason: string,
 ): Promise<CronRunResult | undefined> {
   const { table } = world;
-  const next = nextRunOf(job, Math.max(now, at), await world.configuration.load());
+  const configuration = await world.configuration.load();
+  const next = nextRunOf(job, Math.max(now, at), configuration);
   const steps = [
     ...nextRunSteps(next),
     ...dueSteps({ ...job, nextRunAtMs: next }),
@@ -271,7 +272,7 @@ async function skip(
   const nextRun = next === undefined ? {} : { nextRunAtMs: next };
   const noted = { status: "skipped", error: reason, durationMs: 0, ...nextRun } as const;
   await noteRun(table, at, { id: runId(job.id, at), jobId: job.id, ts: now, ...noted }, true);
-  await pruneRuns(table, job.id, (await world.configuration.load()).cron.maxRunsPerJobHistory);
+  await pruneRuns(table, job.id, configuration.cron.maxRunsPerJobHistory);
   log("cron.skipped", { jobId: job.id, at, reason });
   return { jobId: job.id, ...noted };
 }
