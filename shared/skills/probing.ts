@@ -32,7 +32,7 @@ export function canProbeBins({ runtime }: Pick<PeerRecord, "runtime">): boolean 
 }
 
 /** The programs that the enabled skills of all agents ask for. */
-export async function binsOfAllAgents(
+async function binsOfAllAgents(
   { now }: Pick<Probing, "now">,
   skills: SkillLister,
   { agents, skills: { entries } }: Configuration,

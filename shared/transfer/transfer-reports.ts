@@ -9,7 +9,7 @@ import type { TransferWorld } from "./transfer-world.ts";
 import { maxBytesAt, tooLarge } from "./workspace-end.ts";
 
 /** Largest file of a transfer, in bytes. */
-export const maxTransferBytes = 5 * 1024 ** 3;
+const maxTransferBytes = 5 * 1024 ** 3;
 
 /** Lifetime of the URL of a part, in seconds. A machine that needs longer asks for another. */
 const urlSeconds = 900;

@@ -20,8 +20,6 @@ import {
 import type { TransferWorld } from "./transfer-world.ts";
 import { copyInBucket, sendFromWorkspace, takeIntoWorkspace } from "./workspace-end.ts";
 
-export type { TransferWorld } from "./transfer-world.ts";
-
 type TransferEvent = Extract<keyof Events, `transfer.${string}`>;
 
 /**

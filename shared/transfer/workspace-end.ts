@@ -7,7 +7,7 @@ import { readParts, storeParts } from "./transfer-parts.ts";
 import type { Transfer } from "./transfer-state.ts";
 
 /** Largest file that a transfer takes out of a workspace or puts there: a function copies it within its 29 seconds. */
-export const maxWorkspaceBytes = 100 * 1024 * 1024;
+const maxWorkspaceBytes = 100 * 1024 * 1024;
 
 /** Largest file, in bytes, that a transfer puts at a path of a workspace: one for prompts is as small as one that is written there. */
 export function maxBytesAt({ path }: WorkspaceEnd): number {
