@@ -10,15 +10,19 @@ beforeEach(async () => {
 afterEach(() => cron.close());
 
 const hourly = { kind: "every", everyMs: hour };
+const former = { kind: "channel", channel: "slack", accountId: "team", peer: { kind: "dm", id: "D1" } };
+
+/** A session that the former owner held last. */
+async function keepSession(sessionKey: string): Promise<void> {
+  const state = newSession(sessionKey, "s", friday) as object;
+  await cron.state.table.put({ ...state, ...metaKey(sessionKey), lastChannel: former });
+}
 
 describe("what the gateway says of its own accord", () => {
   it("of an event, or with an answer for the last place, is not told to who is no owner any more", async () => {
-    const former = { kind: "channel", channel: "slack", accountId: "team", peer: { kind: "dm", id: "D1" } };
     cron.configuration.channels = { slack: { owners: ["olga"] } };
     await cron.hear(former, "olga");
-    const state = newSession("agent:main:main", "s", friday);
-    const kept = { ...(state as object), ...metaKey("agent:main:main"), lastChannel: former };
-    await cron.state.table.put(kept);
+    await keepSession("agent:main:main");
     await cron.add({ schedule: hourly, spec: { mode: "systemEvent", text: "Look around" } });
     const { id } = await cron.add({ schedule: hourly, spec: task("x", { deliver: true, channel: "last" }) });
     cron.configuration.channels = { slack: { owners: [] } };
@@ -32,11 +36,8 @@ describe("what the gateway says of its own accord", () => {
   it.each(["main", "cron:j1"])(
     "reaches no former owner by gsv__Message without a receiver, from the session %s",
     async (name) => {
-      const former = { kind: "channel", channel: "slack", accountId: "team", peer: { kind: "dm", id: "D1" } };
       const sessionKey = `agent:main:${name}`;
-      const state = newSession(sessionKey, "s", friday);
-      const kept = { ...(state as object), ...metaKey(sessionKey), lastChannel: former };
-      await cron.state.table.put(kept);
+      await keepSession(sessionKey);
       const call = {
         type: "toolCall",
         id: "c",
