@@ -5,6 +5,7 @@ import type { Method, ParamsInput } from "../../shared/protocol/methods.ts";
 import type { HelloOk, Results } from "../../shared/protocol/results.ts";
 import { version } from "../app/version.ts";
 import { Connection, type ConnectionState, type ConnectionTiming } from "./connection.ts";
+import { machineId } from "./machine-id.ts";
 
 /** The gateway client of commands: typed requests, events and connection state. */
 export interface Gateway {
@@ -56,17 +57,4 @@ export async function openGateway(
     onState: (handler) => connection.onState(handler),
     close: () => connection.close(),
   };
-}
-
-/**
- * Converts a host name to a client id: first label, lower case, other characters as hyphens; `node` when it
- * is empty.
- */
-export function machineId(host: string): string {
-  const label = host.toLowerCase().split(".")[0] ?? "";
-  const id = label
-    .replace(/[^a-z0-9-]+/g, "-")
-    .replace(/^-+|-+$/g, "")
-    .slice(0, 48);
-  return id || "node";
 }

@@ -1,4 +1,3 @@
-import { homedir, hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { configFolder } from "../../app/config-file.ts";
@@ -6,13 +5,12 @@ import type { Context } from "../../app/context.ts";
 import { failureOf } from "../../app/failure.ts";
 import { type Invocation, text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
-import type { Settings } from "../../app/settings.ts";
 import { untilSignal } from "../../app/signals.ts";
 import { version } from "../../app/version.ts";
-import { machineId } from "../../gateway/gateway-client.ts";
 import { startUnderFreeId } from "../../node/free-id.ts";
 import { type RunningNode, startNode } from "../../node/node-runtime.ts";
 import { openRotatingLog } from "../../node/rotating-log.ts";
+import { nodePlace } from "./node-settings.ts";
 
 /** How long an unattended node waits after a refusal before it ends and is started again, in ms. */
 const unattendedWaitMs = 10 * 60_000;
@@ -55,21 +53,6 @@ async function runNode(
       ? { ...startNode(node), nodeId }
       : await startUnderFreeId(node, (taken, next) => context.note(idTaken(taken, next)), signalled);
   await untilEnded(context, running, { workspace, url }, signalled);
-}
-
-/** The id and the folder of this machine's node: from the options, else the config file, else the machine's. */
-export function nodePlace(
-  { terminal }: Context,
-  settings: Settings,
-  options: Invocation["options"],
-): { nodeId: string; workspace: string } {
-  const nodeId = text(options.id) ?? settings.nodeId ?? machineId(hostname());
-  const chosen = text(options.workspace) ?? settings.workspace ?? ".";
-  // The config file's value was not expanded by a shell.
-  return {
-    nodeId,
-    workspace: resolve(terminal.cwd, chosen.replace(/^~(?=\/|$)/, terminal.env.HOME || homedir())),
-  };
 }
 
 /** Says that a node's id is in use, and which one is tried instead. */

@@ -13,7 +13,8 @@ import type { Invocation } from "../../app/options.ts";
 import { text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import type { Settings } from "../../app/settings.ts";
-import { machineId, openGateway } from "../../gateway/gateway-client.ts";
+import { openGateway } from "../../gateway/gateway-client.ts";
+import { machineId } from "../../gateway/machine-id.ts";
 import {
   checkCredentials,
   chooseAccount,

@@ -7,7 +7,8 @@ import type { Invocation } from "../../app/options.ts";
 import { text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { ask, askHidden, confirm, readAll } from "../../app/questions.ts";
-import { machineId, openGateway } from "../../gateway/gateway-client.ts";
+import { openGateway } from "../../gateway/gateway-client.ts";
+import { machineId } from "../../gateway/machine-id.ts";
 
 interface Answers {
   url: string;

@@ -1,15 +1,10 @@
 import { code } from "../../../shared/protocol/errors.ts";
 import type { SkillEntry, SkillNode, SkillsResult } from "../../../shared/protocol/results.ts";
-import { parseSkill } from "../../../shared/skills/frontmatter.ts";
-import { columns, moment, shorten } from "../../app/columns.ts";
+import { columns, moment } from "../../app/columns.ts";
 import { Failure } from "../../app/failure.ts";
 import { type Invocation, text, wholeNumber } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { deleteFiles, installedFiles } from "./installed-files.ts";
-import { shippedSkills } from "./shipped-skills.ts";
-
-/** Widest description in a list, in characters. */
-const maxDescription = 60;
 
 /** The agent that a command is about. */
 export function agentOf({ options }: Invocation): string {
@@ -44,42 +39,6 @@ export const updateSkills: Action = async (context, invocation) => {
     ...errors.map((error) => `not asked: ${error}`),
   ];
   context.print(result, `${told.join("\n")}\n\n${statusText(result)}`);
-};
-
-export const listSkills: Action = async (context, invocation) => {
-  const agentId = agentOf(invocation);
-  const gateway = await context.gateway();
-  const { skills } = await gateway.request("skills.status", { agentId });
-  const installed = skills.map(({ name, description, location, eligible }) => {
-    const source = location.startsWith("agents/") ? "agent" : "shared";
-    return { name: folderOf(location), title: name, description, source, eligible };
-  });
-  const names = new Set(installed.map(({ name }) => name));
-  const shipped = shippedSkills.map((skill) => ({
-    name: skill.name,
-    description: parseSkill(skill.text).description,
-    installed: names.has(skill.name),
-  }));
-  const offered = shipped.filter((skill) => !skill.installed);
-  const rows = installed.map((one) => [
-    one.name,
-    one.source === "agent" ? `agent ${agentId}` : "all agents",
-    one.eligible ? "yes" : "no",
-    shorten(one.description, maxDescription),
-  ]);
-  const text = [
-    rows.length === 0 ? "no skill is installed" : columns(["SKILL", "OF", "USABLE", "DESCRIPTION"], rows),
-    ...(offered.length === 0
-      ? []
-      : [
-          "\ncome with gsv; `gsv skills add NAME` installs one:",
-          columns(
-            ["SKILL", "DESCRIPTION"],
-            offered.map(({ name, description }) => [name, shorten(description, maxDescription + 20)]),
-          ),
-        ]),
-  ];
-  context.print({ agentId, installed, shipped }, text.join("\n"));
 };
 
 /** Deletes the agent's copy of a skill, SKILL.md first. */

@@ -11,7 +11,7 @@ import type { Action } from "../../../app/program.ts";
 import { askHidden, readAll } from "../../../app/questions.ts";
 import { untilSignal } from "../../../app/signals.ts";
 import { writeText } from "../../../app/terminal.ts";
-import { nodePlace } from "../node-command.ts";
+import { nodePlace } from "../node-settings.ts";
 import { openLaunchd } from "./launchd.ts";
 import { connectionNews, followLog, newestLines } from "./service-log.ts";
 import { programRunner, type ServiceState, type Supervisor, withoutSupervisor } from "./supervisor.ts";
