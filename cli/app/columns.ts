@@ -34,6 +34,24 @@ export function moment(time: number | undefined): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
+const durationUnits = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1000],
+] as const;
+
+/** `2h30m`; 0 is `0s`. @param ms rounded to seconds */
+export function durationText(ms: number): string {
+  let rest = Math.round(ms / 1000) * 1000;
+  const parts = durationUnits.map(([unit, size]) => {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    return count > 0 ? `${count}${unit}` : "";
+  });
+  return parts.join("") || "0s";
+}
+
 /** Joins the text into one line and cuts it to at most `most` characters; a cut ends in an ellipsis. */
 export function shorten(text: string, most: number): string {
   const line = text.replace(/\s+/g, " ").trim();

@@ -1,12 +1,12 @@
 import { shownTime } from "../../../shared/cron/cron-message.ts";
 import type { CronJob } from "../../../shared/protocol/cron.ts";
-import { columns, pairs, shorten, visible } from "../../app/columns.ts";
+import { columns, durationText, pairs, shorten, visible } from "../../app/columns.ts";
 import { Failure, usage } from "../../app/failure.ts";
 import { text, wholeNumber } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { confirm } from "../../app/questions.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
-import { durationText, jobLines, lastText, nextText, scheduleText } from "./cron-text.ts";
+import { jobLines, lastText, nextText, scheduleText } from "./cron-text.ts";
 
 /** Characters of a job's id that lists show; commands take them too. */
 const shortId = 8;

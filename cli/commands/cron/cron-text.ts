@@ -1,24 +1,6 @@
 import { shownTime } from "../../../shared/cron/cron-message.ts";
 import type { CronJob, CronSchedule, CronSpec } from "../../../shared/protocol/cron.ts";
-import { visible } from "../../app/columns.ts";
-
-const units = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["m", 60_000],
-  ["s", 1000],
-] as const;
-
-/** `2h30m`; 0 is `0s`. @param ms rounded to seconds */
-export function durationText(ms: number): string {
-  let rest = Math.round(ms / 1000) * 1000;
-  const parts = units.map(([unit, size]) => {
-    const count = Math.floor(rest / size);
-    rest -= count * size;
-    return count > 0 ? `${count}${unit}` : "";
-  });
-  return parts.join("") || "0s";
-}
+import { durationText, visible } from "../../app/columns.ts";
 
 /** A schedule in a few words. @param timezone the user's */
 export function scheduleText(schedule: CronSchedule, timezone: string): string {

@@ -3,7 +3,7 @@ import type {
   AgentHeartbeats,
   SkipReason,
 } from "../../../shared/protocol/agent-heartbeat.ts";
-import { moment, pairs } from "../../app/columns.ts";
+import { durationText, moment, pairs } from "../../app/columns.ts";
 import type { Action } from "../../app/program.ts";
 
 export const showHeartbeats: Action = async (context) => {
@@ -70,7 +70,7 @@ function shortened(text: string | null): string {
 
 function stateOf({ on, everyMs, activeHours: { start, end, timezone } }: AgentHeartbeat): string {
   if (everyMs === 0) return "switched off in the configuration (every is 0)";
-  const times = `every ${spanText(everyMs)} from ${start} to ${end} (${timezone})`;
+  const times = `every ${durationText(everyMs)} from ${start} to ${end} (${timezone})`;
   return on ? `on, ${times}` : `off; \`gsv heartbeat start\` turns it on, ${times}`;
 }
 
@@ -82,16 +82,4 @@ function targetOf({ target }: AgentHeartbeat): string {
 function skippedOf({ lastSkippedAt, lastSkipReason }: AgentHeartbeat): string | undefined {
   if (lastSkippedAt === undefined || lastSkipReason === undefined) return undefined;
   return `${moment(lastSkippedAt)}: ${reasons[lastSkipReason]}`;
-}
-
-/** `2h30m`. @param ms at least a second */
-function spanText(ms: number): string {
-  const seconds = Math.round(ms / 1000);
-  const units = [
-    [Math.floor(seconds / 86_400), "d"],
-    [Math.floor(seconds / 3600) % 24, "h"],
-    [Math.floor(seconds / 60) % 60, "m"],
-    [seconds % 60, "s"],
-  ] as const;
-  return units.map(([count, unit]) => (count > 0 ? `${count}${unit}` : "")).join("");
 }
