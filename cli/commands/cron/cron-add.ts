@@ -1,7 +1,6 @@
 import { shownTime } from "../../../shared/cron/cron-message.ts";
 import { checkSchedule, nextRunTimes } from "../../../shared/cron/run-times.ts";
 import type { CronJob, CronSchedule, CronSpec } from "../../../shared/protocol/cron.ts";
-import { PeerError } from "../../../shared/protocol/errors.ts";
 import type { ParamsInput } from "../../../shared/protocol/methods.ts";
 import { pairs, shorten } from "../../app/columns.ts";
 import type { Context } from "../../app/context.ts";
@@ -10,7 +9,7 @@ import { text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { confirm } from "../../app/questions.ts";
 import { findJob } from "./cron-commands.ts";
-import { readWhen, taskOptions } from "./cron-options.ts";
+import { orUsage, readWhen, taskOptions } from "./cron-options.ts";
 import { jobLines, receiverText, scheduleText } from "./cron-text.ts";
 
 /** How many of a job's next runs are shown before it is saved. */
@@ -74,21 +73,18 @@ function named<N extends string>(name: N, value: string | undefined): { [K in N]
 function changedSpec({ spec }: CronJob, options: Parameters<typeof taskOptions>[0]): CronSpec | undefined {
   const message = text(options.message);
   const given = taskOptions(options);
-  if (message === undefined && Object.keys(given).length === 0 && options.to === undefined) return undefined;
+  const changesTask = Object.keys(given).length > 0 || options.to !== undefined;
+  if (message === undefined && !changesTask) return undefined;
   if (spec.mode === "systemEvent") {
-    if (Object.keys(given).length > 0)
-      throw usage("this job is an event of the main session: only --message changes it");
+    if (changesTask) throw usage("this job is an event of the main session: only --message changes it");
     return { ...spec, text: message ?? spec.text };
   }
   const { deliver, channel, to, accountId, peerKind, bestEffortDeliver, ...rest } = spec;
-  const receiver =
-    options.to === undefined ? { deliver, channel, to, accountId, peerKind, bestEffortDeliver } : {};
   return {
-    ...rest,
-    ...(JSON.parse(JSON.stringify(receiver)) as typeof receiver),
+    ...(options.to === undefined ? spec : rest),
     ...(message === undefined ? {} : { message }),
     ...given,
-  } as CronSpec;
+  };
 }
 
 /** Shows when a job will run and where its answer goes, and asks. @throws Failure when the answer is no */
@@ -100,12 +96,7 @@ async function showPlan(
   question: string,
 ): Promise<void> {
   const now = Date.now();
-  try {
-    checkSchedule(schedule, now, timezone);
-  } catch (error) {
-    if (error instanceof PeerError) throw usage(error.message.replace(/^schedule: /, ""));
-    throw error;
-  }
+  orUsage(() => checkSchedule(schedule, now, timezone));
   if (context.json) return;
   const anchored = schedule.kind === "every" ? { anchorMs: now, ...schedule } : schedule;
   const zone = schedule.kind === "cron" ? (schedule.tz ?? timezone) : timezone;

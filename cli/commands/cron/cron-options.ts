@@ -15,8 +15,13 @@ type TaskSpec = Extract<CronSpec, { mode: "task" }>;
 export function readWhen(words: string, options: Options, now: number, timezone: string): CronSchedule {
   const zone = text(options.tz) ?? timezone;
   if (!isTimezone(zone)) throw usage(`--tz: ${zone} is no timezone; write one such as Europe/Berlin`);
+  return orUsage(() => parseSchedule(words, now, zone));
+}
+
+/** What `read` makes of a schedule. @throws Failure of wrong usage, when it refuses the schedule */
+export function orUsage<T>(read: () => T): T {
   try {
-    return parseSchedule(words, now, zone);
+    return read();
   } catch (error) {
     if (error instanceof PeerError) throw usage(error.message.replace(/^schedule: /, ""));
     throw error;

@@ -138,6 +138,9 @@ describe("gsv cron", () => {
     expect((await run(["disable", "twin"])).stderr).toContain("several jobs are called twin");
     expect((await run(["disable", "nobody"])).stderr).toContain("there is no job nobody");
     expect((await run(["edit", (await jobs())[0]?.id ?? ""])).stderr).toContain("say what to change");
+    const event = (await json(["add", "every hour", "x", "--event"])).job;
+    for (const to of ["clients", "nowhere"])
+      expect((await run(["edit", event.id, "--to", to])).stderr).toContain("only --message changes it");
     expect((await run(["run"])).stderr).toContain("--due");
     expect((await run(["run", "--due"])).stdout).toBe("nothing is due\n");
   });
