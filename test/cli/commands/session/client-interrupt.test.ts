@@ -39,6 +39,17 @@ function answerLater({ emit }: FakeRequest): void {
   setTimeout(() => emit("chat", { runId, sessionKey, state: "final", message: assistant("after all") }), 20);
 }
 
+/** The outcome of a message that is left: the gateway does not answer the stop. */
+async function interruptedTwice(args: string[]): Promise<GsvRun> {
+  runsFor(() => new Promise(() => {}));
+  const ended = run(args);
+  await arrived(1);
+  interrupt();
+  await arrived(2);
+  interrupt();
+  return ended;
+}
+
 beforeEach(async () => {
   gateway = await startFakeGateway({});
 });
@@ -83,14 +94,7 @@ describe("Ctrl-C in gsv client with a message", () => {
   });
 
   it("leaves at the second time, and says that the run goes on", async () => {
-    // The gateway does not answer the stop.
-    runsFor(() => new Promise(() => {}));
-    const ended = run(["one"]);
-    await arrived(1);
-    interrupt();
-    await arrived(2);
-    interrupt();
-    expect(await ended).toEqual({
+    expect(await interruptedTwice(["one"])).toEqual({
       code: 130,
       stdout: "",
       stderr: "gsv: left; the run goes on, and `gsv session preview` shows its answer\n",
@@ -98,13 +102,8 @@ describe("Ctrl-C in gsv client with a message", () => {
   });
 
   it("says in the result of --json that it left", async () => {
-    runsFor(() => new Promise(() => {}));
-    const ended = run(["one", "--json"]);
-    await arrived(1);
-    interrupt();
-    await arrived(2);
-    interrupt();
-    expect(JSON.parse((await ended).stdout)).toEqual({
+    const { stdout } = await interruptedTwice(["one", "--json"]);
+    expect(JSON.parse(stdout)).toEqual({
       ...{ message: "one", runId: sent()[0]?.runId, status: "left", text: "" },
     });
   });
