@@ -15,7 +15,6 @@ export function openRotatingLog(file: string, mostBytes = defaultMostBytes): (li
     try {
       if (bytes >= mostBytes) {
         if (statSync(`${file}.1`, { throwIfNoEntry: false })) renameSync(`${file}.1`, `${file}.2`);
-
         renameSync(file, `${file}.1`);
         bytes = 0;
       }

@@ -7,7 +7,15 @@ import { type Invocation, text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { version } from "../../app/version.ts";
 import { openGateway } from "../../gateway/gateway-client.ts";
-import { checkCredentials, chooseAccount, chooseContext, type Run, run, runCdk } from "./deploy-stage.ts";
+import {
+  checkCredentials,
+  chooseAccount,
+  chooseContext,
+  type Run,
+  run,
+  runCdk,
+  type StageContext,
+} from "./deploy-stage.ts";
 
 export const deployStatus: Action = (context, invocation) => showDeployment(context, invocation, run);
 
@@ -66,11 +74,7 @@ async function runningVersion(
 }
 
 /** Whether the deployed stack is another than this checkout's. The CDK prints the differences to standard error. */
-async function isDifferent(
-  context: Context,
-  chosen: Parameters<typeof runCdk>[2],
-  runStep: Run,
-): Promise<boolean | undefined> {
+async function isDifferent(context: Context, chosen: StageContext, runStep: Run): Promise<boolean> {
   try {
     await runCdk(runStep, ["diff", `gsv-${chosen.stage}`, "--fail"], chosen, context);
     return false;

@@ -14,8 +14,12 @@ import { type Progress, sizeText, startProgress } from "./copy-progress.ts";
 const askEvery = { first: 100, most: 2000 };
 
 const transferEvents = [
-  ...(["transfer.send", "transfer.receive", "transfer.start", "transfer.end", "transfer.cancel"] as const),
-];
+  "transfer.send",
+  "transfer.receive",
+  "transfer.start",
+  "transfer.end",
+  "transfer.cancel",
+] as const;
 
 export const copyFile: Action = async (context, { args, options }) => {
   const startedAt = Date.now();

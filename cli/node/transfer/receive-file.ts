@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Stats } from "node:fs";
 import { chmod, type FileHandle, mkdir, open, realpath, rename, rm, stat, statfs } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { explainFaults } from "../files/node-files.ts";
@@ -58,7 +59,7 @@ export async function receiveFile(
     const target = await targetOf(path);
     const part = partPath(target, transferId);
     // An earlier attempt may have died after its last step.
-    if ((await sizeOf(part)) === undefined && (await holds(target, size, partBytes, sha256))) return size;
+    if ((await statOf(part)) === undefined && (await holds(target, size, partBytes, sha256))) return size;
     const file = await open(part, "a", partMode).then(async (made) => {
       await made.close();
       return open(part, "r+");
@@ -74,7 +75,8 @@ export async function receiveFile(
     } finally {
       await file.close();
     }
-    await chmod(part, (await modeOf(target)) ?? newFileMode);
+    const replaced = await statOf(target);
+    await chmod(part, replaced ? replaced.mode & 0o777 : newFileMode);
     await rename(part, target);
     await syncFolder(dirname(target));
     return size;
@@ -117,7 +119,7 @@ async function writeParts(
  * answers ENOENT for a folder whose parent is there.
  */
 async function makeFolders(folder: string): Promise<void> {
-  if ((await stat(folder).catch(() => undefined))?.isDirectory()) return;
+  if ((await statOf(folder))?.isDirectory()) return;
   if (dirname(folder) !== folder) await makeFolders(dirname(folder));
   await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
     // Another transfer has made it meanwhile; a file of this name is told as the parts are written.
@@ -128,7 +130,7 @@ async function makeFolders(folder: string): Promise<void> {
 /** The file that a path names, behind symbolic links. @throws Error when it is there and no regular file */
 async function targetOf(path: string): Promise<string> {
   const target = await realpath(path).catch(() => path);
-  const stats = await stat(target).catch(() => undefined);
+  const stats = await statOf(target);
   if (stats?.isDirectory()) throw new Error(`${tool}: ${path} is a folder; name the file in it`);
   if (stats && !stats.isFile()) throw new Error(`${tool}: ${path} is not a regular file`);
   return target;
@@ -140,22 +142,13 @@ function partPath(target: string, transferId: number): string {
   return join(dirname(target), `.${name}.${transferId}.gsv-part`);
 }
 
-async function sizeOf(path: string): Promise<number | undefined> {
-  return stat(path).then(
-    (stats) => stats.size,
-    () => undefined,
-  );
-}
-
-async function modeOf(path: string): Promise<number | undefined> {
-  return stat(path).then(
-    (stats) => stats.mode & 0o777,
-    () => undefined,
-  );
+/** What the file system tells of a path; undefined when it tells nothing, as for a file that is not there. */
+async function statOf(path: string): Promise<Stats | undefined> {
+  return stat(path).catch(() => undefined);
 }
 
 async function holds(path: string, size: number, partBytes: number, sha256: string): Promise<boolean> {
-  if ((await sizeOf(path)) !== size) return false;
+  if ((await statOf(path))?.size !== size) return false;
   const file = await open(path, "r");
   try {
     const hash = createHash("sha256");
