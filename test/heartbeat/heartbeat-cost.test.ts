@@ -36,9 +36,21 @@ it("a day's beats see each other, and what each sends to the model is what docs/
   for (let count = 0; count < 30; count++) await bench.beat();
   const tokens = bench.model.requests.map(({ body }) => JSON.stringify(body).length / 4);
   const average = tokens.reduce((sum, one) => sum + one, 0) / tokens.length;
-  const documented = Number(/about ([\d,]+) tokens a beat/.exec(costs())?.[1]?.replace(",", ""));
+  const documented =
+    /about ([\d,]+) tokens a beat: ([\d,]+) at the first of a day and ([\d,]+) at the last/.exec(costs());
+  const [all = 0, first = 0, last = 0] = (documented ?? [])
+    .slice(1)
+    .map((text) => Number(text.replace(",", "")));
   expect(tokens).toHaveLength(30);
   // Tools come and go: the page is told of a change that matters.
-  expect(average / documented).toBeGreaterThan(0.7);
-  expect(average / documented).toBeLessThan(1.3);
+  for (const [sent = 0, said] of [
+    [average, all],
+    [tokens[0], first],
+    [tokens.at(-1), last],
+  ] as const) {
+    expect(sent / said).toBeGreaterThan(0.7);
+    expect(sent / said).toBeLessThan(1.3);
+  }
+  const [least, most] = [3, 3.75].map((usd) => ((beatsPerMonth * all * usd) / 1e6).toFixed(0));
+  expect(costs().split(`$${least} to $${most}`)).toHaveLength(3);
 });
