@@ -13,11 +13,8 @@ type ClientEvent = "chat" | "tool.result" | "node.changed";
  * only the run's end is posted to it.
  */
 export interface Broadcast {
-  /**
-   * Connection ids of all clients connected now.
-   * @param good as in `listPeers`
-   */
-  clients(good?: Promise<ReadonlySet<string>>): Promise<string[]>;
+  /** Connection ids of all clients connected now. */
+  clients(): Promise<string[]>;
   /**
    * Posts an event to these connections in parallel, to each behind what it was offered. `fallback` is sent when the
    * payload is too large.
@@ -68,8 +65,8 @@ export function createBroadcast(table: Table, sockets: Sockets, now: () => numbe
     if (endsRun(payload)) leftOut.delete(key);
   };
   return {
-    async clients(good) {
-      const peers = await listPeers(table, "client", now(), good);
+    async clients() {
+      const peers = await listPeers(table, "client", now());
       return peers.map((peer) => peer.connectionId);
     },
     async send(connectionIds, event, payload, fallback) {

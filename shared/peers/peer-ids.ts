@@ -2,7 +2,7 @@ import { code, PeerError } from "../protocol/errors.ts";
 import { absent, any, below, type Condition, equal, set } from "../world/expression.ts";
 import { succeeds, type Table } from "../world/world.ts";
 import { nameOfNode } from "./nodes.ts";
-import { goodTokens } from "./tokens.ts";
+import { isGoodToken } from "./tokens.ts";
 
 /** Clients and nodes choose their ids. A bridge's id comes from its token. */
 export interface ChosenId {
@@ -40,7 +40,7 @@ export async function claimId(table: Table, chosen: ChosenId, tokenId: string, n
   const held = await table.get(key);
   if (!held) return claimId(table, chosen, tokenId, now);
   const holder = String(held.tokenId);
-  const isFree = mode === "client" && !(await goodTokens(table)).has(holder);
+  const isFree = mode === "client" && !(await isGoodToken(table, holder));
   if (isFree && (await claim(equal("tokenId", holder)))) return;
   const release =
     mode === "node" ? `release it with node.forget (\`gsv node forget ${id}\`)` : "revoke that token";

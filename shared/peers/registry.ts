@@ -15,7 +15,6 @@ import {
   set,
 } from "../world/expression.ts";
 import { ConditionFailed, type Item, type Key, succeeds, type Table } from "../world/world.ts";
-import { goodTokens } from "./tokens.ts";
 
 /** The modes of a peer. Each needs a token with the scope of the same name. */
 export const modes = ["client", "node", "channel"] as const;
@@ -72,6 +71,10 @@ export const recordTtlSeconds = 2 * 3600 + 600;
 const connectionKey = (connectionId: string): Key => ({ pk: `CONN#${connectionId}`, sk: "META" });
 /** The item of a peer. */
 export const peerKey = (mode: Mode, id: string): Key => ({ pk: `PEER#${mode}`, sk: id });
+/**
+ * The mark of a revoked token beside the peers of a mode. No peer's id begins with `#`.
+ */
+const revokedKey = (mode: Mode, tokenId: string): Key => ({ pk: `PEER#${mode}`, sk: `#revoked#${tokenId}` });
 const expiry = (now: number) => Math.floor(now / 1000) + recordTtlSeconds;
 const isAlive = (item: Item, now: number) => Number(item.expiresAt) > now / 1000;
 
@@ -199,34 +202,36 @@ async function forget(
   return { mode, id };
 }
 
-/**
- * A connected peer; undefined when its token is revoked.
- * @param good as in `listPeers`
- */
+/** A connected peer; undefined when its token is revoked. */
 export async function readPeer(
   table: Table,
   mode: Mode,
   id: string,
   now: number,
-  good: Promise<ReadonlySet<string>> = goodTokens(table),
 ): Promise<PeerRecord | undefined> {
-  const [item, tokens] = await Promise.all([table.get(peerKey(mode, id)), good]);
-  return item && isConnected(item, tokens, now) ? (item as unknown as PeerRecord) : undefined;
+  return (await listPeers(table, mode, now)).find((peer) => peer.id === id);
 }
 
 /**
- * Every connected peer of a mode, by id, without those whose token is revoked. The tokens are read beside
+ * Every connected peer of a mode, by id, without those whose token is revoked. The marks of revoked tokens are read with
  * the peers, so that a list which begins after a revocation has been answered does not hold its peers.
- * @param good the good tokens as they are being read, for callers that list several modes
  */
-export async function listPeers(
-  table: Table,
-  mode: Mode,
-  now: number,
-  good: Promise<ReadonlySet<string>> = goodTokens(table),
-): Promise<PeerRecord[]> {
-  const [items, tokens] = await Promise.all([table.query({ pk: `PEER#${mode}` }), good]);
-  return items.filter((item) => isConnected(item, tokens, now)) as unknown as PeerRecord[];
+export async function listPeers(table: Table, mode: Mode, now: number): Promise<PeerRecord[]> {
+  const items = await table.query({ pk: `PEER#${mode}` });
+  const revoked = new Set(items.map(({ revokedToken }) => revokedToken));
+  const isConnected = (item: Item) =>
+    item.revokedToken === undefined && isAlive(item, now) && !revoked.has(item.tokenId);
+  return items.filter(isConnected) as unknown as PeerRecord[];
+}
+
+/**
+ * Has every list of peers that begins from now on leave out the peers with this token. Repeating it is harmless.
+ * @param now epoch milliseconds
+ */
+export async function hidePeersOf(table: Table, tokenId: string, now: number): Promise<void> {
+  // A peer that was registered before this lives shorter.
+  const mark = { revokedToken: tokenId, expiresAt: expiry(now) + recordTtlSeconds };
+  await Promise.all(modes.map((mode) => table.put({ ...mark, ...revokedKey(mode, tokenId) })));
 }
 
 /** The connection ids of all peers with this token, also when it is revoked. */
@@ -236,8 +241,4 @@ export async function connectionsOf(table: Table, tokenId: string): Promise<stri
     .flat()
     .filter((item) => item.tokenId === tokenId)
     .map((item) => String(item.connectionId));
-}
-
-function isConnected(item: Item, good: ReadonlySet<string>, now: number): boolean {
-  return isAlive(item, now) && good.has(String(item.tokenId));
 }

@@ -4,6 +4,7 @@ import { type Scope, scopes } from "../protocol/methods.ts";
 import type { TokenEntry } from "../protocol/results.ts";
 import { absent, all, exists, set } from "../world/expression.ts";
 import { ConditionFailed, type Item, succeeds, type Table } from "../world/world.ts";
+import { hidePeersOf } from "./registry.ts";
 
 const partition = "TOKEN";
 
@@ -71,18 +72,20 @@ export async function listTokens(table: Table): Promise<TokenEntry[]> {
     .sort((a, b) => a.createdAt - b.createdAt);
 }
 
-/** The ids of all tokens that are not revoked. */
-export async function goodTokens(table: Table): Promise<ReadonlySet<string>> {
-  const items = await table.query({ pk: partition });
-  return new Set(items.filter(isGood).map(({ sk }) => String(sk)));
+/** Whether the token of this id exists and is not revoked. */
+export async function isGoodToken(table: Table, id: string): Promise<boolean> {
+  return (await findGood(table, id)) !== undefined;
 }
 
 /**
- * Marks a token as revoked. From then on it is refused wherever it is checked. Repeating it is harmless.
+ * Marks a token as revoked. From then on it is refused wherever it is checked, and no list of peers holds its peers.
+ * Repeating it is harmless.
  * @param now epoch milliseconds
  * @returns false when it does not exist
  */
 export async function revokeToken(table: Table, id: string, now: number): Promise<boolean> {
+  if (!(await table.get({ pk: partition, sk: id }))) return false;
+  await hidePeersOf(table, id, now);
   const mark = [set("revokedAt", now), set("expiresAt", Math.floor(now / 1000) + revokedSeconds)];
   return succeeds(table.update({ pk: partition, sk: id }, mark, exists("hash")));
 }
@@ -97,16 +100,12 @@ export interface TokenVerifier {
 
 /** A malformed token costs no read. */
 export function createTokenVerifier(table: Table, now: () => number): TokenVerifier {
-  const find = async (id: string) => {
-    const item = await table.get({ pk: partition, sk: id });
-    return item && isGood(item) ? item : undefined;
-  };
   return {
-    isGood: async (id) => (await find(id)) !== undefined,
+    isGood: (id) => isGoodToken(table, id),
     async verify(token) {
       const [, id, secret] = tokenPattern.exec(token) ?? [];
       if (id === undefined || secret === undefined) return undefined;
-      const item = await find(id);
+      const item = await findGood(table, id);
       if (!item || !timingSafeEqual(Buffer.from(String(item.hash), "hex"), hash(secret))) return undefined;
       const { name, scopes, channel, accountId, lastUsedAt = 0 } = readRecord(item);
       const isDue = now() - lastUsedAt >= lastUsedStepMs;
@@ -119,6 +118,11 @@ export function createTokenVerifier(table: Table, now: () => number): TokenVerif
 /** The error for a peer whose token was good once. */
 export function revoked(): PeerError {
   return new PeerError(code.unauthorized, "the token was revoked");
+}
+
+async function findGood(table: Table, id: string): Promise<Item | undefined> {
+  const item = await table.get({ pk: partition, sk: id });
+  return item && isGood(item) ? item : undefined;
 }
 
 function isGood(item: Item): boolean {

@@ -1,5 +1,4 @@
 import { listPeers, type PeerRecord } from "../../../shared/peers/registry.ts";
-import { goodTokens } from "../../../shared/peers/tokens.ts";
 import { logError } from "../../../shared/runtime/log.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
 import { agentIdOf, sessionKind } from "../../../shared/session/key/session-key.ts";
@@ -21,10 +20,9 @@ export interface ConnectedPeers {
 /** Begins to read the connected peers. */
 export function readPeers(agent: Pick<Agent, "table" | "broadcast" | "now">): ConnectedPeers {
   const at = agent.now();
-  const good = goodTokens(agent.table);
-  const nodes = listPeers(agent.table, "node", at, good);
-  const clients = agent.broadcast.clients(good);
-  for (const one of [good, nodes, clients]) one.catch(() => {});
+  const nodes = listPeers(agent.table, "node", at);
+  const clients = agent.broadcast.clients();
+  for (const one of [nodes, clients]) one.catch(() => {});
   return { at, nodes, clients };
 }
 

@@ -1,4 +1,4 @@
-import { goodTokens, revoked } from "../../../shared/peers/tokens.ts";
+import { isGoodToken, revoked } from "../../../shared/peers/tokens.ts";
 import { code, errorShape } from "../../../shared/protocol/errors.ts";
 import { errorFrame, okFrame, type ResponseFrame } from "../../../shared/protocol/frames.ts";
 import type { Results } from "../../../shared/protocol/results.ts";
@@ -53,7 +53,7 @@ async function send(
 ): Promise<void> {
   if (origin.kind === "channel") await channels.deliver(origin, id, text);
   else if (origin.connectionId && origin.requestId) {
-    const isGood = origin.tokenId === undefined || (await goodTokens(table)).has(origin.tokenId);
+    const isGood = origin.tokenId === undefined || (await isGoodToken(table, origin.tokenId));
     const { requestId } = origin;
     await sockets.post(
       origin.connectionId,

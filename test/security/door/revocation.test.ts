@@ -164,6 +164,28 @@ describe("a revocation that died behind its mark", () => {
     expect(world.events("owner")).toHaveLength(1);
   });
 
+  it("has left nothing that is shown, before whichever later call it died", async () => {
+    for (let at = 1; at < 10; at++) {
+      await openWorld();
+      const { id } = await peer("client", "phone");
+      const died = async () => {
+        throw new Error("died");
+      };
+      const { table, calls } = interrupted(at, died);
+      await revokeToken(table, id, world.now()).catch(() => {});
+      if (calls() <= at) {
+        expect(at).toBe(5);
+        return;
+      }
+      const isMarked = at > 1;
+      await tell();
+      expect(world.events("phone").length, `died before call ${at}`).toBe(isMarked ? 0 : 1);
+      expect(await revoke(id)).toMatchObject(done);
+      await tell();
+      expect(world.events("phone").filter(({ event }) => event === "chat").length).toBe(isMarked ? 0 : 1);
+    }
+  });
+
   it("is completed when it is repeated", async () => {
     const { id } = await peer("client", "phone");
     await revokeToken(state.table, id, world.now());
@@ -346,36 +368,32 @@ describe.each(["client", "node"] as const)("revoking the token of a %s that is c
   });
 });
 
-describe("the tokens are read", () => {
-  /** How many times table calls had to wait for others. */
-  async function rounds(use: (table: Table) => Promise<unknown>): Promise<number> {
-    let [flying, begun] = [0, 0];
-    const entries = Object.entries(state.table).map(([name, call]) => [
-      name,
-      async (...args: unknown[]) => {
-        if (flying++ === 0) begun++;
-        await new Promise(setImmediate);
-        const answer = await (call as (...args: unknown[]) => Promise<unknown>).apply(state.table, args);
-        flying--;
-        return answer;
-      },
-    ]);
-    await use(Object.fromEntries(entries));
-    return begun;
-  }
-
-  it.each<[string, (table: Table) => Promise<unknown>]>([
-    ["a list of peers", (table) => listPeers(table, "client", world.now())],
-    ["one peer, as a call of a tool needs it", (table) => readPeer(table, "node", "laptop", world.now())],
+describe("the marks of revoked tokens are read", () => {
+  it.each<[string, number, (table: Table) => Promise<unknown>]>([
+    ["a list of peers", 1, (table) => listPeers(table, "client", world.now())],
+    ["one peer, as a call of a tool needs it", 1, (table) => readPeer(table, "node", "laptop", world.now())],
     [
       "the peers of a run",
+      2,
       (table) => {
         const { sockets, now } = world;
         const peers = readPeers({ table, broadcast: createBroadcast(table, sockets, now), now });
         return Promise.all([peers.nodes, peers.clients]);
       },
     ],
-  ])("beside %s, so that nothing waits for them", async (_, use) => {
-    expect(await rounds(use)).toBe(1);
+  ])("with %s, by no call of their own", async (_, most, use) => {
+    const { table, calls } = interrupted(-1, async () => {});
+    await use(table);
+    expect(calls()).toBe(most);
+  });
+});
+
+describe("a peer", () => {
+  it("cannot take the place of a mark by its id", async () => {
+    const { id } = await world.token(["client"]);
+    const { token } = await world.token(["client"]);
+    await gateway.open("forger", token);
+    const answer = await connect(gateway, "forger", "client", `#revoked#${id}`);
+    expect(answer).toMatchObject({ ok: false, error: { code: 400 } });
   });
 });
