@@ -7,18 +7,40 @@ const reply = (...ids: string[]): AssistantMessage => ({
   content: ids.map((id) => ({ type: "toolCall", id, name: "t", arguments: {} })),
   timestamp: 1,
 });
+const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const lasting = ["toolu_01XFDUDYJgAACzvnptvVer6R", "call_9hT2kQ0vXbB3mWcE7sYzRf1a"];
 
-it("gives every call a UUID that sorts by time, and keeps the provider's id beside it", () => {
-  const said = ["call_0", "x", "x", "", "y".repeat(2000)];
-  const calls = toolCallsOf(withCallIds(reply(...said), 1_700_000_000_000));
+it("M16: a call keeps the id that its provider gave it, where that names the call alone", () => {
+  const calls = toolCallsOf(withCallIds(reply(...lasting), [], 1));
+  expect(calls.map(({ id }) => id)).toEqual(lasting);
+  for (const call of calls) expect(call).not.toHaveProperty("providerId");
+});
+
+it("M16: of an id of the Responses API the part that results refer to is the call's, and the whole is kept", () => {
+  const said = `${lasting[1]}|fc_0123456789`;
+  expect(toolCallsOf(withCallIds(reply(said), [], 1))).toMatchObject([{ id: lasting[1], providerId: said }]);
+});
+
+it("M17: a call whose provider counts, repeats ids or gives odd ones gets a UUIDv7 that sorts by time, beside the provider's", () => {
+  const said = ["call_0", "x", "x", "", "y".repeat(2000), "functions.Bash:00001", "__proto__"];
+  const calls = toolCallsOf(withCallIds(reply(...said), [], 1_700_000_000_000));
   expect(calls.map(({ providerId }) => providerId)).toEqual(said);
   expect(new Set(calls.map(({ id }) => id)).size).toBe(said.length);
-  for (const { id } of calls)
-    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-  const [later] = toolCallsOf(withCallIds(reply("a"), 1_700_000_000_001));
+  for (const { id } of calls) expect(id).toMatch(uuid7);
+  const [later] = toolCallsOf(withCallIds(reply("a"), [], 1_700_000_000_001));
   expect(calls.every(({ id }) => id < later!.id)).toBe(true);
 });
 
+it("M17: a lasting id that comes twice, in one reply or in a later one, is the first call's", () => {
+  const [one = ""] = lasting;
+  const first = withCallIds(reply(one, one), [], 1);
+  const [kept, twin] = toolCallsOf(first);
+  expect(kept).toMatchObject({ id: one });
+  expect(twin).toMatchObject({ id: expect.stringMatching(uuid7), providerId: one });
+  const [again] = toolCallsOf(withCallIds(reply(one), [first], 2));
+  expect(again).toMatchObject({ id: expect.stringMatching(uuid7), providerId: one });
+});
+
 it("leaves a reply without calls as it is", () => {
-  expect(withCallIds(reply(), 1)).toEqual(reply());
+  expect(withCallIds(reply(), [], 1)).toEqual(reply());
 });

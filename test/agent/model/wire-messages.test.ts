@@ -21,7 +21,7 @@ function exchange(by: Target, call: Partial<ToolCallBlock>): Message[] {
     { type: "toolCall", id: "call_1", name: "Bash", arguments: {}, ...call },
   ];
   const { api, provider, id: model } = by;
-  const reply = withCallIds({ role: "assistant", api, provider, model, content, timestamp: 2 }, 5);
+  const reply = withCallIds({ role: "assistant", api, provider, model, content, timestamp: 2 }, [], 5);
   const [stored] = toolCallsOf(reply);
   return [user("go"), reply, { ...result(stored!.id, "done"), toolName: stored!.name } as Message];
 }
@@ -46,25 +46,32 @@ describe("the id of a call", () => {
     expect(sent(exchange(wire, { id }), wire).id).toBe(id);
   });
 
+  const minted = /^[0-9a-f-]{36}$/;
+  const nine = /^[0-9a-f]{9}$/;
   it.each([
-    [anthropic, "a.b"],
-    [anthropic, "x".repeat(65)],
-    [completions, "x".repeat(41)],
-    [completions, ""],
-    [responses, "call_1|item_2"],
-    [mistral, "call_0123456789"],
+    [anthropic, "a.b", minted],
+    [anthropic, "x".repeat(65), minted],
+    [completions, "x".repeat(41), nine],
+    [completions, "", minted],
+    [responses, "call_1|item_2", minted],
+    [mistral, "call_0123456789", nine],
   ])(
     "is replaced where the provider would refuse it, by the same in every request: $0.api %j",
-    (wire, id) => {
+    (wire, id, shape) => {
       const messages = exchange(wire, { id });
       const chosen = sent(messages, wire).id;
-      expect(chosen).toMatch(/^[0-9a-f]{9}$/);
+      expect(chosen).toMatch(shape);
       expect(sent(messages, wire).id).toBe(chosen);
     },
   );
 
-  it("of another provider is replaced", () => {
-    expect(sent(exchange(anthropic, { id: "toolu_1" }), completions).id).toMatch(/^[0-9a-f]{9}$/);
+  it("M18: is the id that the call is stored with, which its result names, for every other provider that accepts it", () => {
+    for (const id of ["toolu_01XFDUDYJgAACzvnptvVer6R", "call_0"]) {
+      const messages = exchange(anthropic, { id });
+      const [stored] = messages.flatMap(toolCallsOf);
+      expect(sent(messages, completions).id).toBe(stored!.id);
+      expect(sent(messages, mistral).id).toMatch(nine);
+    }
   });
 
   it("of a message that was stored before stays, if the provider accepts it", () => {

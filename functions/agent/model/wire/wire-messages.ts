@@ -7,6 +7,7 @@ import type {
   ToolResultMessage,
   UserMessage,
 } from "../../../../shared/protocol/messages.ts";
+import { nameOfCall } from "./call-ids.ts";
 import { rulesOf, type WireRules } from "./wire-rules.ts";
 
 /** pi-ai reads the usage of every reply. */
@@ -50,8 +51,9 @@ export function toWire(
 }
 
 /**
- * The id of a call for a provider: the one that it made itself, if it accepts that one and it names one call only. Else
- * one of nine letters and digits, which every provider accepts, and which is the same in every request.
+ * The id of a call for a provider: the one that it made itself, if it accepts that one and it names one call only; else
+ * the one that the call is stored with, on the same conditions; else one of nine letters and digits, which every provider
+ * accepts, and which is the same in every request.
  */
 function wireIdOf(
   { id, providerId }: ToolCallBlock,
@@ -59,9 +61,7 @@ function wireIdOf(
   { callId }: WireRules,
   used: Set<string>,
 ): string {
-  // A call that was stored before ids were made here has its provider's id.
-  const said = providerId ?? id;
-  const known = isOwn || providerId === undefined ? [said] : [];
+  const known = isOwn && providerId !== undefined ? [providerId, id] : [id];
   const isFree = (one: string) => !used.has(nameOfCall(one));
   let chosen = known.find((one) => callId.test(one) && isFree(one));
   for (let i = 0; chosen === undefined; i++) {
@@ -70,11 +70,6 @@ function wireIdOf(
   }
   used.add(nameOfCall(chosen));
   return chosen;
-}
-
-/** The part that a result refers to: of an id of the Responses API what is before the bar. */
-function nameOfCall(id: string): string {
-  return id.split("|")[0] ?? id;
 }
 
 function shortId(id: string): string {
