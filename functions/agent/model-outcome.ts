@@ -8,6 +8,7 @@ import { beginCompaction } from "./compaction/compaction.ts";
 import { shrinkAfterRefusal } from "./context/context-fit.ts";
 import { sizeSteps } from "./context/context-size.ts";
 import type { Prepared, TurnContext } from "./context/model-request.ts";
+import { replyContext } from "./context/provenance.ts";
 import { type Hold, runOf } from "./hold.ts";
 import type { ModelOutcome } from "./model/model-call.ts";
 import { withCallIds } from "./model/wire/call-ids.ts";
@@ -24,11 +25,12 @@ const maxSteps = 200;
 export async function takeOutcome(
   agent: Agent,
   hold: Hold,
-  { request, turn }: Prepared,
+  prepared: Prepared,
   outcome: ModelOutcome,
   context: StepContext,
 ): Promise<StepContext> {
   if (outcome.status === "aborted") return context;
+  const { request, turn } = prepared;
   const run = runOf(hold);
   if (outcome.status === "failed") {
     const smaller = outcome.overflow ? shrinkAfterRefusal(run, request) : undefined;
@@ -38,7 +40,8 @@ export async function takeOutcome(
     return context;
   }
   const size = sizeSteps(outcome.message, request);
-  const reply = withCallIds(outcome.message, agent.now());
+  const identified = withCallIds(outcome.message, request.messages, agent.now());
+  const reply = { ...identified, context: replyContext(prepared) };
   if (toolCallsOf(reply).length > 0) {
     if (run.step < maxSteps) return commitCalls(agent, hold, reply, turn, size, context);
     await failRun(agent, hold, `LLM error: stopped after ${maxSteps} rounds of tool calls`);

@@ -12,6 +12,7 @@ import { beginCompaction } from "./compaction/compaction.ts";
 import { type ConnectedPeers, readPeers, takePrefetched } from "./context/connected-peers.ts";
 import { repairTranscript } from "./context/history.ts";
 import { type Prepared, prepareRequest } from "./context/model-request.ts";
+import { originOf } from "./context/provenance.ts";
 import { type Hold, runOf } from "./hold.ts";
 import type { ModelOutcome } from "./model/model-call.ts";
 import { takeOutcome } from "./model-outcome.ts";
@@ -67,7 +68,7 @@ export async function beginRunWithAttachments(agent: Agent, hold: Hold, entry: M
 function startOf(agent: Agent, entry: MessageEntry, received: readonly ContentBlock[], attempt: 0 | 1) {
   const now = agent.now();
   const content = userContent(entry.text, [...(entry.media ?? []).flatMap(mediaBlocks), ...received]);
-  const message: Message = { role: "user", content, timestamp: entry.at };
+  const message: Message = { role: "user", content, origin: originOf(entry), timestamp: entry.at };
   const { configurationVersion = agent.configuration.version() } = entry;
   const run = newRun({ ...entry, configurationVersion }, attempt, now);
   const steps: Step[] = [
@@ -146,7 +147,7 @@ async function callModel(
     model: turn.model,
     ...(turn.thinkingLevel ? { thinkingLevel: turn.thinkingLevel } : {}),
     ...(settings.maxTokens ? { maxTokens: settings.maxTokens } : {}),
-    systemPrompt: turn.systemPrompt,
+    systemPrompt: turn.prompt.text,
     messages: repairTranscript(request.messages),
     tools: turn.tools,
     sessionId,

@@ -55,9 +55,9 @@ export interface StoredMedia extends Omit<MediaAttachment, "data" | "url"> {
 
 export interface ToolCallBlock {
   type: "toolCall";
-  /** Made by this gateway. Of a call that was stored before, the provider's id. */
+  /** The provider's id, where it names this call alone; else a UUIDv7 of this gateway (docs/decisions/ids-of-tool-calls.md). */
   id: string;
-  /** The provider's id of the call, as it was said: it may be empty or occur twice. */
+  /** The provider's id as it was said, where it is not `id`: it may be empty or occur twice. */
   providerId?: string;
   /** As the model said it: there need not be such a tool. */
   name: string;
@@ -75,10 +75,38 @@ export interface Usage {
   totalTokens: number;
 }
 
+/** Where a user's message came from. */
+export interface MessageOrigin {
+  /** The messenger; `client` for a client of the gateway; `cron`, `exec`, `heartbeat` or `session` for what the gateway sent. */
+  channel: string;
+  /** The messenger's account, and the conversation there: its kind (`dm`, `group`, …) and its id. */
+  accountId?: string;
+  peerKind?: string;
+  peerId?: string;
+  /** The writer's id on the messenger. */
+  senderId?: string;
+  /** The messenger's id of the message; of any other message, the id of the run that it began. */
+  messageId: string;
+}
+
 export interface UserMessage {
   role: "user";
   content: string | (TextBlock | ImageBlock)[];
+  /** Absent in a message that was stored before this was, and in the summary of a compaction. */
+  origin?: MessageOrigin;
   timestamp: number;
+}
+
+/** What a model's reply was made from, besides the messages before it. */
+export interface ReplyContext {
+  /** SHA-256 of the part of the system prompt that stays the same from call to call, in hex. */
+  prompt: string;
+  /** The rest of the system prompt: hosts and clock. Both parts, one after the other, are what was sent. */
+  tail: string;
+  /** Hash of the set of objects whose content was sent (`activeSetHash`). */
+  active: string;
+  /** The model that was asked, `provider/id`. `model` of the message is what the provider reports. */
+  model: string;
 }
 
 export interface AssistantMessage {
@@ -90,6 +118,8 @@ export interface AssistantMessage {
   usage?: Usage;
   stopReason?: string;
   errorMessage?: string;
+  /** Absent in a reply that was stored before this was. */
+  context?: ReplyContext;
   timestamp: number;
 }
 

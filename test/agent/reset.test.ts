@@ -64,7 +64,13 @@ describe("session-routing.md, Reset Behavior", () => {
   });
 
   it("9. the triggering message is added to the fresh session", async () => {
-    expect((await resets.live())[0]).toEqual({ role: "user", content: "good morning", timestamp: nextDay });
+    const origin = { channel: "client", messageId: "m-good morning" };
+    expect((await resets.live())[0]).toEqual({
+      role: "user",
+      content: "good morning",
+      origin,
+      timestamp: nextDay,
+    });
   });
 
   it("10. the agent loop continues with the new message", async () => {

@@ -15,7 +15,7 @@ import { describeModel } from "../model/resolve-model.ts";
 import type { ToolTurn } from "../tools/native/native-tool.ts";
 import { type Fit, fitRequest } from "./context-fit.ts";
 import { promptCharacters, type Request } from "./context-size.ts";
-import { assemblePrompt, type PromptContent } from "./prompt.ts";
+import { type AssembledPrompt, assemblePrompt, type PromptContent } from "./prompt.ts";
 import { rightsOf } from "./run-rights.ts";
 import { shownMessages } from "./shorten.ts";
 
@@ -25,7 +25,7 @@ export interface TurnContext extends ToolTurn {
   model: ModelConfiguration;
   /** Absent: the provider's default, which is no extended thinking. */
   thinkingLevel?: ThinkingLevel;
-  systemPrompt: string;
+  prompt: AssembledPrompt;
   tools: ToolDefinition[];
 }
 
@@ -48,7 +48,7 @@ export async function prepareRequest(
   const turn = await loadContext(agent, state, run, connected);
   const request: Request = {
     messages: shownMessages(messages),
-    promptCharacters: promptCharacters(turn.systemPrompt, turn.tools),
+    promptCharacters: promptCharacters(turn.prompt.text, turn.tools),
     contextWindow: (await describeModel(turn.model)).contextWindow,
     settings: turn.configuration.compaction,
     measured: state,
@@ -90,7 +90,7 @@ export async function loadContext(
     skills: eligibleSkills(skills, configuration, nodes),
   };
   const { model, thinkingLevel } = effectiveChoice(configuration, sessionKey, state.settings, run.overrides);
-  const { text } = assemblePrompt(content, {
+  const prompt = assemblePrompt(content, {
     agentId,
     sessionKey,
     sessionKind: kind,
@@ -110,7 +110,7 @@ export async function loadContext(
     ...{
       configuration,
       model,
-      systemPrompt: text,
+      prompt,
       tools,
       native,
       nodeTools: offered,

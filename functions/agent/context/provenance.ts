@@ -1,0 +1,45 @@
+import { createHash } from "node:crypto";
+import type { Message, MessageOrigin, ReplyContext } from "../../../shared/protocol/messages.ts";
+import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
+import type { Prepared } from "./model-request.ts";
+
+/** Where the message of an inbox entry came from, as the transcript keeps it. */
+export function originOf(entry: Extract<InboxEntry, { kind: "message" }>): MessageOrigin {
+  const { id, origin, senderId, task } = entry;
+  if (task) return { channel: task.kind, messageId: id };
+  if (origin.kind === "client") return { channel: "client", messageId: id };
+  const { channel, accountId, peer, replyToId } = origin;
+  return {
+    channel,
+    accountId,
+    peerKind: peer.kind,
+    peerId: peer.id,
+    ...(senderId === undefined ? {} : { senderId }),
+    messageId: replyToId ?? id,
+  };
+}
+
+/** What a reply was made from, as the transcript keeps it. */
+export function replyContext({ turn, request }: Pick<Prepared, "turn" | "request">): ReplyContext {
+  const { prompt, model } = turn;
+  return {
+    prompt: sha256(prompt.stable),
+    tail: prompt.volatile,
+    active: activeSetHash(resultsIn(request.messages)),
+    model: `${model.provider}/${model.id}`,
+  };
+}
+
+/** SHA-256, in hex, of the ids of the objects whose content a model is shown: each once, sorted, joined by line feeds. */
+export function activeSetHash(ids: Iterable<string>): string {
+  return sha256([...new Set(ids)].sort().join("\n"));
+}
+
+/** The ids of the calls whose results are among the messages. */
+function resultsIn(messages: readonly Message[]): string[] {
+  return messages.flatMap((message) => (message.role === "toolResult" ? [message.toolCallId] : []));
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

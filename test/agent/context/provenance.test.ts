@@ -1,0 +1,115 @@
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { activeSetHash, originOf } from "../../../functions/agent/context/provenance.ts";
+import type { Message } from "../../../shared/protocol/messages.ts";
+import { message, nextDay, ResetBench } from "../reset-bench.ts";
+
+const turns = new ResetBench();
+beforeAll(() => turns.start());
+beforeEach(() => turns.renew());
+afterAll(() => turns.close());
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+const entry = { id: "run-1", at: 1, kind: "message", text: "hi" } as const;
+
+describe("M44: a stored user message", () => {
+  it("names channel, account, conversation, sender and message of the messenger", async () => {
+    const origin = {
+      kind: "channel",
+      channel: "telegram",
+      accountId: "bot",
+      peer: { kind: "group", id: "-1001234" },
+      replyToId: "77",
+      context: { secret: "never stored here" },
+    } as const;
+    turns.key = `agent:${turns.agentId}:telegram:bot:group:-1001234`;
+    await turns.submit({ ...entry, at: nextDay, origin, senderId: "4711" });
+    await turns.invoke(nextDay);
+    const [stored] = await turns.live();
+    expect(stored).toEqual({
+      role: "user",
+      content: "hi",
+      origin: {
+        channel: "telegram",
+        accountId: "bot",
+        peerKind: "group",
+        peerId: "-1001234",
+        senderId: "4711",
+        messageId: "77",
+      },
+      timestamp: nextDay,
+    });
+  });
+
+  it("names the client, or what the gateway sent it for, with the run's id", () => {
+    expect(originOf({ ...entry, origin: { kind: "client" } })).toEqual({
+      channel: "client",
+      messageId: "run-1",
+    });
+    const task = { kind: "heartbeat", agentId: "main" } as const;
+    expect(originOf({ ...entry, origin: { kind: "client" }, task })).toEqual({
+      channel: "heartbeat",
+      messageId: "run-1",
+    });
+  });
+});
+
+describe("M44: a stored reply", () => {
+  const replies = (messages: readonly Message[]) => messages.filter((one) => one.role === "assistant");
+
+  it("names the prompt and the results that it was made from; together with its tail the prompt is what was sent", async () => {
+    await turns.state.bucket.put(`agents/${turns.agentId}/SOUL.md`, "the soul");
+    turns.reply = ({ turns: said }) =>
+      said.at(-1)?.role === "tool"
+        ? { text: "done" }
+        : { toolCalls: [{ name: "gsv__ReadFile", arguments: { path: "SOUL.md" } }] };
+    await turns.submit(message("read it", nextDay));
+    await turns.invoke(nextDay);
+    const messages = await turns.live();
+    const [calling, answer] = replies(messages);
+    const sent = turns.model.requests.map(({ body }) => systemOf(body));
+    for (const [i, reply] of [calling, answer].entries()) {
+      const { prompt, tail, model } = reply!.context!;
+      expect(sent[i]!.endsWith(tail)).toBe(true);
+      expect(sha256(sent[i]!.slice(0, -tail.length))).toBe(prompt);
+      expect(model).toBe("openai-compatible/m");
+    }
+    const called = messages.flatMap((one) => (one.role === "toolResult" ? [one.toolCallId] : []));
+    expect(called).toHaveLength(1);
+    expect(calling!.context!.active).toBe(activeSetHash([]));
+    expect(answer!.context!.active).toBe(activeSetHash(called));
+  });
+
+  it("keeps its prompt's hash while nobody changes the workspace, whatever the clock says, and another one after", async () => {
+    const ask = async (text: string, at: number) => {
+      await turns.submit(message(text, at));
+      await turns.invoke(at);
+      return replies(await turns.live()).at(-1)!.context!;
+    };
+    const first = await ask("one", nextDay);
+    const second = await ask("two", nextDay + 120_000);
+    expect(second.prompt).toBe(first.prompt);
+    expect(second.tail).not.toBe(first.tail);
+    await turns.state.bucket.put(`agents/${turns.agentId}/SOUL.md`, "another soul");
+    expect((await ask("three", nextDay + 240_000)).prompt).not.toBe(first.prompt);
+  });
+
+  it("does not send what is stored beside the messages to the provider", async () => {
+    await turns.submit(message("one", nextDay));
+    await turns.invoke(nextDay);
+    await turns.submit(message("two", nextDay + 1000));
+    await turns.invoke(nextDay + 1000);
+    const sent = turns.model.requests.at(-1)!.body as { messages: Record<string, unknown>[] };
+    expect(sent.messages).toHaveLength(4);
+    for (const one of sent.messages) expect(Object.keys(one).sort()).toEqual(["content", "role"]);
+  });
+});
+
+it("the hash of an active set is that of its sorted ids, whatever their order", () => {
+  expect(activeSetHash(["b", "a", "b"])).toBe(sha256("a\nb"));
+});
+
+function systemOf(body: unknown): string {
+  const { messages } = body as { messages: { role: string; content: string }[] };
+  return messages[0]!.content;
+}
