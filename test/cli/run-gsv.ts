@@ -21,6 +21,10 @@ export interface GsvOptions {
   cwd?: string;
   /** Standard output and standard error are a terminal. */
   isTTY?: boolean;
+  /** Standard input, too, is a terminal. */
+  isInteractive?: boolean;
+  /** Columns of the terminal; 80 by default. */
+  columns?: number;
 }
 
 const folders: string[] = [];
@@ -39,8 +43,10 @@ export function newFolder(): string {
 /** Runs one `gsv` command line in this process, with a home of its own, and by default with streams that are not terminals. */
 export async function gsv(args: string[], options: GsvOptions = {}): Promise<GsvRun> {
   const cwd = options.cwd ?? newFolder();
-  const stream = () => Object.assign(new PassThrough(), { isTTY: options.isTTY === true });
-  const [stdin, stdout, stderr] = [new PassThrough(), stream(), stream()];
+  const { isInteractive = false, isTTY = isInteractive, columns = 80 } = options;
+  const stream = () => Object.assign(new PassThrough(), { isTTY, ...(isTTY ? { columns } : {}) });
+  const stdin = Object.assign(new PassThrough(), { isTTY: isInteractive });
+  const [stdout, stderr] = [stream(), stream()];
   stdin.write(options.input ?? "");
   if (options.endless !== true) stdin.end();
   const [out, err] = [collect(stdout), collect(stderr)];

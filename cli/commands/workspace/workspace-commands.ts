@@ -7,7 +7,7 @@ import { Failure, usage } from "../../app/failure.ts";
 import type { Invocation } from "../../app/options.ts";
 import { text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
-import { type Terminal, writeText } from "../../app/terminal.ts";
+import { isInteractive, type Terminal, writeText } from "../../app/terminal.ts";
 import { RequestError } from "../../gateway/connection.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 
@@ -46,6 +46,8 @@ export const removeFile: Action = async (context, invocation) => {
 
 export const editFile: Action = async (context, invocation) => {
   const { path, agentId } = target(invocation);
+  if (!isInteractive(context.terminal))
+    throw usage(`an editor needs a terminal; without one: gsv workspace put ${path} < file`);
   const editor = context.terminal.env.VISUAL || context.terminal.env.EDITOR || "vi";
   const gateway = await context.gateway();
   const before = await readOrEmpty(gateway, path, agentId);
