@@ -3,7 +3,8 @@ import { commands } from "../commands/command-table.ts";
 import { Context } from "./context.ts";
 import { exitCode, type Failure, failureOf, usage } from "./failure.ts";
 import type { GlobalOptions } from "./options.ts";
-import { buildProgram, type Chosen, commandPath } from "./program.ts";
+import { buildProgram, type Chosen, type CommandEntry, commandPath, namesOf } from "./program.ts";
+import { didYouMean } from "./suggestion.ts";
 import { processTerminal, type Terminal, writeText } from "./terminal.ts";
 import { version } from "./version.ts";
 
@@ -34,6 +35,7 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     return exitCode.done;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCode.done;
+    if (isGroup(error) && !argv.includes("--json")) return main([...argv, "--help"], terminal);
     return report(error instanceof CommanderError ? usageOf(error, argv) : failureOf(error), argv, terminal);
   } finally {
     await context?.close();
@@ -63,16 +65,33 @@ function report(failure: Failure, argv: readonly string[], terminal: Terminal): 
   return failure.exitCode;
 }
 
+/** Whether commander found a group of commands without a command of it, such as `gsv workspace`. */
+function isGroup(error: unknown): boolean {
+  return error instanceof CommanderError && error.code === "commander.help";
+}
+
 function usageOf(error: CommanderError, argv: readonly string[]): Failure {
-  const path = ["gsv", ...commandPath(argv, commands)].join(" ");
+  const words = commandPath(argv, commands);
+  const path = ["gsv", ...words].join(" ");
   const said = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
-  const message = error.code === "commander.help" ? `${path} what?` : said;
+  const message = isGroup(error) ? `${path} needs one of ${namesBelow(words).join(", ")}` : said;
   return usage(`${message}; see \`${path} --help\``);
 }
 
 /** Rejects `gsv help <unknown>`. Commander would print the program's help instead of an error. */
 function checkCommand(words: readonly string[]): void {
-  const unknown = words[commandPath(words, commands).length];
-  if (unknown !== undefined && !unknown.startsWith("-"))
-    throw usage(`there is no command ${words.join(" ")}; see \`gsv --help\``);
+  const known = commandPath(words, commands);
+  const unknown = words[known.length];
+  if (unknown === undefined || unknown.startsWith("-")) return;
+  const meant = didYouMean(unknown, namesBelow(known));
+  throw usage(`there is no command ${words.join(" ")}${meant}; see \`gsv --help\``);
+}
+
+/** The names of the commands that may follow a command's words. */
+function namesBelow(words: readonly string[]): string[] {
+  const below = words.reduce<readonly CommandEntry[]>(
+    (entries, word) => entries.find((entry) => namesOf(entry).includes(word))?.commands ?? [],
+    commands,
+  );
+  return below.flatMap(namesOf);
 }

@@ -8,6 +8,8 @@ export type Action = (context: Context, invocation: Invocation) => Promise<void>
 export interface CommandEntry {
   /** Name and arguments in commander's syntax: `get <sessionKey>`, `call <tool> [args...]`. */
   name: string;
+  /** Another name of the command. */
+  alias?: string;
   summary: string;
   /** Flags, description, and `repeatable` when the option may be given several times. */
   options?: readonly (readonly [flags: string, description: string, repeatable?: "repeatable"])[];
@@ -63,6 +65,7 @@ function commandOf(
 ): Command {
   const [name = "", ...parameters] = entry.name.split(" ");
   const command = new Command(name).description(entry.summary).copyInheritedSettings(program);
+  if (entry.alias) command.alias(entry.alias);
   for (const parameter of parameters) command.argument(parameter);
   for (const [flags, description, repeatable] of entry.options ?? []) {
     const option = new Option(flags, description);
@@ -77,6 +80,8 @@ function commandOf(
   if (load)
     command.action((..._received: unknown[]) => {
       const args = command.processedArgs.flat().filter((arg): arg is string => typeof arg === "string");
+      // A group that takes words of its own is called without any: as for other groups, main prints its help.
+      if (entry.commands && parameters.length > 0 && args.length === 0) command.help({ error: true });
       choose(async () => ({
         action: await load(),
         invocation: { args, options: command.optsWithGlobals() },
@@ -88,6 +93,11 @@ function commandOf(
 /** The leading words of a command line that name a known command: `session set` of `session set x y`. */
 export function commandPath(argv: readonly string[], entries: readonly CommandEntry[]): string[] {
   const [word, ...rest] = argv.filter((arg) => !arg.startsWith("-"));
-  const entry = entries.find(({ name }) => word !== undefined && name.split(" ")[0] === word);
+  const entry = entries.find((entry) => word !== undefined && namesOf(entry).includes(word));
   return word === undefined || entry === undefined ? [] : [word, ...commandPath(rest, entry.commands ?? [])];
+}
+
+/** The names of a command without its arguments: its own, and its alias. */
+export function namesOf({ name, alias }: CommandEntry): string[] {
+  return [name.split(" ")[0] ?? "", ...(alias === undefined ? [] : [alias])];
 }

@@ -53,13 +53,26 @@ describe("the command line", () => {
   });
 
   it.each([
-    [["workspace"], "gsv workspace what?; see `gsv workspace --help`"],
+    [["help", "sesion"], "there is no command sesion (did you mean session?); see `gsv --help`"],
+    [["help", "token", "crate"], "there is no command token crate (did you mean create?); see `gsv --help`"],
     [["session", "lst"], "unknown command 'lst' (Did you mean list?); see `gsv session --help`"],
     [["tools", "call"], "missing required argument 'tool'; see `gsv tools call --help`"],
-    [["help", "session", "lst"], "there is no command session lst; see `gsv --help`"],
+    [["help", "session", "lst"], "there is no command session lst (did you mean list?); see `gsv --help`"],
     [["help", "nothing"], "there is no command nothing; see `gsv --help`"],
   ])("answers %j with what is missing, and where that is explained", async (args, message) => {
     expect(await gsv(args)).toMatchObject({ code: 2, stdout: "", stderr: `gsv: ${message}\n` });
+  });
+
+  it("prints the help of a group that is called without a command", async () => {
+    const run = await gsv(["workspace"]);
+    expect(run).toEqual({ ...(await gsv(["workspace", "--help"])), code: 0 });
+    expect(run.stdout).toContain("print a file");
+  });
+
+  it("names the commands of a group as an error when it shall print JSON", async () => {
+    const run = await gsv(["agent", "--json"]);
+    expect(run.code).toBe(2);
+    expect(JSON.parse(run.stdout).error.message).toMatch(/^gsv agent needs one of init\b/);
   });
 
   it("explains a command after `help`, too", async () => {

@@ -11,6 +11,7 @@ import type { Invocation } from "../../app/options.ts";
 import { text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { ask, askHidden, readAll } from "../../app/questions.ts";
+import { didYouMean } from "../../app/suggestion.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { noteOwner } from "./channel-owners.ts";
 
@@ -21,7 +22,10 @@ type Values = Record<string, string>;
 export const addChannel: Action = async (context, invocation) => {
   const [name = "", accountId = "default"] = invocation.args;
   const channel = Object.hasOwn(channels, name) ? channels[name] : undefined;
-  if (!channel) throw usage(`there is no channel ${name}; one of ${Object.keys(channels).join(", ")}`);
+  if (!channel) {
+    const known = Object.keys(channels);
+    throw usage(`there is no channel ${name}${didYouMean(name, known)}; one of ${known.join(", ")}`);
+  }
   const wanted = policyOf(invocation);
   const gateway = await context.gateway();
   const known = await valueAt(gateway, `channels.${name}.accounts.${accountId}`);

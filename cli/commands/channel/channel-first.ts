@@ -1,5 +1,6 @@
 import { usage } from "../../app/failure.ts";
 import type { Action } from "../../app/program.ts";
+import { didYouMean } from "../../app/suggestion.ts";
 import { accountOf, showStatus, startChannel, stopChannel } from "./channel-commands.ts";
 
 /** What may stand behind the name of a channel. */
@@ -13,11 +14,10 @@ const actions: Record<string, Action> = {
 
 /** `gsv channel telegram status`: GSV's order of the words. The other order, `gsv channel status telegram`, has commands of its own. */
 export const channelFirst: Action = async (context, { args, options }) => {
-  const [channel, name, ...account] = args;
-  if (channel === undefined) throw usage("gsv channel what?; see `gsv channel --help`");
+  const [channel = "", name, ...account] = args;
   const action = name !== undefined && Object.hasOwn(actions, name) ? actions[name] : undefined;
   if (action === undefined) {
-    const wrong = name === undefined ? `gsv channel ${channel} what?` : `no action ${name} of a channel`;
+    const wrong = name === undefined ? `gsv channel ${channel} what?` : `no action ${name} of a channel${didYouMean(name, Object.keys(actions))}`;
     throw usage(
       `${wrong}; ${Object.keys(actions).join(", ")} may follow the channel's name; see \`gsv channel --help\``,
     );

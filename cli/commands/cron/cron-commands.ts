@@ -5,6 +5,7 @@ import { Failure, usage } from "../../app/failure.ts";
 import { text, wholeNumber } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { confirm } from "../../app/questions.ts";
+import { didYouMean } from "../../app/suggestion.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { jobLines, lastText, nextText, scheduleText } from "./cron-text.ts";
 
@@ -26,7 +27,11 @@ export async function findJob(gateway: Gateway, wanted: string): Promise<CronJob
   const [first, second] = found;
   if (first && !second) return first;
   if (first) throw usage(`several jobs are called ${wanted}: ${found.map(({ id }) => id).join(", ")}`);
-  throw new Failure("not found", `there is no job ${wanted}; gsv cron list shows them`);
+  const meant = didYouMean(
+    wanted,
+    jobs.map((job) => job.name),
+  );
+  throw new Failure("not found", `there is no job ${wanted}${meant}; gsv cron list shows them`);
 }
 
 async function everyJob(gateway: Gateway): Promise<CronJob[]> {

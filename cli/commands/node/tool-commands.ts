@@ -3,6 +3,7 @@ import { columns, shorten } from "../../app/columns.ts";
 import { Failure, usage } from "../../app/failure.ts";
 import { text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
+import { didYouMean } from "../../app/suggestion.ts";
 import { toolResultText } from "./tool-result.ts";
 
 /** A node's default command timeout of 5 minutes, plus 10 seconds for the transfer. */
@@ -25,7 +26,13 @@ export const callTool: Action = async (context, { args, options }) => {
   const gateway = await context.gateway();
   const { tools } = await gateway.request("tools.list");
   const tool = tools.find((candidate) => candidate.name === name);
-  if (tool === undefined) throw new Failure(404, `no tool ${name}; \`gsv tools list\` shows all tools`);
+  if (tool === undefined) {
+    const meant = didYouMean(
+      name,
+      tools.map((known) => known.name),
+    );
+    throw new Failure(404, `no tool ${name}${meant}; \`gsv tools list\` shows all tools`);
+  }
   const parsed = json === undefined ? argumentsOf(given, tool) : parseArguments(json);
   const answer = await gateway.request("tool.invoke", { tool: name, args: parsed }, toolTimeoutMs);
   context.print(answer, toolResultText(answer.result));

@@ -9,6 +9,7 @@ import {
 import { usage } from "../../app/failure.ts";
 import { wholeNumber } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
+import { didYouMean } from "../../app/suggestion.ts";
 import { keyOf } from "./session-commands.ts";
 
 type Patch = Record<string, unknown>;
@@ -50,7 +51,9 @@ export const setSession: Action = async (context, { args }) => {
   const [name, value, key] = keyFirst ? [second, third, first] : [first, second, third];
   const change = changeOf(name);
   if (change === undefined)
-    throw usage(`no setting ${name}; one of model, thinking, prompt, max-tokens, label, reset`);
+    throw usage(
+      `no setting ${name}${didYouMean(name, [...Object.keys(changes), ...Object.keys(synonyms)])}; one of model, thinking, prompt, max-tokens, label, reset`,
+    );
   const patch = change(value);
   const gateway = await context.gateway();
   const sessionKey = await keyOf(context, key);

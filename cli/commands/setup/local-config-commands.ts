@@ -3,6 +3,7 @@ import { type ConfigFile, fieldNames, readConfigFile, updateConfigFile } from ".
 import { usage } from "../../app/failure.ts";
 import type { Action } from "../../app/program.ts";
 import { askHidden, readAll } from "../../app/questions.ts";
+import { didYouMean } from "../../app/suggestion.ts";
 import { checkedUrl } from "./init-command.ts";
 
 /** The settings of the config file that are never shown with the others. */
@@ -66,7 +67,7 @@ function isKnown(key: string): boolean {
 
 function checkKey(key: string): void {
   if (!isKnown(key))
-    throw usage(`no setting ${key}; one of ${fieldNames.join(", ")}, deploy.<setting of the stage>`);
+    throw usage(`no setting ${key}${didYouMean(key, fieldNames)}; one of ${fieldNames.join(", ")}, deploy.<setting of the stage>`);
 }
 
 function checkedValue(key: string, value: string, cwd: string): string {

@@ -12,9 +12,10 @@ const workspaceCommands: readonly CommandEntry[] = [
   },
   {
     name: "cat <path>",
-    summary: "print a file",
+    alias: "get",
+    summary: "print a file; `get` is the same",
     options: [agentOption],
-    examples: ["workspace cat SOUL.md"],
+    examples: ["workspace cat SOUL.md", "workspace get SOUL.md > SOUL.md"],
     load: async () => (await import("./workspace-commands.ts")).printFile,
   },
   {

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { PeerError } from "../../../shared/protocol/errors.ts";
@@ -140,6 +140,8 @@ describe("gsv tools", () => {
     const { code, stderr } = await run(["tools", "call", "gone__Bash"]);
     expect(code).toBe(1);
     expect(stderr).toBe("gsv: no tool gone__Bash; `gsv tools list` shows all tools\n");
+    answers({ "tools.list": () => ({ tools: [tool] }) });
+    expect((await run(["tools", "call", "laptop__Grpe"])).stderr).toContain("(did you mean laptop__Grep?)");
   });
 });
 
@@ -150,9 +152,9 @@ describe("gsv workspace", () => {
     expect(lastParams()).toEqual({ path: "", agentId: "main" });
   });
 
-  it("prints a file", async () => {
+  it.each(["cat", "get"])("prints a file by %s", async (word) => {
     answers({ "workspace.read": () => ({ path: "SOUL.md", content: "# Soul\n", size: 7 }) });
-    expect((await run(["workspace", "cat", "SOUL.md"])).stdout).toBe("# Soul\n");
+    expect((await run(["workspace", word, "SOUL.md"])).stdout).toBe("# Soul\n");
   });
 
   it("writes a file from standard input, every line break included", async () => {
@@ -182,6 +184,8 @@ describe("gsv workspace", () => {
   });
 
   describe("edit", () => {
+    const edit = (path: string, env: Record<string, string>) =>
+      run(["workspace", "edit", path], { env, isInteractive: true });
     const editorThat = (script: string) => {
       const file = join(newFolder(), "editor.sh");
       writeFileSync(file, `#!/bin/sh\n${script}\n`);
@@ -194,11 +198,17 @@ describe("gsv workspace", () => {
         "workspace.read": () => ({ path: "SOUL.md", content: "old", size: 3 }),
         "workspace.write": () => ({ path: "SOUL.md", size: 3, written: true }),
       });
-      const { stdout } = await run(["workspace", "edit", "SOUL.md"], {
-        env: editorThat('printf " new" >> "$1"'),
-      });
+      const { stdout } = await edit("SOUL.md", editorThat('printf " new" >> "$1"'));
       expect(lastParams()).toEqual({ path: "SOUL.md", content: "old new" });
       expect(stdout).toBe("SOUL.md is saved\n");
+    });
+
+    it("is refused without a terminal, before an editor starts", async () => {
+      const started = join(newFolder(), "started");
+      const refused = await run(["workspace", "edit", "SOUL.md"], { env: editorThat(`touch ${started}`) });
+      expect(refused).toMatchObject({ code: 2, stdout: "" });
+      expect(refused.stderr).toContain("gsv workspace put SOUL.md < file");
+      expect(existsSync(started)).toBe(false);
     });
 
     it("starts a file that does not exist", async () => {
@@ -208,18 +218,14 @@ describe("gsv workspace", () => {
         },
         "workspace.write": () => ({ path: "new.md", size: 1, written: true }),
       });
-      await run(["workspace", "edit", "new.md"], { env: editorThat('printf x > "$1"') });
+      await edit("new.md", editorThat('printf x > "$1"'));
       expect(lastParams()).toEqual({ path: "new.md", content: "x" });
     });
 
     it("writes nothing when nothing changed, or when the editor failed", async () => {
       answers({ "workspace.read": () => ({ path: "SOUL.md", content: "old", size: 3 }) });
-      expect((await run(["workspace", "edit", "SOUL.md"], { env: editorThat("true") })).stdout).toBe(
-        "SOUL.md is unchanged\n",
-      );
-      const failed = await run(["workspace", "edit", "SOUL.md"], {
-        env: editorThat('echo y > "$1"; exit 1'),
-      });
+      expect((await edit("SOUL.md", editorThat("true"))).stdout).toBe("SOUL.md is unchanged\n");
+      const failed = await edit("SOUL.md", editorThat('echo y > "$1"; exit 1'));
       expect(failed.code).toBe(1);
       expect(gateway.requests.filter(({ method }) => method === "workspace.write")).toEqual([]);
     });
@@ -227,9 +233,7 @@ describe("gsv workspace", () => {
     it("keeps the text and overwrites nothing when another changed the file meanwhile", async () => {
       let reads = 0;
       answers({ "workspace.read": () => ({ path: "a.md", content: reads++ ? "theirs" : "old", size: 3 }) });
-      const { code, stderr } = await run(["workspace", "edit", "a.md"], {
-        env: editorThat('echo mine > "$1"'),
-      });
+      const { code, stderr } = await edit("a.md", editorThat('echo mine > "$1"'));
       expect(code).toBe(1);
       const kept = /your text is kept in (.*a\.md)\n.*changed at the gateway/s.exec(stderr)?.[1] ?? "";
       expect(readFileSync(kept, "utf8")).toBe("mine\n");

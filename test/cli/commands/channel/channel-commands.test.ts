@@ -269,9 +269,9 @@ describe("gsv channel with the channel first, as GSV's command line has it", () 
   );
 
   it.each([
-    [["channel"], "gsv channel what?"],
     [["channel", "telegram"], "gsv channel telegram what?"],
     [["channel", "telegram", "dance"], "no action dance of a channel; status, start, stop, login, logout"],
+    [["channel", "telegram", "stauts"], "no action stauts of a channel (did you mean status?)"],
     [["channel", "stats"], "gsv channel stats what?"],
   ])("%j is answered with what may follow", async (args, message) => {
     const { code, stderr } = await run(args);
@@ -279,6 +279,10 @@ describe("gsv channel with the channel first, as GSV's command line has it", () 
     expect(stderr).toContain(message);
     expect(stderr).toContain("see `gsv channel --help`");
   });
+});
+
+it("gsv channel prints its help", async () => {
+  expect(await run(["channel"])).toEqual(await run(["channel", "--help"]));
 });
 
 describe("gsv channel add at a terminal", () => {

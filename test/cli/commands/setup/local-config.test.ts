@@ -53,6 +53,7 @@ describe("gsv local-config", () => {
   it.each([
     [["get", "gateway.colour"], "no setting gateway.colour; one of gateway.url, gateway.token, node.id"],
     [["set", "gateway", "x"], "no setting gateway;"],
+    [["get", "gateway.ulr"], "no setting gateway.ulr (did you mean gateway.url?); one of"],
     [["set", "gateway.url", "https://x"], "a gateway url starts with wss://"],
     [["set", "gateway.token"], "no value for gateway.token"],
   ])("refuses %j", async (args, message) => {
