@@ -17,7 +17,10 @@ export const channelFirst: Action = async (context, { args, options }) => {
   const [channel = "", name, ...account] = args;
   const action = name !== undefined && Object.hasOwn(actions, name) ? actions[name] : undefined;
   if (action === undefined) {
-    const wrong = name === undefined ? `gsv channel ${channel} what?` : `no action ${name} of a channel${didYouMean(name, Object.keys(actions))}`;
+    const wrong =
+      name === undefined
+        ? `gsv channel ${channel} what?`
+        : `no action ${name} of a channel${didYouMean(name, Object.keys(actions))}`;
     throw usage(
       `${wrong}; ${Object.keys(actions).join(", ")} may follow the channel's name; see \`gsv channel --help\``,
     );

@@ -9,7 +9,7 @@ import { text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { confirm } from "../../app/questions.ts";
 import { findJob } from "./cron-commands.ts";
-import { orUsage, readWhen, taskOptions } from "./cron-options.ts";
+import { hasReceiverDetails, orUsage, readWhen, taskOptions, withReceiverDetails } from "./cron-options.ts";
 import { jobLines, receiverText, scheduleText } from "./cron-text.ts";
 
 /** How many of a job's next runs are shown before it is saved. */
@@ -23,6 +23,10 @@ export const addCronJob: Action = async (context, { args, options }) => {
   const gateway = await context.gateway();
   const { timezone } = await gateway.request("cron.status");
   const schedule = readWhen(when, options, Date.now(), timezone);
+  if (options.event && (Object.keys(taskOptions(options)).length > 0 || hasReceiverDetails(options)))
+    throw usage(
+      "--event goes without receiver, model, thinking and time limit: the main session has its own",
+    );
   const spec: CronSpec = options.event
     ? { mode: "systemEvent", text: message }
     : { mode: "task", message, ...taskOptions({ to: "last", ...options }) };
@@ -73,7 +77,8 @@ function named<N extends string>(name: N, value: string | undefined): { [K in N]
 function changedSpec({ spec }: CronJob, options: Parameters<typeof taskOptions>[0]): CronSpec | undefined {
   const message = text(options.message);
   const given = taskOptions(options);
-  const changesTask = Object.keys(given).length > 0 || options.to !== undefined;
+  const changesTask =
+    Object.keys(given).length > 0 || options.to !== undefined || hasReceiverDetails(options);
   if (message === undefined && !changesTask) return undefined;
   if (spec.mode === "systemEvent") {
     if (changesTask) throw usage("this job is an event of the main session: only --message changes it");
@@ -81,7 +86,7 @@ function changedSpec({ spec }: CronJob, options: Parameters<typeof taskOptions>[
   }
   const { deliver, channel, to, accountId, peerKind, bestEffortDeliver, ...rest } = spec;
   return {
-    ...(options.to === undefined ? spec : rest),
+    ...(options.to === undefined ? withReceiverDetails(spec, options) : rest),
     ...(message === undefined ? {} : { message }),
     ...given,
   };

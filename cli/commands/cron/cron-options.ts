@@ -1,5 +1,6 @@
 import { durationMs, durationPattern } from "../../../shared/configuration/duration.ts";
 import { parseSchedule } from "../../../shared/cron/schedule-words.ts";
+import { peerKinds } from "../../../shared/protocol/channel-accounts.ts";
 import type { CronSchedule, CronSpec } from "../../../shared/protocol/cron.ts";
 import { PeerError } from "../../../shared/protocol/errors.ts";
 import { parseThinkingLevel, thinkingLevels } from "../../../shared/protocol/schemas.ts";
@@ -7,6 +8,7 @@ import { isTimezone } from "../../../shared/runtime/zoned-time.ts";
 import { usage } from "../../app/failure.ts";
 import type { Invocation } from "../../app/options.ts";
 import { text } from "../../app/options.ts";
+import { didYouMean } from "../../app/suggestion.ts";
 
 type Options = Invocation["options"];
 type TaskSpec = Extract<CronSpec, { mode: "task" }>;
@@ -56,26 +58,47 @@ function secondsOf(timeout: string): number {
 /** `last`, `clients`, `nowhere`, or `channel:id`. */
 function receiverOf(to: string, options: Options): Partial<TaskSpec> {
   const bestEffort = options.strict === true ? {} : { bestEffortDeliver: true };
-  switch (to) {
-    case "last":
-      return { deliver: true, channel: "last", ...bestEffort };
-    case "clients":
-      return {};
-    case "nowhere":
-      return { deliver: false };
-  }
   const [, channel, id] = /^([a-z0-9_-]+):(.+)$/i.exec(to) ?? [];
-  if (channel === undefined || id === undefined)
+  if (channel !== undefined && id !== undefined)
+    return { deliver: true, channel: channel.toLowerCase(), to: id, ...peerOf(options), ...bestEffort };
+  if (to !== "last" && to !== "clients" && to !== "nowhere")
     throw usage(`--to: write last, clients, nowhere or channel:id such as telegram:42, not ${to}`);
+  checkReceiver(to, options);
+  if (to === "last") return { deliver: true, channel: "last", ...bestEffort };
+  return to === "nowhere" ? { deliver: false } : {};
+}
+
+/**
+ * A task with what --account, --kind and --strict change of the receiver that it has.
+ * @throws Failure of wrong usage, when its receiver does not take them
+ */
+export function withReceiverDetails(spec: TaskSpec, options: Options): TaskSpec {
+  if (spec.to === undefined) checkReceiver(spec.deliver === true ? "last" : "nowhere", options);
+  const { bestEffortDeliver, ...strict } = spec;
+  return { ...(options.strict === true ? strict : spec), ...peerOf(options) };
+}
+
+/** Whether options say more about a receiver than `--to`. */
+export function hasReceiverDetails({ account, kind, strict }: Options): boolean {
+  return account !== undefined || kind !== undefined || strict === true;
+}
+
+/** @throws Failure of wrong usage, when options say of a receiver what only another one has */
+function checkReceiver(to: "last" | "clients" | "nowhere", { account, kind, strict }: Options): void {
+  if (account !== undefined || kind !== undefined)
+    throw usage("--account and --kind are about a receiver of a channel: --to channel:id");
+  if (strict === true && to !== "last")
+    throw usage("--strict is about an answer that is sent: --to last, or --to channel:id");
+}
+
+function peerOf(options: Options): Pick<TaskSpec, "accountId" | "peerKind"> {
   const accountId = text(options.account);
   const kind = text(options.kind);
-  const peerKind = (["dm", "group", "channel", "thread"] as const).find((one) => one === kind);
+  const peerKind = peerKinds.find((one) => one === kind);
   if (kind !== undefined && peerKind === undefined)
-    throw usage(`--kind: dm, group, channel or thread, not ${kind}`);
+    throw usage(`--kind: ${peerKinds.join(", ")}, not ${kind}${didYouMean(kind, peerKinds)}`);
   return {
-    ...{ deliver: true, channel: channel.toLowerCase(), to: id },
     ...(accountId === undefined ? {} : { accountId }),
     ...(peerKind === undefined ? {} : { peerKind }),
-    ...bestEffort,
   };
 }

@@ -67,7 +67,9 @@ function isKnown(key: string): boolean {
 
 function checkKey(key: string): void {
   if (!isKnown(key))
-    throw usage(`no setting ${key}${didYouMean(key, fieldNames)}; one of ${fieldNames.join(", ")}, deploy.<setting of the stage>`);
+    throw usage(
+      `no setting ${key}${didYouMean(key, fieldNames)}; one of ${fieldNames.join(", ")}, deploy.<setting of the stage>`,
+    );
 }
 
 function checkedValue(key: string, value: string, cwd: string): string {

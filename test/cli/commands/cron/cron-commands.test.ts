@@ -132,11 +132,44 @@ describe("gsv cron", () => {
     expect((await run(["list"])).stdout).toContain("no jobs; add one");
   });
 
+  it("changes account, kind and strictness of the receiver that a job has", async () => {
+    const { job } = await json(["add", "every hour", "x", "--name", "sent", "--to", "slack:C1"]);
+    expect(job.spec).toMatchObject({ bestEffortDeliver: true });
+    await run(["edit", "sent", "--account", "team", "--kind", "channel", "--yes"]);
+    expect((await jobs())[0]?.spec).toEqual({
+      ...{ mode: "task", message: "x", deliver: true, channel: "slack", to: "C1" },
+      ...{ accountId: "team", peerKind: "channel", bestEffortDeliver: true },
+    });
+    await run(["edit", "sent", "--strict", "--yes"]);
+    expect((await jobs())[0]?.spec).not.toHaveProperty("bestEffortDeliver");
+    expect((await jobs())[0]?.spec).toMatchObject({ to: "C1", accountId: "team" });
+  });
+
+  it.each([
+    [["edit", "sent", "--account", "team"], "--account and --kind are about a receiver of a channel"],
+    [["edit", "sent", "--kind", "dm"], "--account and --kind are about a receiver of a channel"],
+    [["edit", "sent", "--strict"], "--strict is about an answer that is sent"],
+    [["edit", "event", "--strict"], "only --message changes it"],
+    [["add", "every hour", "x", "--to", "last", "--kind", "dm"], "--account and --kind are about"],
+    [["add", "every hour", "x", "--to", "clients", "--strict"], "--strict is about an answer"],
+    [["add", "every hour", "x", "--event", "--model", "p/m"], "--event goes without"],
+    [["add", "every hour", "x", "--event", "--strict"], "--event goes without"],
+  ])("refuses what a job's receiver does not have: %j", async (args, message) => {
+    await json(["add", "every hour", "x", "--name", "sent", "--to", "nowhere"]);
+    await json(["add", "every hour", "x", "--name", "event", "--event"]);
+    const before = await jobs();
+    const refused = await run([...args, "--yes"]);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain(message);
+    expect(await jobs()).toEqual(before);
+  });
+
   it("says which job is missing or not the only one, and what a command needs", async () => {
     await json(["add", "every hour", "x", "--name", "twin"]);
     await json(["add", "every hour", "x", "--name", "twin"]);
     expect((await run(["disable", "twin"])).stderr).toContain("several jobs are called twin");
-    expect((await run(["disable", "nobody"])).stderr).toContain("there is no job nobody");
+    expect((await run(["disable", "nobody"])).stderr).toContain("there is no job nobody;");
+    expect((await run(["disable", "twni"])).stderr).toContain("there is no job twni (did you mean twin?)");
     expect((await run(["edit", (await jobs())[0]?.id ?? ""])).stderr).toContain("say what to change");
     const event = (await json(["add", "every hour", "x", "--event"])).job;
     for (const to of ["clients", "nowhere"])
