@@ -10,9 +10,9 @@ import { isInteractive, styleOf } from "../../app/terminal.ts";
 import { version } from "../../app/version.ts";
 import { Conversation } from "../../chat/conversation.ts";
 import { type ImageFile, readImage } from "../../chat/images.ts";
-import { type ChatOptions, chatInteractively } from "../../chat/interactive.ts";
 import { stopAtInterrupt } from "../../chat/interruption.ts";
 import { converse, converseByLine, type TurnSinks } from "../../chat/lines.ts";
+import { type ChatOptions, chatInteractively } from "../../chat/terminal/interactive.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 
 export const client: Action = async (context, { args, options }) => {

@@ -213,8 +213,8 @@ it("there is one way out to a terminal for text: writeText", () => {
     "app/main.ts",
     "app/context.ts",
     "chat/lines.ts",
-    "chat/screen.ts",
-    "chat/interactive.ts",
+    "chat/terminal/screen.ts",
+    "chat/terminal/interactive.ts",
     "commands/transfer/copy-progress.ts",
   ];
   const folder = join(import.meta.dirname, "../../../cli");

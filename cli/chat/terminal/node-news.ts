@@ -1,4 +1,4 @@
-import type { Events } from "../../shared/protocol/events.ts";
+import type { Events } from "../../../shared/protocol/events.ts";
 
 /** How long a node that has gone may take to come back before it is said, in milliseconds. */
 const returnMs = 5000;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { createNodeNews } from "../../../cli/chat/node-news.ts";
+import { createNodeNews } from "../../../../cli/chat/terminal/node-news.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,15 +1,15 @@
 import { createInterface, emitKeypressEvents, type Interface } from "node:readline";
-import type { ChatError, ChatReply, Events } from "../../shared/protocol/events.ts";
-import { textOf } from "../../shared/protocol/messages.ts";
-import { type Style, styleOf, type Terminal, writeText } from "../app/terminal.ts";
-import type { ConnectionState, RequestError } from "../gateway/connection.ts";
-import type { Conversation, TurnOutcome } from "./conversation.ts";
+import type { ChatError, ChatReply, Events } from "../../../shared/protocol/events.ts";
+import { textOf } from "../../../shared/protocol/messages.ts";
+import { type Style, styleOf, type Terminal, writeText } from "../../app/terminal.ts";
+import type { ConnectionState, RequestError } from "../../gateway/connection.ts";
+import type { Conversation, TurnOutcome } from "../conversation.ts";
+import type { RunStep } from "../run-view.ts";
+import { cutLine, toolLine, waitingLine } from "../tool-line.ts";
 import { addToHistory, readHistory } from "./input-history.ts";
 import { createNodeNews } from "./node-news.ts";
-import type { RunStep } from "./run-view.ts";
 import { Screen } from "./screen.ts";
 import { drawable } from "./text-width.ts";
-import { cutLine, toolLine, waitingLine } from "./tool-line.ts";
 
 export interface ChatOptions {
   conversation: Conversation;

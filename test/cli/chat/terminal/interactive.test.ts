@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { main } from "../../../cli/app/main.ts";
-import { PeerError } from "../../../shared/protocol/errors.ts";
-import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../fake-gateway.ts";
-import { type FakeTerminal, fakeTerminal } from "../fake-terminal.ts";
-import { newFolder } from "../run-gsv.ts";
+import { main } from "../../../../cli/app/main.ts";
+import { PeerError } from "../../../../shared/protocol/errors.ts";
+import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
+import { type FakeTerminal, fakeTerminal } from "../../fake-terminal.ts";
+import { newFolder } from "../../run-gsv.ts";
 
 let gateway: FakeGateway;
 let terminal: FakeTerminal;
