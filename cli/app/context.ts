@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { Address } from "../gateway/address.ts";
+import { findDataFolder } from "../gateway/data-folder.ts";
 import type { Gateway } from "../gateway/gateway-client.ts";
 import type { GlobalOptions } from "./options.ts";
 import type { Settings } from "./settings.ts";
@@ -12,6 +13,7 @@ import { type Terminal, writeText } from "./terminal.ts";
 export class Context {
   readonly terminal: Terminal;
   readonly flags: GlobalOptions;
+  #dataFolder: string | undefined;
   #settings: Promise<Settings> | undefined;
   #address: Promise<Address> | undefined;
   #gateway: Promise<Gateway> | undefined;
@@ -26,11 +28,13 @@ export class Context {
   }
 
   /**
-   * Absolute path of the local gateway's data folder: `--data`, or `.gsv` in the working directory. It may
-   * not exist.
+   * Absolute path of the local gateway's data folder: `--data`, or the `.gsv` that `findDataFolder` finds from the
+   * working directory upwards. It may not exist.
    */
   get dataFolder(): string {
-    return resolve(this.terminal.cwd, this.flags.data ?? ".gsv");
+    const { cwd } = this.terminal;
+    this.#dataFolder ??= this.flags.data === undefined ? findDataFolder(cwd) : resolve(cwd, this.flags.data);
+    return this.#dataFolder;
   }
 
   settings(): Promise<Settings> {

@@ -23,7 +23,10 @@ const globalOptions = [
   ["--json", "results and errors as JSON on standard output"],
   ["-u, --url <url>", "gateway to use (else GSV_URL, else the config file)"],
   ["-t, --token <token>", "its access token (else GSV_TOKEN, else the config file)"],
-  ["--data <folder>", "use the local gateway kept in this folder (.gsv when nothing else is configured)"],
+  [
+    "--data <folder>",
+    "use the local gateway kept in this folder (else the nearest .gsv, here or above, when nothing is configured)",
+  ],
   ["--config <file>", "config file instead of ~/.config/gsv/config.toml"],
 ] as const;
 

@@ -1,8 +1,8 @@
-import { relative } from "node:path";
 import { readGatewayFile, runningGateway } from "../../local/dev/dev-state.ts";
 import { Failure } from "../app/failure.ts";
 import type { GlobalOptions } from "../app/options.ts";
 import type { Settings } from "../app/settings.ts";
+import { folderText, isForeign } from "./data-folder.ts";
 
 /**
  * Address and token of a gateway, and where they were found. `close` stops a gateway started for this
@@ -20,9 +20,7 @@ export interface GatewaySearch {
   flags: GlobalOptions;
   /** Data folder of the local gateway. It may not exist. */
   dataFolder: string;
-  terminal: { cwd: string };
-  /** Tells the user which gateway was found. */
-  note(text: string): void;
+  terminal: { cwd: string; env: Record<string, string | undefined> };
 }
 
 /**
@@ -36,8 +34,9 @@ export async function findGateway(
   mayStart: boolean,
 ): Promise<Address> {
   const { dataFolder, flags } = search;
-  const folder = relative(search.terminal.cwd, dataFolder) || dataFolder;
-  const running = await runningGateway(dataFolder);
+  const folder = folderText(dataFolder, search.terminal);
+  const passedOver = flags.data === undefined && isForeign(dataFolder);
+  const running = passedOver ? undefined : await runningGateway(dataFolder);
   const { url, token } = settings;
   if (url !== undefined && flags.data === undefined) {
     const known = token?.value ?? (running?.url === url.value ? running.token : undefined);
@@ -49,13 +48,17 @@ export async function findGateway(
     return { url: url.value, token: known, source: url.source };
   }
   if (running !== undefined) {
-    search.note(`gsv: using the local gateway of ${folder} (pid ${running.pid})`);
     return {
       url: running.url,
       token: flags.token ?? running.token,
       source: `${folder} (running, pid ${running.pid})`,
     };
   }
+  if (passedOver)
+    throw new Failure(
+      "config",
+      `the local gateway of ${folder} belongs to another user; --data ${folder} uses it, if you trust that user`,
+    );
   const stopped = (await readGatewayFile(dataFolder)) !== undefined;
   if (stopped && mayStart) return startHere(search, folder);
   if (stopped)
@@ -76,7 +79,6 @@ export async function findGateway(
 
 async function startHere(search: GatewaySearch, folder: string): Promise<Address> {
   const { startLocal } = await import("./local-gateway.ts");
-  search.note(`gsv: the local gateway of ${folder} is not running; it is started for this command`);
   const dev = await startLocal(search.dataFolder, { passive: true });
   return {
     url: dev.url,

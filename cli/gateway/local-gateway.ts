@@ -1,4 +1,3 @@
-import { relative } from "node:path";
 import { type Dev, type DevOptions, GatewayRunsError, isOffline, startDev } from "../../local/dev/dev.ts";
 import { chooseModel, type ModelChoice } from "../../local/dev/dev-model.ts";
 import type { ModelSettings } from "../../local/dev/dev-state.ts";
@@ -6,6 +5,7 @@ import { PortInUseError } from "../../local/http/http-endpoint.ts";
 import { CloudStartError } from "../../local/machine.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import { Failure, usage } from "../app/failure.ts";
+import { folderText } from "./data-folder.ts";
 import type { Gateway } from "./gateway-client.ts";
 
 /**
@@ -26,8 +26,9 @@ export async function startLocal(dir: string, options: Omit<DevOptions, "dir">):
 
 function explained(error: unknown, dir: string, port: number | undefined, isBusy: boolean): unknown {
   if (error instanceof GatewayRunsError) {
-    const folder = relative(process.cwd(), dir) || dir;
-    const message = `a gateway already runs in ${folder} (pid ${error.pid}); \`gsv client\` connects to it`;
+    const folder = folderText(dir, { cwd: process.cwd(), env: process.env });
+    const another = folder === ".gsv" ? "" : ", `gsv dev --data .gsv` starts another one here";
+    const message = `a gateway already runs in ${folder} (pid ${error.pid}); \`gsv client\` connects to it${another}`;
     return new Failure("running", message);
   }
   if (error instanceof PortInUseError)

@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import type { Dev } from "../../../local/dev/dev.ts";
@@ -12,6 +12,7 @@ import type { Action } from "../../app/program.ts";
 import { untilSignal } from "../../app/signals.ts";
 import { isInteractive } from "../../app/terminal.ts";
 import { version } from "../../app/version.ts";
+import { folderText, fullFolderText } from "../../gateway/data-folder.ts";
 import { type Gateway, openGateway } from "../../gateway/gateway-client.ts";
 import { chosenModel, configureModel, type ModelInUse, startLocal } from "../../gateway/local-gateway.ts";
 import { machineId } from "../../gateway/machine-id.ts";
@@ -77,6 +78,7 @@ type Received = Promise<NodeJS.Signals>;
 async function serveOnly(context: Context, running: Dev, choice: Choice, ended: Received): Promise<void> {
   const gateway = await openGateway(running.url, running.token);
   const model = await configureModel(gateway, running, choice);
+  await writeFirstFiles(gateway, running);
   await gateway.close();
   const { ws, webhook, published, table, bucket } = running.cloud;
   const ready = {
@@ -91,10 +93,12 @@ async function serveOnly(context: Context, running: Dev, choice: Choice, ended: 
   introduce(context, running, model);
   const { url: configured } = await context.settings();
   // A configured gateway takes precedence over the local one, unless --data names its folder.
-  const client = configured ? `gsv client --data ${folderOf(context)}` : "gsv client";
+  const folder = folderText(context.dataFolder, context.terminal);
+  const client =
+    configured || context.flags.data !== undefined ? `gsv client --data ${folder}` : "gsv client";
   context.print(
     ready,
-    `serving at ${ws}\n  webhook  ${webhook}\n  pid      ${process.pid}\n\`${client}\` in this folder connects to it; Ctrl-C ends it.`,
+    `serving at ${ws}\n  webhook  ${webhook}\n  pid      ${process.pid}\n\`${client}\` in this folder, or in one below it, connects to it; Ctrl-C ends it.`,
   );
   await ended;
 }
@@ -111,10 +115,7 @@ async function serveAndChat(
   try {
     const model = await configureModel(gateway, running, choice);
     introduce(context, running, model);
-    if (!running.hasAgent) {
-      await gateway.request("agent.init", {});
-      await running.recordAgent();
-    }
+    await writeFirstFiles(gateway, running);
     node = await lendFolder(context, running, environment);
     await node.connection.open();
     await chat(context, gateway, ended);
@@ -122,6 +123,13 @@ async function serveAndChat(
     await node?.stop();
     await gateway.close();
   }
+}
+
+/** Writes the agent's first files at the first start of a data folder. */
+async function writeFirstFiles(gateway: Gateway, running: Dev): Promise<void> {
+  if (running.hasAgent) return;
+  await gateway.request("agent.init", {});
+  await running.recordAgent();
 }
 
 async function chat(context: Context, gateway: Gateway, ended: Received): Promise<void> {
@@ -149,12 +157,8 @@ function lendFolder(context: Context, running: Dev, environment: NodeJS.ProcessE
   return startUnderFreeId(node, (taken, next) => context.note(idTaken(taken, next)));
 }
 
-function folderOf(context: Context): string {
-  return relative(context.terminal.cwd, context.dataFolder) || context.dataFolder;
-}
-
 function introduce(context: Context, running: Dev, { settings, because }: ModelInUse): void {
-  const folder = folderOf(context);
+  const folder = fullFolderText(context.dataFolder, context.terminal);
   context.note(
     running.isNew
       ? `gsv ${version}: everything is kept in ${folder}; delete that folder to start over`

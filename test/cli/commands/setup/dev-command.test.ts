@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
@@ -43,7 +43,7 @@ describe("gsv dev with messages on standard input", () => {
       expect(run.stdout).toContain("a-file-of-mine.txt");
       expect(run.stdout.split("\n")[0]).toContain("offline model");
       expect(run.stdout).not.toContain("⏵");
-      expect(run.stderr).toContain("everything is kept in .gsv");
+      expect(run.stderr).toContain("everything is kept in ~/.gsv;");
       expect(run.stderr).toMatch(/⏵ \S+ .* ✓/);
 
       const preview = await runGsv(cwd, ["session", "preview", "--json"]);
@@ -55,7 +55,7 @@ describe("gsv dev with messages on standard input", () => {
         "toolResult",
         "assistant",
       ]);
-      expect(preview.stderr).toContain("started for this command");
+      expect(preview.stderr).toBe("");
       expect(JSON.parse(readFileSync(join(cwd, ".gsv/gateway.json"), "utf8"))).not.toHaveProperty("pid");
     },
     whole,
@@ -179,7 +179,8 @@ describe("gsv dev --serve", () => {
       expect(ready.pid).toBe(run.child.pid);
       const status = await gsv(["status", "--json"], { cwd });
       expect(JSON.parse(status.stdout)).toMatchObject({ url: ready.ws, model: "openai-compatible/offline" });
-      expect(status.stderr).toContain(`pid ${ready.pid}`);
+      expect(JSON.parse(status.stdout).source).toBe(`.gsv (running, pid ${ready.pid})`);
+      expect((await gsv(["workspace", "ls"], { cwd })).stdout).toContain("SOUL.md\n");
       const answer = await gsv(["client", "hello"], { cwd });
       expect(answer).toMatchObject({ code: 0, stdout: expect.stringContaining("offline model") });
 
@@ -188,6 +189,10 @@ describe("gsv dev --serve", () => {
       expect(second.stderr).toBe(
         `gsv: a gateway already runs in .gsv (pid ${ready.pid}); \`gsv client\` connects to it\n`,
       );
+      mkdirSync(join(cwd, "below"));
+      const below = await runGsv(join(cwd, "below"), ["dev", "--serve"]);
+      expect(below.stderr).toContain(`in ${cwd}/.gsv (pid ${ready.pid})`);
+      expect(below.stderr).toContain("`gsv dev --data .gsv` starts another one here\n");
       expect(await end(run)).toBe(0);
       expect(run.stdout().trim().split("\n")).toHaveLength(1);
     },
