@@ -11,8 +11,17 @@ export interface Terminal {
 }
 
 export function processTerminal(): Terminal {
-  const { stdin, stdout, stderr, env } = process;
-  return { stdin, stdout, stderr, env, cwd: process.cwd() };
+  const { stdout, stderr, env } = process;
+  return {
+    // Opened by the commands that read it: opening takes some milliseconds.
+    get stdin() {
+      return process.stdin;
+    },
+    stdout,
+    stderr,
+    env,
+    cwd: process.cwd(),
+  };
 }
 
 /** Whether both standard input and output are terminals, so that the user can answer questions. */

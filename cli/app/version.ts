@@ -1,8 +1,4 @@
-import { readFileSync } from "node:fs";
+import manifest from "../package.json" with { type: "json" };
 
-const manifest: { version: string } = JSON.parse(
-  readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
-);
-
-/** The version from package.json. */
-export const version = manifest.version;
+/** The version of this package. */
+export const version: string = manifest.version;

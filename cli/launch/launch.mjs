@@ -1,7 +1,7 @@
 // @ts-check
-import * as module from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { keepCompiledCode } from "./compiled-code.mjs";
 import { LaunchError } from "./launch-error.mjs";
 import { openBuild } from "./open-build.mjs";
 
@@ -21,15 +21,6 @@ export async function launch() {
   keepCompiledCode(join(build, "compiled"));
   const { runProcess } = await import(pathToFileURL(join(build, "main.mjs")).href);
   await runProcess();
-}
-
-/**
- * Enables V8's compile cache in a folder, so that the next start is faster. Needs Node 22.1.
- * @param {string} folder
- */
-function keepCompiledCode(folder) {
-  const { enableCompileCache } = /** @type {{enableCompileCache?: (folder: string) => unknown}} */ (module);
-  enableCompileCache?.(folder);
 }
 
 function onSlow() {

@@ -25,8 +25,8 @@ export function sourceKey(root) {
   /** @param {string} folder */
   const addFolder = (folder) => {
     for (const entry of readdirSync(`${root}/${folder}`, { withFileTypes: true })) {
-      // Hidden files belong to editors and the file system.
-      if (entry.name.startsWith(".")) continue;
+      // Hidden files belong to editors and the file system; `npm pack` writes the others.
+      if (entry.name.startsWith(".") || entry.name === "dist" || entry.name.endsWith(".tgz")) continue;
       const path = `${folder}/${entry.name}`;
       if (entry.isDirectory()) addFolder(path);
       else add(path, readFileSync(`${root}/${path}`));

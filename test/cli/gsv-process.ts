@@ -2,7 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 
-const program = join(import.meta.dirname, "../../cli/bin.mjs");
+const ownProgram = join(import.meta.dirname, "../../cli/bin.mjs");
 
 export interface GsvProcess {
   child: ChildProcessWithoutNullStreams;
@@ -21,8 +21,16 @@ export function killLeftovers(): void {
   for (const child of running) child.kill("SIGKILL");
 }
 
-/** Starts `gsv` as a process of its own in a folder that is also its home, with no provider keys in its environment. */
-export function startGsv(cwd: string, args: string[], env: Record<string, string> = {}): GsvProcess {
+/**
+ * Starts `gsv` as a process of its own in a folder that is also its home, with no provider keys in its environment.
+ * @param program the program's file: that of this checkout, or that of an installed package
+ */
+export function startGsv(
+  cwd: string,
+  args: string[],
+  env: Record<string, string> = {},
+  program = ownProgram,
+): GsvProcess {
   const child = spawn(process.execPath, [program, ...args], {
     cwd,
     env: { PATH: process.env.PATH, HOME: cwd, ...env },
@@ -54,9 +62,9 @@ export function startGsv(cwd: string, args: string[], env: Record<string, string
 export async function runGsv(
   cwd: string,
   args: string[],
-  options: { input?: string; env?: Record<string, string> } = {},
+  options: { input?: string; env?: Record<string, string>; program?: string } = {},
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const run = startGsv(cwd, args, options.env);
+  const run = startGsv(cwd, args, options.env, options.program);
   run.child.stdin.end(options.input ?? "");
   const code = await run.ended;
   return { code, stdout: run.stdout(), stderr: run.stderr() };

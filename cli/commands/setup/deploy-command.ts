@@ -9,6 +9,7 @@ import type { TokenEntry } from "../../../shared/protocol/results.ts";
 import { type ConfigFile, readConfigFile, updateConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure, failureOf, usage } from "../../app/failure.ts";
+import { neededCheckout } from "../../app/installation.ts";
 import type { Invocation } from "../../app/options.ts";
 import { text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
@@ -35,6 +36,7 @@ export const deploy: Action = (context, invocation) => deployStage(context, invo
  * agent's first files.
  */
 export async function deployStage(context: Context, { options }: Invocation, runStep: Run): Promise<void> {
+  neededCheckout("gsv deploy");
   const settings = await context.settings();
   const saved = await readConfigFile(settings.file);
   const chosen = chooseContext(saved, options);

@@ -2,6 +2,7 @@ import { deleteStageData, readStage, type StageOutputs } from "../../../shared/a
 import { readConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure, failureOf, usage } from "../../app/failure.ts";
+import { neededCheckout } from "../../app/installation.ts";
 import { type Invocation, text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { ask } from "../../app/questions.ts";
@@ -15,6 +16,7 @@ export const destroy: Action = (context, invocation) => destroyStage(context, in
  * @throws Failure also when the user does not type them; nothing is changed then
  */
 export async function destroyStage(context: Context, { options }: Invocation, runStep: Run): Promise<void> {
+  neededCheckout("gsv deploy destroy");
   const { file } = await context.settings();
   const chosen = chooseContext(await readConfigFile(file), options);
   const { stage } = chosen;

@@ -1,13 +1,11 @@
 import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { openDynamoDBTable } from "../../../shared/aws/dynamodb-table.ts";
 import type { ConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure, failureOf, usage } from "../../app/failure.ts";
+import { neededCheckout } from "../../app/installation.ts";
 import { type Invocation, text } from "../../app/options.ts";
-
-const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** Runs a program until it exits, with its output on standard error. Rejects with a Failure when it fails. */
 export type Run = (command: string, args: string[], context: Context) => Promise<void>;
@@ -99,7 +97,11 @@ export function runCdk(
   const settings = ["-c", `stage=${stage}`];
   // An empty value removes a setting of the config file.
   for (const [key, value] of Object.entries(others)) if (value !== "") settings.push("-c", `${key}=${value}`);
-  return runStep(join(root, "node_modules/.bin/cdk"), [...args, ...settings], context);
+  return runStep(
+    join(neededCheckout("gsv deploy"), "node_modules/.bin/cdk"),
+    [...args, ...settings],
+    context,
+  );
 }
 
 /** Runs a program of this project, with its output on standard error. */
@@ -107,7 +109,7 @@ export function run(command: string, args: string[], { terminal }: Context): Pro
   return new Promise((resolve, reject) => {
     // Standard output is for this command's result. The output of the steps goes to standard error.
     const child = spawn(command, args, {
-      cwd: root,
+      cwd: neededCheckout("gsv deploy"),
       stdio: ["inherit", 2, 2],
       env: { ...terminal.env, ...process.env },
     });

@@ -3,6 +3,7 @@ import { pairs } from "../../app/columns.ts";
 import { readConfigFile } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure, failureOf } from "../../app/failure.ts";
+import { checkoutFolder } from "../../app/installation.ts";
 import { type Invocation, text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { version } from "../../app/version.ts";
@@ -19,7 +20,7 @@ import {
 
 export const deployStatus: Action = (context, invocation) => showDeployment(context, invocation, run);
 
-/** What is deployed of a stage, and whether a deployment of this checkout would change it. */
+/** What is deployed of a stage, and whether a deployment of this checkout, if it is one, would change it. */
 export async function showDeployment(context: Context, { options }: Invocation, runStep: Run): Promise<void> {
   const { file } = await context.settings();
   const saved = await readConfigFile(file);
@@ -35,7 +36,8 @@ export async function showDeployment(context: Context, { options }: Invocation, 
     return;
   }
   const running = await runningVersion(outputs, saved.gateway);
-  const differs = options.diff === false ? undefined : await isDifferent(context, chosen, runStep);
+  const compared = options.diff !== false && checkoutFolder() !== undefined;
+  const differs = compared ? await isDifferent(context, chosen, runStep) : undefined;
   const found = { stack, stage, deployed: true, outputs, version: running.version, here: version, differs };
   const shown = pairs([
     ["stack", stack],

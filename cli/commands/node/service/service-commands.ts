@@ -1,11 +1,11 @@
 import { mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { homedir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { moment, pairs } from "../../../app/columns.ts";
 import { configFolder, readConfigFile, updateConfigFile } from "../../../app/config-file.ts";
 import type { Context } from "../../../app/context.ts";
 import { Failure, failureOf } from "../../../app/failure.ts";
+import { programFile } from "../../../app/installation.ts";
 import { type Invocation, wholeNumber } from "../../../app/options.ts";
 import type { Action } from "../../../app/program.ts";
 import { askHidden, readAll } from "../../../app/questions.ts";
@@ -18,9 +18,6 @@ import { programRunner, type ServiceState, type Supervisor, withoutSupervisor } 
 import { openSystemd } from "./systemd.ts";
 
 type ServiceCommand = "install" | "uninstall" | "start" | "stop" | "status" | "logs";
-
-/** The program that a supervisor starts: the launcher of this checkout, which always runs its current sources. */
-const program = fileURLToPath(new URL("../../../bin.mjs", import.meta.url));
 
 /** Lines of the log in which `status` looks for the last fault. */
 const statusLines = 2000;
@@ -79,7 +76,7 @@ async function install(
   await updateConfigFile(config, { gateway: { url, token: given }, node: { id: nodeId, workspace } });
   await mkdir(dirname(log), { recursive: true, mode: 0o700 });
   await mkdir(dirname(supervisor.file), { recursive: true });
-  const command = [process.execPath, program, "--config", config, "node", "--unattended", log];
+  const command = [process.execPath, programFile(), "--config", config, "node", "--unattended", log];
   const path = terminal.env.PATH ?? "";
   const described = supervisor.describe({ command, path, folder: workspace, logs: dirname(log) });
   await writeFile(supervisor.file, described, { mode: 0o600 });

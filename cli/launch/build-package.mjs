@@ -1,0 +1,39 @@
+// @ts-check
+// Runs before `npm pack`: makes `cli/dist`, the program that the package holds, with everything that it imports.
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { nodeBundle } from "../../shared/build/node-bundle.mjs";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const folder = join(root, "cli", "dist");
+
+await rm(folder, { recursive: true, force: true });
+const { metafile } = await build({
+  ...nodeBundle,
+  absWorkingDir: root,
+  entryPoints: { launch: "cli/launch/launch-package.mjs" },
+  outdir: folder,
+  // Names stay as they are, so that stack traces name functions.
+  minifyWhitespace: true,
+  minifySyntax: true,
+  metafile: true,
+  logLevel: "error",
+});
+await writeFile(join(folder, "licenses.txt"), await licenses(Object.keys(metafile.inputs)));
+
+/**
+ * The licence of this project and those of the packages in the bundle, which ask to go with every copy.
+ * @param {string[]} inputs paths of the bundled files, relative to the project's folder
+ */
+async function licenses(inputs) {
+  const found = inputs.map((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? ".");
+  const texts = [...new Set(found)].sort().map(async (path) => {
+    const { name, version, license } = JSON.parse(await readFile(join(root, path, "package.json"), "utf8"));
+    const files = (await readdir(join(root, path))).filter((file) => /^(licen[cs]e|notice)/i.test(file));
+    const read = files.map((file) => readFile(join(root, path, file), "utf8"));
+    return [`${name} ${version} (${license})`, ...(await Promise.all(read))].join("\n\n");
+  });
+  return `${(await Promise.all(texts)).join(`\n\n${"=".repeat(80)}\n\n`)}\n`;
+}
