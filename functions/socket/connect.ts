@@ -19,7 +19,7 @@ import { binStatus, type NodeBins } from "../../shared/skills/bin-probes.ts";
 import { readNodeBins } from "../../shared/skills/node-bins.ts";
 import { resumeTransfers } from "../../shared/transfer/transfer.ts";
 import { readAnnouncedNode } from "./announced-node.ts";
-import { failDeferred } from "./deferred.ts";
+import { failDeferred } from "./calls/deferred.ts";
 import type { Caller, Gateway } from "./gateway.ts";
 import { tellEnd, tellNodeChange } from "./socket-lifecycle.ts";
 

@@ -11,7 +11,7 @@ import { dropConnection, listPeers, openConnection, readPeer } from "../../share
 import type { Events } from "../../shared/protocol/events.ts";
 import { cancelCapability, eventFrame } from "../../shared/protocol/frames.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
-import { callsOfClient, failDeferred } from "./deferred.ts";
+import { callsOfClient, failDeferred } from "./calls/deferred.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** Time within which a socket must connect, in milliseconds. It is closed otherwise. */

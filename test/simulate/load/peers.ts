@@ -1,5 +1,5 @@
+import { acceptResult } from "../../../functions/socket/calls/node-calls.ts";
 import type { Gateway } from "../../../functions/socket/gateway.ts";
-import { acceptResult } from "../../../functions/socket/node-calls.ts";
 import { createActivity } from "../../../shared/channels/activity.ts";
 import type { Channels } from "../../../shared/channels/channel.ts";
 import { takeInbound } from "../../../shared/channels/inbound/inbound.ts";

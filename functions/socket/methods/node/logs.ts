@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { chooseNode } from "../../../../shared/peers/nodes.ts";
 import { listPeers } from "../../../../shared/peers/registry.ts";
 import type { Results } from "../../../../shared/protocol/results.ts";
-import { putDeferred } from "../../deferred.ts";
+import { putDeferred } from "../../calls/deferred.ts";
+import { acceptResult, askNode } from "../../calls/node-calls.ts";
 import { deferred, type MethodTable } from "../../gateway.ts";
-import { acceptResult, askNode } from "../../node-calls.ts";
 
 export const logMethods: Pick<MethodTable, "logs.get" | "logs.result"> = {
   "logs.get": {

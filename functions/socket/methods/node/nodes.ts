@@ -4,7 +4,7 @@ import { listPeers } from "../../../../shared/peers/registry.ts";
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
 import { log } from "../../../../shared/runtime/log.ts";
 import { dropNodeBins } from "../../../../shared/skills/node-bins.ts";
-import { acceptExecEvent } from "../../background-commands.ts";
+import { acceptExecEvent } from "../../calls/background-commands.ts";
 import type { MethodTable } from "../../gateway.ts";
 import { endSocket } from "../../socket-lifecycle.ts";
 

@@ -4,9 +4,9 @@ import { listPeers } from "../../../../shared/peers/registry.ts";
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
 import nativeDefinitions from "../../../../shared/protocol/native-tools.json" with { type: "json" };
 import type { CallOutcome } from "../../../../shared/session/calls.ts";
-import { putDeferred } from "../../deferred.ts";
+import { putDeferred } from "../../calls/deferred.ts";
+import { acceptResult, askNode } from "../../calls/node-calls.ts";
 import { type Caller, deferred, type Gateway, type MethodTable } from "../../gateway.ts";
-import { acceptResult, askNode } from "../../node-calls.ts";
 import { canonicalKey } from "../chat.ts";
 
 /** @throws PeerError 404 for a tool that no node offers */

@@ -1,15 +1,15 @@
-import { type NodeCall, nodeCallFrame } from "../../shared/peers/node-call.ts";
-import type { PeerRecord } from "../../shared/peers/registry.ts";
-import { code, PeerError } from "../../shared/protocol/errors.ts";
-import type { Receipt } from "../../shared/protocol/results.ts";
-import { log } from "../../shared/runtime/log.ts";
-import { decodeCallAddress } from "../../shared/session/call-address.ts";
-import { type CallOutcome, recordResult } from "../../shared/session/calls.ts";
-import { needsAgent } from "../../shared/session/state.ts";
+import { type NodeCall, nodeCallFrame } from "../../../shared/peers/node-call.ts";
+import type { PeerRecord } from "../../../shared/peers/registry.ts";
+import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import type { Receipt } from "../../../shared/protocol/results.ts";
+import { log } from "../../../shared/runtime/log.ts";
+import { decodeCallAddress } from "../../../shared/session/call-address.ts";
+import { type CallOutcome, recordResult } from "../../../shared/session/calls.ts";
+import { needsAgent } from "../../../shared/session/state.ts";
+import type { Gateway } from "../gateway.ts";
+import { closeSocket } from "../socket-lifecycle.ts";
 import { noteCommand, runningCommand } from "./background-commands.ts";
 import { answerDeferred, dropDeferred, readDeferred } from "./deferred.ts";
-import type { Gateway } from "./gateway.ts";
-import { closeSocket } from "./socket-lifecycle.ts";
 
 /** Longest sort key of a table, in bytes of UTF-8. */
 const maxKeyBytes = 1024;

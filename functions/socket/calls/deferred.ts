@@ -1,13 +1,13 @@
-import type { SentCall } from "../../shared/peers/cancel-calls.ts";
-import { revoked } from "../../shared/peers/tokens.ts";
-import { code, errorShape } from "../../shared/protocol/errors.ts";
-import { errorFrame, okFrame, type ResponseFrame } from "../../shared/protocol/frames.ts";
-import type { Results } from "../../shared/protocol/results.ts";
-import { logError } from "../../shared/runtime/log.ts";
-import type { CallOutcome } from "../../shared/session/calls.ts";
-import type { Item } from "../../shared/world/world.ts";
-import type { Gateway } from "./gateway.ts";
-import { respond } from "./respond.ts";
+import type { SentCall } from "../../../shared/peers/cancel-calls.ts";
+import { revoked } from "../../../shared/peers/tokens.ts";
+import { code, errorShape } from "../../../shared/protocol/errors.ts";
+import { errorFrame, okFrame, type ResponseFrame } from "../../../shared/protocol/frames.ts";
+import type { Results } from "../../../shared/protocol/results.ts";
+import { logError } from "../../../shared/runtime/log.ts";
+import type { CallOutcome } from "../../../shared/session/calls.ts";
+import type { Item } from "../../../shared/world/world.ts";
+import type { Gateway } from "../gateway.ts";
+import { respond } from "../respond.ts";
 
 /** Lifetime of a deferred request, in seconds; TTL then removes it. */
 const waitSeconds = 3600;

@@ -1,20 +1,20 @@
 import { createHash } from "node:crypto";
-import { placeOf } from "../../shared/channels/conversation-place.ts";
-import { isStillOwner } from "../../shared/channels/inbound/sender-role.ts";
-import type { Role } from "../../shared/protocol/channel-accounts.ts";
-import type { ExecEvent } from "../../shared/protocol/exec-event-params.ts";
-import type { Receipt } from "../../shared/protocol/results.ts";
-import { log } from "../../shared/runtime/log.ts";
-import { type CallAddress, decodeCallAddress } from "../../shared/session/call-address.ts";
-import type { CallOutcome } from "../../shared/session/calls.ts";
-import type { InboxEntry, Origin, Sender } from "../../shared/session/inbox-entry.ts";
-import { submitEntry } from "../../shared/session/intake.ts";
-import { askersOf, type Run, senderOf } from "../../shared/session/run.ts";
-import { readSession } from "../../shared/session/sessions.ts";
-import type { SessionState } from "../../shared/session/state.ts";
-import { absent, all, any, atMost, differs, equal, exists, set } from "../../shared/world/expression.ts";
-import { type Item, succeeds, type Table } from "../../shared/world/world.ts";
-import type { Gateway } from "./gateway.ts";
+import { placeOf } from "../../../shared/channels/conversation-place.ts";
+import { isStillOwner } from "../../../shared/channels/inbound/sender-role.ts";
+import type { Role } from "../../../shared/protocol/channel-accounts.ts";
+import type { ExecEvent } from "../../../shared/protocol/exec-event-params.ts";
+import type { Receipt } from "../../../shared/protocol/results.ts";
+import { log } from "../../../shared/runtime/log.ts";
+import { type CallAddress, decodeCallAddress } from "../../../shared/session/call-address.ts";
+import type { CallOutcome } from "../../../shared/session/calls.ts";
+import type { InboxEntry, Origin, Sender } from "../../../shared/session/inbox-entry.ts";
+import { submitEntry } from "../../../shared/session/intake.ts";
+import { askersOf, type Run, senderOf } from "../../../shared/session/run.ts";
+import { readSession } from "../../../shared/session/sessions.ts";
+import type { SessionState } from "../../../shared/session/state.ts";
+import { absent, all, any, atMost, differs, equal, exists, set } from "../../../shared/world/expression.ts";
+import { type Item, succeeds, type Table } from "../../../shared/world/world.ts";
+import type { Gateway } from "../gateway.ts";
 
 /** How long a command is known after its start, or after its last event `started`. Seconds. */
 const keptSeconds = 24 * 3600;
