@@ -52,6 +52,13 @@ export function durationText(ms: number): string {
   return parts.join("") || "0s";
 }
 
+/** A time that somebody waits: `3.2 s`, from ten seconds on `12 s`, from a minute on `2m5s`. @param ms not negative */
+export function secondsText(ms: number): string {
+  if (ms >= 59_500) return durationText(ms);
+  const tenths = Math.round(ms / 100) / 10;
+  return tenths < 10 ? `${tenths.toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
+}
+
 /** Joins the text into one line and cuts it to at most `most` characters; a cut ends in an ellipsis. */
 export function shorten(text: string, most: number): string {
   const line = text.replace(/\s+/g, " ").trim();

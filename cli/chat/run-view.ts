@@ -20,11 +20,14 @@ export type RunStep =
   /** The answer reached the model's limit of output tokens, and ends in the middle. */
   | { kind: "cut" }
   /** A tool call has started. */
-  | { kind: "calling"; tool: string; args: unknown }
+  | { kind: "calling"; callId: string; tool: string; args: unknown }
   /** The run is active, but no event has arrived for `seconds`. */
   | { kind: "silence"; seconds: number }
-  /** A tool call has ended. */
-  | { kind: "tool"; tool: string; args?: unknown; isError: boolean; preview: string };
+  /** A tool call has ended. `preview` is the beginning of its result, of a `command` that of its output. */
+  | ({ kind: "tool"; args?: unknown } & Pick<
+      RunToolResult,
+      "callId" | "tool" | "isError" | "preview" | "command"
+    >);
 
 /**
  * Converts the events of one run to steps. Events may be lost or repeated: a reply's complete message
@@ -50,8 +53,9 @@ export class RunView {
   toolResult(event: RunToolResult): RunStep[] {
     if (this.#answered.has(event.callId)) return [];
     this.#answered.add(event.callId);
-    const { tool, isError, preview } = event;
-    return [{ kind: "tool", tool, args: event.args ?? this.#calls.get(event.callId), isError, preview }];
+    const { callId, tool, isError, preview, command } = event;
+    const args = isEmpty(event.args) ? this.#calls.get(callId) : event.args;
+    return [{ kind: "tool", callId, tool, args, isError, preview, ...(command ? { command } : {}) }];
   }
 
   #delta({
@@ -98,7 +102,7 @@ export class RunView {
     for (const call of toolCallsOf(message)) {
       this.#calls.set(call.id, call.arguments);
       if (!this.#answered.has(call.id))
-        steps.push({ kind: "calling", tool: call.name, args: call.arguments });
+        steps.push({ kind: "calling", callId: call.id, tool: call.name, args: call.arguments });
     }
     this.#written = "";
     this.#isComplete = true;
@@ -112,6 +116,11 @@ export class RunView {
     this.#nextSeq = 0;
     this.#isComplete = false;
   }
+}
+
+/** Arguments that were too large for their event are empty there. */
+function isEmpty(args: unknown): boolean {
+  return args === undefined || (typeof args === "object" && args !== null && Object.keys(args).length === 0);
 }
 
 /**

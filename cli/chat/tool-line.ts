@@ -1,4 +1,4 @@
-import { shorten } from "../app/columns.ts";
+import { secondsText, shorten } from "../app/columns.ts";
 import type { RunStep } from "./run-view.ts";
 import { shortArguments } from "./transcript-view.ts";
 
@@ -10,9 +10,19 @@ export function waitingLine({ reason, seconds }: Extract<RunStep, { kind: "waiti
   return `${shorten(reason, 200)}; asking again in ${seconds} s`;
 }
 
-/** Formats a tool call as one line: tool, short arguments, outcome, and the error text of a failure. */
+/**
+ * Formats a tool call as one line: tool, short arguments, and how it ended. Of a command that is its exit, the time that
+ * it took from a second on, and the first line of its output; of another call that failed the text of its error.
+ */
 export function toolLine(step: Extract<RunStep, { kind: "tool" | "calling" }>): string {
   const call = `⏵ ${step.tool} ${shortArguments(step.args)}`.trimEnd();
   if (step.kind === "calling") return `${call} …`;
-  return step.isError ? `${call} ✗ ${shorten(step.preview, 160)}` : `${call} ✓`;
+  const { isError, preview, command } = step;
+  if (command === undefined) return isError ? `${call} ✗ ${shorten(preview, 160)}` : `${call} ✓`;
+  const { failure, durationMs = 0 } = command;
+  const first = preview.split("\n").find((line) => line.trim() !== "");
+  const time = durationMs >= 1000 ? secondsText(durationMs) : undefined;
+  const ending = failure === undefined ? ["✓", time] : ["✗", failure, time && `after ${time}`];
+  const said = ending.filter((part) => part !== undefined).join(" ");
+  return first === undefined ? `${call} ${said}` : `${call} ${said}: ${shorten(first, 120)}`;
 }

@@ -69,8 +69,10 @@ export interface RunToolResult extends OfRun {
   /** The call's arguments, as the model said them. GSV's gateway does not send them. Empty when they made the event too large. */
   args?: unknown;
   isError: boolean;
-  /** At most 500 characters. */
+  /** At most 500 characters: of a command, the beginning of its output. */
   preview: string;
+  /** Present for a command that has ended: how it failed, if it did, and how long it took. An extension of GSV's protocol. */
+  command?: { failure?: string; durationMs?: number };
 }
 
 /** The result of a client's `tool.request`. It has no run. */

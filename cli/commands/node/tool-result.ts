@@ -1,16 +1,17 @@
+import { commandResult } from "../../../shared/session/results/command-result.ts";
+
 /**
  * Formats a tool's result for the terminal: a string unchanged, text blocks joined, images as their type, a
- * command's output with its exit code when that is not 0, anything else as indented JSON.
+ * command's output with how it failed when it did, anything else as indented JSON.
  */
 export function toolResultText(result: unknown): string {
   if (typeof result === "string") return result;
   if (!isObject(result)) return JSON.stringify(result, null, 2) ?? "";
   if (Array.isArray(result.content)) return result.content.map(blockText).join("\n");
-  if (typeof result.output === "string" && typeof result.status === "string") {
-    const { exitCode } = result;
-    const ending =
-      result.status === "completed" && exitCode === 0 ? "" : `(${result.status}, exit code ${exitCode})`;
-    return [result.output.replace(/\n$/, ""), ending].filter((part) => part !== "").join("\n");
+  const command = commandResult(result);
+  if (command) {
+    const ending = command.failure === undefined ? "" : `(${command.failure})`;
+    return [command.output.replace(/\n$/, ""), ending].filter((part) => part !== "").join("\n");
   }
   if (typeof result.content === "string") return result.content;
   return JSON.stringify(result, null, 2);

@@ -1,7 +1,7 @@
 import { tailOf } from "../text-ends.ts";
 import type { ShellSession } from "./shell.ts";
 
-/** Length of a report's `tail`, in characters. */
+/** Length of the `tail` of a report on a running command, in characters. */
 export const tailChars = 4000;
 
 /** The report on a running command. Times are epoch ms. */
@@ -37,7 +37,6 @@ export function endedReport(session: ShellSession): Record<string, unknown> {
     startedAt: session.startedAt,
     ...endFacts(session),
     output: session.output.text,
-    tail: tailOf(session.output.text, tailChars),
     truncated: session.output.truncated,
     workdir: session.workdir,
   };

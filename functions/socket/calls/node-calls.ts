@@ -10,6 +10,7 @@ import type { Gateway } from "../gateway.ts";
 import { closeSocket } from "../socket-lifecycle.ts";
 import { noteCommand, runningCommand } from "./background-commands.ts";
 import { answerDeferred, dropDeferred, readDeferred } from "./deferred.ts";
+import { announceEarly } from "./early-result.ts";
 
 /** Longest sort key of a table, in bytes of UTF-8. */
 const maxKeyBytes = 1024;
@@ -59,6 +60,7 @@ export async function acceptResult(
     if (recorded.status === "unknown") throw new PeerError(code.notFound, "unknown call");
     // Also for a repeated result: the first invocation may have crashed before it woke the agent.
     if (needsAgent(recorded.state, gateway.now())) await gateway.wake(address.sessionKey);
+    if (recorded.status === "recorded") await announceEarly(gateway, address, recorded.state, outcome);
     return recorded.status === "recorded" ? { ok: true } : { ok: true, dropped: true };
   }
   // A longer id is none of ours, and the table takes no such key.

@@ -79,11 +79,18 @@ describe("the view of a run", () => {
     expect(view.chat(partial)).toEqual([
       { kind: "text", text: "Let me look." },
       { kind: "reply", text: "Let me look." },
-      { kind: "calling", tool: "pi__Bash", args: { command: "ls" } },
+      { kind: "calling", callId: "c1", tool: "pi__Bash", args: { command: "ls" } },
     ]);
     const result = { ...base, callId: "c1", tool: "pi__Bash", isError: false, preview: "a.txt" };
     expect(view.toolResult(result)).toEqual([
-      { kind: "tool", tool: "pi__Bash", args: { command: "ls" }, isError: false, preview: "a.txt" },
+      {
+        kind: "tool",
+        callId: "c1",
+        tool: "pi__Bash",
+        args: { command: "ls" },
+        isError: false,
+        preview: "a.txt",
+      },
     ]);
     expect(view.toolResult(result)).toEqual([]);
     expect(view.chat(delta("Done", 0, { step: 1 }))).toEqual([{ kind: "text", text: "Done" }]);

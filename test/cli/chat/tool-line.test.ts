@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { toolLine } from "../../../cli/chat/tool-line.ts";
+
+const call = { kind: "tool", callId: "c", tool: "pi__Bash", args: { command: "npm test" } } as const;
+
+describe("the line of a command", () => {
+  it.each([
+    ["✗ exit 3: no", { failure: "exit 3", durationMs: 20 }, "no\n"],
+    ["✗ SIGTERM", { failure: "SIGTERM" }, ""],
+    ["✗ timed out after 5m: step 1", { failure: "timed out", durationMs: 300_000 }, "\n  step 1\nstep 2"],
+    ["✓ 3.2 s: 12 passed", { durationMs: 3200 }, "12 passed"],
+    ["✓ 12 s", { durationMs: 12_400 }, "\n"],
+    ["✓", { durationMs: 999 }, ""],
+  ])("ends in %j", (ending, command, preview) => {
+    const isError = "failure" in command;
+    expect(toolLine({ ...call, isError, preview, command })).toBe(`⏵ pi__Bash npm test ${ending}`);
+  });
+
+  it("is one line, however long the first line of the output is", () => {
+    const line = toolLine({ ...call, isError: false, preview: "x\t".repeat(250), command: {} });
+    expect(line).not.toMatch(/[\n\t]/);
+    expect(line.length).toBeLessThan(160);
+  });
+});
+
+it("the line of another call tells the error, and nothing of what came", () => {
+  const read = { ...call, tool: "pi__Read", args: { path: "a.txt" } };
+  expect(toolLine({ ...read, isError: false, preview: "1\tsecret" })).toBe("⏵ pi__Read a.txt ✓");
+  expect(toolLine({ ...read, isError: true, preview: "Error: no such file" })).toBe(
+    "⏵ pi__Read a.txt ✗ Error: no such file",
+  );
+});
