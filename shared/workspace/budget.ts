@@ -5,6 +5,15 @@ export const maxTotalCharacters = 60_000;
 
 export const truncationMarker = "[truncated]";
 
+/** What is kept of a text that is too long: its start, its end, or both, as the function says. */
+export type Keep = "start" | "end" | Cut;
+
+/**
+ * What to keep of a text of more than `room` characters, `room` together at most: the marker stands between the two. Either
+ * may be empty.
+ */
+export type Cut = (text: string, room: number) => { start: string; end: string };
+
 /**
  * Distributes the prompt's space among workspace files, in the order of calls. The truncation marker is not
  * counted.
@@ -12,9 +21,9 @@ export const truncationMarker = "[truncated]";
 export interface Budget {
   /**
    * The trimmed text, cut to the remaining space: its start followed by the marker, or with `keep: "end"` the
-   * marker followed by its end. Never splits a surrogate pair.
+   * marker followed by its end, or what a function keeps. Never splits a surrogate pair.
    */
-  take(text: string, keep?: "start" | "end"): string;
+  take(text: string, keep?: Keep): string;
   /** Space left for one more file, in characters. */
   room(): number;
 }
@@ -26,15 +35,21 @@ export function createBudget(): Budget {
     room,
     take(text, keep = "start") {
       const whole = text.trim();
-      const kept =
-        whole.length <= room() ? whole : keep === "start" ? head(whole, room()) : tail(whole, room());
-      left -= kept.length;
-      if (kept.length === whole.length) return whole;
-      return (keep === "start" ? [kept, truncationMarker] : [truncationMarker, kept])
-        .filter(Boolean)
-        .join("\n");
+      if (whole.length <= room()) {
+        left -= whole.length;
+        return whole;
+      }
+      const { start, end } = cutOf(keep)(whole, room());
+      left -= start.length + end.length;
+      return [start, truncationMarker, end].filter(Boolean).join("\n");
     },
   };
+}
+
+function cutOf(keep: Keep): Cut {
+  if (keep === "start") return (text, room) => ({ start: head(text, room), end: "" });
+  if (keep === "end") return (text, room) => ({ start: "", end: tail(text, room) });
+  return keep;
 }
 
 /** The first `length` UTF-16 units; one less when the cut would split a surrogate pair. */
@@ -43,7 +58,8 @@ export function head(text: string, length: number): string {
   return text.slice(0, parts ? length - 1 : length);
 }
 
-function tail(text: string, length: number): string {
+/** The last `length` UTF-16 units; one less when the cut would split a surrogate pair. */
+export function tail(text: string, length: number): string {
   const start = text.length - length;
   return text.slice(splitsPair(text, start) ? start + 1 : start);
 }

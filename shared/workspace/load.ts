@@ -2,30 +2,29 @@ import { addDays, localTime } from "../runtime/zoned-time.ts";
 import type { Bucket } from "../world/world.ts";
 import { createCachedReader } from "./cached-reader.ts";
 import { asksForHeartbeat } from "./heartbeat-file.ts";
-import { type Audience, seesDailyMemory, seesLongTermMemory, seesOwner } from "./privacy.ts";
+import { type Audience, isVisible } from "./privacy.ts";
 import { dailyMemoryPath, promptFiles, workspacePrefix } from "./workspace-paths.ts";
 
 /** The text of each prompt file; absent when the file does not exist or the audience must not see it. */
 export interface WorkspaceFiles {
   soul?: string;
   identity?: string;
-  /** USER.md; not in shared sessions. */
   user?: string;
   agents?: string;
-  /** MEMORY.md; main sessions only. */
+  /** MEMORY.md. */
   memory?: string;
-  /** `memory/{date}.md` of yesterday and today; not in shared sessions. */
+  /** `memory/{date}.md` of yesterday and today. */
   yesterday?: string;
   today?: string;
   tools?: string;
-  /** Not in shared sessions, and only when it has content: see `asksForHeartbeat`. */
+  /** Only when it has content: see `asksForHeartbeat`. */
   heartbeat?: string;
-  /** BOOTSTRAP.md; not in shared sessions. */
   bootstrap?: string;
 }
 
-export interface LoadRequest extends Audience {
+export interface LoadRequest {
   agentId: string;
+  audience: Audience;
   /** Epoch milliseconds. */
   now: number;
   /** IANA timezone that decides which day is today. */
@@ -65,14 +64,19 @@ export function createWorkspaceLoader(bucket: Bucket, options: LoaderOptions = {
   };
 }
 
-function filesFor(request: LoadRequest): [keyof WorkspaceFiles, string][] {
-  const { user, heartbeat, bootstrap, ...ofAll } = promptFiles;
-  const files = Object.entries(ofAll) as [keyof WorkspaceFiles, string][];
-  if (seesOwner(request)) files.push(["user", user], ["heartbeat", heartbeat], ["bootstrap", bootstrap]);
-  if (seesLongTermMemory(request)) files.push(["memory", "MEMORY.md"]);
-  if (seesDailyMemory(request)) {
-    const today = localTime(request.now, request.timezone).date;
-    files.push(["yesterday", dailyMemoryPath(addDays(today, -1))], ["today", dailyMemoryPath(today)]);
-  }
-  return files;
+function filesFor({ audience, now, timezone }: LoadRequest): [keyof WorkspaceFiles, string][] {
+  const today = localTime(now, timezone).date;
+  const days = { yesterday: dailyMemoryPath(addDays(today, -1)), today: dailyMemoryPath(today) };
+  const paths = Object.entries({ ...promptFiles, ...days }) as [keyof WorkspaceFiles, string][];
+  return paths.filter(([, path]) => isVisible(audience, path));
+}
+
+/** Those of the files that the audience may see. */
+export function seenFiles(files: WorkspaceFiles, audience: Audience): WorkspaceFiles {
+  const folder = "memory";
+  const places: Record<keyof WorkspaceFiles, string> = { ...promptFiles, yesterday: folder, today: folder };
+  const seen = Object.entries(files).filter(([name]) =>
+    isVisible(audience, places[name as keyof WorkspaceFiles]),
+  );
+  return Object.fromEntries(seen);
 }

@@ -1,62 +1,109 @@
 import { code, PeerError } from "../protocol/errors.ts";
-import { isSkillPath, promptFiles, withoutLeadingSlash } from "./workspace-paths.ts";
-
-/** The readers of a session. */
-export interface Audience {
-  /** The agent's main session, which only the owner uses. */
-  mainSession: boolean;
-  /** Several people read it. */
-  shared: boolean;
-}
+import type { Listing } from "../protocol/results.ts";
+import { withoutLeadingSlash } from "./workspace-paths.ts";
 
 /**
- * Kinds of sessions that nobody but an owner writes in: main, direct message, named (created by the owner's client), those
- * of scheduled jobs, which owners add, and system (an agent's heartbeat; no message of a channel has that kind).
+ * The readers of a session: the owner in the agent's main session; the owner elsewhere; one person on a messenger; several
+ * people, or a guest.
  */
-const privateKinds = ["main", "dm", "named", "cron", "system"];
+export type Audience = "main" | "own" | "direct" | "shared";
 
-/**
- * The audience of a session of a kind (`sessionKind` of the session's key); an unknown kind counts as shared.
- */
+const audiences = new Map<string, Audience>([
+  ["main", "main"],
+  // Nobody but an owner writes in these: named ones by the owner's client, jobs of an owner, the agent's heartbeat.
+  ["named", "own"],
+  ["cron", "own"],
+  ["system", "own"],
+  ["dm", "direct"],
+]);
+
+/** The audience of a session of a kind (`sessionKind` of the session's key); an unknown kind counts as shared. */
 export function audienceOf(sessionKind: string): Audience {
-  return { mainSession: sessionKind === "main", shared: !privateKinds.includes(sessionKind) };
+  return audiences.get(sessionKind) ?? "shared";
 }
 
+/** What a file of the workspace is, as far as privacy is concerned. */
+export type FileKind =
+  /** What the agent shows of itself to everybody (SOUL, IDENTITY, AGENTS, skills), and the folder `shared/`. */
+  | "common"
+  /** USER.md, and BOOTSTRAP.md, which makes the owner's acquaintance. */
+  | "owner"
+  /** Notes of days: they are extracted from private conversations. */
+  | "notes"
+  /** MEMORY.md, and DREAMS.md, which says what went into it. */
+  | "longTerm"
+  /** Archives and large messages of all conversations. */
+  | "conversations"
+  /** What the gateway keeps in the workspace's folder for itself: history, search, objects. */
+  | "internal"
+  /** Every other file, TOOLS.md and HEARTBEAT.md among them. */
+  | "other";
+
+const filesOfAudiences: Record<Audience, ReadonlySet<FileKind>> = {
+  main: new Set(["common", "other", "notes", "owner", "longTerm", "conversations"]),
+  own: new Set(["common", "other", "notes", "owner"]),
+  direct: new Set(["common", "other", "notes"]),
+  shared: new Set(["common"]),
+};
+
 /**
- * USER.md is about the owner, HEARTBEAT.md says what is looked after for the owner, and BOOTSTRAP.md makes the owner's
- * acquaintance: all three stay out of shared sessions.
+ * What a session may see of its agent's workspace, in its prompt and by tools (docs/decisions/private-memory.md). A file
+ * that is new to this table is of the kind `other`, which shared sessions do not see.
  */
-export function seesOwner(audience: Audience): boolean {
-  return !audience.shared;
+export function visibleFiles(audience: Audience): ReadonlySet<FileKind> {
+  return filesOfAudiences[audience];
 }
 
-/** MEMORY.md is visible in main sessions only. */
-export function seesLongTermMemory(audience: Audience): boolean {
-  return audience.mainSession && !audience.shared;
+const namedFiles = new Map<string, FileKind>([
+  ["soul.md", "common"],
+  ["identity.md", "common"],
+  ["agents.md", "common"],
+  ["user.md", "owner"],
+  ["bootstrap.md", "owner"],
+  ["memory.md", "longTerm"],
+  ["dreams.md", "longTerm"],
+]);
+
+const folders = new Map<string, FileKind>([
+  ["skills", "common"],
+  ["shared", "common"],
+  ["memory", "notes"],
+  ["sessions", "conversations"],
+  [".git", "internal"],
+  ["recall", "internal"],
+  ["objects", "internal"],
+]);
+
+function fileKind(path: string): FileKind {
+  const name = nameOf(path);
+  const [folder = ""] = name.split("/");
+  return namedFiles.get(name) ?? folders.get(folder) ?? "other";
 }
 
-/** Daily notes are extracted from private conversations, so they stay out of shared ones. */
-export function seesDailyMemory(audience: Audience): boolean {
-  return !audience.shared;
+/** Whether a session sees a file, or a folder, of the workspace. */
+export function isVisible(audience: Audience, path: string): boolean {
+  return visibleFiles(audience).has(fileKind(path));
+}
+
+/** What a session sees of a folder's listing. */
+export function visibleListing(audience: Audience, listing: Listing): Listing {
+  const { path, files, directories } = listing;
+  const visible = (one: string) => isVisible(audience, one);
+  return { path, files: files.filter(visible), directories: directories.filter(visible) };
 }
 
 /**
- * Applies the same limits to tools: they must not read files that are excluded from the session's prompt.
- * Session archives are as private as daily notes.
+ * Checks that a tool may read a file, or list a folder. The workspace itself may always be listed: `visibleListing` leaves
+ * out what the session does not see.
  * @throws PeerError 403
  */
 export function checkReadable(audience: Audience, path: string): void {
-  const name = nameOf(path);
-  const longTerm = name === "memory.md";
-  const daily = ["memory", "sessions"].some((folder) => name === folder || name.startsWith(`${folder}/`));
-  const ofOwner = ["user.md", "heartbeat.md", "bootstrap.md"].includes(name);
-  if (
-    (longTerm && !seesLongTermMemory(audience)) ||
-    (daily && !seesDailyMemory(audience)) ||
-    (ofOwner && !seesOwner(audience))
-  ) {
-    throw new PeerError(code.forbidden, `${path} is private memory and cannot be read in this conversation`);
-  }
+  if (nameOf(path) === "" || isVisible(audience, path)) return;
+  const reason =
+    fileKind(path) === "internal"
+      ? "is kept by the gateway for itself and cannot be read"
+      : "is private memory and cannot be read in this conversation";
+  throw new PeerError(code.forbidden, `${path} ${reason}`);
 }
 
 /** A path as these rules compare it: however a file is named, they hold. */
@@ -64,20 +111,18 @@ function nameOf(path: string): string {
   return withoutLeadingSlash(path).toLowerCase();
 }
 
-const promptNames = Object.values(promptFiles).map((name) => name.toLowerCase());
-
 /**
- * Checks that a tool may change a file. It must be readable, and in a shared conversation it must not be part
- * of other prompts: a participant could otherwise leave instructions for the owner's private conversations.
+ * Checks that a tool may change a file. It must be readable, and in a shared conversation it must lie under `shared/`: what
+ * else is readable there is part of other prompts, so that a participant could leave instructions for the owner's private
+ * conversations.
  * @throws PeerError 403
  */
 export function checkWritable(audience: Audience, path: string): void {
   checkReadable(audience, path);
-  const name = nameOf(path);
-  if (audience.shared && (promptNames.includes(name) || isSkillPath(name)))
+  if (audience === "shared" && !nameOf(path).startsWith("shared/"))
     throw new PeerError(
       code.forbidden,
-      `${path} is part of what every conversation starts with: it cannot be changed from one that several people share; the owner changes it in a conversation of their own`,
+      `${path} cannot be changed from a conversation that several people share: only files under shared/ can; the owner changes it in a conversation of their own`,
     );
 }
 
@@ -87,7 +132,7 @@ export function checkWritable(audience: Audience, path: string): void {
  * @throws PeerError 403
  */
 export function checkSchedulable(audience: Audience): void {
-  if (audience.shared)
+  if (audience === "shared")
     throw new PeerError(
       code.forbidden,
       "scheduled jobs cannot be used in a conversation that several people share; the owner does it in one of their own",
@@ -99,7 +144,7 @@ export function checkSchedulable(audience: Audience): void {
  * @throws PeerError 403
  */
 export function checkConfigurationReadable(audience: Audience): void {
-  if (audience.shared)
+  if (audience === "shared")
     throw new PeerError(
       code.forbidden,
       "the configuration cannot be read in a conversation that several people share; the owner asks for it in one of their own",

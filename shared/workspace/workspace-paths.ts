@@ -63,12 +63,13 @@ export function keyUnder(prefix: string, path: string): string {
   return key;
 }
 
-/** Workspace files that belong to every prompt, independent of the audience. */
+/** Files at the top of a workspace that prompts hold, where the session may see them. */
 export const promptFiles = {
   soul: "SOUL.md",
   identity: "IDENTITY.md",
   user: "USER.md",
   agents: "AGENTS.md",
+  memory: "MEMORY.md",
   tools: "TOOLS.md",
   heartbeat: "HEARTBEAT.md",
   bootstrap: "BOOTSTRAP.md",
@@ -96,7 +97,7 @@ export function isSkillFile(path: string): boolean {
 
 /** Whether prompts hold the file, or runs are told to read it: the prompt files, memories and skills. */
 export function isPromptPath(path: string): boolean {
-  const names: readonly string[] = [...Object.values(promptFiles), "MEMORY.md"];
+  const names: readonly string[] = Object.values(promptFiles);
   return names.includes(path) || path.startsWith("memory/") || /^skills\/(?:.+\/)?SKILL\.md$/.test(path);
 }
 

@@ -16,6 +16,8 @@ beforeAll(async () => {
   for (const path of ["MEMORY.md", "USER.md", "HEARTBEAT.md"])
     await house.peers.admin.call("workspace.write", { path, content: secret });
   await house.peers.admin.call("workspace.write", { path: "plan.md", content: "the plan" });
+  const known = { path: "shared/plan.md", content: "what everybody may know" };
+  await house.peers.admin.call("workspace.write", known);
   await house.ask({ from: "olga", text: secret });
   // The groups' conversations are known to be the channel's.
   for (const room of ["garden", "workshop", "kitchen"])
@@ -72,6 +74,10 @@ const attempts: Record<string, Attempt> = {
   "have the agent read other files of its workspace": agentSays(
     'call gsv__ReadFile {"path":"plan.md"}',
     "the plan",
+  ),
+  "have the agent read `SOUL.md`, `IDENTITY.md`, `AGENTS.md`, skills and files under `shared/`": agentSays(
+    'call gsv__ReadFile {"path":"shared/plan.md"}',
+    "what everybody may know",
   ),
   "have the agent write a file of its workspace": async (who) => {
     const path = `written-${++made}.md`;

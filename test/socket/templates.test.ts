@@ -25,7 +25,7 @@ describe("the files a new agent starts with", () => {
   it("start a first run without a heartbeat", async () => {
     const bucket = createMemoryBucket();
     await writeTemplates(bucket, "main");
-    const request = { agentId: "main", mainSession: true, shared: false, now: Date.now(), timezone: "UTC" };
+    const request = { agentId: "main", audience: "main", now: Date.now(), timezone: "UTC" } as const;
     const files = await createWorkspaceLoader(bucket).load(request);
     expect(files.bootstrap).toContain("delete BOOTSTRAP.md");
     expect(files).not.toHaveProperty("heartbeat");

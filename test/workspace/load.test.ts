@@ -17,12 +17,12 @@ const everything = {
   "agents/main/memory/2026-03-01.md": "march 1",
   "agents/other/SOUL.md": "another soul",
 };
-const main = { agentId: "main", mainSession: true, shared: false, now, timezone: "UTC" };
-const direct = { ...main, mainSession: false };
-const group = { ...main, mainSession: false, shared: true };
+const main = { agentId: "main", audience: "main", now, timezone: "UTC" } as const;
+const direct = { ...main, audience: "direct" } as const;
+const group = { ...main, audience: "shared" } as const;
 
 describe("loading the prompt files", () => {
-  it("loads every file of a main session, today and yesterday by the calendar", async () => {
+  it("I9: loads every file of a main session, today and yesterday by the calendar", async () => {
     const files = await createWorkspaceLoader(createMemoryBucket(everything)).load(main);
     expect(files).toEqual({
       soul: "soul",
@@ -44,7 +44,7 @@ describe("loading the prompt files", () => {
     expect(files).toMatchObject({ today: "february 28", yesterday: "february 27" });
   });
 
-  it("leaves out what is not there", async () => {
+  it("I11: leaves out what is not there", async () => {
     const loader = createWorkspaceLoader(createMemoryBucket({ "agents/main/SOUL.md": "soul" }));
     expect(await loader.load(main)).toEqual({ soul: "soul" });
   });
@@ -56,25 +56,30 @@ describe("loading the prompt files", () => {
     expect(await createWorkspaceLoader(bucket).load(main)).toEqual({});
   });
 
-  it("never asks for USER.md, HEARTBEAT.md, MEMORY.md or daily notes in a shared session", async () => {
+  it("I8: asks for SOUL, IDENTITY and AGENTS in a shared session, and for nothing else", async () => {
     const bucket = createMemoryBucket(everything);
     const loader = createWorkspaceLoader(bucket);
     await loader.load(main);
     bucket.resetCounters();
-    const files = await loader.load(group);
-    expect(files).toMatchObject({ soul: "soul", agents: "agents", tools: "tools" });
-    for (const name of ["user", "heartbeat", "bootstrap", "memory"]) expect(files).not.toHaveProperty(name);
-    expect(files).not.toHaveProperty("today");
-    expect(files).not.toHaveProperty("yesterday");
-    expect(bucket.requests.filter(({ key }) => /memory|USER|HEARTBEAT|BOOTSTRAP/i.test(key))).toEqual([]);
+    expect(await loader.load(group)).toEqual({ soul: "soul", identity: "identity", agents: "agents" });
+    const names = bucket.requests.map(({ key }) => key.replace("agents/main/", ""));
+    expect(names.sort()).toEqual(["AGENTS.md", "IDENTITY.md", "SOUL.md"]);
   });
 
-  it("never asks for MEMORY.md in a direct message that is not the main session", async () => {
+  it("never asks for MEMORY.md nor USER.md in a direct message that is not the main session", async () => {
     const bucket = createMemoryBucket(everything);
     const files = await createWorkspaceLoader(bucket).load(direct);
-    expect(files).toMatchObject({ today: "march 1", yesterday: "february 28" });
+    expect(files).toMatchObject({ today: "march 1", yesterday: "february 28", tools: "tools" });
+    for (const name of ["memory", "user", "bootstrap"]) expect(files).not.toHaveProperty(name);
+    for (const name of ["MEMORY.md", "USER.md"])
+      expect(bucket.requests.map(({ key }) => key)).not.toContain(`agents/main/${name}`);
+  });
+
+  it("I7: loads USER.md, and not MEMORY.md, in a named session, a job's and the heartbeat's", async () => {
+    const loader = createWorkspaceLoader(createMemoryBucket(everything));
+    const files = await loader.load({ ...main, audience: "own" });
+    expect(files).toMatchObject({ user: "user", today: "march 1" });
     expect(files).not.toHaveProperty("memory");
-    expect(bucket.requests.map(({ key }) => key)).not.toContain("agents/main/MEMORY.md");
   });
 
   it("refuses an agent id that is not normalized", async () => {

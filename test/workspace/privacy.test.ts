@@ -1,82 +1,131 @@
 import { describe, expect, it } from "vitest";
-import { audienceOf, checkReadable, checkWritable } from "../../shared/workspace/privacy.ts";
+import { audienceOf, checkReadable, checkWritable, visibleListing } from "../../shared/workspace/privacy.ts";
 
-describe("private memory", () => {
-  const readable = (kind: string, path: string) => {
-    try {
-      checkReadable(audienceOf(kind), path);
-      return true;
-    } catch (error) {
-      expect(error).toMatchObject({ code: 403 });
-      return false;
-    }
-  };
+/** Whether the check lets this kind of session do it. */
+const allowed = (check: typeof checkReadable, kind: string, path: string) => {
+  try {
+    check(audienceOf(kind), path);
+    return true;
+  } catch (error) {
+    expect(error).toMatchObject({ code: 403 });
+    return false;
+  }
+};
+const readable = (kind: string, path: string) => allowed(checkReadable, kind, path);
+const writable = (kind: string, path: string) => allowed(checkWritable, kind, path);
 
-  it("is all readable in the main session", () => {
-    for (const path of ["MEMORY.md", "memory/2026-01-01.md", "sessions/x.txt"]) {
-      expect(readable("main", path)).toBe(true);
-    }
-  });
+const sharedKinds = ["group", "channel", "thread", "broadcast", "guest", "__proto__", ""];
+const common = [
+  "SOUL.md",
+  "soul.md",
+  "/IDENTITY.md",
+  "AGENTS.md",
+  "skills",
+  "skills/tea/SKILL.md",
+  "shared/list.md",
+];
+const owner = ["USER.md", "user.md", "/USER.md", "BOOTSTRAP.md"];
+const notes = [
+  "memory",
+  "memory/",
+  "memory/2026-01-01.md",
+  "/Memory/2026-01-01.md",
+  "memory/shared/2026-01-01.md",
+];
+const longTerm = ["MEMORY.md", "memory.md", "/MEMORY.md", "DREAMS.md", "dreams.md"];
+const conversations = ["sessions", "sessions/x.txt", "Sessions/x/messages/1.json"];
+const internal = [".git/HEAD", ".git", "recall/s/x.json.gz", "objects/ab", "/Objects/ab"];
+const others = [
+  "TOOLS.md",
+  "HEARTBEAT.md",
+  "notes.md",
+  "notes/SOUL.md",
+  "memory.txt",
+  "memories/a.md",
+  "anything-new.md",
+];
 
-  it("is readable in a direct message and a named session, but for MEMORY.md", () => {
-    for (const kind of ["dm", "named"]) {
-      expect(readable(kind, "memory/2026-01-01.md")).toBe(true);
-      expect(readable(kind, "MEMORY.md")).toBe(false);
-    }
-  });
-
-  it("is not readable where several people read along, nor in a kind of session nobody knows", () => {
-    for (const kind of ["group", "channel", "thread", "broadcast", ""]) {
-      for (const path of [
-        "MEMORY.md",
-        "/MEMORY.md",
-        "memory.md",
-        "memory",
-        "memory/2026-01-01.md",
-        "sessions/x.txt",
-        "USER.md",
-        "HEARTBEAT.md",
-        "/heartbeat.md",
-      ]) {
+describe("the files that a session may read", () => {
+  it("C2: are an allow list where several people read along, a guest or a kind of session that nobody knows", () => {
+    for (const kind of sharedKinds) {
+      for (const path of common) expect(readable(kind, path), `${kind} ${path}`).toBe(true);
+      for (const path of [...owner, ...notes, ...longTerm, ...conversations, ...internal, ...others])
         expect(readable(kind, path), `${kind} ${path}`).toBe(false);
-      }
-      for (const path of ["SOUL.md", "memory.txt", "memories/a.md", "notes/MEMORY.md"]) {
-        expect(readable(kind, path), `${kind} ${path}`).toBe(true);
-      }
     }
+  });
+
+  it("I6: hold MEMORY.md and DREAMS.md in the main session alone, and so the archives of all conversations", () => {
+    for (const path of [...longTerm, ...conversations]) {
+      expect(readable("main", path), path).toBe(true);
+      for (const kind of ["named", "cron", "system", "dm", ...sharedKinds])
+        expect(readable(kind, path), `${kind} ${path}`).toBe(false);
+    }
+  });
+
+  it("C1: hold USER.md in the owner's own sessions, not in the direct messages of a messenger", () => {
+    for (const path of owner) {
+      for (const kind of ["main", "named", "cron", "system"])
+        expect(readable(kind, path), `${kind} ${path}`).toBe(true);
+      expect(readable("dm", path), path).toBe(false);
+    }
+  });
+
+  it("I8: hold daily notes and any other file where one person alone reads", () => {
+    for (const kind of ["main", "named", "cron", "system", "dm"])
+      for (const path of [...common, ...notes, ...others])
+        expect(readable(kind, path), `${kind} ${path}`).toBe(true);
+  });
+
+  it("never hold what the gateway keeps there for itself", () => {
+    for (const path of internal) {
+      expect(readable("main", path), path).toBe(false);
+      expect(writable("main", path), path).toBe(false);
+    }
+  });
+
+  it("are those that a listing shows", () => {
+    const listing = {
+      path: "/",
+      files: ["DREAMS.md", "MEMORY.md", "SOUL.md", "TOOLS.md", "USER.md", "a-private-name.md"],
+      directories: [".git/", "memory/", "notes/", "sessions/", "shared/", "skills/"],
+    };
+    expect(readable("group", "")).toBe(true);
+    expect(visibleListing("shared", listing)).toEqual({
+      path: "/",
+      files: ["SOUL.md"],
+      directories: ["shared/", "skills/"],
+    });
+    expect(visibleListing("main", listing)).toEqual({
+      ...listing,
+      directories: ["memory/", "notes/", "sessions/", "shared/", "skills/"],
+    });
   });
 });
 
-describe("what every prompt holds", () => {
-  const writable = (kind: string, path: string) => {
-    try {
-      checkWritable(audienceOf(kind), path);
-      return true;
-    } catch (error) {
-      expect(error).toMatchObject({ code: 403 });
-      return false;
-    }
-  };
-  const loaded = [
-    "SOUL.md",
-    "soul.md",
-    "AGENTS.md",
-    "HEARTBEAT.md",
-    "skills/tea/SKILL.md",
-    "Skills/tea/SKILL.md",
-  ];
-
-  it("is not changed from where several people write, which other files are", () => {
-    for (const kind of ["group", "channel", "thread", "broadcast"]) {
-      for (const path of [...loaded, "MEMORY.md", "memory/2026-01-01.md"])
-        expect(writable(kind, path), `${kind} ${path}`).toBe(false);
-      for (const path of ["notes.md", "notes/SOUL.md", "skills.md"])
+describe("the files that a session may change", () => {
+  it("lie under shared/ alone where several people write", () => {
+    for (const kind of sharedKinds) {
+      for (const path of ["shared/list.md", "/Shared/list.md"])
         expect(writable(kind, path), `${kind} ${path}`).toBe(true);
+      for (const path of [
+        "SOUL.md",
+        "skills/tea/SKILL.md",
+        "Skills/x",
+        "shared",
+        "MEMORY.md",
+        "notes.md",
+        "USER.md",
+      ])
+        expect(writable(kind, path), `${kind} ${path}`).toBe(false);
     }
   });
 
-  it("is changed in a conversation with one person", () => {
-    for (const kind of ["main", "dm", "named"])
-      for (const path of loaded) expect(writable(kind, path), `${kind} ${path}`).toBe(true);
+  it("are those that it may read, in a conversation with one person", () => {
+    for (const kind of ["main", "named", "dm"])
+      for (const path of [...common, ...notes, ...others]) expect(writable(kind, path), path).toBe(true);
+    for (const path of [...owner, ...longTerm]) {
+      expect(writable("main", path), path).toBe(true);
+      expect(writable("dm", path), path).toBe(false);
+    }
   });
 });

@@ -93,10 +93,11 @@ export async function appendDailyMemory(
   const configuration = await agent.configuration.load();
   const agentId = agentIdOf(sessionKey);
   const { date, time } = localTime(at, configuration.userTimezone);
-  const { shared } = audienceOf(sessionKind(sessionKey, keyRules(configuration)));
-  const [path, heading] = shared
-    ? [sharedMemoryPath(date), `Said by others in ${sessionKey} (${time})`]
-    : [dailyMemoryPath(date), `Extracted from context compaction (${time})`];
+  const audience = audienceOf(sessionKind(sessionKey, keyRules(configuration)));
+  const [path, heading] =
+    audience === "shared"
+      ? [sharedMemoryPath(date), `Said by others in ${sessionKey} (${time})`]
+      : [dailyMemoryPath(date), `Extracted from context compaction (${time})`];
   try {
     await agent.workspace.appendSection(agentId, path, `### ${heading}\n\n${text.trim()}\n`);
   } catch (error) {

@@ -48,7 +48,7 @@ export function prefetch(agent: Agent, sessionKey: string): ConnectedPeers {
     const configuration = await agent.configuration.load({ anyAge: true });
     const audience = audienceOf(sessionKind(sessionKey, keyRules(configuration)));
     const timezone = configuration.userTimezone;
-    await agent.prompts.load({ agentId: agentIdOf(sessionKey), ...audience, now: agent.now(), timezone });
+    await agent.prompts.load({ agentId: agentIdOf(sessionKey), audience, now: agent.now(), timezone });
   };
   readPrompt().catch((error: unknown) => logError("agent.prefetch", error, { sessionKey }));
   return peers;

@@ -74,7 +74,7 @@ export async function loadContext(
   const kind = sessionKind(sessionKey, keyRules(configuration));
   const [peers, { files, skills }] = await Promise.all([
     connected,
-    agent.prompts.load({ agentId, ...audience, now, timezone }),
+    agent.prompts.load({ agentId, audience, now, timezone }),
   ]);
   const nodes = mayUseNodes ? peers : [];
   const offered = nodeTools(nodes);

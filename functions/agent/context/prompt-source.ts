@@ -44,8 +44,8 @@ export function createPromptSource(bucket: Bucket): PromptSource {
   };
   return {
     load(request) {
-      const { agentId, mainSession, shared, now, timezone } = request;
-      const name = `${agentId} ${mainSession} ${shared} ${timezone}`;
+      const { agentId, audience, now, timezone } = request;
+      const name = `${agentId} ${audience} ${timezone}`;
       return parts.read(name, now, () => read(request));
     },
     bucket: {

@@ -2,14 +2,11 @@ import type { Role } from "../../../shared/protocol/channel-accounts.ts";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
 import { localTime } from "../../../shared/runtime/zoned-time.ts";
 import type { ListedSkill } from "../../../shared/skills/skill-lister.ts";
-import { type Budget, createBudget } from "../../../shared/workspace/budget.ts";
-import type { WorkspaceFiles } from "../../../shared/workspace/load.ts";
-import {
-  type Audience,
-  seesDailyMemory,
-  seesLongTermMemory,
-  seesOwner,
-} from "../../../shared/workspace/privacy.ts";
+import { identitySection } from "../../../shared/workspace/agent-identity.ts";
+import { type Budget, createBudget, type Keep } from "../../../shared/workspace/budget.ts";
+import { seenFiles, type WorkspaceFiles } from "../../../shared/workspace/load.ts";
+import { cutMemory } from "../../../shared/workspace/long-term-memory.ts";
+import type { Audience } from "../../../shared/workspace/privacy.ts";
 import { guestText, safety, toolCallStyle, workspaceFilesText, workspaceText } from "./prompt-texts.ts";
 import { skillsSection } from "./skills-section.ts";
 import { toolingSection } from "./tooling-section.ts";
@@ -81,10 +78,11 @@ export function assemblePrompt(content: PromptContent, runtime: PromptRuntime): 
 /** All sections ahead of the Runtime section. */
 function contentText({ agentId, audience, role, basePrompt, tools, files, skills }: PromptContent): string {
   const budget = createBudget();
-  const firstRun = seesOwner(audience) && (files.bootstrap ?? "").trim() !== "";
-  const fileSections = (
-    firstRun ? firstRunSections(files, budget) : sections(files, budget, audience)
-  ).filter((section) => section !== "");
+  const seen = seenFiles(files, audience);
+  const firstRun = (seen.bootstrap ?? "").trim() !== "";
+  const fileSections = (firstRun ? firstRunSections(seen, budget) : sections(seen, budget)).filter(
+    (section) => section !== "",
+  );
   return [
     basePrompt.trim(),
     toolingSection(tools),
@@ -100,17 +98,16 @@ function contentText({ agentId, audience, role, basePrompt, tools, files, skills
     .join(separator);
 }
 
-function sections(files: WorkspaceFiles, budget: Budget, audience: Audience): string[] {
-  const days = seesDailyMemory(audience) ? files : {};
+function sections(files: WorkspaceFiles, budget: Budget): string[] {
   return [
     section("## Your Soul", files.soul, budget),
-    section("## Your Identity", files.identity, budget),
-    section("## About Your Human", seesOwner(audience) ? files.user : undefined, budget),
+    section("## Your Identity", identitySection(files.identity ?? ""), budget),
+    section("## About Your Human", files.user, budget),
     section("## Operating Instructions", files.agents, budget),
-    section("## Long-Term Memory", seesLongTermMemory(audience) ? files.memory : undefined, budget),
-    recentContext(days, budget),
+    section("## Long-Term Memory", files.memory, budget, cutMemory),
+    recentContext(files, budget),
     section("## Tool Notes", files.tools, budget),
-    section("## Heartbeats", seesOwner(audience) ? files.heartbeat : undefined, budget),
+    section("## Heartbeats", files.heartbeat, budget),
   ];
 }
 
@@ -118,13 +115,17 @@ function firstRunSections(files: WorkspaceFiles, budget: Budget): string[] {
   return [
     section("## COMMISSIONING CEREMONY (First Run)", files.bootstrap, budget),
     section("## Current Soul (update during commissioning)", files.soul, budget),
-    section("## Current Identity (fill in during commissioning)", files.identity, budget),
+    section(
+      "## Current Identity (fill in during commissioning)",
+      identitySection(files.identity ?? ""),
+      budget,
+    ),
     section("## About Your Human", files.user, budget),
     section("## Heartbeats", files.heartbeat, budget),
   ];
 }
 
-function section(heading: string, text: string | undefined, budget: Budget, keep?: "start" | "end"): string {
+function section(heading: string, text: string | undefined, budget: Budget, keep?: Keep): string {
   const body = budget.take(text ?? "", keep);
   return body === "" ? "" : `${heading}\n\n${body}`;
 }

@@ -32,7 +32,7 @@ export function rightsOf(
 ): RunRights {
   const kind = sessionKind(sessionKey, keyRules(configuration));
   const ofSession = audienceOf(kind);
-  const audience = role === "guest" ? { mainSession: false, shared: true } : ofSession;
+  const audience = role === "guest" ? "shared" : ofSession;
   const isOwnSession = role === "owner" && ownKinds.includes(kind);
   const native = nativeTools.filter(
     (tool) => (role === "owner" || tool.forGuests) && (isOwnSession || !tool.ownSessionsOnly),
@@ -42,7 +42,7 @@ export function rightsOf(
     role,
     audience,
     native: new Map(native.map((tool) => [tool.definition.name, tool])),
-    nodes: ofSession.shared ? mayInRoom(configuration, sessionKey, role, room) : role === "owner",
+    nodes: ofSession === "shared" ? mayInRoom(configuration, sessionKey, role, room) : role === "owner",
   };
 }
 

@@ -29,7 +29,7 @@ describe("daily notes are those of the user's day", () => {
   it("also where the timezone has just been changed", async () => {
     const bucket = createMemoryBucket({ "agents/main/memory/2026-03-01.md": "the first" });
     const { load } = createPromptSource(bucket);
-    const request = { agentId: "main", mainSession: true, shared: false, now: evening };
+    const request = { agentId: "main", audience: "main", now: evening } as const;
     expect((await load({ ...request, timezone: "UTC" })).files).toEqual({ yesterday: "the first" });
     const there = { ...request, timezone: "America/Los_Angeles" };
     expect((await load(there)).files).toEqual({ today: "the first" });

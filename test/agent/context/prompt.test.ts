@@ -132,12 +132,12 @@ describe("the system prompt", () => {
 describe("private memory in the prompt", () => {
   const textFor = (sessionKind: string) => prompt({ ...full, runtime: { ...runtime, sessionKind } }).text;
 
-  it("is not shown where several people read along, even if it was loaded", () => {
+  it("I8: is not shown where several people read along, even if it was loaded: they see three files", () => {
     for (const kind of ["group", "channel", "thread", "unheard-of"]) {
       const text = textFor(kind);
-      for (const secret of ["MEMORY", "YESTERDAY", "TODAY", "USER", "HEARTBEAT"])
+      for (const secret of ["MEMORY", "YESTERDAY", "TODAY", "USER", "HEARTBEAT", "TOOLS"])
         expect(text).not.toContain(`${secret}-TEXT`);
-      expect(text).toContain("SOUL-TEXT");
+      for (const shown of ["SOUL", "IDENTITY", "AGENTS"]) expect(text).toContain(`${shown}-TEXT`);
       expect(text).toContain("Others than your human read this conversation");
     }
   });
@@ -161,12 +161,17 @@ describe("private memory in the prompt", () => {
       expect(textFor(kind)).not.toContain("Others than");
     }
   });
+
+  it("I7: holds USER.md in the owner's own sessions, not in direct messages", () => {
+    for (const kind of ["main", "named", "cron", "system"]) expect(textFor(kind)).toContain("USER-TEXT");
+    expect(textFor("dm")).not.toContain("USER-TEXT");
+  });
 });
 
 describe("the prompt's caps", () => {
   const body = (input: PromptInput, heading: string) => sectionOf(input, heading)?.slice(heading.length + 2);
 
-  it("cut a file at 12,000 characters and mark it", () => {
+  it("I10: cut a file at 12,000 characters and mark it", () => {
     const whole = "x".repeat(maxFileCharacters);
     expect(body({ ...full, files: { soul: whole } }, "## Your Soul")).toBe(whole);
     expect(body({ ...full, files: { soul: `${whole}y` } }, "## Your Soul")).toBe(`${whole}\n[truncated]`);
@@ -178,6 +183,31 @@ describe("the prompt's caps", () => {
     expect(today).toMatch(/^### Today\n\n\[truncated\]\nx+NEW$/);
   });
 
+  it("I12: keep the head of MEMORY.md and the newest dreamed lines at its end", () => {
+    const dreamed = (day: string) =>
+      `## Dreamed ${day} 03:00 UTC\n\n${Array.from({ length: 80 }, (_, i) => `- fact ${i} of ${day}, ${"x".repeat(40)}`).join("\n")}\n- NEWEST of ${day}`;
+    const memory = `# Long-term memory\n\n- FIRST\n${"- written\n".repeat(300)}\n${dreamed("2026-04-22")}\n\n${dreamed("2026-04-23")}\n\n## Open questions\n\n- LAST WRITTEN`;
+    const kept = body({ ...full, files: { memory } }, "## Long-Term Memory") ?? "";
+    expect(memory.length).toBeGreaterThan(maxFileCharacters);
+    expect(kept.length).toBeLessThanOrEqual(maxFileCharacters + "\n[truncated]\n".length);
+    expect(kept).toMatch(/^# Long-term memory\n\n- FIRST\n/);
+    expect(kept).toMatch(/\n\[truncated\]\n- fact \d+ of 2026-04-22/);
+    expect(kept).toMatch(/## Dreamed 2026-04-23 03:00 UTC\n[\s\S]+- NEWEST of 2026-04-23$/);
+    expect(kept).toContain("- LAST WRITTEN");
+  });
+
+  it("I12: keep the start of a MEMORY.md in which nothing was dreamed, and the end of one long dreamed line", () => {
+    const written = `FIRST${"x".repeat(maxFileCharacters)}`;
+    expect(body({ ...full, files: { memory: written } }, "## Long-Term Memory")).toMatch(
+      /^FIRSTx+\n\[truncated\]$/,
+    );
+    const dreamed = `## Dreamed 2026-04-23 03:00 UTC ${"🐙".repeat(maxFileCharacters)}NEWEST`;
+    const kept = body({ ...full, files: { memory: `FIRST\n${dreamed}` } }, "## Long-Term Memory") ?? "";
+    expect(kept).toMatch(/^FIRST\n\[truncated\]\n/);
+    expect(kept.endsWith("🐙NEWEST")).toBe(true);
+    expect(kept.isWellFormed()).toBe(true);
+  });
+
   it("never cut a surrogate pair in two, at either end", () => {
     const emoji = "🐙".repeat(maxFileCharacters);
     for (const odd of ["", "a"]) {
@@ -187,7 +217,7 @@ describe("the prompt's caps", () => {
     }
   });
 
-  it("give all files together 60,000 characters, in the order of the prompt", () => {
+  it("I10: give all files together 60,000 characters, in the order of the prompt", () => {
     const long = "x".repeat(20_000);
     const input = {
       ...bare,

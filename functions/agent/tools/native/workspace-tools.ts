@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
 import { askAllNodes } from "../../../../shared/skills/probing.ts";
 import { createSkillLister } from "../../../../shared/skills/skill-lister.ts";
-import { checkReadable, checkWritable } from "../../../../shared/workspace/privacy.ts";
+import { checkReadable, checkWritable, visibleListing } from "../../../../shared/workspace/privacy.ts";
 import {
   isSkillFile,
   promptFiles,
@@ -34,7 +34,7 @@ export const readFile = nativeTool({
   async run(args, { agent, turn }) {
     checkReadable(turn.audience, args.path);
     const folder = args.path.replace(/\/$/, "");
-    const list = () => agent.workspace.list(turn.agentId, folder);
+    const list = async () => visibleListing(turn.audience, await agent.workspace.list(turn.agentId, folder));
     if (folder !== args.path || folder === "") return { ok: true, result: await list() };
     try {
       return { ok: true, result: await agent.workspace.read(turn.agentId, args.path) };
