@@ -27,6 +27,8 @@ const maxWaitMs = 60_000;
 /** What wakes the agent: there is, or may be, something to do in a session. A repeat is harmless. */
 export interface AgentEvent {
   sessionKey: string;
+  /** The version of the configuration that whoever woke the agent had just read; absent when it had read none. */
+  configurationVersion?: number;
 }
 
 /** The agent function's handler. */
@@ -34,8 +36,10 @@ export function createAgentHandler(world: World) {
   const agent = createAgent(world);
   return wrapHandler<AgentEvent, void>(
     "agent",
-    (event, context: Context) =>
-      holdSession(agent, event.sessionKey, () => context.getRemainingTimeInMillis()),
+    (event, context: Context) => {
+      agent.configuration.confirm(event.configurationVersion);
+      return holdSession(agent, event.sessionKey, () => context.getRemainingTimeInMillis());
+    },
     {
       fields: ({ sessionKey }) => ({ sessionKey }),
       watch: watchInvocations(world.table, "agent", world.now),

@@ -28,8 +28,8 @@ export function openLocalWorld(machine: Machine, options: LocalWorldOptions): Wo
     sockets: openLocalSockets(options.connections, options.limits),
     schedules: openLocalSchedules(schedules),
     secrets: openLocalSecrets(parameters),
-    async wake(sessionKey) {
-      void invocations.invoke("agent", { sessionKey });
+    async wake(sessionKey, configurationVersion) {
+      void invocations.invoke("agent", { sessionKey, configurationVersion });
     },
     webhookUrl: options.webhookUrl,
     now: Date.now,

@@ -8,8 +8,8 @@ import { type CallLimits, clientSettings, wakeLimits } from "./call-limits.ts";
  */
 export function openLambdaWake(agentFunction: string, limits: CallLimits = wakeLimits): WakeAgent {
   const client = new LambdaClient(clientSettings(limits));
-  return async (sessionKey) => {
-    const Payload = Buffer.from(JSON.stringify({ sessionKey }));
+  return async (sessionKey, configurationVersion) => {
+    const Payload = Buffer.from(JSON.stringify({ sessionKey, configurationVersion }));
     await client.send(new InvokeCommand({ FunctionName: agentFunction, InvocationType: "Event", Payload }));
   };
 }

@@ -43,6 +43,11 @@ export interface ConfigurationStore {
    */
   load(options?: { fresh?: boolean; anyAge?: boolean; atLeast?: number }): Promise<Configuration>;
   /**
+   * Notes that another function has just read this version. What this instance has cached counts as read now when it has
+   * that version; otherwise nothing changes.
+   */
+  confirm(version: number | undefined): void;
+  /**
    * The version of the configuration that was read last; undefined before the first read. Every change has
    * a higher version, a change of a secret too.
    */
@@ -125,6 +130,10 @@ export function openConfiguration(
   return {
     load,
     change,
+    confirm(version) {
+      const newest = readings.newest();
+      if (newest && newest.version === version) reading = { seen: Promise.resolve(newest), startedAt: now() };
+    },
     version: () => readings.newest()?.version,
     async get(path) {
       const segments = path ? parsePath(path) : [];

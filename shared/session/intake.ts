@@ -106,7 +106,7 @@ export async function submitEntry(
   const { accepted, state } = await appendEntry(intake.table, sessionKey, entry, now);
   const queued = isBehindOthers(state, entry.id, now);
   log("inbox.append", { sessionKey, entryId: entry.id, kind: entry.kind, accepted, queued });
-  if (needsAgent(state, now)) await intake.wake(sessionKey);
+  if (needsAgent(state, now)) await intake.wake(sessionKey, entry.configurationVersion);
   return { queued };
 }
 

@@ -238,5 +238,8 @@ export interface Secrets {
   delete(path: string): Promise<void>;
 }
 
-/** Starts the agent for a session, asynchronously: resolves once the event is accepted. */
-export type WakeAgent = (sessionKey: string) => Promise<void>;
+/**
+ * Starts the agent for a session, asynchronously: resolves once the event is accepted.
+ * @param configurationVersion the version of the configuration that the caller has just read, if it did
+ */
+export type WakeAgent = (sessionKey: string, configurationVersion?: number) => Promise<void>;

@@ -24,7 +24,7 @@ let script: (request: ModelRequest) => Reply | Promise<Reply>;
 /** Another function's store: what it changes, the functions below learn of by reading alone. */
 let operator: ConfigurationStore;
 let socket: SocketFunction;
-let agent: (sessionKey: string) => Promise<void>;
+let agent: (sessionKey: string, configurationVersion?: number) => Promise<void>;
 /** Reads of the configuration by the agent. */
 let reads = 0;
 let messages = 0;
@@ -70,10 +70,10 @@ beforeEach(async () => {
 });
 
 /** A cold start of the agent. */
-function openAgent(table: Table): (sessionKey: string) => Promise<void> {
+function openAgent(table: Table): typeof agent {
   const handler = createAgentHandler({ ...world.outside, table });
   const context = { getRemainingTimeInMillis: () => 900_000 } as Context;
-  return (sessionKey) => handler({ sessionKey }, context);
+  return (sessionKey, configurationVersion) => handler({ sessionKey, configurationVersion }, context);
 }
 
 const say = (sessionKey = "main") => socket.request("client", "chat.send", { sessionKey, message: "hello" });
@@ -107,6 +107,32 @@ describe("a message that comes after the configuration was set", () => {
     await say();
     await agent(main);
     expect(reads).toBe(0);
+  });
+
+  describe("and more than five seconds after the last one", () => {
+    beforeEach(() => {
+      world.clock.later += 5001;
+    });
+
+    it("costs the agent a read, unless whoever woke it had just read the version that it has", async () => {
+      await say();
+      await agent(main);
+      expect(reads).toBe(1);
+      world.clock.later += 5001;
+      await say();
+      await operator.load({ fresh: true });
+      await agent(main, operator.version());
+      expect(reads).toBe(1);
+    });
+
+    it("is run with it although the agent was woken for an older version", async () => {
+      await operator.load({ fresh: true });
+      const older = operator.version();
+      await operator.set("systemPrompt", "after");
+      await say();
+      await agent(main, older);
+      expect(prompt()).toContain("after");
+    });
   });
 
   it("is run with it when it waits behind another message", async () => {

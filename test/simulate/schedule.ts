@@ -234,7 +234,7 @@ class Simulation {
         watchSession(this.ledger, change, (one) => this.cloud.store.get(one) as never);
       },
       posted: (connectionId, frame) => this.peers.receive(connectionId, frame),
-      woken: (sessionKey) => this.functions.wake(sessionKey),
+      woken: (...event) => this.functions.wake(...event),
       fired: (event) => this.functions.fire(event),
     };
   }

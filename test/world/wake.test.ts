@@ -8,14 +8,14 @@ describe.each(worlds)("the wake of %s", (_name, open) => {
   });
   afterAll(() => test.close());
 
-  it("invokes the agent function with the session's key, once for each call", async () => {
+  it("invokes the agent function with the session's key and the version of the configuration, once for each call", async () => {
     await test.world.wake("agent:main:main");
-    await test.world.wake("agent:main:cli:dm:größe");
+    await test.world.wake("agent:main:cli:dm:größe", 7);
     await expect
       .poll(() => test.invocations)
       .toEqual([
         { name: "agent", event: { sessionKey: "agent:main:main" } },
-        { name: "agent", event: { sessionKey: "agent:main:cli:dm:größe" } },
+        { name: "agent", event: { sessionKey: "agent:main:cli:dm:größe", configurationVersion: 7 } },
       ]);
   });
 });

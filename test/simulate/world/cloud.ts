@@ -20,7 +20,7 @@ export interface Events {
   written(key: Key, before: Item | undefined, after: Item | undefined, writer: string): void;
   /** A frame reached a connection. */
   posted(connectionId: string, frame: Frame): "sent" | "gone";
-  woken(sessionKey: string): void;
+  woken(sessionKey: string, configurationVersion?: number): void;
   fired(event: TimerEvent): void;
 }
 
@@ -78,9 +78,9 @@ export class Cloud {
           ),
       },
       secrets: { get: async () => undefined, put: async () => {}, delete: async () => {} },
-      wake: (sessionKey) =>
+      wake: (sessionKey, configurationVersion) =>
         this.network.request(machine, `wake ${sessionKey}`, "write", async () =>
-          this.events.woken(sessionKey),
+          this.events.woken(sessionKey, configurationVersion),
         ),
       now: () => machine.now(),
     };

@@ -1,5 +1,5 @@
 import type { Agent } from "../../../functions/agent/agent.ts";
-import { createAgent } from "../../../functions/agent/agent-handler.ts";
+import { type AgentEvent, createAgent } from "../../../functions/agent/agent-handler.ts";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
 import { createTimerHandler } from "../../../functions/timer/timer-handler.ts";
 import type { TimerEvent, World } from "../../../shared/world/world.ts";
@@ -44,11 +44,12 @@ export class Functions {
   }
 
   /** Delivers the agent's event, once, or twice where a fault says so. */
-  wake(sessionKey: string): void {
+  wake(sessionKey: string, configurationVersion?: number): void {
     const { timeline, faults } = this.hosting;
-    timeline.after(5 + timeline.jitter(60), () => this.invokeAgent(sessionKey));
+    const event = { sessionKey, configurationVersion };
+    timeline.after(5 + timeline.jitter(60), () => this.invokeAgent(event));
     if (faults.draw(["duplicates"], 8))
-      timeline.after(faults.between(5, 30_000), () => this.invokeAgent(sessionKey));
+      timeline.after(faults.between(5, 30_000), () => this.invokeAgent(event));
   }
 
   fire(event: TimerEvent): void {
@@ -78,7 +79,8 @@ export class Functions {
     });
   }
 
-  private invokeAgent(sessionKey: string, failed = 0): void {
+  private invokeAgent(event: AgentEvent, failed = 0): void {
+    const { sessionKey, configurationVersion } = event;
     const { timeline, tell } = this.hosting;
     const host = this.warm.find(({ machine, isBusy }) => machine.isAlive && !isBusy) ?? this.coldStart();
     host.isBusy = true;
@@ -91,11 +93,12 @@ export class Functions {
     };
     machine.after(0, () => {
       tell(machine.name, `invoked for ${sessionKey}`);
+      agent.configuration.confirm(configurationVersion);
       holdSession(agent, sessionKey, () => end - timeline.now).then(over, (error: unknown) => {
         over();
         tell(machine.name, `failed: ${error}`);
         const wait = retryAfterMs[failed];
-        if (wait !== undefined) timeline.after(wait, () => this.invokeAgent(sessionKey, failed + 1));
+        if (wait !== undefined) timeline.after(wait, () => this.invokeAgent(event, failed + 1));
       });
     });
   }
