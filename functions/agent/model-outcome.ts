@@ -79,7 +79,11 @@ async function commitCalls(
   const waiting = waitingFor(run, pending, deadline);
   await commitReply(hold, reply, [...size, assign("run", waiting)]);
   // A stop has come while the model answered.
-  if (hold.state.stop === run.runId) return { ...context, listeners };
+  if (hold.state.stop === run.runId) {
+    const anew = listeners?.then(() => agent.broadcast.clients());
+    anew?.catch(() => {});
+    return { ...context, listeners: anew };
+  }
   const said = textOf(reply) === "" ? "calls" : "partial";
   // Not before the commit: a timeout that came ahead of it would find nothing to end, and there is no second one.
   const beside = Promise.all([

@@ -1,6 +1,6 @@
 import type { ContentBlock } from "../../shared/media/media-content.ts";
 import { mediaBlocks, userContent } from "../../shared/media/media-content.ts";
-import type { Message } from "../../shared/protocol/messages.ts";
+import { type Message, toolCallsOf } from "../../shared/protocol/messages.ts";
 import { log } from "../../shared/runtime/log.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { newRun, type Run, shrinkSteps, triedAgain } from "../../shared/session/run.ts";
@@ -130,9 +130,15 @@ export async function modelStep(
   const deltas = streamDeltas(agent, hold.sessionKey, run, peers);
   const called = whileTyping(agent, run.origin, () => callModel(agent, hold, run, prepared, deltas));
   const [, outcome] = await Promise.all([committed, called]);
-  const listeners = Promise.all([agent.broadcast.clients(), deltas.end()]).then(([clients]) => clients);
+  // The end of a run is told to every client there is: one that has just connected waits for nothing else.
+  const clients = callsTools(outcome) ? deltas.clients() : agent.broadcast.clients();
+  const listeners = Promise.all([clients, deltas.end()]).then(([connectionIds]) => connectionIds);
   listeners.catch(() => {});
   return takeOutcome(agent, hold, prepared, outcome, { ...context, listeners });
+}
+
+function callsTools(outcome: ModelOutcome): boolean {
+  return outcome.status === "answered" && toolCallsOf(outcome.message).length > 0;
 }
 
 async function callModel(

@@ -14,8 +14,9 @@ let bench: Bench;
 let down = true;
 beforeAll(async () => {
   state = await startState();
-  model = await startOpenAiServer((_request, index) => {
-    if (index === 0) return { toolCalls: [{ name: "gsv__ReadFile", arguments: { path: "notes.md" } }] };
+  model = await startOpenAiServer(({ turns }) => {
+    if (turns.at(-1)?.role === "user")
+      return { toolCalls: [{ name: "gsv__ReadFile", arguments: { path: "notes.md" } }] };
     down = false;
     return { text: "the answer" };
   });
@@ -41,4 +42,31 @@ it("goes on with a turn whose steps cannot be announced, and leaves no failure u
   process.off("unhandledRejection", note);
   expect(unhandled).toEqual([]);
   expect(textOf((await bench.live(sessionKey)).at(-1)!)).toBe("the answer");
+});
+
+it("lists the clients of a reply that calls tools again only a second after their last list, and of an answer always", async () => {
+  const lists = async (later: number) => {
+    let listed = 0;
+    let time = 0;
+    const agent = bench.agent();
+    const broadcast = {
+      ...agent.broadcast,
+      clients: () => {
+        listed++;
+        return agent.broadcast.clients();
+      },
+    };
+    const callModel: typeof agent.callModel = async (call) => {
+      time ||= later;
+      return agent.callModel(call);
+    };
+    const started = agent.now();
+    const id = `after ${later} ms`;
+    await bench.submit(sessionKey, { id, at: 1, origin: { kind: "client" }, kind: "message", text: "hello" });
+    const now = () => started + time;
+    await holdSession({ ...agent, broadcast, callModel, now }, sessionKey, () => 900_000);
+    return listed;
+  };
+  // At the start and for the answer; the step between them has a list of its own too.
+  expect(await lists(1001)).toBe((await lists(0)) + 1);
 });

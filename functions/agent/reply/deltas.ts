@@ -8,8 +8,8 @@ import type { Repeat } from "../model/model-call.ts";
 const leastIntervalMs = 250;
 
 /**
- * Clients that were read longer ago than this are read again before the next event, so that a revoked one whose
- * socket could not be closed hears no more. Milliseconds.
+ * Clients that were read longer ago than this are read again before the next event of a stream, or of a reply that
+ * calls tools, so that a revoked one whose socket could not be closed hears no more. Milliseconds.
  */
 const freshClientsMs = 1000;
 
@@ -18,6 +18,8 @@ export interface Deltas {
   add(text: string): void;
   /** Announces that the call is repeated, and begins the text anew. */
   repeat(repeat: Repeat): void;
+  /** Connection ids of the clients, read at most `freshClientsMs` ago. */
+  clients(): Promise<string[]>;
   /** Sends what is left, and waits for no client to take it: `Broadcast.send` comes behind it. */
   end(): Promise<void>;
 }
@@ -96,6 +98,7 @@ export function streamDeltas(
       Object.assign(stream, { text: "", due: 0, repeats: stream.repeats + 1, retry });
       tell();
     },
+    clients,
     async end() {
       clearTimeout(timer);
       flush();
