@@ -16,8 +16,8 @@ const secretBytes = 32;
 /** `gsv_{id}_{secret}`: the id is the record's key, the secret (43 characters of base64url) authenticates. */
 const tokenPattern = /^gsv_([a-km-np-z2-9]{10})_([A-Za-z0-9_-]{43})$/;
 
-/** `lastUsedAt` is written at most this often, in milliseconds. */
-const lastUsedStepMs = 3_600_000;
+/** `lastUsedAt` is written at most this often, in milliseconds. Lists show it to the minute. */
+const lastUsedStepMs = 60_000;
 
 /** TTL of a revoked token's record, in seconds. A token without a record is refused as a revoked one is. */
 const revokedSeconds = 30 * 86_400;

@@ -157,6 +157,9 @@ export interface TokenEntry {
   accountId?: string;
 }
 
+/** A token and the number of clients, nodes and channels that are connected with it. */
+export type ListedToken = TokenEntry & { connections: number };
+
 /** An upload of a payload that is too large for a frame. */
 export interface Upload {
   /**
@@ -353,7 +356,7 @@ interface ResultTable {
   "cron.runs": { runs: CronRun[]; count: number };
   "payload.upload": Upload;
   "token.create": TokenEntry & { token: string };
-  "token.list": { tokens: TokenEntry[] };
+  "token.list": { tokens: ListedToken[] };
   "token.revoke": { revoked: true; id: string };
 }
 

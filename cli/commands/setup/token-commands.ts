@@ -1,5 +1,5 @@
 import { type Scope, scopes } from "../../../shared/protocol/methods.ts";
-import type { TokenEntry } from "../../../shared/protocol/results.ts";
+import type { ListedToken, TokenEntry } from "../../../shared/protocol/results.ts";
 import { columns, moment } from "../../app/columns.ts";
 import { usage } from "../../app/failure.ts";
 import { text } from "../../app/options.ts";
@@ -22,7 +22,7 @@ export const listTokens: Action = async (context) => {
     token.name,
     scopesText(token),
     moment(token.createdAt),
-    moment(token.lastUsedAt),
+    usedText(token),
   ]);
   context.print(list, columns(["ID", "NAME", "SCOPES", "CREATED", "LAST USED"], rows));
 };
@@ -32,6 +32,12 @@ export const revokeToken: Action = async (context, { args }) => {
   const result = await gateway.request("token.revoke", { id: args[0] ?? "" });
   context.print(result, `token ${result.id} is revoked`);
 };
+
+/** When a token was last used. A connection that is open uses it, however long ago it was opened. */
+function usedText({ connections, lastUsedAt }: ListedToken): string {
+  if (!connections) return moment(lastUsedAt);
+  return `now (${connections} ${connections === 1 ? "connection" : "connections"})`;
+}
 
 function scopesText({ scopes, channel, accountId }: TokenEntry): string {
   return scopes.join(",") + (channel === undefined ? "" : ` (${channel}/${accountId})`);

@@ -1,4 +1,4 @@
-import { connectionsOf } from "../../../shared/peers/registry.ts";
+import { connectionsOf, listPeers, modes } from "../../../shared/peers/registry.ts";
 import { createToken, listTokens, revokeToken } from "../../../shared/peers/tokens.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { MethodTable } from "../gateway.ts";
@@ -22,7 +22,12 @@ export const tokenMethods: Pick<MethodTable, "token.create" | "token.list" | "to
   "token.list": {
     modes: ["client"],
     scope: "admin",
-    handle: async ({ table }) => ({ tokens: await listTokens(table) }),
+    async handle({ table, now }) {
+      const peersOf = modes.map((mode) => listPeers(table, mode, now()));
+      const [tokens, ...peers] = await Promise.all([listTokens(table), ...peersOf]);
+      const countOf = (id: string) => peers.flat().filter(({ tokenId }) => tokenId === id).length;
+      return { tokens: tokens.map((token) => ({ ...token, connections: countOf(token.id) })) };
+    },
   },
   "token.revoke": {
     modes: ["client"],

@@ -20,62 +20,6 @@ afterEach(() => gateway.close());
 
 const day = Date.UTC(2026, 0, 2, 12);
 
-describe("gsv config", () => {
-  it("keeps an id made of digits a text where the setting is a text, and a number where it is a number", async () => {
-    answers({ "config.set": ({ params }) => ({ ok: true, path: params.path }) });
-    const id = "channels.whatsapp.accounts.default.phoneNumberId";
-    await run(["config", "set", id, "123456789012345678901"]);
-    expect(lastParams()).toEqual({ path: id, value: "123456789012345678901" });
-    await run(["config", "set", "timeouts.toolMs", "90000"]);
-    expect(lastParams()).toEqual({ path: "timeouts.toolMs", value: 90_000 });
-  });
-
-  it("shows a value", async () => {
-    answers({ "config.get": () => ({ path: "timeouts", value: { toolMs: 5 } }) });
-    expect((await run(["config", "get", "timeouts"])).stdout).toBe('{\n  "toolMs": 5\n}\n');
-  });
-
-  it.each([
-    ["timeouts.toolMs", "120000", 120_000],
-    ["userTimezone", "Europe/Berlin", "Europe/Berlin"],
-    ["model", '{"provider":"p","id":"i"}', { provider: "p", id: "i" }],
-    ["model", "null", null],
-    ["apiKeys.anthropic", "12345", "12345"],
-  ])("sets %s to %s", async (path, text, value) => {
-    answers({ "config.set": () => ({ ok: true, path }) });
-    expect((await run(["config", "set", path, text])).code).toBe(0);
-    expect(lastParams()).toEqual({ path, value });
-  });
-
-  it.each([[["config", "set", "apiKeys.anthropic", "-"]], [["config", "set", "apiKeys.anthropic"]]])(
-    "reads a secret from standard input: %j",
-    async (args) => {
-      answers({ "config.set": () => ({ ok: true, path: "apiKeys.anthropic" }) });
-      const { stdout, stderr } = await run(args, { input: "sk-secret\n" });
-      expect(lastParams()).toEqual({ path: "apiKeys.anthropic", value: "sk-secret" });
-      expect(stdout + stderr).not.toContain("sk-secret");
-    },
-  );
-
-  it("warns of a secret on the command line", async () => {
-    answers({ "config.set": () => ({ ok: true, path: "apiKeys.anthropic" }) });
-    const { stderr } = await run(["config", "set", "apiKeys.anthropic", "sk-secret"]);
-    expect(stderr).toContain("shell's history");
-    expect((await run(["config", "set", "userTimezone", "UTC"])).stderr).toBe("");
-  });
-
-  it("passes on what the gateway refuses, with its code", async () => {
-    answers({
-      "config.set": () => {
-        throw new PeerError(400, "modle: unknown key");
-      },
-    });
-    const { code, stdout } = await run(["config", "set", "modle", "x", "--json"]);
-    expect(code).toBe(1);
-    expect(JSON.parse(stdout)).toEqual({ error: { code: 400, message: "modle: unknown key" } });
-  });
-});
-
 describe("gsv tools", () => {
   const tool = {
     name: "laptop__Grep",
@@ -258,12 +202,15 @@ describe("gsv token", () => {
   });
 
   it("lists tokens with their last use, and revokes one", async () => {
-    const token = { id: "abc", name: "pi", scopes: ["node"], createdAt: day };
+    const token = { id: "abc", name: "pi", scopes: ["node"], createdAt: day, connections: 0 };
+    const used = { ...token, id: "def", lastUsedAt: day, connections: 2 };
     answers({
-      "token.list": () => ({ tokens: [token] }),
+      "token.list": () => ({ tokens: [token, used] }),
       "token.revoke": ({ params }) => ({ revoked: true, id: params.id }),
     });
-    expect((await run(["token", "list"])).stdout).toMatch(/abc {2}pi +node +2026-01-02 \d\d:\d\d {2}-\n$/);
+    const list = (await run(["token", "list"])).stdout;
+    expect(list).toMatch(/\nabc {2}pi +node +2026-01-02 \d\d:\d\d {2}-\n/);
+    expect(list).toMatch(/\ndef {2}pi +node +2026-01-02 \d\d:\d\d {2}now \(2 connections\)\n$/);
     expect((await run(["token", "revoke", "abc"])).stdout).toBe("token abc is revoked\n");
   });
 });
