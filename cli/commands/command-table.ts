@@ -1,4 +1,5 @@
 import type { CommandEntry } from "../app/program.ts";
+import { agentCommand } from "./agent/agent-command-table.ts";
 import { channelCommand, pairCommand } from "./channel/channel-command-table.ts";
 import { cronCommand } from "./cron/cron-command-table.ts";
 import { heartbeatCommand } from "./heartbeat/heartbeat-command-table.ts";
@@ -15,7 +16,7 @@ import {
 } from "./setup/setup-command-table.ts";
 import { skillsCommand } from "./skills/skills-command-table.ts";
 import { copyCommand } from "./transfer/transfer-command-table.ts";
-import { agentCommand, workspaceCommand } from "./workspace/workspace-command-table.ts";
+import { workspaceCommand } from "./workspace/workspace-command-table.ts";
 
 /** Every command of `gsv`, in the order of its help. Each folder of commands has a table of its own. */
 export const commands: readonly CommandEntry[] = [

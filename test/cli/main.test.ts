@@ -72,7 +72,9 @@ describe("the command line", () => {
   it("names the commands of a group as an error when it shall print JSON", async () => {
     const run = await gsv(["agent", "--json"]);
     expect(run.code).toBe(2);
-    expect(JSON.parse(run.stdout).error.message).toMatch(/^gsv agent needs one of init\b/);
+    expect(JSON.parse(run.stdout).error.message).toMatch(
+      /^gsv agent needs one of list, add, remove, init; see/,
+    );
   });
 
   it("explains a command after `help`, too", async () => {

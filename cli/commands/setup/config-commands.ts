@@ -1,16 +1,50 @@
-import { parsePath, withValue } from "../../../shared/configuration/configuration-paths.ts";
+import {
+  formatPath,
+  isObject,
+  parsePath,
+  withValue,
+} from "../../../shared/configuration/configuration-paths.ts";
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import { configurationSecrets, findFault } from "../../../shared/configuration/schema.ts";
-import { usage } from "../../app/failure.ts";
+import { code } from "../../../shared/protocol/errors.ts";
+import { columns, shorten } from "../../app/columns.ts";
+import { Failure, failureOf, usage } from "../../app/failure.ts";
 import type { Action } from "../../app/program.ts";
 import { askHidden, readAll } from "../../app/questions.ts";
 import type { Terminal } from "../../app/terminal.ts";
+import { findSetting } from "./setting-names.ts";
 
 export const getConfig: Action = async (context, { args }) => {
   const gateway = await context.gateway();
   const answer = await gateway.request("config.get", { path: args[0] });
   const value = "config" in answer ? answer.config : answer.value;
+  if (args[0] !== undefined) checkSetting(args[0], value);
   context.print(answer, valueText(value));
+};
+
+export const listConfig: Action = async (context, { options }) => {
+  const gateway = await context.gateway();
+  const answer = await gateway.request("config.get", {});
+  const usual = new Map(settingsIn(defaults));
+  const isChanged = ([path, value]: Setting) => valueText(usual.get(path)) !== valueText(value);
+  const settings = settingsIn("config" in answer ? answer.config : {}).filter(
+    (setting) => options.changed !== true || isChanged(setting),
+  );
+  const rows = settings.map(([path, value]): string[] => {
+    const was = isChanged([path, value]) ? shortValue(usual.get(path)) : "";
+    return [path, shortValue(value), was];
+  });
+  const none = "nothing is changed; `gsv config set` changes a setting";
+  const table = columns(["SETTING", "VALUE", "DEFAULT, WHERE CHANGED"], rows);
+  context.print({ settings: Object.fromEntries(settings) }, rows.length > 0 ? table : none);
+};
+
+export const unsetConfig: Action = async (context, { args: [path = ""] }) => {
+  const gateway = await context.gateway();
+  const before = await gateway.request("config.get", { path });
+  checkSetting(path, "value" in before ? before.value : undefined);
+  const result = await gateway.request("config.set", { path, value: null });
+  context.print(result, `${path} is back to its default`);
 };
 
 export const setConfig: Action = async (context, { args }) => {
@@ -22,7 +56,10 @@ export const setConfig: Action = async (context, { args }) => {
   if (isSecret && given === text)
     context.note("gsv: a secret on the command line stays in the shell's history; `-` asks for it instead");
   const gateway = await context.gateway();
-  const result = await gateway.request("config.set", { path, value });
+  const result = await gateway.request("config.set", { path, value }).catch((error: unknown) => {
+    const { meant } = findSetting(parsePath(path));
+    throw meant === undefined ? error : withSuggestion(error, meant);
+  });
   context.print(result, value === null ? `${path} is back to its default` : `${path} is set`);
 };
 
@@ -46,6 +83,40 @@ function parseValue(path: string[], text: string): unknown {
   if (typeof value !== "number" && typeof value !== "boolean") return value;
   const fault = findFault(withValue({ ...defaults }, path, value));
   return fault && findFault(withValue({ ...defaults }, path, text)) === undefined ? text : value;
+}
+
+/** A path of the configuration and what it is set to. */
+type Setting = readonly [path: string, value: unknown];
+
+/** Every setting of a configuration: objects are followed down to their values, lists are values. */
+function settingsIn(value: unknown, path: readonly string[] = []): Setting[] {
+  if (!isObject(value)) return [[formatPath(path), value]];
+  return Object.entries(value).flatMap(([name, child]) => settingsIn(child, [...path, name]));
+}
+
+/** @throws Failure when a path has no value because there is no such setting */
+function checkSetting(path: string, value: unknown): void {
+  if (value !== undefined && value !== null) return;
+  const { isKnown, meant } = findSetting(parsePath(path));
+  if (isKnown) return;
+  const suggestion = meant === undefined ? "" : ` (did you mean ${meant}?)`;
+  throw new Failure(
+    code.notFound,
+    `there is no setting ${path}${suggestion}; \`gsv config list\` shows them`,
+  );
+}
+
+/** A refusal of the gateway with the setting that was meant. */
+function withSuggestion(error: unknown, meant: string): Failure {
+  const { kind, message } = failureOf(error);
+  return new Failure(kind, `${message} (did you mean ${meant}?)`);
+}
+
+/** Longest value in a list, in characters; --json has all of it. */
+const mostValueChars = 60;
+
+function shortValue(value: unknown): string {
+  return shorten(typeof value === "object" ? JSON.stringify(value) : valueText(value), mostValueChars);
 }
 
 function valueText(value: unknown): string {

@@ -17,7 +17,7 @@ const tokenCommands: readonly CommandEntry[] = [
   },
   {
     name: "list",
-    summary: "tokens, their scopes and last use",
+    summary: "tokens, their scopes and last use, and which are in use now",
     examples: ["token list"],
     load: async () => (await import("./token-commands.ts")).listTokens,
   },
@@ -56,6 +56,13 @@ export const configCommand: CommandEntry = {
       load: async () => (await import("./config-commands.ts")).getConfig,
     },
     {
+      name: "list",
+      summary: "every setting with its value, and with its default where it was changed",
+      options: [["--changed", "only those that are not at their defaults"]],
+      examples: ["config list", "config list --changed --json"],
+      load: async () => (await import("./config-commands.ts")).listConfig,
+    },
+    {
       name: "set <path> [value]",
       summary:
         "set a value, as JSON or text; without a value, or with -, it is asked for or read from standard input",
@@ -65,6 +72,12 @@ export const configCommand: CommandEntry = {
         "config set apiKeys.anthropic -",
       ],
       load: async () => (await import("./config-commands.ts")).setConfig,
+    },
+    {
+      name: "unset <path>",
+      summary: "put a setting, and all below it, back to the default; a secret is deleted",
+      examples: ["config unset timeouts.toolMs", "config unset apiKeys.anthropic"],
+      load: async () => (await import("./config-commands.ts")).unsetConfig,
     },
   ],
 };

@@ -48,18 +48,3 @@ export const workspaceCommand: CommandEntry = {
   examples: ["workspace ls"],
   commands: workspaceCommands,
 };
-
-/** `gsv agent …` */
-export const agentCommand: CommandEntry = {
-  name: "agent",
-  summary: "the agents themselves",
-  examples: ["agent init"],
-  commands: [
-    {
-      name: "init [agentId]",
-      summary: "write the initial files of an agent (soul, identity, memory, first-run ceremony, …)",
-      examples: ["agent init", "agent init research"],
-      load: async () => (await import("./agent-command.ts")).initAgent,
-    },
-  ],
-};

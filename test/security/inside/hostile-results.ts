@@ -1,3 +1,4 @@
+import { defaults } from "../../../shared/configuration/defaults.ts";
 import type { CronJob } from "../../../shared/protocol/cron.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import type { Method } from "../../../shared/protocol/methods.ts";
@@ -73,6 +74,9 @@ const transfer: TransferStatus = {
   ...{ sent: 0, received: 0, size: 0 },
 };
 
+/** What `config.get` answers without a path. */
+export const hostileConfiguration: Results["config.get"] = { config: { ...defaults, systemPrompt: hostile } };
+
 /** A hostile result of each method that a command calls. */
 export const hostileResults: { [M in Method]?: Results[M] } = {
   "tools.list": { tools: [{ name: hostile, description: hostile, inputSchema: { type: "object" } }] },
@@ -80,7 +84,11 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
   "logs.get": { nodeId: hostile, lines: [hostile], count: 1, truncated: true },
   "config.get": {
     path: "model",
-    value: { provider: hostile, id: hostile, telegram: { owners: [hostile] } },
+    value: {
+      ...{ provider: hostile, id: hostile, telegram: { owners: [hostile] } },
+      list: [{ id: "evil", model: { provider: hostile, id: hostile } }],
+      bindings: [{ agentId: "evil", match: { channel: hostile } }],
+    },
   },
   "config.set": { ok: true, path: "x" },
   "sessions.list": {
@@ -165,6 +173,6 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
   "pair.approve": { approved: true, senderId: hostile, senderName: hostile, role: "guest" },
   "pair.reject": { rejected: true, senderId: hostile },
   "token.create": { ...token, token: hostile },
-  "token.list": { tokens: [token] },
+  "token.list": { tokens: [{ ...token, connections: 1 }] },
   "token.revoke": { revoked: true, id: hostile },
 };

@@ -10,7 +10,7 @@ import { type Method, methods } from "../../../shared/protocol/methods.ts";
 import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../cli/fake-gateway.ts";
 import { fakeTerminal } from "../../cli/fake-terminal.ts";
 import { type GsvRun, gsv, newFolder } from "../../cli/run-gsv.ts";
-import { hostile, hostileResults } from "./hostile-results.ts";
+import { hostile, hostileConfiguration, hostileResults } from "./hostile-results.ts";
 
 /** Terminal escapes: text of others must not reach the controls of a user's terminal (CWE-150). */
 
@@ -47,10 +47,12 @@ const given: Record<string, string[]> = {
   "session reset": ["--yes"],
   "token create": ["evil"],
   "workspace edit": ["notes.md"],
+  "agent add": ["worker"],
+  "agent remove": ["evil", "--yes"],
 };
 
 /** Commands that have nothing of others to show. */
-const silent = ["config set", "channel remove", "cron status", "skills add", "workspace edit"];
+const silent = ["config set", "channel remove", "cron status", "skills add", "workspace edit", "agent add"];
 
 const leaves = (entries: readonly CommandEntry[], before: string[] = []): [string, string][] =>
   entries.flatMap(({ name, commands: children }): [string, string][] => {
@@ -75,6 +77,7 @@ describe("a command at a terminal", () => {
   const run = (argv: string[], isTTY: boolean): Promise<GsvRun> =>
     gsv(argv, {
       isTTY,
+      isInteractive: argv.includes("edit") && argv.includes("workspace"),
       input: argv.includes("add") ? '{"botToken":"t"}' : "text",
       env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token", EDITOR: "true" },
     });
@@ -83,7 +86,11 @@ describe("a command at a terminal", () => {
       methods.map((method): [string, FakeMethod] => [method, () => answer(method)]),
     );
   };
-  const answerHostile = () => answerAll((method) => hostileResults[method]);
+  const answerHostile = () => {
+    answerAll((method) => hostileResults[method]);
+    gateway.methods["config.get"] = ({ params }) =>
+      params.path === undefined ? hostileConfiguration : hostileResults["config.get"];
+  };
 
   it.each(table)("gsv %s %s shows the text of others without their escapes", async (path, parameters) => {
     answerHostile();

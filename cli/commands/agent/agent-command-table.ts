@@ -1,0 +1,43 @@
+import type { CommandEntry } from "../../app/program.ts";
+
+/** `gsv agent …` */
+export const agentCommand: CommandEntry = {
+  name: "agent",
+  summary: "the agents themselves",
+  examples: ["agent list"],
+  commands: [
+    {
+      name: "list",
+      summary: "the agents, their models, and what comes to them",
+      examples: ["agent list"],
+      load: async () => (await import("./agent-commands.ts")).listAgents,
+    },
+    {
+      name: "add <agentId>",
+      summary: "add an agent with files and conversations of its own",
+      options: [
+        ["--model <model>", "its model, provider/id (default: the gateway's)"],
+        ["--prompt <text>", "its system prompt (default: the gateway's)"],
+        ["--default", "it is the agent of messages and session keys that name none"],
+      ],
+      examples: [
+        "agent add research --model anthropic/claude-opus-4-8",
+        "client --session agent:research:main",
+      ],
+      load: async () => (await import("./agent-commands.ts")).addAgent,
+    },
+    {
+      name: "remove <agentId>",
+      summary: "remove an agent's settings and bindings; its files and conversations stay",
+      options: [["--yes", "do not ask"]],
+      examples: ["agent remove research"],
+      load: async () => (await import("./agent-commands.ts")).removeAgent,
+    },
+    {
+      name: "init [agentId]",
+      summary: "write the initial files of an agent (soul, identity, memory, first-run ceremony, …)",
+      examples: ["agent init", "agent init research"],
+      load: async () => (await import("./agent-commands.ts")).initAgent,
+    },
+  ],
+};
