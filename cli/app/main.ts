@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { commands } from "../commands/command-table.ts";
-import { Context } from "./context.ts";
+import type { Context } from "./context.ts";
 import { exitCode, type Failure, failureOf, usage } from "./failure.ts";
 import type { GlobalOptions } from "./options.ts";
 import { buildProgram, type Chosen, type CommandEntry, commandPath, namesOf } from "./program.ts";
@@ -17,6 +17,7 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
   const program = buildProgram(
     commands,
     version,
+    argv,
     (text) => terminal.stdout.write(text),
     (choice) => {
       chosen = choice;
@@ -28,8 +29,9 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     const isHelp = argv[0] === "help";
     if (isHelp) checkCommand(argv.slice(1));
     await program.parseAsync(isHelp ? [...argv.slice(1), "--help"] : [...argv], { from: "user" });
-    context = new Context(terminal, program.opts<GlobalOptions>());
     if (chosen === undefined) throw usage("nothing to do; see `gsv --help`");
+    // Help and wrong usage need no context, and loading it takes longer than they do.
+    context = new (await import("./context.ts")).Context(terminal, program.opts<GlobalOptions>());
     const { action, invocation } = await chosen();
     await action(context, invocation);
     return exitCode.done;

@@ -39,10 +39,13 @@ export interface Chosen {
 /**
  * Builds the command tree. Parsing calls `choose`, or throws a CommanderError for help, version and wrong
  * usage.
+ * @param argv the command line that is to be parsed: a group of commands that it does not name stays without its
+ *   commands, because building them all takes longer than parsing
  */
 export function buildProgram(
   entries: readonly CommandEntry[],
   version: string,
+  argv: readonly string[],
   write: (text: string) => void,
   choose: (chosen: () => Promise<Chosen>) => void,
 ): Command {
@@ -57,13 +60,14 @@ export function buildProgram(
       "\nStart here:\n  gsv dev           try it on this machine\n  gsv init          use a gateway you have\n  gsv deploy        put your own on AWS",
     );
   for (const [flags, description] of globalOptions) program.addOption(new Option(flags, description));
-  for (const entry of entries) program.addCommand(commandOf(entry, program, choose));
+  for (const entry of entries) program.addCommand(commandOf(entry, program, argv, choose));
   return program;
 }
 
 function commandOf(
   entry: CommandEntry,
   program: Command,
+  argv: readonly string[],
   choose: (chosen: () => Promise<Chosen>) => void,
 ): Command {
   const [name = "", ...parameters] = entry.name.split(" ");
@@ -78,7 +82,9 @@ function commandOf(
   const lines = entry.examples.map((example) => (example.includes("| gsv ") ? example : `gsv ${example}`));
   const examples = lines.map((line) => `  ${line}`).join("\n");
   command.addHelpText("after", `\nExample:\n${examples}\n\nOptions of every command: gsv --help`);
-  for (const child of entry.commands ?? []) command.addCommand(commandOf(child, program, choose));
+  const isNamed = namesOf(entry).some((name) => argv.includes(name));
+  for (const child of (isNamed && entry.commands) || [])
+    command.addCommand(commandOf(child, program, argv, choose));
   const { load } = entry;
   if (load)
     command.action((..._received: unknown[]) => {

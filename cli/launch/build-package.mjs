@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { nodeBundle } from "../../shared/build/node-bundle.mjs";
+import { leanCommander } from "./lean-commander.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const folder = join(root, "cli", "dist");
@@ -18,6 +19,7 @@ const { metafile } = await build({
   // Names stay as they are, so that stack traces name functions.
   minifyWhitespace: true,
   minifySyntax: true,
+  plugins: [leanCommander],
   metafile: true,
   logLevel: "error",
 });

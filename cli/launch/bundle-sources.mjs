@@ -4,6 +4,7 @@ import { dirname, relative, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { nodeBundle } from "../../shared/build/node-bundle.mjs";
 import { LaunchError } from "./launch-error.mjs";
+import { leanCommander } from "./lean-commander.mjs";
 import { sourceFolders } from "./source-key.mjs";
 
 /**
@@ -26,7 +27,7 @@ export async function bundleSources(root, folder) {
       outdir: folder,
       sourcemap: "linked",
       sourcesContent: false,
-      plugins: [keepSourceLocations(root)],
+      plugins: [leanCommander, keepSourceLocations(root)],
       metafile: true,
       write: false,
       logLevel: "error",
@@ -55,6 +56,7 @@ function checkInputs(inputs) {
     (path) =>
       !sourceFolders.some((folder) => path.startsWith(`${folder}/`)) &&
       !/(^|[/:])node_modules\//.test(path) &&
+      !path.startsWith("left out:") &&
       path !== "package.json",
   );
   if (unkeyed.length > 0)

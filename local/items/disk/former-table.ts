@@ -3,7 +3,7 @@ import { rename } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type { Item, ItemValue } from "../../../shared/world/world.ts";
 import type { StoredItem } from "../keyed-items.ts";
-import { StoreLockedError } from "../store-errors.ts";
+import { StoreError, StoreLockedError } from "../store-errors.ts";
 
 /** A value in DynamoDB's JSON, of the types that the former table can hold. */
 interface AttributeValue {
@@ -25,7 +25,7 @@ interface Level {
 /**
  * The items of a table of the former layout, which was dynalite's: a LevelDB with DynamoDB's JSON as values.
  * @param dir folder of the LevelDB
- * @throws StoreLockedError while another process has it open
+ * @throws StoreLockedError while another process has it open, StoreError where LevelDB is not installed
  */
 export async function* formerItems(dir: string): AsyncGenerator<StoredItem> {
   const level = await openLevel(dir);
@@ -38,10 +38,7 @@ export async function* formerItems(dir: string): AsyncGenerator<StoredItem> {
 }
 
 async function openLevel(dir: string): Promise<Level> {
-  const require = createRequire(import.meta.url);
-  const { Level } = createRequire(require.resolve("dynalite/db"))("level") as {
-    Level: new (dir: string, options: { valueEncoding: "json" }) => Level;
-  };
+  const Level = loadLevel(dir);
   const level = new Level(dir, { valueEncoding: "json" });
   try {
     await level.open();
@@ -50,6 +47,21 @@ async function openLevel(dir: string): Promise<Level> {
     throw cause?.code === "LEVEL_LOCKED" ? new StoreLockedError(`${dir} is in use`) : error;
   }
   return level;
+}
+
+type LevelClass = new (dir: string, options: { valueEncoding: "json" }) => Level;
+
+/** LevelDB is native code, which a bundle cannot hold. */
+function loadLevel(dir: string): LevelClass {
+  const require = createRequire(import.meta.url);
+  try {
+    return (createRequire(require.resolve("dynalite/db"))("level") as { Level: LevelClass }).Level;
+  } catch (error) {
+    throw new StoreError(
+      `${dir} was written by an early version, which only a checkout can read; start gsv there once in this folder`,
+      { cause: error },
+    );
+  }
 }
 
 /** Renames a former table's folder, when there is one, to show that it is not used any more. It is kept. */

@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { tmpdir } from "node:os";
@@ -70,12 +70,27 @@ describe("the package of the command line", () => {
     expect(manifest("package.json").private).toBe(true);
   });
 
+  it("shows its help without loading what talks to a gateway or starts a process", () => {
+    const help = spawnSync(process.execPath, ["--import", tellModules, program, "--help"], {
+      encoding: "utf8",
+    });
+    expect(help).toMatchObject({ status: 0, stdout: expect.stringContaining("Usage: gsv") });
+    const loaded = help.stderr.trim().split(",");
+    expect(loaded).toContain("NativeModule path");
+    const slow = ["child_process", "crypto", "http", "https", "tls", "zlib"];
+    expect(slow.filter((name) => loaded.includes(`NativeModule ${name}`))).toEqual([]);
+  });
+
   it("comes with the licences of what is in it", () => {
     const licenses = readFileSync(join(installed, "dist/licenses.txt"), "utf8");
     for (const name of ["gsv", "commander", "@anthropic-ai/sdk"])
       expect(licenses).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(MIT\\)\n\n.*MIT`, "ms"));
   });
 });
+
+/** Prints the built-in modules of Node that a process has loaded to standard error, at its end. */
+const tellModules =
+  "data:text/javascript,process.on('exit',()=>console.error(process.moduleLoadList.filter((name)=>/^NativeModule/.test(name)).join()))";
 
 describe("an installation of the package alone, in an empty home", () => {
   let gateway: GsvProcess;
@@ -112,6 +127,16 @@ describe("an installation of the package alone, in an empty home", () => {
   it("is a gateway of its own", async () => {
     const answered = await run(["dev"], {}, "run echo from one package\n");
     expect(answered).toMatchObject({ code: 0, stdout: expect.stringContaining("from one package") });
+  });
+
+  it("says that data of an early version needs the checkout", async () => {
+    mkdirSync(join(home, "early/dynamodb"), { recursive: true });
+    const { code, stderr } = await run(["dev", "--data", "early"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      "early/dynamodb was written by an early version, which only a checkout can read",
+    );
+    rmSync(join(home, "early"), { recursive: true });
   });
 
   it.each([[["deploy", "--yes"]], [["deploy", "destroy", "--yes"]]])(
