@@ -1,18 +1,15 @@
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import type { TranscriptPage } from "../../shared/protocol/results.ts";
-import { findArchives, partTime, readArchiveLines } from "../../shared/session/archive.ts";
-import { readSession } from "../../shared/session/sessions.ts";
-import type { SessionState } from "../../shared/session/state.ts";
-import { readSummaryMessage } from "../../shared/session/summary-message.ts";
-import { streamMessages } from "../../shared/session/transcript.ts";
+import {
+  type Conversation,
+  type ConversationName,
+  isReplaced,
+  openConversation,
+} from "../../shared/session/conversation/whole-conversation.ts";
 import type { Bucket, Table } from "../../shared/world/world.ts";
 
-export interface TranscriptRequest {
-  agentId: string;
-  sessionId: string;
-  /** Canonical. Needed to find a live conversation that has no archived part. */
-  sessionKey?: string;
+export interface TranscriptRequest extends ConversationName {
   next?: string;
   /** Maximum size of a page's messages, in bytes of JSON. */
   maxBytes: number;
@@ -29,8 +26,6 @@ interface Place {
   offset: number;
 }
 
-type Source = (fromLine: number) => AsyncIterable<string>;
-
 /**
  * Reads a page of a conversation.
  * @throws PeerError 404 when the conversation does not exist, 400 for an invalid `next`, 409 (retryable) when
@@ -41,28 +36,12 @@ export async function readTranscriptPage(
   request: TranscriptRequest,
 ): Promise<TranscriptPage> {
   const { agentId, sessionId, maxBytes } = request;
-  const session = await findLive(store, request);
-  // List archives after reading the session, so that every part that the session no longer holds is in the
-  // list.
-  const { parts: listed, final } = await findArchives(store.bucket, agentId, sessionId);
-  const live = final === undefined ? session : undefined;
-  // Messages of the newest part are still live until its compaction is committed.
-  const parts = listed.filter((key) => !live || partTime(key) <= (live.compactedAt ?? 0));
-  if (parts.length === 0 && !final && !live) {
-    const message = `no conversation ${sessionId} of agent ${agentId}; a live one is found by its session key`;
-    throw new PeerError(code.notFound, message);
-  }
+  const conversation = await openConversation(store, request);
+  const { parts, final } = conversation;
   const start = readPlace(request.next, parts.length);
-  const archives = final === undefined ? parts : [...parts, final];
-  const sources = archives.map(
-    (key): Source =>
-      (fromLine) =>
-        archiveLines(store.bucket, key, fromLine),
-  );
-  if (live) sources.push((fromLine) => liveLines(store, live, fromLine));
-  const page = await fillPage(sources, start, maxBytes);
+  const page = await fillPage(conversation.sources, start, maxBytes);
   // A compaction or reset during the read may have deleted messages before they were read: read again.
-  if (live && !(await isUnmoved(store.table, live))) return readTranscriptPage(store, request);
+  if (await conversation.isMoved()) return readTranscriptPage(store, request);
   const metadata =
     final !== undefined && request.next === undefined
       ? (await store.bucket.head(final))?.metadata
@@ -77,31 +56,8 @@ export async function readTranscriptPage(
   };
 }
 
-async function isUnmoved(table: Table, { sessionKey, sessionId, first }: SessionState): Promise<boolean> {
-  const now = await readSession(table, sessionKey);
-  return now?.sessionId === sessionId && now.first === first;
-}
-
-/**
- * The session, when the conversation is live. Without a session key, the key comes from the metadata of an
- * archived part.
- */
-async function findLive(
-  { table, bucket }: { table: Table; bucket: Bucket },
-  { sessionKey, sessionId, agentId }: TranscriptRequest,
-): Promise<SessionState | undefined> {
-  const key = sessionKey ?? (await sessionKeyOf(bucket, agentId, sessionId));
-  const state = key === undefined ? undefined : await readSession(table, key);
-  return state?.sessionId === sessionId ? state : undefined;
-}
-
-async function sessionKeyOf(bucket: Bucket, agentId: string, sessionId: string): Promise<string | undefined> {
-  const [part] = (await findArchives(bucket, agentId, sessionId)).parts;
-  return part === undefined ? undefined : (await bucket.head(part))?.metadata.sessionKey;
-}
-
 async function fillPage(
-  sources: readonly Source[],
+  sources: Conversation["sources"],
   start: Place,
   maxBytes: number,
 ): Promise<Pick<TranscriptPage, "messages" | "piece" | "next">> {
@@ -111,7 +67,7 @@ async function fillPage(
     if (source < start.source) continue;
     let { line, offset } = source === start.source ? start : { line: 0, offset: 0 };
     for await (const text of linesFrom(line)) {
-      if (source > 0 && line === 0 && isSummary(text)) {
+      if (isReplaced(source, line, text)) {
         line += 1;
         continue;
       }
@@ -131,10 +87,6 @@ async function fillPage(
   return { messages };
 }
 
-function isSummary(line: string): boolean {
-  return readSummaryMessage(JSON.parse(line) as Message) !== undefined;
-}
-
 /**
  * The next piece of a message larger than a page. A UTF-16 unit takes at most 3 bytes of UTF-8, a quoted
  * character 2.
@@ -144,20 +96,6 @@ function takePiece(text: string, place: Place, maxBytes: number): Pick<Transcrip
   const isLast = end >= text.length;
   const next = isLast ? { ...place, line: place.line + 1, offset: 0 } : { ...place, offset: end };
   return { piece: { text: text.slice(place.offset, end), isLast }, next: writePlace(next) };
-}
-
-async function* archiveLines(bucket: Bucket, key: string, fromLine: number): AsyncGenerator<string> {
-  let line = 0;
-  for await (const text of readArchiveLines(bucket, key)) if (line++ >= fromLine) yield text;
-}
-
-async function* liveLines(
-  store: { table: Table; bucket: Bucket },
-  state: SessionState,
-  fromLine: number,
-): AsyncGenerator<string> {
-  const rest = { ...state, first: state.first + fromLine };
-  for await (const message of streamMessages(store, rest)) yield JSON.stringify(message);
 }
 
 function writePlace({ parts, source, line, offset }: Place): string {

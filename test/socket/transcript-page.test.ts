@@ -3,6 +3,7 @@ import { readTranscriptPage } from "../../functions/socket/transcript-page.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import type { TranscriptPage } from "../../shared/protocol/results.ts";
 import { archivePart, archiveSession, partKey } from "../../shared/session/archive.ts";
+import { readConversation } from "../../shared/session/conversation/whole-conversation.ts";
 import { metaKey, newSession, type SessionState } from "../../shared/session/state.ts";
 import { summaryHeader } from "../../shared/session/summary-message.ts";
 import { clearMessages, deleteMessages, writeMessages } from "../../shared/session/transcript.ts";
@@ -188,5 +189,24 @@ describe("a conversation, page by page", () => {
 
   it.each(["x", "1.2.3", "0.0.0.-1", "9999999999.0.0.0"])("refuses the page %j", async (next) => {
     await expect(page(await live(say(1, 2)), { next })).rejects.toMatchObject({ code: 400 });
+  });
+});
+
+describe("a whole conversation", () => {
+  const whole = (session: SessionState, mostBytes = 1_000_000) =>
+    readConversation(state, { agentId: "main", sessionId: session.sessionId }, mostBytes);
+
+  it("is read at once, with its session's key, live or archived", async () => {
+    const session = await live([summary(60), ...say(61, 90)], say(1, 30), say(31, 60));
+    const expected = { sessionKey: session.sessionKey, messages: say(1, 90) };
+    expect(await whole(session)).toEqual(expected);
+    await reset(session);
+    expect(await whole(session)).toEqual(expected);
+  });
+
+  it("is refused above the limit, and where there is none", async () => {
+    const session = await live(say(1, 30), say(1, 30));
+    await expect(whole(session, 1000)).rejects.toMatchObject({ code: 413 });
+    await expect(whole({ ...session, sessionId: "another" })).rejects.toMatchObject({ code: 404 });
   });
 });
