@@ -36,7 +36,7 @@ const allowedRooms: Record<string, readonly string[]> = {
   "shared/configuration": ["protocol", "runtime", "world"],
   "shared/faults": ["runtime", "world"],
   "shared/http": ["protocol", "runtime"],
-  "shared/objects": ["protocol"],
+  "shared/objects": ["protocol", "world"],
   "shared/media": ["protocol", "runtime", "world"],
   "shared/peers": ["media", "protocol", "runtime", "world"],
   "shared/workspace": ["configuration", "protocol", "runtime", "world"],

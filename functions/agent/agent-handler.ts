@@ -14,6 +14,7 @@ import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import type { World } from "../../shared/world/world.ts";
 import type { Agent } from "./agent.ts";
 import { createHistory } from "./context/history.ts";
+import { createKeptPrompts } from "./context/kept-prompts.ts";
 import { createPromptSource } from "./context/prompt-source.ts";
 import { createFetchAttachment } from "./fetch-attachment.ts";
 import { createMediaCache } from "./model/media-cache.ts";
@@ -70,6 +71,7 @@ export function createAgent(world: World): Agent {
     broadcast: createBroadcast(table, sockets, now),
     workspace: openWorkspace(bucket),
     prompts,
+    keptPrompts: createKeptPrompts(prompts.bucket),
     history: createHistory({ table, bucket }),
     callModel: createCallModel({ configuration, secrets }, createMediaCache(bucket)),
     channels: noteFailures(sender, activity),

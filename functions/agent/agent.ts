@@ -5,6 +5,7 @@ import type { Broadcast } from "../../shared/peers/broadcast.ts";
 import type { Workspace } from "../../shared/workspace/workspace-files.ts";
 import type { Bucket, Schedules, Sockets, Table, WakeAgent } from "../../shared/world/world.ts";
 import type { History } from "./context/history.ts";
+import type { KeptPrompts } from "./context/kept-prompts.ts";
 import type { PromptSource } from "./context/prompt-source.ts";
 import type { FetchAttachment } from "./fetch-attachment.ts";
 import type { CallModel } from "./model/model-call.ts";
@@ -21,6 +22,7 @@ export interface Agent {
   broadcast: Broadcast;
   workspace: Workspace;
   prompts: PromptSource;
+  keptPrompts: KeptPrompts;
   history: History;
   callModel: CallModel;
   channels: ChannelSender;

@@ -39,17 +39,20 @@ export async function takeOutcome(
     else await hold.commit(smaller.steps);
     return context;
   }
-  const size = sizeSteps(outcome.message, request);
+  const noted = [
+    ...sizeSteps(outcome.message, request),
+    ...agent.keptPrompts.steps(hold.state, turn.agentId, turn.prompt),
+  ];
   const identified = withCallIds(outcome.message, request.messages, agent.now());
   const reply = { ...identified, context: replyContext(prepared) };
   if (toolCallsOf(reply).length > 0) {
-    if (run.step < maxSteps) return commitCalls(agent, hold, reply, turn, size, context);
+    if (run.step < maxSteps) return commitCalls(agent, hold, reply, turn, noted, context);
     await failRun(agent, hold, `LLM error: stopped after ${maxSteps} rounds of tool calls`);
   } else if (textOf(reply).trim() === "") {
     await failRun(agent, hold, emptyAnswer(reply));
   } else {
     // The answer is delivered in a step of its own, so that a crash in between does not lose it.
-    await commitReply(hold, reply, [...size, assign("run", answered(run))]);
+    await commitReply(hold, reply, [...noted, assign("run", answered(run))]);
   }
   return context;
 }
@@ -67,7 +70,7 @@ async function commitCalls(
   hold: Hold,
   reply: AssistantMessage,
   turn: TurnContext,
-  size: Step[],
+  noted: readonly Step[],
   { listeners, ...context }: StepContext,
 ): Promise<StepContext> {
   const run = runOf(hold);
@@ -77,7 +80,7 @@ async function commitCalls(
   const pending = pendingCalls(planned, now);
   const deadline = callsDeadline(run, pending, turn.configuration.timeouts.toolMs, now);
   const waiting = waitingFor(run, pending, deadline);
-  await commitReply(hold, reply, [...size, assign("run", waiting)]);
+  await commitReply(hold, reply, [...noted, assign("run", waiting)]);
   // A stop has come while the model answered.
   if (hold.state.stop === run.runId) {
     const anew = listeners?.then(() => agent.broadcast.clients());

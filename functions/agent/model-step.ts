@@ -129,7 +129,8 @@ export async function modelStep(
   const committed = commit();
   const deltas = streamDeltas(agent, hold.sessionKey, run, peers);
   const called = whileTyping(agent, run.origin, () => callModel(agent, hold, run, prepared, deltas));
-  const [, outcome] = await Promise.all([committed, called]);
+  const kept = agent.keptPrompts.keep(hold.state, prepared.turn.agentId, prepared.turn.prompt);
+  const [, outcome] = await Promise.all([committed, called, kept]);
   // The end of a run is told to every client there is: one that has just connected waits for nothing else.
   const clients = callsTools(outcome) ? deltas.clients() : agent.broadcast.clients();
   const listeners = Promise.all([clients, deltas.end()]).then(([connectionIds]) => connectionIds);

@@ -1,5 +1,6 @@
 import type { Agent } from "../../functions/agent/agent.ts";
 import { createHistory } from "../../functions/agent/context/history.ts";
+import { createKeptPrompts } from "../../functions/agent/context/kept-prompts.ts";
 import { createPromptSource } from "../../functions/agent/context/prompt-source.ts";
 import { createMediaCache } from "../../functions/agent/model/media-cache.ts";
 import { createCallModel } from "../../functions/agent/model/model.ts";
@@ -114,6 +115,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         broadcast: createBroadcast(mortalTable, sockets, now),
         workspace: openWorkspace(prompts.bucket),
         prompts,
+        keptPrompts: createKeptPrompts(prompts.bucket),
         history: createHistory({ table: mortalTable, bucket: prompts.bucket }),
         callModel: createCallModel({ configuration, secrets }, createMediaCache(prompts.bucket), bench.wait),
         channels: {

@@ -28,7 +28,10 @@ async function outcome(before: SessionState) {
     keys: [
       ...(await resets.keysUnder(`agents/${resets.agentId}/`)),
       ...(await resets.keysUnder(`media/${resets.key}/`)),
-    ].map((one) => one.replace(resets.agentId, "agent").replace(before.sessionId, "old")),
+    ]
+      .map((one) => one.replace(resets.agentId, "agent").replace(before.sessionId, "old"))
+      // A prompt names its agent, and holds the memories.
+      .map((one) => one.replace(/objects\/\w+$/, "objects/prompt")),
     metadata: { ...head?.metadata, sessionKey: "", sessionId: "", agentId: "", archivedAt: "" },
     archived: await resets.archived(before.sessionId),
     memory: (await resets.memories())?.replace(/\(\d+\)/g, ""),

@@ -1,6 +1,7 @@
 import { vi } from "vitest";
 import type { Agent } from "../../functions/agent/agent.ts";
 import { createHistory } from "../../functions/agent/context/history.ts";
+import { createKeptPrompts } from "../../functions/agent/context/kept-prompts.ts";
 import { createPromptSource } from "../../functions/agent/context/prompt-source.ts";
 import { createFetchAttachment } from "../../functions/agent/fetch-attachment.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
@@ -213,6 +214,7 @@ export class TurnBench {
     const sockets: Agent["sockets"] = { post: async () => "sent", close: async () => {} };
     return {
       ...{ table, bucket: prompts.bucket, sockets, prompts, now: Date.now, configuration },
+      keptPrompts: createKeptPrompts(prompts.bucket),
       schedules: counted({ once: async () => {} }, "schedules", life),
       wake: (key) => life.call("wake", async () => void this.woken.add(key)),
       broadcast: createBroadcast(table, sockets, Date.now),

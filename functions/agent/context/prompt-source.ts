@@ -1,3 +1,4 @@
+import { isPromptTextKey } from "../../../shared/objects/prompt-store.ts";
 import { createSkillLister, type Skill } from "../../../shared/skills/skill-lister.ts";
 import { cacheReads } from "../../../shared/workspace/cached-reads.ts";
 import {
@@ -50,7 +51,9 @@ export function createPromptSource(bucket: Bucket): PromptSource {
     },
     bucket: {
       ...bucket,
-      put: (...args) => forgetting(bucket.put(...args)),
+      // No prompt is made of the texts of prompts.
+      put: (key, ...args) =>
+        isPromptTextKey(key) ? bucket.put(key, ...args) : forgetting(bucket.put(key, ...args)),
       delete: (...args) => forgetting(bucket.delete(...args)),
     },
   };

@@ -1,3 +1,4 @@
+import { sha256 } from "../../../shared/objects/hash.ts";
 import type { Role } from "../../../shared/protocol/channel-accounts.ts";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
 import { localTime } from "../../../shared/runtime/zoned-time.ts";
@@ -60,6 +61,8 @@ export interface AssembledPrompt {
   stable: string;
   /** The end of the Runtime section: hosts and clock. */
   volatile: string;
+  /** SHA-256 of `stable`, in hex: the name of the prompt among the objects. */
+  hash: string;
 }
 
 const separator = "\n\n---\n\n";
@@ -72,7 +75,7 @@ const separator = "\n\n---\n\n";
 export function assemblePrompt(content: PromptContent, runtime: PromptRuntime): AssembledPrompt {
   const stable = `${contentText(content)}${separator}${runtimeFacts(runtime)}`;
   const volatile = runtimeState(runtime);
-  return { text: stable + volatile, stable, volatile };
+  return { text: stable + volatile, stable, volatile, hash: sha256(stable) };
 }
 
 /** All sections ahead of the Runtime section. */

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { sha256 } from "../../../shared/objects/hash.ts";
 import type { Message, MessageOrigin, ReplyContext } from "../../../shared/protocol/messages.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import type { Prepared } from "./model-request.ts";
@@ -23,7 +23,7 @@ export function originOf(entry: Extract<InboxEntry, { kind: "message" }>): Messa
 export function replyContext({ turn, request }: Pick<Prepared, "turn" | "request">): ReplyContext {
   const { prompt, model } = turn;
   return {
-    prompt: sha256(prompt.stable),
+    prompt: prompt.hash,
     tail: prompt.volatile,
     active: activeSetHash(resultsIn(request.messages)),
     model: `${model.provider}/${model.id}`,
@@ -38,8 +38,4 @@ export function activeSetHash(ids: Iterable<string>): string {
 /** The ids of the calls whose results are among the messages. */
 function resultsIn(messages: readonly Message[]): string[] {
   return messages.flatMap((message) => (message.role === "toolResult" ? [message.toolCallId] : []));
-}
-
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

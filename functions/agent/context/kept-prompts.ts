@@ -1,0 +1,43 @@
+import { LRUCache } from "lru-cache";
+import { storePromptText } from "../../../shared/objects/prompt-store.ts";
+import { logError } from "../../../shared/runtime/log.ts";
+import { assign, type SessionState } from "../../../shared/session/state.ts";
+import type { Step } from "../../../shared/world/expression.ts";
+import type { Bucket } from "../../../shared/world/world.ts";
+import type { AssembledPrompt } from "./prompt.ts";
+
+/** Prompts that a warm function remembers as stored. */
+const mostKnown = 1000;
+
+/** Keeps the texts of the prompts that replies are made from. Most calls send no request: the prompt is stored already. */
+export interface KeptPrompts {
+  /**
+   * Stores a prompt's text, unless it is known to be stored. Does not throw: a text that cannot be stored is missing among
+   * the objects, and the next call tries again.
+   */
+  keep(state: SessionState, agentId: string, prompt: AssembledPrompt): Promise<void>;
+  /** The steps that note in the session which prompt its newest reply was made from, once its text is stored. */
+  steps(state: SessionState, agentId: string, prompt: AssembledPrompt): Step[];
+}
+
+export function createKeptPrompts(bucket: Bucket): KeptPrompts {
+  const known = new LRUCache<string, true>({ max: mostKnown });
+  const nameOf = (agentId: string, { hash }: AssembledPrompt) => `${agentId} ${hash}`;
+  return {
+    async keep(state, agentId, prompt) {
+      const { hash, stable: text } = prompt;
+      const name = nameOf(agentId, prompt);
+      try {
+        if (state.promptHash !== hash && !known.has(name))
+          await storePromptText(bucket, agentId, { hash, text });
+        known.set(name, true);
+      } catch (error) {
+        logError("prompt.unkept", error, { sessionKey: state.sessionKey, hash });
+      }
+    },
+    steps(state, agentId, prompt) {
+      const isNew = state.promptHash !== prompt.hash && known.has(nameOf(agentId, prompt));
+      return isNew ? [assign("promptHash", prompt.hash)] : [];
+    },
+  };
+}
