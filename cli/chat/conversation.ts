@@ -7,7 +7,7 @@ import { failureOf } from "../app/failure.ts";
 import { RequestError } from "../gateway/connection.ts";
 import type { Gateway } from "../gateway/gateway-client.ts";
 import { attachmentsOf, type ImageFile } from "./images.ts";
-import { isBusy, lookUpAnswer } from "./missed-answer.ts";
+import { lookUpAnswer, workOf } from "./missed-answer.ts";
 import { type RunStep, RunView } from "./run-view.ts";
 
 /**
@@ -29,11 +29,13 @@ export interface ConversationTiming {
    * replayed.
    */
   quietMs: number;
+  /** Time after which the gateway is asked whether the run of a message that waits for an earlier one has begun. */
+  queuedMs: number;
   /** Delay before a failed request is retried. */
   retryMs: number;
 }
 
-const defaultTiming: ConversationTiming = { quietMs: 15_000, retryMs: 1_000 };
+const defaultTiming: ConversationTiming = { quietMs: 15_000, queuedMs: 3000, retryMs: 1_000 };
 const mostTries = 10;
 const lostAnswer = "the run ended, but its answer did not arrive; `gsv session preview` shows what there is";
 /** Long, because a command that changes the session waits for earlier runs to end. */
@@ -46,6 +48,10 @@ interface Turn {
   message: string;
   images: readonly ImageFile[];
   view: RunView;
+  /** An event of the run has come. */
+  heard: boolean;
+  /** It waits for an earlier message. */
+  queued: boolean;
   lastEventAt: number;
   /** Epoch ms of the last check whether the run is still active. */
   checkedAt: number;
@@ -121,6 +127,8 @@ export class Conversation {
         message,
         images,
         view: new RunView(),
+        heard: false,
+        queued: false,
         lastEventAt: Date.now(),
         checkedAt: 0,
         reconnects: this.#reconnects,
@@ -163,8 +171,12 @@ export class Conversation {
   async #start(turn: Turn): Promise<void> {
     try {
       const answer = await this.#deliver(turn);
-      if (answer.status === "started") void this.#watch(turn);
-      else if (answer.status === "command" && answer.error !== undefined) turn.settle(failed(answer.error));
+      if (answer.status === "started") {
+        // An event of the run may have come ahead of this answer.
+        turn.queued = answer.queued === true && !turn.heard;
+        if (turn.queued) turn.onStep({ kind: "queued" });
+        void this.#watch(turn);
+      } else if (answer.status === "command" && answer.error !== undefined) turn.settle(failed(answer.error));
       else {
         const said = answer.response ?? "";
         turn.settle({ status: "command", text: isStop(turn.message) ? this.#stopped(said) : said });
@@ -215,7 +227,7 @@ export class Conversation {
   #chat(event: ChatEvent): void {
     const turn = this.#turns.get(event.runId);
     if (turn === undefined) return;
-    turn.lastEventAt = Date.now();
+    heard(turn);
     if ("truncated" in event && event.truncated) {
       if (event.state === "final") void this.#recover(turn, textOf(event.message));
       return;
@@ -231,27 +243,33 @@ export class Conversation {
     if (event.runId === undefined) return;
     const turn = this.#turns.get(event.runId);
     if (turn === undefined) return;
-    turn.lastEventAt = Date.now();
+    heard(turn);
     for (const step of turn.view.toolResult(event)) turn.onStep(step);
   }
 
   /** Checks periodically whether a silent run has ended. Returns when the turn is settled. */
   async #watch(turn: Turn): Promise<void> {
-    const { quietMs, retryMs } = this.#timing;
+    const { quietMs, queuedMs, retryMs } = this.#timing;
     let idle = 0;
     while (this.#turns.has(turn.runId)) {
       await delay(Math.min(retryMs, quietMs));
-      const isQuiet = Date.now() - Math.max(turn.lastEventAt, turn.checkedAt) >= quietMs;
+      const patience = turn.queued ? queuedMs : quietMs;
+      const isQuiet = Date.now() - Math.max(turn.lastEventAt, turn.checkedAt) >= patience;
       if (!isQuiet && idle === 0 && turn.reconnects === this.#reconnects) continue;
-      const busy = await isBusy(this.#gateway, this.#sessionKey);
-      if (busy === undefined) continue;
+      const work = await workOf(this.#gateway, this.#sessionKey);
+      if (work === undefined) continue;
       turn.reconnects = this.#reconnects;
       turn.checkedAt = Date.now();
-      idle = busy ? 0 : idle + 1;
+      idle = work.busy ? 0 : idle + 1;
       // A single idle check may fall between the end of the run and the arrival of its event.
       if (idle >= 2) return this.#recover(turn);
+      if (!work.busy || !this.#turns.has(turn.runId)) continue;
       const seconds = Math.round((turn.checkedAt - turn.lastEventAt) / 1000);
-      if (busy && this.#turns.has(turn.runId)) turn.onStep({ kind: "silence", seconds });
+      if (!turn.queued) turn.onStep({ kind: "silence", seconds });
+      else if (work.runId === turn.runId) {
+        heard(turn);
+        turn.onStep({ kind: "begun" });
+      }
     }
   }
 
@@ -280,6 +298,13 @@ export class Conversation {
     this.#ended = error ? failed(failureOf(error).message) : { status: "left", text: "" };
     for (const turn of [...this.#turns.values()]) turn.settle(this.#ended);
   }
+}
+
+/** Takes notice that the run of a turn is at work. */
+function heard(turn: Turn): void {
+  turn.lastEventAt = Date.now();
+  turn.heard = true;
+  turn.queued = false;
 }
 
 function failed(error: string): Omit<TurnOutcome, "runId"> {

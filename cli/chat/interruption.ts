@@ -11,9 +11,13 @@ export interface Interruption {
 
 /**
  * Until `dispose`, the first Ctrl-C stops the run of the message that waits for its answer, and the second closes the
- * conversation while the run goes on. `note` prints a line for the user.
+ * conversation while the run goes on. `note` prints a line for the user; `stopping` is called when a stop is asked for.
  */
-export function stopAtInterrupt(conversation: Conversation, note: (text: string) => void): Interruption {
+export function stopAtInterrupt(
+  conversation: Conversation,
+  note: (text: string) => void,
+  stopping: () => void,
+): Interruption {
   const controller = new AbortController();
   /** What has become of the stop, unless the message has its outcome by now. */
   const tell = (text: string) => {
@@ -28,7 +32,9 @@ export function stopAtInterrupt(conversation: Conversation, note: (text: string)
       return;
     }
     controller.abort();
-    if (conversation.active > 0) stop().catch(({ message }: Error) => tell(`not stopped: ${message}`));
+    if (conversation.active === 0) return;
+    stopping();
+    stop().catch(({ message }: Error) => tell(`not stopped: ${message}`));
   });
   return { signal: controller.signal, dispose };
 }

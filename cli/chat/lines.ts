@@ -1,8 +1,10 @@
 import { type Style, type Terminal, writeText } from "../app/terminal.ts";
 import type { Conversation, TurnOutcome } from "./conversation.ts";
 import type { ImageFile } from "./images.ts";
+import { Progress } from "./progress/progress.ts";
+import { cutLine, toolLine, waitingLine } from "./progress/tool-line.ts";
+import type { WaitingRow } from "./progress/waiting-row.ts";
 import type { RunStep } from "./run-view.ts";
-import { cutLine, toolLine, waitingLine } from "./tool-line.ts";
 
 export interface TurnSinks {
   /** Receives only the text of answers. */
@@ -12,6 +14,8 @@ export interface TurnSinks {
   /** Writes each outcome to `answer` as a line of JSON instead of text. */
   json: boolean;
   style: Style;
+  /** The row at the foot of the terminal that says what is waited for. */
+  waiting: WaitingRow;
 }
 
 const endings: Partial<Record<TurnOutcome["status"], string>> = {
@@ -23,68 +27,115 @@ const endings: Partial<Record<TurnOutcome["status"], string>> = {
 export async function converse(
   conversation: Conversation,
   message: string,
-  { answer, activity, json, style }: TurnSinks,
+  sinks: TurnSinks,
   images: readonly ImageFile[] = [],
 ): Promise<TurnOutcome> {
-  const streaming = answer.isTTY === true && !json;
-  let held = "";
-  let midLine = false;
-  let minutes = 0;
-  const newLine = () => {
-    if (midLine) writeText(answer, "\n");
-    midLine = false;
-  };
-  const note = (text: string) => {
-    writeText(activity, text, style.dim);
-    writeText(activity, "\n");
-  };
-  const show = (step: RunStep) => {
+  const { answer, json } = sinks;
+  const print = new TurnPrinter(sinks);
+  const ticks = setInterval(() => print.tick(), 1000);
+  const outcome = await conversation.send(message, (step) => print.step(step), images);
+  clearInterval(ticks);
+  print.end();
+  const end = endings[outcome.status];
+  if (end !== undefined) print.say(`gsv: ${end}`);
+  if (json) answer.write(`${JSON.stringify({ message, ...outcome })}\n`);
+  else if (outcome.status === "failed") print.say(`gsv: ${outcome.error}`);
+  else if (outcome.text !== "" && !(print.isStreaming && outcome.status === "answered"))
+    writeText(answer, `${outcome.text}\n`);
+  return outcome;
+}
+
+/** Prints the steps of one message. */
+class TurnPrinter {
+  readonly isStreaming: boolean;
+  readonly #sinks: TurnSinks;
+  readonly #progress: Progress;
+  /** A reply that may be the final answer, where the answer is not streamed. */
+  #held = "";
+  #midLine = false;
+  #minutes = 0;
+
+  constructor(sinks: TurnSinks) {
+    this.#sinks = sinks;
+    this.isStreaming = sinks.answer.isTTY === true && !sinks.json;
+    this.#progress = new Progress();
+    sinks.waiting.begin(this.#progress);
+  }
+
+  /** Shows how long it has taken so far. */
+  tick(): void {
+    if (!this.#midLine) this.#sinks.waiting.draw();
+  }
+
+  /** Removes what only says that something is waited for, and ends the line. */
+  end(): void {
+    this.#sinks.waiting.end();
+    this.#newLine();
+  }
+
+  /** Writes a line of the program's own words. */
+  say(text: string): void {
+    writeText(this.#sinks.activity, `${text}\n`);
+  }
+
+  step(step: RunStep): void {
+    // What is not streamed is still being waited for.
+    if (step.kind !== "text" || this.isStreaming) this.#progress.take(step);
+    this.#sinks.waiting.clear();
+    this.#print(step);
+    this.tick();
+  }
+
+  #print(step: RunStep): void {
     if (step.kind === "silence") {
-      if (step.seconds >= 60 * (minutes + 1)) {
-        minutes = Math.floor(step.seconds / 60);
-        note(`(no news for ${step.seconds} s; still waiting)`);
-      }
+      this.#silence(step.seconds);
       return;
     }
     if (step.kind === "cut") {
-      newLine();
-      note(`(${cutLine})`);
+      this.#newLine();
+      this.#note(`(${cutLine})`);
       return;
     }
-    if (held !== "" && step.kind !== "restart") {
+    if (step.kind === "queued" && !this.#sinks.activity.isTTY) this.#note("(waiting for an earlier message)");
+    if (this.#held !== "" && step.kind !== "restart") {
       // A reply followed by another step was not the final answer.
-      if (!streaming) note(held);
-      held = "";
+      if (!this.isStreaming) this.#note(this.#held);
+      this.#held = "";
     }
-    if (step.kind === "reply") held = step.text;
+    if (step.kind === "reply") this.#held = step.text;
     if (step.kind === "tool") {
-      if (streaming) newLine();
-      note(toolLine(step));
+      if (this.isStreaming) this.#newLine();
+      this.#note(toolLine(step));
     }
-    if (!streaming) return;
-    if (step.kind === "waiting") {
-      if (streaming) newLine();
-      note(`(${waitingLine(step)})`);
-    }
-    if (step.kind === "text") {
-      writeText(answer, step.text);
-      midLine = !step.text.endsWith("\n");
-    }
-    if (step.kind === "reply") newLine();
-    if (step.kind === "restart") {
-      newLine();
-      note("(the reply starts over)");
-    }
-  };
-  const outcome = await conversation.send(message, show, images);
-  newLine();
-  const end = endings[outcome.status];
-  if (end !== undefined) writeText(activity, `gsv: ${end}\n`);
-  if (json) answer.write(`${JSON.stringify({ message, ...outcome })}\n`);
-  else if (outcome.status === "failed") writeText(activity, `gsv: ${outcome.error}\n`);
-  else if (outcome.text !== "" && !(streaming && outcome.status === "answered"))
-    writeText(answer, `${outcome.text}\n`);
-  return outcome;
+    if (this.isStreaming) this.#stream(step);
+  }
+
+  #stream(step: RunStep): void {
+    if (step.kind !== "text") this.#newLine();
+    if (step.kind === "waiting") this.#note(`(${waitingLine(step)})`);
+    if (step.kind === "restart") this.#note("(the reply starts over)");
+    if (step.kind !== "text") return;
+    writeText(this.#sinks.answer, step.text);
+    this.#midLine = !step.text.endsWith("\n");
+  }
+
+  /** At a terminal the row that is redrawn tells it. */
+  #silence(seconds: number): void {
+    if (this.#sinks.activity.isTTY || seconds < 60 * (this.#minutes + 1)) return;
+    this.#minutes = Math.floor(seconds / 60);
+    this.#note(`(no news for ${seconds} s; still waiting)`);
+  }
+
+  #newLine(): void {
+    if (this.#midLine) writeText(this.#sinks.answer, "\n");
+    this.#midLine = false;
+  }
+
+  #note(text: string): void {
+    const { activity, style } = this.#sinks;
+    writeText(activity, text, style.dim);
+    writeText(activity, "\n");
+  }
 }
 
 /**

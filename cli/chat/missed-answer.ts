@@ -4,11 +4,14 @@ import type { Gateway } from "../gateway/gateway-client.ts";
 /** Number of newest messages that are searched for the answer. */
 const mostMessages = 50;
 
-/** Whether a session has a running or queued run. Undefined when the request fails. */
-export async function isBusy(gateway: Gateway, sessionKey: string): Promise<boolean | undefined> {
+/** Whether a session has a running or queued run, and the id of the one that runs. Undefined when the request fails. */
+export async function workOf(
+  gateway: Gateway,
+  sessionKey: string,
+): Promise<{ busy: boolean; runId?: string } | undefined> {
   try {
-    const stats = await gateway.request("session.stats", { sessionKey });
-    return stats.isProcessing || stats.queueSize > 0;
+    const { isProcessing, queueSize, runId } = await gateway.request("session.stats", { sessionKey });
+    return { busy: isProcessing || queueSize > 0, runId };
   } catch {
     return undefined;
   }

@@ -21,6 +21,10 @@ export type RunStep =
   | { kind: "cut" }
   /** A tool call has started. */
   | { kind: "calling"; callId: string; tool: string; args: unknown }
+  /** The message waits for an earlier one of the session. */
+  | { kind: "queued" }
+  /** The run of a message that has waited begins. */
+  | { kind: "begun" }
   /** The run is active, but no event has arrived for `seconds`. */
   | { kind: "silence"; seconds: number }
   /** A tool call has ended. `preview` is the beginning of its result, of a `command` that of its output. */

@@ -99,6 +99,8 @@ export interface StatsResult {
   /** Milliseconds since the session was created. */
   uptime: number;
   isProcessing: boolean;
+  /** The run that is in progress. An extension of GSV's protocol. */
+  runId?: string;
   /** Number of entries in the inbox. */
   queueSize: number;
 }

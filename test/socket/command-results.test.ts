@@ -112,6 +112,8 @@ describe("what the model is told of a command", () => {
 describe("the results of calls that run at the same time", () => {
   it("are told to clients as they come, and the model gets them together", async () => {
     const [slow, quick] = await start(bash("sleep 60"), bash("echo no; exit 3"));
+    const stats = await gateway.request("c", "session.stats", { sessionKey });
+    expect(stats).toMatchObject({ payload: { isProcessing: true, runId: "run" } });
     await answer(quick, report(failing));
     expect(ofRun("c")).toMatchObject([
       {

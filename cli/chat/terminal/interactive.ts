@@ -4,8 +4,9 @@ import { textOf } from "../../../shared/protocol/messages.ts";
 import { type Style, styleOf, type Terminal, writeText } from "../../app/terminal.ts";
 import type { ConnectionState, RequestError } from "../../gateway/connection.ts";
 import type { Conversation, TurnOutcome } from "../conversation.ts";
+import { Progress } from "../progress/progress.ts";
+import { cutLine, toolLine, waitingLine } from "../progress/tool-line.ts";
 import type { RunStep } from "../run-view.ts";
-import { cutLine, toolLine, waitingLine } from "../tool-line.ts";
 import { addToHistory, readHistory } from "./input-history.ts";
 import { createNodeNews } from "./node-news.ts";
 import { Screen } from "./screen.ts";
@@ -67,6 +68,8 @@ class Chat {
   readonly #lines: Interface;
   readonly #screen: Screen;
   readonly #style: Style;
+  /** How it goes with the messages that have no outcome yet, the oldest first. */
+  readonly #waiting = new Set<Progress>();
   #typed: string[] = [];
   #pasting = false;
   #lost = false;
@@ -93,7 +96,9 @@ class Chat {
     this.#lines.on("line", (line) => this.#line(line));
     this.#lines.on("SIGINT", () => this.#interrupt());
     this.#lines.prompt();
+    const ticks = setInterval(() => this.#working(), 1000);
     await left;
+    clearInterval(ticks);
     if (this.#refusal !== undefined) throw this.#refusal;
     if (this.#options.conversation.active > 0)
       writeText(this.#options.terminal.stderr, "\nthe run goes on; its answer will be in the session\n");
@@ -139,15 +144,22 @@ class Chat {
   }
 
   async #say(message: string): Promise<void> {
-    const turn = this.#options.conversation.send(message, (step) => this.#step(step));
+    const progress = new Progress();
+    this.#waiting.add(progress);
+    const turn = this.#options.conversation.send(message, (step) => {
+      progress.take(step);
+      this.#step(step);
+    });
     this.#working();
-    this.#outcome(await turn);
+    const outcome = await turn;
+    this.#waiting.delete(progress);
+    this.#outcome(outcome);
   }
 
   #step(step: RunStep): void {
     switch (step.kind) {
       case "text":
-        this.#screen.status("");
+        this.#working();
         this.#screen.stream(step.text);
         break;
       case "restart":
@@ -159,7 +171,10 @@ class Chat {
         this.#working();
         break;
       case "calling":
-        this.#screen.status(drawable(toolLine(step)));
+      case "queued":
+      case "begun":
+      case "silence":
+        this.#working();
         break;
       case "waiting":
         this.note(drawable(waitingLine(step)));
@@ -167,9 +182,6 @@ class Chat {
         break;
       case "cut":
         this.note(cutLine);
-        break;
-      case "silence":
-        this.#screen.status(`… no news for ${step.seconds} s (Ctrl-C stops)`);
         break;
       case "tool": {
         const line = drawable(toolLine(step));
@@ -192,8 +204,10 @@ class Chat {
     this.#working();
   }
 
+  /** Shows what the oldest message without an outcome waits for. */
   #working(): void {
-    this.#screen.status(this.#options.conversation.active > 0 ? "… (Ctrl-C stops)" : "");
+    const [oldest] = this.#waiting;
+    this.#screen.status(drawable(oldest?.rows().join("\n") ?? ""));
   }
 
   /** Prints a dim line above the prompt. */

@@ -3,8 +3,8 @@ import type { Writable } from "node:stream";
 import { drawable, prefixWithin, textWidth, wrapLine } from "./text-width.ts";
 
 /**
- * A terminal with a prompt on its last line and streaming text above it. Up to two rows above the prompt are
- * redrawn at each change: the unfinished row of streamed text, and a status row.
+ * A terminal with a prompt on its last line and streaming text above it. The rows above the prompt that
+ * are redrawn at each change are the unfinished row of streamed text and the status rows.
  */
 export class Screen {
   readonly #lines: Interface;
@@ -14,7 +14,7 @@ export class Screen {
   #status = "";
   #drawnRows = 0;
 
-  /** `dim` styles the status row. */
+  /** `dim` styles the status rows. */
   constructor(
     lines: Interface,
     output: Writable & { columns?: number },
@@ -52,7 +52,7 @@ export class Screen {
     });
   }
 
-  /** Sets the status row above the prompt. Empty text removes the row. */
+  /** Sets the status rows above the prompt. Empty text removes them. */
   status(text: string): void {
     if (text === this.#status) return;
     this.#redraw([], () => {
@@ -99,10 +99,8 @@ export class Screen {
 
   #draw(): void {
     this.#drawnRows = 0;
-    for (const [row, style] of [
-      [this.#live, String],
-      [this.#status, this.#dim],
-    ] as const) {
+    const status = this.#status.split("\n").map((row) => [row, this.#dim] as const);
+    for (const [row, style] of [[this.#live, String] as const, ...status]) {
       if (row === "") continue;
       this.#output.write(`${style(prefixWithin(row, this.#columns - 1))}\n`);
       this.#drawnRows += 1;

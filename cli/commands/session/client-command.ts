@@ -12,6 +12,7 @@ import { Conversation } from "../../chat/conversation.ts";
 import { type ImageFile, readImage } from "../../chat/images.ts";
 import { stopAtInterrupt } from "../../chat/interruption.ts";
 import { converse, converseByLine, type TurnSinks } from "../../chat/lines.ts";
+import { WaitingRow } from "../../chat/progress/waiting-row.ts";
 import { type ChatOptions, chatInteractively } from "../../chat/terminal/interactive.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 
@@ -60,9 +61,9 @@ export async function chatAtTerminal(
 /** Sends each line of standard input as a message. @throws Failure when one of them failed, and after Ctrl-C */
 export async function chatByLine(context: Context, gateway: Gateway, sessionKey: string): Promise<void> {
   const lines = createInterface({ input: context.terminal.stdin, crlfDelay: Number.POSITIVE_INFINITY });
-  const outcomes = await withConversation(context, gateway, sessionKey, (conversation, signal) => {
+  const outcomes = await withConversation(context, gateway, sessionKey, (conversation, sinks, signal) => {
     signal.addEventListener("abort", () => lines.close());
-    return converseByLine(conversation, lines, sinksOf(context), signal);
+    return converseByLine(conversation, lines, sinks, signal);
   });
   if (outcomes.some(({ status }) => status === "failed")) throw reported();
 }
@@ -74,8 +75,8 @@ async function sayOnce(
   message: string,
   images: readonly ImageFile[],
 ): Promise<void> {
-  const outcome = await withConversation(context, gateway, sessionKey, (conversation) =>
-    converse(conversation, message, sinksOf(context), images),
+  const outcome = await withConversation(context, gateway, sessionKey, (conversation, sinks) =>
+    converse(conversation, message, sinks, images),
   );
   if (outcome.status === "failed") throw reported();
 }
@@ -85,15 +86,22 @@ async function withConversation<T>(
   context: Context,
   gateway: Gateway,
   sessionKey: string,
-  use: (conversation: Conversation, signal: AbortSignal) => Promise<T>,
+  use: (conversation: Conversation, sinks: TurnSinks, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const conversation = new Conversation(gateway, sessionKey);
+  const sinks = sinksOf(context);
+  const { waiting } = sinks;
+  const note = (text: string) => {
+    waiting.clear();
+    context.note(text);
+    waiting.draw();
+  };
   const undo = gateway.onState((state) => {
-    if (state.status === "waiting") context.note(`gsv: connection lost (${state.reason}); reconnecting …`);
+    if (state.status === "waiting") note(`gsv: connection lost (${state.reason}); reconnecting …`);
   });
-  const interruption = stopAtInterrupt(conversation, (text) => context.note(text));
+  const interruption = stopAtInterrupt(conversation, note, () => waiting.stopping());
   try {
-    const used = await use(conversation, interruption.signal);
+    const used = await use(conversation, sinks, interruption.signal);
     if (interruption.signal.aborted) throw reported(exitCode.interrupted);
     return used;
   } finally {
@@ -104,12 +112,9 @@ async function withConversation<T>(
 }
 
 function sinksOf({ terminal, json }: Context): TurnSinks {
-  return {
-    answer: terminal.stdout,
-    activity: terminal.stderr,
-    json,
-    style: styleOf(terminal, terminal.stderr),
-  };
+  const { stdout, stderr } = terminal;
+  const style = styleOf(terminal, stderr);
+  return { answer: stdout, activity: stderr, json, style, waiting: new WaitingRow(stderr, style.dim) };
 }
 
 /** A Failure without a message: the turn's end has already been printed. It only sets the exit code. */

@@ -72,6 +72,7 @@ export const sessionMethods: Pick<
         updatedAt,
         uptime: gateway.now() - createdAt,
         isProcessing: state.run !== undefined,
+        ...(state.run ? { runId: state.run.runId } : {}),
         queueSize: state.inbox.length,
       };
     },

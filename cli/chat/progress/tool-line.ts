@@ -1,6 +1,6 @@
-import { secondsText, shorten } from "../app/columns.ts";
-import type { RunStep } from "./run-view.ts";
-import { shortArguments } from "./transcript-view.ts";
+import { secondsText, shorten } from "../../app/columns.ts";
+import type { RunStep } from "../run-view.ts";
+import { shortArguments } from "../transcript-view.ts";
 
 /** Tells that an answer ends in the middle. */
 export const cutLine = "the answer was cut off: it reached the model's limit of output tokens";

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { Progress } from "../../../cli/chat/progress/progress.ts";
+import type { RunStep } from "../../../cli/chat/run-view.ts";
+
+let now = 0;
+const progress = (...steps: RunStep[]) => {
+  const waited = new Progress(() => now);
+  for (const step of steps) waited.take(step);
+  return waited;
+};
+const rowsAfter = (ms: number, waited: Progress) => {
+  now += ms;
+  return waited.rows();
+};
+const call = (callId: string, command: string): RunStep => ({
+  ...{ kind: "calling", callId, tool: "pi__Bash", args: { command } },
+});
+const result = (callId: string): RunStep => ({
+  ...{ kind: "tool", callId, tool: "pi__Bash", isError: false, preview: "" },
+});
+
+describe("what is shown while a message waits for its answer", () => {
+  it("is how long it has taken", () => {
+    const waited = progress();
+    expect(rowsAfter(0, waited)).toEqual(["… (Ctrl-C stops)"]);
+    expect(rowsAfter(3999, waited)).toEqual(["… 3 s (Ctrl-C stops)"]);
+    expect(rowsAfter(61_001, waited)).toEqual(["… 1m5s (Ctrl-C stops)"]);
+  });
+
+  it("is every running call with its own time, until its result comes", () => {
+    const waited = progress(call("a", "npm test"));
+    now += 5000;
+    waited.take(call("b", "ls"));
+    expect(rowsAfter(2000, waited)).toEqual(["⏵ pi__Bash npm test … 7 s", "⏵ pi__Bash ls … 2 s"]);
+    waited.take(result("a"));
+    expect(rowsAfter(1000, waited)).toEqual(["⏵ pi__Bash ls … 3 s"]);
+    waited.take(result("b"));
+    expect(rowsAfter(0, waited)).toEqual(["… 8 s (Ctrl-C stops)"]);
+  });
+
+  it("is an earlier message, until the run begins", () => {
+    const waited = progress({ kind: "queued" });
+    expect(rowsAfter(2000, waited)).toEqual(["… waiting for an earlier message 2 s"]);
+    waited.take({ kind: "begun" });
+    expect(rowsAfter(0, waited)).toEqual(["… 2 s (Ctrl-C stops)"]);
+  });
+
+  it("is nothing while text is coming, and then how long nothing has come", () => {
+    const waited = progress({ kind: "text", text: "Hel" });
+    expect(rowsAfter(2000, waited)).toEqual([]);
+    waited.take({ kind: "silence", seconds: 15 });
+    expect(rowsAfter(1000, waited)).toEqual(["… no news for 16 s (Ctrl-C stops)"]);
+    waited.take({ kind: "text", text: "lo" });
+    expect(rowsAfter(0, waited)).toEqual([]);
+  });
+
+  it("is the stop once it is asked for, whatever comes", () => {
+    const waited = progress(call("a", "npm test"));
+    waited.stopping();
+    waited.take(result("a"));
+    expect(rowsAfter(2000, waited)).toEqual(["stopping … 2 s (Ctrl-C again leaves)"]);
+  });
+});

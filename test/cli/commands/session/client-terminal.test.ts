@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Events } from "../../../../shared/protocol/events.ts";
+import {
+  killTerminals,
+  type PseudoTerminal,
+  startGsvAtTerminal,
+} from "../../../support/terminal/pseudo-terminal.ts";
+import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
+import { newFolder } from "../../run-gsv.ts";
+
+let gateway: FakeGateway;
+const sessionKey = "agent:main:main";
+const run = (...args: string[]) =>
+  startGsvAtTerminal(["client", ...args], {
+    cwd: newFolder(),
+    env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token" },
+  });
+const sent = () => gateway.requests.map(({ params }) => params as { message: string; runId: string });
+const runId = () => sent()[0]?.runId ?? "";
+const chat = (event: object) =>
+  gateway.emit("chat", { runId: runId(), sessionKey, ...event } as Events["chat"]);
+/** What stands on the screen, but for the notice that the program was built. */
+const shown = (terminal: PseudoTerminal) =>
+  terminal.rows().filter((row) => !row.startsWith("gsv: building the program"));
+const final = (text: string) => chat({ state: "final", message: assistant(text) });
+const started: FakeMethod = ({ params }) =>
+  params.message.startsWith("/stop")
+    ? { status: "command", command: "stop", response: `Stopped run ${params.message.split(" ")[1]}.` }
+    : { status: "started", runId: params.runId };
+
+beforeEach(async () => {
+  gateway = await startFakeGateway({ "chat.send": started });
+});
+afterEach(async () => {
+  killTerminals();
+  await gateway.close();
+});
+
+it("a chat at a terminal shows every running call with its time, in rows above the prompt", async () => {
+  gateway.methods["session.get"] = () => ({ sessionKey });
+  const terminal = run();
+  await terminal.sees(/^> /m);
+  terminal.type("test it\r");
+  await expect.poll(() => sent().some(({ message }) => message === "test it")).toBe(true);
+  const { runId } = sent().find(({ message }) => message === "test it") ?? { runId: "" };
+  const call = (id: string, command: string) => ({ id, name: "pi__Bash", arguments: { command } });
+  const calls = assistant("", [call("a", "npm test"), call("b", "make")]);
+  gateway.emit("chat", { runId, sessionKey, state: "calls", message: calls });
+  await terminal.sees(/⏵ pi__Bash npm test … 1 s\n⏵ pi__Bash make … 1 s\n>/);
+  const failed = { isError: true, preview: "no\n", command: { failure: "exit 3" } };
+  gateway.emit("tool.result", { runId, sessionKey, tool: "pi__Bash", callId: "b", ...failed });
+  await terminal.sees(/⏵ pi__Bash make ✗ exit 3: no\n⏵ pi__Bash npm test … \d s\n>/);
+});
+
+describe("gsv client with a message, at a terminal", () => {
+  it("shows at once that it waits, and for how long, and leaves nothing of it behind", async () => {
+    const terminal = run("hello");
+    await terminal.sees("… (Ctrl-C stops)");
+    await terminal.sees("… 1 s (Ctrl-C stops)");
+    chat({ state: "delta", text: "Good mor", seq: 0, step: 0, attempt: 1 });
+    await terminal.sees("Good mor");
+    final("Good morning.");
+    expect(await terminal.ended).toBe(0);
+    expect(shown(terminal)).toEqual(["Good morning."]);
+  });
+
+  it("shows every running call with its time, and how each ended", async () => {
+    const terminal = run("test it");
+    await terminal.sees("Ctrl-C stops");
+    const call = (id: string, command: string) => ({ id, name: "pi__Bash", arguments: { command } });
+    chat({ state: "calls", message: assistant("", [call("a", "npm test"), call("b", "make")]) });
+    await terminal.sees("⏵ pi__Bash npm test … · ⏵ pi__Bash make …");
+    const result = { runId: runId(), sessionKey, tool: "pi__Bash" };
+    const failed = { isError: true, preview: "no\n", command: { failure: "exit 3", durationMs: 40 } };
+    gateway.emit("tool.result", { ...result, callId: "b", ...failed });
+    await terminal.sees(/⏵ pi__Bash make ✗ exit 3: no\n⏵ pi__Bash npm test …/);
+    await terminal.sees(/npm test … 1 s$/);
+    const passed = { isError: false, preview: "12 passed", command: { durationMs: 1240 } };
+    gateway.emit("tool.result", { ...result, callId: "a", ...passed });
+    final("One failed.");
+    await terminal.ended;
+    expect(shown(terminal)).toEqual([
+      "⏵ pi__Bash make ✗ exit 3: no",
+      "⏵ pi__Bash npm test ✓ 1.2 s: 12 passed",
+      "One failed.",
+    ]);
+  });
+
+  it("says that it waits for an earlier message, until its own run begins", async () => {
+    let current = "of another";
+    gateway.methods["chat.send"] = ({ params }) => ({ status: "started", runId: params.runId, queued: true });
+    gateway.methods["session.stats"] = () => ({ isProcessing: true, queueSize: 1, runId: current });
+    const terminal = run("hello");
+    await terminal.sees("… waiting for an earlier message");
+    current = runId();
+    await terminal.sees("s (Ctrl-C stops)");
+    final("Hello.");
+    await terminal.ended;
+    expect(shown(terminal)).toEqual(["Hello."]);
+  });
+
+  it("stops the run at the first Ctrl-C, and says so", async () => {
+    let answer = (_stopped: unknown): void => {};
+    gateway.methods["chat.send"] = (request) =>
+      request.params.message.startsWith("/stop")
+        ? new Promise((resolve) => {
+            answer = () => resolve(started(request));
+          })
+        : started(request);
+    const terminal = run("hello");
+    await terminal.sees("Ctrl-C stops");
+    terminal.type("\u0003");
+    await terminal.sees("stopping … (Ctrl-C again leaves)");
+    await expect.poll(() => sent()[1]?.message).toBe(`/stop ${runId()}`);
+    answer(undefined);
+    expect(await terminal.ended).toBe(130);
+    expect(shown(terminal)).toEqual(["gsv: the run is stopped"]);
+  });
+
+  it("leaves at the second Ctrl-C, and says that the run goes on", async () => {
+    gateway.methods["chat.send"] = (request) =>
+      request.params.message.startsWith("/stop") ? new Promise(() => {}) : started(request);
+    const terminal = run("hello");
+    await terminal.sees("Ctrl-C stops");
+    terminal.type("\u0003");
+    await terminal.sees("stopping …");
+    terminal.type("\u0003");
+    expect(await terminal.ended).toBe(130);
+    expect(shown(terminal)).toEqual([
+      "gsv: left; the run goes on, and `gsv session preview` shows its answer",
+    ]);
+  });
+});
