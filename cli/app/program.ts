@@ -19,7 +19,8 @@ export interface CommandEntry {
   commands?: readonly CommandEntry[];
 }
 
-const globalOptions = [
+/** The options of every command: flags and description. */
+export const globalOptions = [
   ["--json", "results and errors as JSON on standard output"],
   ["-u, --url <url>", "gateway to use (else GSV_URL, else the config file)"],
   ["-t, --token <token>", "its access token (else GSV_TOKEN, else the config file)"],

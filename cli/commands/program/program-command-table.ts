@@ -1,0 +1,23 @@
+import type { CommandEntry } from "../../app/program.ts";
+
+/** How a shell loads its completion, by shell. */
+const shells = [
+  ["bash", "add to ~/.bashrc", "completion bash >> ~/.bashrc"],
+  ["zsh", "add to ~/.zshrc", "completion zsh >> ~/.zshrc"],
+  ["fish", "write to fish's folder of completions", "completion fish > ~/.config/fish/completions/gsv.fish"],
+] as const;
+
+/** `gsv completion …`. @param all every command of `gsv`; called when a script is printed */
+export function completionCommand(all: () => readonly CommandEntry[]): CommandEntry {
+  return {
+    name: "completion",
+    summary: "have your shell complete commands and options at the Tab key",
+    examples: ["completion bash >> ~/.bashrc"],
+    commands: shells.map(([shell, todo, example]) => ({
+      name: shell,
+      summary: `the script for ${shell}: ${todo}`,
+      examples: [example],
+      load: async () => (await import("./completion-command.ts")).printCompletion(shell, all()),
+    })),
+  };
+}

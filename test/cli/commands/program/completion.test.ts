@@ -1,0 +1,74 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { commands } from "../../../../cli/commands/command-table.ts";
+import { gsv, newFolder } from "../../run-gsv.ts";
+
+const script = async (shell: string) => (await gsv(["completion", shell])).stdout;
+
+/** What bash offers at the end of a line that begins with `gsv`, in a folder with the file notes.md and a folder. */
+async function offered(line: string): Promise<string[]> {
+  const cwd = newFolder();
+  mkdirSync(join(cwd, "notes"));
+  writeFileSync(join(cwd, "notes.md"), "");
+  const words = line.split(" ").map((word) => `'${word}'`);
+  const program = `${await script("bash")}
+complete -p gsv >/dev/null || exit 1
+COMP_WORDS=(${words.join(" ")}); COMP_CWORD=${words.length - 1}; _gsv
+printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const printed = execFileSync("bash", ["--norc", "-c", program], { cwd, encoding: "utf8" });
+  return printed.split("\n").filter((word) => word !== "");
+}
+
+describe("the completion of bash", () => {
+  it("offers every command, and those that begin with what is typed", async () => {
+    expect(await offered("gsv ")).toEqual(commands.map(({ name }) => name.split(" ")[0]));
+    expect(await offered("gsv se")).toEqual(["session"]);
+  });
+
+  it("offers the commands of a group, aliases among them, whatever options stand between", async () => {
+    expect(await offered("gsv workspace g")).toEqual(["get"]);
+    expect(await offered("gsv --json -u wss://x token ")).toEqual(["create", "list", "revoke"]);
+    expect(await offered("gsv token --config session ")).toEqual(["create", "list", "revoke"]);
+    expect(await offered("gsv token list --li")).toEqual([]);
+    expect(await offered("gsv session list --li")).toEqual(["--limit"]);
+  });
+
+  it("offers the options of a command and those of all", async () => {
+    expect(await offered("gsv dev --")).toEqual(
+      expect.arrayContaining(["--serve", "--port", "--json", "--help"]),
+    );
+    expect(await offered("gsv --v")).toEqual(["--version"]);
+  });
+
+  it("offers files where one is wanted, and nothing for a value that it does not know", async () => {
+    expect((await offered("gsv workspace put x no")).sort()).toEqual(["notes", "notes.md"]);
+    expect((await offered("gsv --config no")).sort()).toEqual(["notes", "notes.md"]);
+    expect(await offered("gsv session list --limit no")).toEqual([]);
+  });
+});
+
+describe("gsv completion", () => {
+  it("prints the same words for zsh, through its function for completions of bash", async () => {
+    const [, ...body] = (await script("bash")).split("\n");
+    expect(await script("zsh")).toContain(`bashcompinit && bashcompinit\n${body.join("\n")}`);
+  });
+
+  it("prints a line for fish for each command and option, with its description in quotes", async () => {
+    const lines = (await script("fish")).trimEnd().split("\n");
+    expect(lines).toContain(
+      `complete -c gsv -f -n "__fish_seen_subcommand_from workspace; and not __fish_seen_subcommand_from ls cat get put rm edit" -a rm -d 'delete a file'`,
+    );
+    expect(lines).toContain(
+      `complete -c gsv -n "__fish_seen_subcommand_from session; and __fish_seen_subcommand_from list" -l limit -x -d 'maximum number of sessions (default 100)'`,
+    );
+    const outside = lines.slice(1).map((line) => line.replaceAll(/'(?:[^'\\]|\\.)*'|"[^"]*"/g, ""));
+    expect(outside.filter((line) => !/^complete -c gsv[ \w-]*$/.test(line))).toEqual([]);
+  });
+
+  it("prints the script in JSON when it is asked to", async () => {
+    const { stdout } = await gsv(["completion", "bash", "--json"]);
+    expect(JSON.parse(stdout)).toEqual({ shell: "bash", script: await script("bash") });
+  });
+});
