@@ -81,7 +81,7 @@ export interface SessionState {
   contextTokens?: number;
   /** Tokens for each character of the context, measured at that call. */
   tokensPerCharacter?: number;
-  /** SHA-256 of the prompt of the newest reply, once its text is stored (`shared/objects/prompt-store.ts`). Kept across resets. */
+  /** SHA-256 of the prompt of the newest reply, once its text is stored (`shared/objects/text-store.ts`). Kept across resets. */
   promptHash?: string;
   compacting?: Compaction;
   /** Start time of the last compaction. The next one starts later, so that its archive has another key. */

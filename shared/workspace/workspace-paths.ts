@@ -33,7 +33,7 @@ export function filePath(given: string): string {
   const path = withoutLeadingSlash(given);
   if (path === "") throw badPath("expected the path of a file, relative to the workspace");
   if (/^objects\/[0-9a-f]{64}$/.test(path))
-    throw badPath("is the text of a system prompt, which the gateway keeps; see object.get");
+    throw badPath("is a text that the gateway keeps for its objects; see object.get");
   if (path.includes("\\")) throw badPath("must not contain a backslash; folders are separated by /");
   if (/\p{Cc}/u.test(path)) throw badPath("must not contain control characters");
   if (!path.isWellFormed()) throw badPath("must be valid Unicode");

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { storePromptText } from "../../../shared/objects/prompt-store.ts";
+import { storeText } from "../../../shared/objects/text-store.ts";
 import { logError } from "../../../shared/runtime/log.ts";
 import { assign, type SessionState } from "../../../shared/session/state.ts";
 import type { Step } from "../../../shared/world/expression.ts";
@@ -28,8 +28,7 @@ export function createKeptPrompts(bucket: Bucket): KeptPrompts {
       const { hash, stable: text } = prompt;
       const name = nameOf(agentId, prompt);
       try {
-        if (state.promptHash !== hash && !known.has(name))
-          await storePromptText(bucket, agentId, { hash, text });
+        if (state.promptHash !== hash && !known.has(name)) await storeText(bucket, agentId, { hash, text });
         known.set(name, true);
       } catch (error) {
         logError("prompt.unkept", error, { sessionKey: state.sessionKey, hash });

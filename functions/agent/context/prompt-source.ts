@@ -1,4 +1,4 @@
-import { isPromptTextKey } from "../../../shared/objects/prompt-store.ts";
+import { isTextKey } from "../../../shared/objects/text-store.ts";
 import { createSkillLister, type Skill } from "../../../shared/skills/skill-lister.ts";
 import { cacheReads } from "../../../shared/workspace/cached-reads.ts";
 import {
@@ -51,9 +51,9 @@ export function createPromptSource(bucket: Bucket): PromptSource {
     },
     bucket: {
       ...bucket,
-      // No prompt is made of the texts of prompts.
+      // No prompt is made of the texts of objects.
       put: (key, ...args) =>
-        isPromptTextKey(key) ? bucket.put(key, ...args) : forgetting(bucket.put(key, ...args)),
+        isTextKey(key) ? bucket.put(key, ...args) : forgetting(bucket.put(key, ...args)),
       delete: (...args) => forgetting(bucket.delete(...args)),
     },
   };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createKeptPrompts } from "../../../functions/agent/context/kept-prompts.ts";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
-import { promptTextKey, readPromptText } from "../../../shared/objects/prompt-store.ts";
+import { readText, textKey } from "../../../shared/objects/text-store.ts";
 import type { AssistantMessage } from "../../../shared/protocol/messages.ts";
 import { until } from "../../support/until.ts";
 import { immortal, type Life } from "../bench.ts";
@@ -31,12 +31,12 @@ describe("the texts of system prompts", () => {
     const used = await contexts();
     expect(new Set(used.map(({ prompt }) => prompt)).size).toBe(2);
     const texts = await Promise.all(
-      used.map(({ prompt }) => readPromptText(turns.state.bucket, turns.agentId, prompt)),
+      used.map(({ prompt }) => readText(turns.state.bucket, turns.agentId, prompt)),
     );
     expect(texts.map((text, i) => `${text}${used[i]!.tail}`)).toEqual(sentPrompts());
     expect(texts[0]).toContain("first soul");
     expect(texts[2]).toContain("second soul");
-    const keys = used.map(({ prompt }) => promptTextKey(turns.agentId, prompt));
+    const keys = used.map(({ prompt }) => textKey(turns.agentId, prompt));
     expect(await storedPrompts()).toEqual([...new Set(keys)].sort());
   });
 
@@ -109,7 +109,7 @@ describe("the texts of system prompts", () => {
       if ((await turns.current()).run) await turns.bench.invoke(turns.key);
       const { run, inbox, promptHash } = await turns.current();
       const [used, ...more] = await contexts();
-      const text = await readPromptText(turns.state.bucket, turns.agentId, used!.prompt);
+      const text = await readText(turns.state.bucket, turns.agentId, used!.prompt);
       const stored = await storedPrompts();
       return {
         calls: life.calls,
