@@ -146,8 +146,8 @@ describe("a command at a terminal", () => {
     const { stdout, stderr } = await run(["client", "hello"], true);
     expect(stdout).toContain("evil");
     expect(stderr).toMatch(/⏵ evil.*✗ evil.*gsv: evil/s);
-    const dim = ["\u001b[2m", "\u001b[22m"];
-    const shown = dim.reduce((text, style) => text.replaceAll(style, ""), stdout + stderr);
+    const own = ["\u001b[2m", "\u001b[22m", ownErase];
+    const shown = own.reduce((text, sequence) => text.replaceAll(sequence, ""), stdout + stderr);
     expect(shown).not.toMatch(unsafe);
   });
 

@@ -15,7 +15,15 @@ const run = (...args: string[]) =>
     cwd: newFolder(),
     env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token" },
   });
-const sent = () => gateway.requests.map(({ params }) => params as { message: string; runId: string });
+/** Resolves when a message is sent and its answer is waited for. */
+async function waits(terminal: PseudoTerminal): Promise<void> {
+  await terminal.sees(/^….*\(Ctrl-C stops\)/m);
+  await expect.poll(() => sent().length).toBe(1);
+}
+const sent = () =>
+  gateway.requests
+    .filter(({ method }) => method === "chat.send")
+    .map(({ params }) => params as { message: string; runId: string });
 const runId = () => sent()[0]?.runId ?? "";
 const chat = (event: object) =>
   gateway.emit("chat", { runId: runId(), sessionKey, ...event } as Events["chat"]);
@@ -46,17 +54,17 @@ it("a chat at a terminal shows every running call with its time, in rows above t
   const call = (id: string, command: string) => ({ id, name: "pi__Bash", arguments: { command } });
   const calls = assistant("", [call("a", "npm test"), call("b", "make")]);
   gateway.emit("chat", { runId, sessionKey, state: "calls", message: calls });
-  await terminal.sees(/⏵ pi__Bash npm test … 1 s\n⏵ pi__Bash make … 1 s\n>/);
+  await terminal.sees(/⏵ pi__Bash npm test … \d+ s\n⏵ pi__Bash make … \d+ s\n>/);
   const failed = { isError: true, preview: "no\n", command: { failure: "exit 3" } };
   gateway.emit("tool.result", { runId, sessionKey, tool: "pi__Bash", callId: "b", ...failed });
-  await terminal.sees(/⏵ pi__Bash make ✗ exit 3: no\n⏵ pi__Bash npm test … \d s\n>/);
+  await terminal.sees(/⏵ pi__Bash make ✗ exit 3: no\n⏵ pi__Bash npm test … \d+ s\n>/);
 });
 
 describe("gsv client with a message, at a terminal", () => {
   it("shows at once that it waits, and for how long, and leaves nothing of it behind", async () => {
     const terminal = run("hello");
-    await terminal.sees("… (Ctrl-C stops)");
-    await terminal.sees("… 1 s (Ctrl-C stops)");
+    await waits(terminal);
+    await terminal.sees(/… \d+ s \(Ctrl-C stops\)/);
     chat({ state: "delta", text: "Good mor", seq: 0, step: 0, attempt: 1 });
     await terminal.sees("Good mor");
     final("Good morning.");
@@ -66,15 +74,15 @@ describe("gsv client with a message, at a terminal", () => {
 
   it("shows every running call with its time, and how each ended", async () => {
     const terminal = run("test it");
-    await terminal.sees("Ctrl-C stops");
+    await waits(terminal);
     const call = (id: string, command: string) => ({ id, name: "pi__Bash", arguments: { command } });
     chat({ state: "calls", message: assistant("", [call("a", "npm test"), call("b", "make")]) });
-    await terminal.sees("⏵ pi__Bash npm test … · ⏵ pi__Bash make …");
+    await terminal.sees(/⏵ pi__Bash npm test …( \d+ s)? · ⏵ pi__Bash make …/);
     const result = { runId: runId(), sessionKey, tool: "pi__Bash" };
     const failed = { isError: true, preview: "no\n", command: { failure: "exit 3", durationMs: 40 } };
     gateway.emit("tool.result", { ...result, callId: "b", ...failed });
     await terminal.sees(/⏵ pi__Bash make ✗ exit 3: no\n⏵ pi__Bash npm test …/);
-    await terminal.sees(/npm test … 1 s$/);
+    await terminal.sees(/npm test … \d+ s$/);
     const passed = { isError: false, preview: "12 passed", command: { durationMs: 1240 } };
     gateway.emit("tool.result", { ...result, callId: "a", ...passed });
     final("One failed.");
@@ -92,6 +100,7 @@ describe("gsv client with a message, at a terminal", () => {
     gateway.methods["session.stats"] = () => ({ isProcessing: true, queueSize: 1, runId: current });
     const terminal = run("hello");
     await terminal.sees("… waiting for an earlier message");
+    await expect.poll(() => sent().length).toBeGreaterThan(0);
     current = runId();
     await terminal.sees("s (Ctrl-C stops)");
     final("Hello.");
@@ -108,9 +117,9 @@ describe("gsv client with a message, at a terminal", () => {
           })
         : started(request);
     const terminal = run("hello");
-    await terminal.sees("Ctrl-C stops");
+    await waits(terminal);
     terminal.type("\u0003");
-    await terminal.sees("stopping … (Ctrl-C again leaves)");
+    await terminal.sees(/stopping ….*\(Ctrl-C again leaves\)/);
     await expect.poll(() => sent()[1]?.message).toBe(`/stop ${runId()}`);
     answer(undefined);
     expect(await terminal.ended).toBe(130);
@@ -121,7 +130,7 @@ describe("gsv client with a message, at a terminal", () => {
     gateway.methods["chat.send"] = (request) =>
       request.params.message.startsWith("/stop") ? new Promise(() => {}) : started(request);
     const terminal = run("hello");
-    await terminal.sees("Ctrl-C stops");
+    await waits(terminal);
     terminal.type("\u0003");
     await terminal.sees("stopping …");
     terminal.type("\u0003");
