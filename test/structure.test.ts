@@ -42,6 +42,7 @@ const allowedRooms: Record<string, readonly string[]> = {
   "shared/workspace": ["configuration", "protocol", "runtime", "world"],
   "shared/skills": ["configuration", "protocol", "runtime", "peers", "workspace", "world"],
   "shared/session": ["configuration", "media", "protocol", "runtime", "workspace", "world"],
+  "shared/recall": ["protocol", "runtime", "session", "world"],
   "shared/cron": [...["channels", "configuration", "protocol", "runtime", "session", "workspace", "world"]],
   "shared/transfer": ["peers", "protocol", "runtime", "session", "skills", "workspace", "world"],
   "shared/channels": [

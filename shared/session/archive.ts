@@ -152,6 +152,15 @@ export async function* readArchiveLines(bucket: Bucket, key: string): AsyncGener
   if (last !== "") yield last;
 }
 
+/** The keys of all archives of an agent, the newest first. */
+export async function listArchives(bucket: Bucket, agentId: string): Promise<string[]> {
+  const { objects } = await bucket.list(sessionsPrefix(agentId), "/");
+  return objects
+    .filter(({ key }) => key.endsWith(".jsonl.gz"))
+    .sort((a, b) => b.lastModified - a.lastModified)
+    .map(({ key }) => key);
+}
+
 /** Archive keys of one conversation: its parts in order, and the final archive once the session was reset. */
 export interface Archives {
   parts: string[];

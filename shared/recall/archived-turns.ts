@@ -1,0 +1,144 @@
+import { LRUCache } from "lru-cache";
+import { logError } from "../runtime/log.ts";
+import { listArchives } from "../session/archive.ts";
+import type { Bucket, ListedObject } from "../world/world.ts";
+import {
+  readSegment,
+  segmentKey,
+  segmentOf,
+  segmentsPrefix,
+  sessionIdOfSegment,
+  writeSegment,
+} from "./segment-files.ts";
+import { createTurnIndex, type TurnIndex } from "./turn-index.ts";
+
+/** Memory that a warm function may keep for turns and their words, in bytes. */
+const mostBytes = 50_000_000;
+
+/** Archives whose missing segment one search writes; what is left, the next one writes. */
+const mostWritten = 20;
+
+const readsAtOnce = 20;
+const writesAtOnce = 4;
+
+/** Which archives of an agent to read. */
+export interface ArchiveScope {
+  agentId: string;
+  /** Only these conversations; absent: all. */
+  sessionIds?: readonly string[];
+  /** Decides the day of a turn: IANA name. */
+  timezone: string;
+}
+
+export interface ArchivedTurns {
+  /** Do not add to it. */
+  index: TurnIndex;
+  /** Archives that are not in it yet: they had no segment, and the next call goes on with them. */
+  waiting: number;
+}
+
+interface Kept {
+  index: TurnIndex;
+  etags: Map<string, string>;
+}
+
+/**
+ * Reads what was said in archived conversations, from their segments. A warm function keeps it, and reads only new
+ * segments. A segment that is missing is written: it was not there yet, or a crash came first.
+ */
+export function createArchivedTurns(bucket: Bucket): (scope: ArchiveScope) => Promise<ArchivedTurns> {
+  const kept = new LRUCache<string, Kept>({
+    maxSize: mostBytes,
+    sizeCalculation: ({ index }) => Math.min(mostBytes, Math.max(1, index.bytes())),
+  });
+  return async (scope) => {
+    const { objects, waiting } = await findSegments(bucket, scope);
+    const name = JSON.stringify(scope);
+    const known = kept.get(name);
+    const current = known && isCurrent(known, objects) ? known : undefined;
+    const state = current ?? { index: createTurnIndex(scope.timezone), etags: new Map() };
+    await addSegments(bucket, state, objects);
+    kept.set(name, state);
+    return { index: state.index, waiting };
+  };
+}
+
+/** Lists the segments in order, after writing some of those that are missing. */
+async function findSegments(
+  bucket: Bucket,
+  { agentId, sessionIds }: ArchiveScope,
+): Promise<{ objects: ListedObject[]; waiting: number }> {
+  const list = async () => (await bucket.list(segmentsPrefix(agentId))).objects;
+  const [archives, first] = await Promise.all([listArchives(bucket, agentId), list()]);
+  const isWanted = (key: string) => sessionIds === undefined || sessionIds.includes(sessionIdOfSegment(key));
+  const there = new Set(first.map(({ key }) => key));
+  const missing = archives.filter((key) => isWanted(segmentKey(key)) && !there.has(segmentKey(key)));
+  const written = await writeMissing(bucket, missing.slice(0, mostWritten));
+  const objects = written === 0 ? first : await list();
+  const complete = new Set(objects.map(({ key }) => key));
+  return {
+    // An object of a long segment counts once the whole segment is there.
+    objects: objects.filter(({ key }) => isWanted(key) && complete.has(segmentOf(key))).sort(byPlace),
+    waiting: missing.length - written,
+  };
+}
+
+/** @returns how many were written */
+async function writeMissing(bucket: Bucket, archives: readonly string[]): Promise<number> {
+  let written = 0;
+  for (let start = 0; start < archives.length; start += writesAtOnce) {
+    const some = archives.slice(start, start + writesAtOnce).map(async (key) => {
+      try {
+        await writeSegment(bucket, key);
+        written++;
+      } catch (error) {
+        // One that is damaged must not keep the others from being searched.
+        logError("recall.segment", error, { key });
+      }
+    });
+    await Promise.all(some);
+  }
+  return written;
+}
+
+/** Whether an index holds nothing that has been changed or deleted since. */
+function isCurrent({ etags }: Kept, objects: readonly ListedObject[]): boolean {
+  const now = new Map(objects.map(({ key, etag }) => [key, etag]));
+  return [...etags].every(([key, etag]) => now.get(key) === etag);
+}
+
+async function addSegments(
+  bucket: Bucket,
+  { index, etags }: Kept,
+  objects: readonly ListedObject[],
+): Promise<void> {
+  const fresh = objects.filter(({ key }) => !etags.has(key));
+  for (let start = 0; start < fresh.length; start += readsAtOnce) {
+    const some = fresh.slice(start, start + readsAtOnce);
+    const segments = await Promise.all(some.map(({ key }) => readSegment(bucket, key)));
+    for (const [i, segment] of segments.entries()) {
+      const { key, etag } = some[i] as ListedObject;
+      // Two searches at the same time fill the same index.
+      if (!segment || etags.has(key)) continue;
+      etags.set(key, etag);
+      const { sessionKey, sessionId } = segment;
+      index.add({ sessionKey, sessionId }, segment.turns);
+    }
+  }
+}
+
+/** Parts before the archive of the whole conversation, and the objects of one segment in their order. */
+function byPlace(a: ListedObject, b: ListedObject): number {
+  const [left, right] = [placeOf(a.key), placeOf(b.key)];
+  return left.sessionId < right.sessionId
+    ? -1
+    : left.sessionId > right.sessionId
+      ? 1
+      : left.part - right.part || left.piece - right.piece;
+}
+
+function placeOf(key: string): { sessionId: string; part: number; piece: number } {
+  const part = Number(/-part(\d+)(\.\d+)?\.json\.gz$/.exec(key)?.[1] ?? Number.MAX_SAFE_INTEGER);
+  const piece = Number(/\.(\d+)\.json\.gz$/.exec(key)?.[1] ?? 1);
+  return { sessionId: sessionIdOfSegment(key), part, piece };
+}

@@ -1,0 +1,82 @@
+import { gunzipSync, gzipSync } from "node:zlib";
+import { readArchive } from "../session/archive.ts";
+import { type Bucket, PreconditionFailed } from "../world/world.ts";
+import type { Segment, Turn } from "./segment.ts";
+import { numberTurns } from "./turns-of.ts";
+
+/** Most characters of the turns in one object; a longer segment has several. */
+const mostCharacters = 5_000_000;
+
+/** Where the segments of an agent's archives are. */
+export function segmentsPrefix(agentId: string): string {
+  return `agents/${agentId}/recall/s/`;
+}
+
+/** The key of an archive's segment. */
+export function segmentKey(archiveKey: string): string {
+  return archiveKey.replace(/\/sessions\/([^/]+)\.jsonl\.gz$/, "/recall/s/$1.json.gz");
+}
+
+/** The segment that an object belongs to: the object itself, but for the further ones of a long segment. */
+export function segmentOf(key: string): string {
+  return key.replace(/\.\d+\.json\.gz$/, ".json.gz");
+}
+
+/** The conversation of a segment's object. */
+export function sessionIdOfSegment(key: string): string {
+  return key.replace(/^.*\//, "").replace(/(-part\d+)?(\.\d+)?\.json\.gz$/, "");
+}
+
+/**
+ * Writes the segment of an archive. Safe to repeat: the same archive gives the same segment, and one that is there stays.
+ * The object that says that the segment is there is written last.
+ * @throws when there is no such archive, or it is damaged
+ */
+export async function writeSegment(bucket: Bucket, archiveKey: string): Promise<void> {
+  const head = await bucket.head(archiveKey);
+  if (!head) throw new Error(`there is no archive ${archiveKey}`);
+  const { agentId = "", sessionKey = "", sessionId = "", archivedAt } = head.metadata;
+  const add = numberTurns();
+  const turns: Turn[] = [];
+  for await (const message of readArchive(bucket, archiveKey)) {
+    const turn = add(message);
+    if (turn) turns.push(turn);
+  }
+  const about = { v: 1 as const, agentId, sessionKey, sessionId, at: Number(archivedAt) };
+  await putSegment(bucket, segmentKey(archiveKey), { ...about, turns });
+}
+
+/** Writes a segment, in several objects when it is long. Objects that are there stay. */
+export async function putSegment(bucket: Bucket, key: string, segment: Segment): Promise<void> {
+  const pieces = split(segment.turns);
+  for (const [i, turns] of [...pieces.entries()].reverse()) {
+    const pieceKey = i === 0 ? key : key.replace(/\.json\.gz$/, `.${i + 1}.json.gz`);
+    const body = gzipSync(JSON.stringify({ ...segment, turns }));
+    try {
+      await bucket.put(pieceKey, body, { contentType: "application/gzip", ifAbsent: true });
+    } catch (error) {
+      if (!(error instanceof PreconditionFailed)) throw error;
+    }
+  }
+}
+
+/** At least one piece: an archive without a turn has a segment too, so that it is not read again. */
+function split(turns: readonly Turn[]): Turn[][] {
+  const pieces: Turn[][] = [[]];
+  let characters = 0;
+  for (const turn of turns) {
+    if (characters > 0 && characters + turn.text.length > mostCharacters) {
+      pieces.push([]);
+      characters = 0;
+    }
+    pieces.at(-1)?.push(turn);
+    characters += turn.text.length;
+  }
+  return pieces;
+}
+
+/** Undefined when it was deleted meanwhile. @throws when it is damaged */
+export async function readSegment(bucket: Bucket, key: string): Promise<Segment | undefined> {
+  const object = await bucket.get(key);
+  return object && (JSON.parse(gunzipSync(object.body).toString("utf8")) as Segment);
+}

@@ -1,0 +1,107 @@
+import type { Turn } from "./segment.ts";
+import { dayInWords } from "./words/date-words.ts";
+import { termsOf } from "./words/words.ts";
+
+/** Consecutive turns of one conversation, which were added together. */
+export interface Conversation {
+  sessionKey: string;
+  sessionId: string;
+}
+
+/** A turn with its place in the index. */
+export interface IndexedTurn extends Turn {
+  conversation: Conversation;
+}
+
+/** Bits of a posting that hold how often the term occurs in the turn; the turn's place is above them. */
+const countBits = 4;
+const mostCounted = (1 << countBits) - 1;
+
+/**
+ * The words of turns: which turn holds which term, and how often. Turns are added in the order in which they were said,
+ * and stay for as long as the index does.
+ */
+export interface TurnIndex {
+  turns: readonly IndexedTurn[];
+  /** Number of terms of each turn, its date left out. */
+  lengths: readonly number[];
+  /** Number of terms of each turn's day. */
+  dayLengths: readonly number[];
+  /** Places of the turns that hold a term, ascending, each with its count: read them with `placeOf` and `countOf`. */
+  postings(term: string): readonly number[];
+  /** Places of the turns whose day in words holds a term, ascending. */
+  dayPostings(term: string): readonly number[];
+  /** Adds turns of one conversation. Messages that the index has already are left out. */
+  add(conversation: Conversation, turns: readonly Turn[]): void;
+  /** Whether the index has this message of a conversation. */
+  has(sessionId: string, n: number): boolean;
+  /** About how much memory it takes, in bytes. */
+  bytes(): number;
+}
+
+export const placeOf = (posting: number): number => posting >> countBits;
+export const countOf = (posting: number): number => posting & mostCounted;
+
+/** Days of all timezones begin at a multiple of this time, in milliseconds. */
+const quarterMs = 15 * 60_000;
+
+/** @param timezone IANA name, which decides the day of a turn */
+export function createTurnIndex(timezone: string): TurnIndex {
+  const turns: IndexedTurn[] = [];
+  const lengths: number[] = [];
+  const dayLengths: number[] = [];
+  const byTerm = new Map<string, number[]>();
+  const byDayTerm = new Map<string, number[]>();
+  const days = new Map<number, readonly string[]>();
+  const numbers = new Map<string, Set<number>>();
+  let characters = 0;
+  let postings = 0;
+  const dayOf = (ts: number) => {
+    const quarter = Math.floor(ts / quarterMs);
+    const known = days.get(quarter) ?? termsOf(dayInWords(ts, timezone));
+    days.set(quarter, known);
+    return known;
+  };
+  const addTurn = (conversation: Conversation, turn: Turn) => {
+    const place = turns.push({ ...turn, conversation }) - 1;
+    const terms = termsOf(turn.text);
+    for (const term of terms) addPosting(byTerm, term, place);
+    const day = dayOf(turn.ts);
+    for (const term of day) push(byDayTerm, term, place);
+    lengths.push(terms.length);
+    dayLengths.push(day.length);
+    characters += turn.text.length;
+    postings += terms.length + day.length;
+  };
+  return {
+    turns,
+    lengths,
+    dayLengths,
+    postings: (term) => byTerm.get(term) ?? [],
+    dayPostings: (term) => byDayTerm.get(term) ?? [],
+    has: (sessionId, n) => numbers.get(sessionId)?.has(n) ?? false,
+    add(conversation, added) {
+      const known = numbers.get(conversation.sessionId) ?? new Set();
+      numbers.set(conversation.sessionId, known);
+      for (const turn of added) {
+        if (known.has(turn.n)) continue;
+        known.add(turn.n);
+        addTurn(conversation, turn);
+      }
+    },
+    bytes: () => 2 * characters + 10 * postings + 150 * byTerm.size + 200 * turns.length,
+  };
+}
+
+function addPosting(lists: Map<string, number[]>, term: string, place: number): void {
+  const list = lists.get(term);
+  const last = list?.at(-1) ?? -1;
+  if (!list || placeOf(last) !== place) push(lists, term, (place << countBits) | 1);
+  else if (countOf(last) < mostCounted) list[list.length - 1] = last + 1;
+}
+
+function push(lists: Map<string, number[]>, term: string, value: number): void {
+  const list = lists.get(term);
+  if (list) list.push(value);
+  else lists.set(term, [value]);
+}

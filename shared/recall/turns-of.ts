@@ -1,0 +1,44 @@
+import { type Message, textOf, toolCallsOf } from "../protocol/messages.ts";
+import { readSummaryMessage } from "../session/summary-message.ts";
+import type { Turn } from "./segment.ts";
+
+/** Characters of a tool's result that are kept: enough to know what it was about. */
+const resultCharacters = 500;
+
+/** Tools that show what was said before: their results would be found instead of what they show. */
+const recallTools = ["gsv__session_logs", "gsv__what_do_i_know", "gsv__memory"];
+
+/**
+ * The turns of consecutive messages of a conversation: its first ones, or those that follow a summary, which says how many
+ * there were before it. Messages without a text count, but are no turns.
+ */
+export function turnsOf(messages: Iterable<Message>): Turn[] {
+  const add = numberTurns();
+  return [...messages].flatMap((message) => add(message) ?? []);
+}
+
+/** As `turnsOf`, one message after the other: a message's turn, if it has one. */
+export function numberTurns(): (message: Message) => Turn | undefined {
+  let n = 0;
+  let isFirst = true;
+  return (message) => {
+    const summary = isFirst ? readSummaryMessage(message) : undefined;
+    isFirst = false;
+    n = summary ? summary.count : n + 1;
+    return summary ? undefined : turnOf(message, n);
+  };
+}
+
+function turnOf(message: Message, n: number): Turn | undefined {
+  const text = textOf(message).toWellFormed().trim();
+  const { timestamp: ts, role } = message;
+  if (role === "toolResult") {
+    if (text === "" || recallTools.includes(message.toolName)) return undefined;
+    const cut = text.length > resultCharacters ? { cut: true as const } : {};
+    const beginning = text.slice(0, resultCharacters).toWellFormed();
+    return { n, ts, role: "tool", text: beginning, ...cut, calls: [message.toolName] };
+  }
+  const calls = toolCallsOf(message).map(({ name }) => name);
+  if (text === "") return undefined;
+  return { n, ts, role, text, ...(calls.length > 0 ? { calls } : {}) };
+}
