@@ -4,7 +4,7 @@ import { channelCommand, pairCommand } from "./channel/channel-command-table.ts"
 import { cronCommand } from "./cron/cron-command-table.ts";
 import { heartbeatCommand } from "./heartbeat/heartbeat-command-table.ts";
 import { logsCommand, nodeCommand, toolsCommand } from "./node/node-command-table.ts";
-import { completionCommand } from "./program/program-command-table.ts";
+import { completionCommand, upgradeCommand } from "./program/program-command-table.ts";
 import { clientCommand, sessionCommand } from "./session/session-command-table.ts";
 import {
   configCommand,
@@ -41,5 +41,6 @@ export const commands: readonly CommandEntry[] = [
   statusCommand,
   initCommand,
   localConfigCommand,
+  upgradeCommand,
   completionCommand(() => commands),
 ];

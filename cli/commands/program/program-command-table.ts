@@ -21,3 +21,12 @@ export function completionCommand(all: () => readonly CommandEntry[]): CommandEn
     })),
   };
 }
+
+/** `gsv upgrade` */
+export const upgradeCommand: CommandEntry = {
+  name: "upgrade [file]",
+  summary: "bring this program to a newer version: a checkout by git, an installed package from a file",
+  options: [["--check", "only say whether a checkout has newer commits"]],
+  examples: ["upgrade", "upgrade --check", "upgrade ./gsv-cli-0.2.0.tgz"],
+  load: async () => (await import("./upgrade-command.ts")).upgrade,
+};

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 import { openDynamoDBTable } from "../../../shared/aws/dynamodb-table.ts";
 import type { ConfigFile } from "../../app/config-file.ts";
@@ -6,6 +5,7 @@ import type { Context } from "../../app/context.ts";
 import { Failure, failureOf, usage } from "../../app/failure.ts";
 import { neededCheckout } from "../../app/installation.ts";
 import { type Invocation, text } from "../../app/options.ts";
+import { runShown } from "../program/run-program.ts";
 
 /** Runs a program until it exits, with its output on standard error. Rejects with a Failure when it fails. */
 export type Run = (command: string, args: string[], context: Context) => Promise<void>;
@@ -106,23 +106,6 @@ export function runCdk(
 
 /** Runs a program of this project, with its output on standard error. */
 export function run(command: string, args: string[], { terminal }: Context): Promise<void> {
-  return new Promise((resolve, reject) => {
-    // Standard output is for this command's result. The output of the steps goes to standard error.
-    const child = spawn(command, args, {
-      cwd: neededCheckout("gsv deploy"),
-      stdio: ["inherit", 2, 2],
-      env: { ...terminal.env, ...process.env },
-    });
-    child.once("error", reject);
-    child.once("exit", (status, signal) => {
-      if (status === 0) return resolve();
-      const how = status === null ? `was ended by ${signal}` : `failed with exit code ${status}`;
-      reject(
-        new Failure(
-          "deploy",
-          `${[command.split("/").pop(), args[0]].join(" ")} ${how}; see its messages above`,
-        ),
-      );
-    });
-  });
+  const env = { ...terminal.env, ...process.env };
+  return runShown(command, args, { env, cwd: neededCheckout("gsv deploy"), kind: "deploy" });
 }

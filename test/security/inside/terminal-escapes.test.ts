@@ -23,7 +23,7 @@ const unsafe =
 const ownErase = "\r\u001b[K";
 
 /** Commands that run until they are ended, or change this machine; what they print goes the same way out. */
-const others = ["client", "node", "dev", "deploy", "init", "local-config", "completion"];
+const others = ["client", "node", "dev", "deploy", "init", "local-config", "completion", "upgrade"];
 
 /** Arguments for the commands that do not take any text, and options without which they would ask. */
 const given: Record<string, string[]> = {

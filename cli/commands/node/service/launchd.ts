@@ -1,13 +1,8 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failure } from "../../../app/failure.ts";
-import {
-  type RunProgram,
-  type ServiceProgram,
-  type ServiceState,
-  type Supervisor,
-  succeed,
-} from "./supervisor.ts";
+import type { RunProgram } from "../../program/run-program.ts";
+import { type ServiceProgram, type ServiceState, type Supervisor, succeed } from "./supervisor.ts";
 
 const label = "gsv.node";
 

@@ -11,10 +11,11 @@ import type { Action } from "../../../app/program.ts";
 import { askHidden, readAll } from "../../../app/questions.ts";
 import { untilSignal } from "../../../app/signals.ts";
 import { writeText } from "../../../app/terminal.ts";
+import { programRunner } from "../../program/run-program.ts";
 import { nodePlace } from "../node-settings.ts";
 import { openLaunchd } from "./launchd.ts";
 import { connectionNews, followLog, newestLines } from "./service-log.ts";
-import { programRunner, type ServiceState, type Supervisor, withoutSupervisor } from "./supervisor.ts";
+import { type ServiceState, type Supervisor, withoutSupervisor } from "./supervisor.ts";
 import { openSystemd } from "./systemd.ts";
 
 type ServiceCommand = "install" | "uninstall" | "start" | "stop" | "status" | "logs";

@@ -1,5 +1,5 @@
-import { spawn } from "node:child_process";
 import { Failure } from "../../../app/failure.ts";
+import type { RunProgram } from "../../program/run-program.ts";
 
 /** What the operating system's supervisor is to run. All paths are absolute. */
 export interface ServiceProgram {
@@ -43,37 +43,6 @@ export interface Supervisor {
   state(): Promise<ServiceState>;
   /** Lets the service survive a logout. @returns what the user has to do for that; undefined when nothing */
   keepAfterLogout(): Promise<string | undefined>;
-}
-
-export interface Outcome {
-  /** Exit code; undefined when there is no such program, or when a signal ended it. */
-  code: number | undefined;
-  stdout: string;
-  /** Without white space at the end. */
-  stderr: string;
-}
-
-/** Runs a program to its end. Never rejects. */
-export type RunProgram = (program: string, args: readonly string[]) => Promise<Outcome>;
-
-/** Runs programs with an environment, with texts in English and times in UTC. */
-export function programRunner(env: Record<string, string | undefined>): RunProgram {
-  return (program, args) =>
-    new Promise((resolve) => {
-      const child = spawn(program, args, {
-        env: { ...env, LC_ALL: "C", TZ: "UTC" },
-        stdio: ["ignore", "pipe", "pipe"],
-      });
-      const output = { stdout: "", stderr: "" };
-      for (const name of ["stdout", "stderr"] as const)
-        child[name].setEncoding("utf8").on("data", (text: string) => {
-          output[name] += text;
-        });
-      child.once("error", (error) => resolve({ code: undefined, stdout: "", stderr: error.message }));
-      child.once("close", (code) =>
-        resolve({ code: code ?? undefined, stdout: output.stdout, stderr: output.stderr.trim() }),
-      );
-    });
 }
 
 /** Runs a program that has to succeed. @throws Failure with what it said */

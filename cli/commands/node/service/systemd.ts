@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "../../../app/failure.ts";
+import type { RunProgram } from "../../program/run-program.ts";
 import {
-  type RunProgram,
   type ServiceProgram,
   type ServiceState,
   type Supervisor,
