@@ -15,23 +15,34 @@ import { converse, converseByLine, type TurnSinks } from "../../chat/lines.ts";
 import { WaitingRow } from "../../chat/progress/waiting-row.ts";
 import { type ChatOptions, chatInteractively } from "../../chat/terminal/interactive.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
+import { wholeInput, withInput } from "./standard-input.ts";
 
 export const client: Action = async (context, { args, options }) => {
   const sessionKey = text(options.session) ?? (await context.settings()).sessionKey;
-  const message = args[0];
+  const { terminal } = context;
+  const given = args[0];
+  const isLines = options.lines === true;
+  if (isLines && given !== undefined) throw usage("--lines takes its messages from standard input alone");
+  const isChat = given === undefined && !isLines && isInteractive(terminal);
   const paths = texts(options.image);
-  if (paths.length > 0 && (message === undefined || message === "-"))
+  if (paths.length > 0 && (isChat || isLines))
     throw usage('--image goes with a message: gsv client --image photo.jpg "what is this?"');
-  const images = await Promise.all(paths.map((path) => readImage(path, context.terminal.cwd)));
+  const images = await Promise.all(paths.map((path) => readImage(path, terminal.cwd)));
   for (const { filename, bytes } of images) {
     if (bytes.byteLength > maxShownImageBytes)
       context.note(`gsv: ${filename} is kept, but too large for the model to be shown: 3.75 MB at most`);
   }
-  const gateway = await context.gateway(false);
-  if (message !== undefined && message !== "-") return sayOnce(context, gateway, sessionKey, message, images);
-  if (message === "-" || !isInteractive(context.terminal)) return chatByLine(context, gateway, sessionKey);
-  const greeting = `gsv ${version}, session ${sessionKey}\n/help lists commands; Ctrl-C stops a run, Ctrl-D leaves.\n`;
-  return chatAtTerminal(context, gateway, sessionKey, greeting);
+  if (isChat) {
+    const greeting = `gsv ${version}, session ${sessionKey}\n/help lists commands; Ctrl-C stops a run, Ctrl-D leaves.\n`;
+    return chatAtTerminal(context, await context.gateway(false), sessionKey, greeting);
+  }
+  if (isLines) return chatByLine(context, await context.gateway(false), sessionKey);
+  const { stdin } = terminal;
+  const message =
+    given === undefined || given === "-"
+      ? await wholeInput(stdin)
+      : await withInput(given, stdin, (line) => context.note(line));
+  return sayOnce(context, await context.gateway(false), sessionKey, message, images);
 };
 
 /** Runs a chat at the terminal until the user leaves or `leave` resolves. `gsv dev` uses it too. */

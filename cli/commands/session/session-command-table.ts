@@ -80,7 +80,7 @@ const sessionCommands: readonly CommandEntry[] = [
 /** `gsv client` */
 export const clientCommand: CommandEntry = {
   name: "client [message]",
-  summary: "chat: interactive, one message, or a message a line from standard input (-)",
+  summary: "chat: interactive, or one message, with the text of standard input behind it or in its place (-)",
   options: [
     ["--session <key>", "session to talk in (default: the config file's, else agent:main:main)"],
     [
@@ -88,12 +88,15 @@ export const clientCommand: CommandEntry = {
       "image to send with the message: JPEG, PNG, GIF or WebP up to 25 MB; may be given several times",
       "repeatable",
     ],
+    ["--lines", "each line of standard input is a message, sent when the one before is answered"],
   ],
   examples: [
     "client",
     'client "which files are in this folder?"',
     'client --image photo.jpg "what is this?"',
-    "printf 'hello\\nand again\\n' | gsv client",
+    'npm test 2>&1 | gsv client "why does it fail?"',
+    "gsv client < letter.txt",
+    "printf 'hello\\nand again\\n' | gsv client --lines",
   ],
   load: async () => (await import("./client-command.ts")).client,
 };

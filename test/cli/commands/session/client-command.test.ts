@@ -76,8 +76,8 @@ describe("gsv client with a message", () => {
   });
 });
 
-describe("gsv client with messages on standard input", () => {
-  it.each([[[]], [["-"]]])("sends each line when the one before is answered: %j", async (args) => {
+describe("gsv client --lines", () => {
+  it("sends each line when the one before is answered", async () => {
     let open = 0;
     let most = 0;
     answering(({ params: { runId, message }, emit }) => {
@@ -88,7 +88,7 @@ describe("gsv client with messages on standard input", () => {
       }, 20);
       return { status: "started", runId };
     });
-    const { code, stdout } = await run(args, { input: "one\n\n  two  \r\nthree" });
+    const { code, stdout } = await run(["--lines"], { input: "one\n\n  two  \r\nthree" });
     expect({ code, stdout, most }).toEqual({ code: 0, stdout: "re one\nre two\nre three\n", most: 1 });
   });
 
@@ -98,11 +98,58 @@ describe("gsv client with messages on standard input", () => {
       else emit("chat", { runId, sessionKey, state: "final", message: assistant("yes") });
       return { status: "started", runId };
     });
-    expect(await run([], { input: "one\ntwo\n" })).toMatchObject({
+    expect(await run(["--lines"], { input: "one\ntwo\n" })).toMatchObject({
       code: 1,
       stdout: "yes\n",
       stderr: "gsv: no\n",
     });
+  });
+
+  it("takes no message besides", async () => {
+    expect(await run(["--lines", "hello"], { input: "one" })).toMatchObject({
+      code: 2,
+      stderr: "gsv: --lines takes its messages from standard input alone\n",
+    });
+    expect(gateway.requests).toEqual([]);
+  });
+});
+
+describe("standard input of gsv client", () => {
+  const messages = () => gateway.requests.map(({ params }) => (params as { message: string }).message);
+
+  it("is appended to the message", async () => {
+    answering(useTool);
+    await run(["what is this?"], { input: "one\n\ntwo\r\n\n" });
+    expect(messages()).toEqual(["what is this?\n\none\n\ntwo"]);
+  });
+
+  it.each(["", "\n"])("changes nothing when it is empty: %j", async (input) => {
+    answering(useTool);
+    await run(["/status"], { input });
+    expect(messages()).toEqual(["/status"]);
+  });
+
+  it.each([[[]], [["-"]]])("is one message, whatever its lines: %j", async (args) => {
+    answering(useTool);
+    const { stdout } = await run(args, { input: "one\n\n  two  \r\nthree\n" });
+    expect(messages()).toEqual(["one\n\n  two  \r\nthree"]);
+    expect(stdout).toMatch(/^Answer to one/);
+  });
+
+  it.each([
+    ["that is empty", "\n", "standard input is empty"],
+    ["that is not text", "PK\u0003\u0000", "standard input is not text"],
+  ])("%s is refused, and nothing is sent", async (_what, input, reason) => {
+    const { code, stderr } = await run(["-"], { input });
+    expect(code).toBe(2);
+    expect(stderr).toContain(reason);
+    expect(gateway.requests).toEqual([]);
+  });
+
+  it("is not read at a terminal when there is a message", async () => {
+    answering(useTool);
+    await run(["hello"], { endless: true, isInteractive: true });
+    expect(messages()).toEqual(["hello"]);
   });
 });
 
@@ -130,8 +177,8 @@ describe("gsv client --image", () => {
   });
 
   it.each([
-    ["without a message", ["--image", "a.png"], "--image goes with a message"],
-    ["for lines of standard input", ["--image", "a.png", "-"], "--image goes with a message"],
+    ["without a message", ["--image", "a.png"], "standard input is empty"],
+    ["for lines of standard input", ["--image", "a.png", "--lines"], "--image goes with a message"],
     ["that is none", ["--image", "note.png", "look"], "note.png is not an image in a supported format"],
     ["of more than 25 MB", ["--image", "huge.png", "look"], "huge.png has 25.1 MB; an image may have 25 MB"],
     ["that is not there", ["--image", "none.png", "look"], "no such file"],

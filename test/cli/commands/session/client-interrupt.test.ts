@@ -124,10 +124,10 @@ describe("Ctrl-C in gsv client with a message", () => {
   });
 });
 
-describe("Ctrl-C in gsv client with messages on standard input", () => {
+describe("Ctrl-C in gsv client --lines", () => {
   it("stops the run in progress, and sends no further line", async () => {
     runsFor(stopped);
-    const ended = run([], { input: "one\ntwo\nthree\n" });
+    const ended = run(["--lines"], { input: "one\ntwo\nthree\n" });
     await arrived(1);
     interrupt();
     expect(await ended).toEqual({ code: 130, stdout: "", stderr: "gsv: the run is stopped\n" });
@@ -135,7 +135,7 @@ describe("Ctrl-C in gsv client with messages on standard input", () => {
   });
 
   it("leaves while it waits for a line, without a request", async () => {
-    const ended = run(["-"], { endless: true });
+    const ended = run(["--lines"], { endless: true });
     await expect.poll(() => process.listenerCount("SIGINT")).toBe(1);
     interrupt();
     expect(await ended).toEqual({ code: 130, stdout: "", stderr: "" });

@@ -1,0 +1,48 @@
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { withInput } from "../../../../cli/commands/session/standard-input.ts";
+import { newFolder } from "../../run-gsv.ts";
+
+/** Both ends of a socket, as a program gets it from another one. */
+async function socketPair(): Promise<[Socket & { fd: number }, Socket]> {
+  const path = join(newFolder(), "s");
+  const server = createServer().listen(path);
+  await once(server, "listening");
+  const here = connect(path);
+  const [there] = (await once(server, "connection")) as [Socket];
+  server.close();
+  const { fd } = (here as unknown as { _handle: { fd: number } })._handle;
+  return [Object.assign(here, { fd }), there];
+}
+
+describe("a message with standard input behind it", () => {
+  it("waits for a pipeline that is slow, and says so", async () => {
+    const stdin = new PassThrough();
+    const notes: string[] = [];
+    const whole = withInput("why?", stdin, (text) => notes.push(text), 1);
+    await expect.poll(() => notes).toEqual([expect.stringContaining("waiting for standard input to end")]);
+    stdin.end("late\n");
+    expect(await whole).toBe("why?\n\nlate");
+  });
+
+  it("is sent without what never comes from the open socket of another program, and says so", async () => {
+    const [stdin, other] = await socketPair();
+    const notes: string[] = [];
+    expect(await withInput("why?", stdin, (text) => notes.push(text), 1)).toBe("why?");
+    expect(notes).toEqual([expect.stringContaining("sent without it")]);
+    stdin.destroy();
+    other.destroy();
+  });
+
+  it("has all that comes from a socket which begins in time, however long it takes", async () => {
+    const [stdin, other] = await socketPair();
+    other.write("one ");
+    const whole = withInput("why?", stdin, () => {}, 5000);
+    await once(stdin, "data");
+    other.end("two");
+    expect(await whole).toBe("why?\n\none two");
+  });
+});
