@@ -1,5 +1,4 @@
-import { promisify } from "node:util";
-import { gunzip, gzip } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { type Bucket, PreconditionFailed } from "../world/world.ts";
 
 /**
@@ -20,7 +19,7 @@ export async function storeText(
   agentId: string,
   { hash, text }: { hash: string; text: string },
 ): Promise<void> {
-  const body = await promisify(gzip)(text);
+  const body = gzipSync(text);
   try {
     await bucket.put(textKey(agentId, hash), body, { contentType: "application/gzip", ifAbsent: true });
   } catch (error) {
@@ -31,5 +30,5 @@ export async function storeText(
 /** Reads a text. Undefined when it was not stored. */
 export async function readText(bucket: Bucket, agentId: string, hash: string): Promise<string | undefined> {
   const object = await bucket.get(textKey(agentId, hash));
-  return object && (await promisify(gunzip)(object.body)).toString("utf8");
+  return object && gunzipSync(object.body).toString("utf8");
 }
