@@ -12,6 +12,7 @@ import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import type { World } from "../../shared/world/world.ts";
+import { createArchivedResults } from "./activation/archived-results.ts";
 import type { Agent } from "./agent.ts";
 import { createHistory } from "./context/history.ts";
 import { createKeptPrompts } from "./context/kept-prompts.ts";
@@ -73,6 +74,7 @@ export function createAgent(world: World): Agent {
     prompts,
     keptPrompts: createKeptPrompts(prompts.bucket),
     history: createHistory({ table, bucket }),
+    archivedResults: createArchivedResults(bucket),
     callModel: createCallModel({ configuration, secrets }, createMediaCache(bucket)),
     channels: noteFailures(sender, activity),
     fetchAttachment: createFetchAttachment({ channels, configuration, secrets, bridges, guardedFetch }),

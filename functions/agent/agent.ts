@@ -4,6 +4,7 @@ import type { GuardedFetch } from "../../shared/http/guarded-fetch.ts";
 import type { Broadcast } from "../../shared/peers/broadcast.ts";
 import type { Workspace } from "../../shared/workspace/workspace-files.ts";
 import type { Bucket, Schedules, Sockets, Table, WakeAgent } from "../../shared/world/world.ts";
+import type { ArchivedResults } from "./activation/archived-results.ts";
 import type { History } from "./context/history.ts";
 import type { KeptPrompts } from "./context/kept-prompts.ts";
 import type { PromptSource } from "./context/prompt-source.ts";
@@ -24,6 +25,7 @@ export interface Agent {
   prompts: PromptSource;
   keptPrompts: KeptPrompts;
   history: History;
+  archivedResults: ArchivedResults;
   callModel: CallModel;
   channels: ChannelSender;
   fetchAttachment: FetchAttachment;

@@ -33,8 +33,8 @@ export interface ModelStep {
   /** The transcript with the messages that `commit` writes. */
   messages: readonly Message[];
   peers: ConnectedPeers;
-  /** Writes the run and the newest messages, while the model is being called. @throws LeaseLost */
-  commit(): Promise<unknown>;
+  /** Writes the run and the newest messages, while the model is being called, and `more`. @throws LeaseLost */
+  commit(more?: readonly Step[]): Promise<unknown>;
 }
 
 /** Begins the run of a message: the user's message is committed while the model is called already. */
@@ -47,7 +47,7 @@ export async function beginRun(
   const { run, message, steps } = startOf(agent, entry, [], 1);
   log("run.start", { sessionKey: hold.sessionKey, runId: run.runId });
   const before = await agent.history.load(hold.state);
-  const commit = () => hold.append([message], steps, entry);
+  const commit = (more: readonly Step[] = []) => hold.append([message], [...steps, ...more], entry);
   // A node that was connected before the message came is offered to its run.
   const peers = takePrefetched(agent, prefetched, entry.at);
   return modelStep(agent, hold, { run, messages: [...before, message], peers, commit }, context);
@@ -96,7 +96,8 @@ export async function resumeRun(
     return context;
   }
   const messages = await agent.history.load(hold.state);
-  const commit = () => hold.commit([set(["run", "attempt"], again.attempt)]);
+  const commit = (more: readonly Step[] = []) =>
+    hold.commit([set(["run", "attempt"], again.attempt), ...more]);
   return modelStep(agent, hold, { run: again, messages, peers: readPeers(agent), commit }, context);
 }
 
@@ -126,7 +127,7 @@ export async function modelStep(
     return context;
   }
   // A commit that fails interrupts the call.
-  const committed = commit();
+  const committed = commit(prepared.steps);
   const deltas = streamDeltas(agent, hold.sessionKey, run, peers);
   const called = whileTyping(agent, run.origin, () => callModel(agent, hold, run, prepared, deltas));
   const kept = agent.keptPrompts.keep(hold.state, prepared.turn.agentId, prepared.turn.prompt);
@@ -146,7 +147,7 @@ async function callModel(
   agent: Agent,
   hold: Hold,
   run: Run,
-  { turn, request }: Prepared,
+  { turn, before, request, after }: Prepared,
   deltas: Deltas,
 ): Promise<ModelOutcome> {
   const { sessionId, settings } = hold.state;
@@ -155,7 +156,7 @@ async function callModel(
     ...(turn.thinkingLevel ? { thinkingLevel: turn.thinkingLevel } : {}),
     ...(settings.maxTokens ? { maxTokens: settings.maxTokens } : {}),
     systemPrompt: turn.prompt.text,
-    messages: repairTranscript(request.messages),
+    messages: repairTranscript([...before, ...request.messages, ...after]),
     tools: turn.tools,
     sessionId,
     signal: hold.interrupted,

@@ -187,6 +187,7 @@ async function startAfresh(hold: Hold): Promise<void> {
     set("head", 0),
     set("tokens", { input: 0, output: 0, total: 0 }),
     remove("contextTokens"),
+    remove("context"),
     remove("resetScheduledFor"),
     set("lastResetAt", at),
     entry ? set(["resetting", "result"], result) : remove("resetting"),

@@ -3,7 +3,7 @@ import { log } from "../../shared/runtime/log.ts";
 import { type Outcomes, readOutcomes, scheduleTimeout } from "../../shared/session/calls.ts";
 import { nextStep, type Run, stepName } from "../../shared/session/run.ts";
 import { assign, duePartition } from "../../shared/session/state.ts";
-import { set } from "../../shared/world/expression.ts";
+import { type Step, set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { readPeers, takePrefetched } from "./context/connected-peers.ts";
 import { loadContext } from "./context/model-request.ts";
@@ -97,8 +97,10 @@ async function continueWithResults(
   const { sessionKey } = hold;
   const results = toResultMessages(run, toolCallsOf(reply), outcomes, agent.now());
   const next = nextStep(run, sendsOf(reply).length);
-  const commit = () =>
-    hold.append(results, [assign("run", next), set("duePk", duePartition), set("dueAt", agent.now())]);
+  const commit = (more: readonly Step[] = []) => {
+    const due = [set("duePk", duePartition), set("dueAt", agent.now())];
+    return hold.append(results, [assign("run", next), ...due, ...more]);
+  };
   const peers = takePrefetched(agent, prefetched, agent.now() - freshPeersMs);
   const announced = announceResults(agent, sessionKey, run.runId, reply, results, peers.clients).catch(
     unannounced(sessionKey, run.runId),

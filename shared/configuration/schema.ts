@@ -119,12 +119,37 @@ const heartbeat = v.strictObject({
 /** An agent's own settings, which go over those of `agents.defaultHeartbeat` field by field. */
 const ownHeartbeat = v.partial(v.strictObject({ ...heartbeat.entries, activeHours: v.partial(activeHours) }));
 
+/** How much of a conversation a model is shown (docs/context.md). */
+const context = v.strictObject({
+  /** `inline`: results stand in their places. `pools`: results are references, and active ones follow the conversation. */
+  rendering: v.picklist(["inline", "pools"]),
+  /** Whether the agent is offered the context tools. Without them no result becomes a reference by itself. */
+  tools: v.boolean(),
+  /** Share of the model's window above which old results become references; 1 is never. */
+  deactivateAbove: v.pipe(
+    v.number(),
+    v.minValue(0.1, "expected 0.1 to 1"),
+    v.maxValue(1, "expected 0.1 to 1"),
+  ),
+  window: v.strictObject({
+    /** Results of the turn in progress that are recent. */
+    calls: count(0, 1000),
+    /** Turns whose results are recent, the one in progress included. */
+    turns: count(1, 1000),
+  }),
+});
+/** An agent's own settings, which go over those of `context` field by field. */
+const ownContext = v.partial(
+  v.strictObject({ ...context.entries, window: v.partial(context.entries.window) }),
+);
+
 const agent = v.strictObject({
   id: plainName,
   default: flag,
   model: v.optional(model),
   systemPrompt: v.optional(text(20_000)),
   heartbeat: v.optional(ownHeartbeat),
+  context: v.optional(ownContext),
 });
 
 const binding = v.strictObject({
@@ -180,6 +205,7 @@ export const configurationSchema = v.strictObject({
     keepRecentTokens: count(0, 10_000_000),
     extractMemories: v.boolean(),
   }),
+  context,
   cron: v.strictObject({
     enabled: v.boolean(),
     maxJobs: count(0, 10_000),

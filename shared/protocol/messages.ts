@@ -1,3 +1,5 @@
+import type { EarlierContext } from "./memory/context-objects.ts";
+
 /**
  * Messages as they are stored and archived: three roles, in pi-ai's shapes. Declared here structurally, so
  * that only the agent function loads pi-ai.
@@ -94,6 +96,8 @@ export interface UserMessage {
   content: string | (TextBlock | ImageBlock)[];
   /** Absent in a message that was stored before this was, and in the summary of a compaction. */
   origin?: MessageOrigin;
+  /** In the summary of a compaction: what it keeps of the objects of the archived part. */
+  earlier?: EarlierContext;
   timestamp: number;
 }
 

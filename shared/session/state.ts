@@ -1,3 +1,4 @@
+import type { SessionContext } from "../context/activation.ts";
 import type { CompactResult, ResetResult, TokenCount } from "../protocol/results.ts";
 import type { ResetPolicy, SessionSettings } from "../protocol/schemas.ts";
 import { type Step, set } from "../world/expression.ts";
@@ -83,6 +84,8 @@ export interface SessionState {
   tokensPerCharacter?: number;
   /** SHA-256 of the prompt of the newest reply, once its text is stored (`shared/objects/text-store.ts`). Kept across resets. */
   promptHash?: string;
+  /** What was said of the conversation's objects outside of its messages. */
+  context?: SessionContext;
   compacting?: Compaction;
   /** Start time of the last compaction. The next one starts later, so that its archive has another key. */
   compactedAt?: number;

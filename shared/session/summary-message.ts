@@ -1,3 +1,4 @@
+import type { EarlierContext } from "../protocol/memory/context-objects.ts";
 import { type Message, textOf, type UserMessage } from "../protocol/messages.ts";
 
 /** Limits of a summary, in characters: `most` fits into a table item; a summary below `least` is useless. */
@@ -23,9 +24,14 @@ export function summaryHeader(count: number): string {
   return `[Summary of the earlier conversation: ${count} messages, archived]\n\n`;
 }
 
-/** A summary as a message of the conversation. @param at epoch milliseconds */
-export function summaryMessage(content: string, at: number): UserMessage {
-  return { role: "user", content, timestamp: at };
+/**
+ * A summary as a message of the conversation.
+ * @param at epoch milliseconds
+ * @param earlier what is kept of the objects of the archived part
+ */
+export function summaryMessage(content: string, at: number, earlier?: EarlierContext): UserMessage {
+  const isEmpty = !earlier || earlier.calls.length + earlier.activated.length === 0;
+  return { role: "user", content, ...(isEmpty ? {} : { earlier }), timestamp: at };
 }
 
 /** Reads a message that holds a summary; undefined for any other message. */

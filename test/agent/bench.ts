@@ -1,3 +1,4 @@
+import { createArchivedResults } from "../../functions/agent/activation/archived-results.ts";
 import type { Agent } from "../../functions/agent/agent.ts";
 import { createHistory } from "../../functions/agent/context/history.ts";
 import { createKeptPrompts } from "../../functions/agent/context/kept-prompts.ts";
@@ -117,6 +118,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         prompts,
         keptPrompts: createKeptPrompts(prompts.bucket),
         history: createHistory({ table: mortalTable, bucket: prompts.bucket }),
+        archivedResults: createArchivedResults(prompts.bucket),
         callModel: createCallModel({ configuration, secrets }, createMediaCache(prompts.bucket), bench.wait),
         channels: {
           deliver: async () => ({ ok: true }),

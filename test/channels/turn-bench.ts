@@ -1,4 +1,5 @@
 import { vi } from "vitest";
+import { createArchivedResults } from "../../functions/agent/activation/archived-results.ts";
 import type { Agent } from "../../functions/agent/agent.ts";
 import { createHistory } from "../../functions/agent/context/history.ts";
 import { createKeptPrompts } from "../../functions/agent/context/kept-prompts.ts";
@@ -220,6 +221,7 @@ export class TurnBench {
       broadcast: createBroadcast(table, sockets, Date.now),
       workspace: openWorkspace(prompts.bucket),
       history: createHistory({ table, bucket: prompts.bucket }),
+      archivedResults: createArchivedResults(prompts.bucket),
       callModel: ({ messages }) => life.call("model", () => this.askModel(messages.at(-1)?.role)),
       channels: sender,
       guardedFetch,

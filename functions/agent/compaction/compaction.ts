@@ -1,3 +1,4 @@
+import { contextAfter, earlierContext } from "../../../shared/context/after-compaction.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import type { CompactResult, TokenCount } from "../../../shared/protocol/results.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
@@ -84,9 +85,13 @@ export async function compactStep(agent: Agent, hold: Hold, begun: Compaction): 
   const { at } = compacting;
   const archivedTo = await archivePart(agent.bucket, state, at, { count, stream: removed });
   if (text.memories) await appendDailyMemory(agent, state.sessionKey, at, text.memories);
-  const live = [summaryMessage(text.summary, at), ...kept];
+  const { first, head, context } = hold.state;
+  const compacted = { removed, first, upTo: compacting.upTo, head, at };
+  const live = [summaryMessage(text.summary, at, earlierContext(compacted, context)), ...kept];
   await writeLive(hold, live);
-  await commitLive(agent, hold, compacting, live, text, archivedTo);
+  const left = contextAfter(context, compacted);
+  const steps = left ? [assign("context", left)] : context ? [remove("context")] : [];
+  await commitLive(agent, hold, compacting, { live, text, archivedTo, steps });
 }
 
 /**
@@ -135,13 +140,19 @@ async function writeLive(hold: Hold, live: readonly Message[]): Promise<void> {
     await hold.write(live.slice(start, start + writesAtOnce), 1 + start);
 }
 
+/** What a compaction has written, before it counts. */
+interface Compacted {
+  live: Message[];
+  text: CompactionText;
+  archivedTo: string;
+  steps: readonly Step[];
+}
+
 async function commitLive(
   agent: Agent,
   hold: Hold,
   { at, upTo }: Compaction,
-  live: Message[],
-  text: CompactionText,
-  archivedTo: string,
+  { live, text, archivedTo, steps }: Compacted,
 ): Promise<void> {
   const { first, head, sessionKey } = hold.state;
   const trimmedMessages = upTo - first + 1;
@@ -155,6 +166,7 @@ async function commitLive(
     set("compactedAt", at),
     tokensStep(hold, text.tokens),
     remove("contextTokens"),
+    ...steps,
     asked ? set(["compacting", "result"], result) : remove("compacting"),
   ]);
   agent.history.extend(hold.state, live);

@@ -1,4 +1,6 @@
 import type { Configuration, ModelConfiguration } from "../../../shared/configuration/schema.ts";
+import { contextSettings } from "../../../shared/context/context-settings.ts";
+import { viewContext } from "../../../shared/context/view.ts";
 import { nodeTools } from "../../../shared/peers/nodes.ts";
 import type { PeerRecord } from "../../../shared/peers/registry.ts";
 import type { Message, ToolDefinition } from "../../../shared/protocol/messages.ts";
@@ -10,14 +12,16 @@ import { askersOf, type Run, senderOf } from "../../../shared/session/run.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { evaluateSkills } from "../../../shared/skills/eligibility.ts";
 import type { Skill } from "../../../shared/skills/skill-lister.ts";
+import type { Step } from "../../../shared/world/expression.ts";
+import { loadExtras } from "../activation/extra-content.ts";
+import { fitContext, type ShownContext } from "../activation/show-context.ts";
 import type { Agent } from "../agent.ts";
 import { describeModel } from "../model/resolve-model.ts";
 import type { ToolTurn } from "../tools/native/native-tool.ts";
-import { type Fit, fitRequest } from "./context-fit.ts";
-import { promptCharacters, type Request } from "./context-size.ts";
+import type { Fit } from "./context-fit.ts";
+import { promptCharacters } from "./context-size.ts";
 import { type AssembledPrompt, assemblePrompt, type PromptContent } from "./prompt.ts";
 import { rightsOf } from "./run-rights.ts";
-import { shownMessages } from "./shorten.ts";
 
 /** What a model call sees besides the messages. */
 export interface TurnContext extends ToolTurn {
@@ -30,32 +34,37 @@ export interface TurnContext extends ToolTurn {
 }
 
 /** A model call that can be made: what the model is to see fits into its window. */
-export interface Prepared {
+export interface Prepared extends ShownContext {
   status: "fits";
   turn: TurnContext;
-  /** As it is sent. */
-  request: Request;
+  /** What is written down of it with the commit before the call. */
+  steps: readonly Step[];
 }
 
 /** Gathers what the model is to see, and makes it fit into the model's window. `connected`: the nodes whose tools are offered. */
 export async function prepareRequest(
-  agent: Pick<Agent, "configuration" | "prompts" | "now">,
+  agent: Pick<Agent, "archivedResults" | "bucket" | "configuration" | "now" | "prompts" | "workspace">,
   state: SessionState,
   run: Run,
   messages: readonly Message[],
   connected: Promise<PeerRecord[]>,
 ): Promise<Prepared | Exclude<Fit, { status: "fits" }>> {
-  const turn = await loadContext(agent, state, run, connected);
-  const request: Request = {
-    messages: shownMessages(messages),
-    promptCharacters: promptCharacters(turn.prompt.text, turn.tools),
-    contextWindow: (await describeModel(turn.model)).contextWindow,
-    settings: turn.configuration.compaction,
+  const settings = contextSettings(await agent.configuration.load(), agentIdOf(state.sessionKey));
+  const view = viewContext(messages, state.first, state.context, settings);
+  const [turn, extras] = await Promise.all([
+    loadContext(agent, state, run, connected),
+    loadExtras(agent, state, view.extras),
+  ]);
+  const { configuration, model, prompt, tools, audience } = turn;
+  const empty = {
+    promptCharacters: promptCharacters(prompt.text, tools),
+    contextWindow: (await describeModel(model)).contextWindow,
+    settings: configuration.compaction,
     measured: state,
   };
-  const fit = fitRequest(request, run.shrunk);
-  if (fit.status !== "fits") return fit;
-  return { status: "fits", turn, request: { ...request, messages: fit.messages } };
+  const fitted = fitContext({ state, messages, settings, extras, audience, empty }, run);
+  if (fitted.status !== "fits") return fitted;
+  return { status: "fits", turn, ...fitted.shown, steps: fitted.steps };
 }
 
 /** Gathers configuration and workspace files, all at once. `connected`: the nodes whose tools are offered. */

@@ -11,6 +11,11 @@ export const toolCallStyle = `## Tool Call Style
 - When a call fails, read the error and try another way. If none is left, say what failed and what you tried.
 - Afterwards report what came of it, not every step.`;
 
+/** What a model is told that may choose what it sees. Without it models activate nothing, and let nothing go. */
+export const contextText = `## Context
+
+Old results may stand as \`[toolcall_ref id=…]\`: their content is kept, and gsv__activate shows it from your next step on. Do so rather than call the tool again. Deactivate long results that you are done with, and pin what you need throughout, such as a plan. What is active takes room in every step.`;
+
 export const safety = `## Safety
 
 - You act for your human, on machines and accounts that are theirs. Do what was asked, no more.

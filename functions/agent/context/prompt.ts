@@ -1,3 +1,4 @@
+import { contextTools } from "../../../shared/context/context-calls.ts";
 import { sha256 } from "../../../shared/objects/hash.ts";
 import type { Role } from "../../../shared/protocol/channel-accounts.ts";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
@@ -8,7 +9,14 @@ import { type Budget, createBudget, type Keep } from "../../../shared/workspace/
 import { seenFiles, type WorkspaceFiles } from "../../../shared/workspace/load.ts";
 import { cutMemory } from "../../../shared/workspace/long-term-memory.ts";
 import type { Audience } from "../../../shared/workspace/privacy.ts";
-import { guestText, safety, toolCallStyle, workspaceFilesText, workspaceText } from "./prompt-texts.ts";
+import {
+  contextText,
+  guestText,
+  safety,
+  toolCallStyle,
+  workspaceFilesText,
+  workspaceText,
+} from "./prompt-texts.ts";
 import { skillsSection } from "./skills-section.ts";
 import { toolingSection } from "./tooling-section.ts";
 
@@ -90,6 +98,7 @@ function contentText({ agentId, audience, role, basePrompt, tools, files, skills
     basePrompt.trim(),
     toolingSection(tools),
     toolCallStyle,
+    tools.some(({ name }) => name === contextTools.activate) ? contextText : "",
     safety,
     workspaceText(agentId, audience),
     role === "guest" ? guestText : "",

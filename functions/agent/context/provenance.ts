@@ -1,5 +1,5 @@
 import { sha256 } from "../../../shared/objects/hash.ts";
-import type { Message, MessageOrigin, ReplyContext } from "../../../shared/protocol/messages.ts";
+import type { MessageOrigin, ReplyContext } from "../../../shared/protocol/messages.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import type { Prepared } from "./model-request.ts";
 
@@ -20,12 +20,12 @@ export function originOf(entry: Extract<InboxEntry, { kind: "message" }>): Messa
 }
 
 /** What a reply was made from, as the transcript keeps it. */
-export function replyContext({ turn, request }: Pick<Prepared, "turn" | "request">): ReplyContext {
+export function replyContext({ turn, active }: Pick<Prepared, "turn" | "active">): ReplyContext {
   const { prompt, model } = turn;
   return {
     prompt: prompt.hash,
     tail: prompt.volatile,
-    active: activeSetHash(resultsIn(request.messages)),
+    active: activeSetHash(active),
     model: `${model.provider}/${model.id}`,
   };
 }
@@ -33,9 +33,4 @@ export function replyContext({ turn, request }: Pick<Prepared, "turn" | "request
 /** SHA-256, in hex, of the ids of the objects whose content a model is shown: each once, sorted, joined by line feeds. */
 export function activeSetHash(ids: Iterable<string>): string {
   return sha256([...new Set(ids)].sort().join("\n"));
-}
-
-/** The ids of the calls whose results are among the messages. */
-function resultsIn(messages: readonly Message[]): string[] {
-  return messages.flatMap((message) => (message.role === "toolResult" ? [message.toolCallId] : []));
 }

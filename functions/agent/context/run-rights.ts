@@ -2,9 +2,16 @@ import { ownValue } from "../../../shared/channels/account.ts";
 import type { ChannelOrigin } from "../../../shared/channels/channel.ts";
 import { roomTools } from "../../../shared/channels/inbound/room-tools.ts";
 import type { Configuration } from "../../../shared/configuration/schema.ts";
+import { isContextTool } from "../../../shared/context/context-calls.ts";
+import { contextSettings } from "../../../shared/context/context-settings.ts";
 import type { Role } from "../../../shared/protocol/channel-accounts.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
-import { isGuestSessionKey, parseSessionKey, sessionKind } from "../../../shared/session/key/session-key.ts";
+import {
+  agentIdOf,
+  isGuestSessionKey,
+  parseSessionKey,
+  sessionKind,
+} from "../../../shared/session/key/session-key.ts";
 import type { Run } from "../../../shared/session/run.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { type Audience, audienceOf } from "../../../shared/workspace/privacy.ts";
@@ -34,8 +41,12 @@ export function rightsOf(
   const ofSession = audienceOf(kind);
   const audience = role === "guest" ? "shared" : ofSession;
   const isOwnSession = role === "owner" && ownKinds.includes(kind);
+  const { tools: withContextTools } = contextSettings(configuration, agentIdOf(sessionKey));
   const native = nativeTools.filter(
-    (tool) => (role === "owner" || tool.forGuests) && (isOwnSession || !tool.ownSessionsOnly),
+    (tool) =>
+      (role === "owner" || tool.forGuests) &&
+      (isOwnSession || !tool.ownSessionsOnly) &&
+      (withContextTools || !isContextTool(tool.definition.name)),
   );
   const room = origin.kind === "channel" ? origin : lastChannel;
   return {

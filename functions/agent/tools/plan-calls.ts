@@ -62,7 +62,8 @@ export async function planCalls(
       return { call, address, by: "nobody", error: "arguments: expected a JSON object" };
     if (tooMany.has(call)) return { call, address, by: "nobody", error: tooManySendsText };
     // Only what the turn may use is found: the model may call a tool that it was not offered.
-    const native = turn.native.get(call.name);
+    // A model may leave the prefix out; tools of nodes have one of their own.
+    const native = turn.native.get(call.name) ?? turn.native.get(`gsv__${call.name}`);
     if (native) return planNative(agent, turn, address, call, native);
     const found = turn.nodeTools.get(call.name);
     if (!found) return { call, address, by: "nobody", error: `Tool not found: ${call.name}` };

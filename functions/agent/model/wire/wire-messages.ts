@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Api, Model } from "@earendil-works/pi-ai";
+import { isActiveMessage } from "../../../../shared/context/render.ts";
 import type {
   AssistantMessage,
   Message,
@@ -149,7 +150,8 @@ function alternate(messages: readonly Message[]): Message[] {
       shown[shown.length - 1] = { ...last, content: [...blocksOf(last), ...blocksOf(message)] };
       continue;
     }
-    if (message.role === "user" && last?.role === "toolResult") shown.push(unanswered(last.timestamp));
+    if (message.role === "user" && last?.role === "toolResult")
+      shown.push(filler(isActiveMessage(message) ? goesOnText : endedText, last.timestamp));
     shown.push(message);
   }
   return shown;
@@ -159,9 +161,9 @@ function blocksOf({ content }: UserMessage): Exclude<UserMessage["content"], str
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-function unanswered(timestamp: number): AssistantMessage {
-  const content: AssistantMessage["content"] = [
-    { type: "text", text: "(The turn was ended here, before an answer.)" },
-  ];
-  return { role: "assistant", content, usage: noUsage, timestamp };
+const endedText = "(The turn was ended here, before an answer.)";
+const goesOnText = "(The active objects follow.)";
+
+function filler(text: string, timestamp: number): AssistantMessage {
+  return { role: "assistant", content: [{ type: "text", text }], usage: noUsage, timestamp };
 }

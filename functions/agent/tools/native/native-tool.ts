@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { ChannelOrigin } from "../../../../shared/channels/channel.ts";
+import type { ModelConfiguration } from "../../../../shared/configuration/schema.ts";
 import type { NodeCall } from "../../../../shared/peers/node-call.ts";
 import type { NodeTool } from "../../../../shared/peers/nodes.ts";
 import type { PeerRecord } from "../../../../shared/peers/registry.ts";
@@ -16,6 +17,7 @@ import type { Agent } from "../../agent.ts";
 /** What the tools of a turn know of it. */
 export interface ToolTurn {
   agentId: string;
+  model: ModelConfiguration;
   audience: Audience;
   /** Connected nodes; none where the turn may not use them. */
   nodes: PeerRecord[];

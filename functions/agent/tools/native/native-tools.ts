@@ -1,3 +1,4 @@
+import { activate, deactivate, pin } from "./context-tools.ts";
 import { cronTool } from "./cron-tool.ts";
 import { configGet, logsGet } from "./gateway-tools.ts";
 import { message } from "./message-tool.ts";
@@ -19,4 +20,7 @@ export const nativeTools: readonly NativeTool[] = [
   transfer,
   sessionsList,
   sessionSend,
+  activate,
+  deactivate,
+  pin,
 ];

@@ -1,0 +1,49 @@
+import { LRUCache } from "lru-cache";
+import type { ToolResultMessage } from "../../../shared/protocol/messages.ts";
+import { partKey, readArchive } from "../../../shared/session/archive.ts";
+import type { Bucket } from "../../../shared/world/world.ts";
+
+/** Bounds of what a warm function keeps: the number of results, and the characters of all of them. */
+const maxResults = 64;
+const maxCharacters = 10_000_000;
+
+/** A result in the archive of a compaction. */
+export interface ArchivedPlace {
+  agentId: string;
+  sessionId: string;
+  /** The time of the compaction; epoch ms. */
+  at: number;
+  /** From 0. */
+  line: number;
+}
+
+/** Reads results that compactions have archived. Archives never change, so a warm function reads each result once. */
+export interface ArchivedResults {
+  /** Undefined when the archive is gone, or holds something else there. */
+  read(place: ArchivedPlace): Promise<ToolResultMessage | undefined>;
+}
+
+export function createArchivedResults(bucket: Bucket): ArchivedResults {
+  const kept = new LRUCache<string, ToolResultMessage>({
+    max: maxResults,
+    maxSize: maxCharacters,
+    sizeCalculation: (result) => Math.max(1, JSON.stringify(result).length),
+  });
+  return {
+    async read({ agentId, sessionId, at, line }) {
+      const key = partKey(agentId, sessionId, at);
+      const name = `${key} ${line}`;
+      const known = kept.get(name);
+      if (known) return known;
+      if (!(await bucket.head(key))) return undefined;
+      let n = 0;
+      for await (const message of readArchive(bucket, key)) {
+        if (n++ !== line) continue;
+        if (message.role !== "toolResult") return undefined;
+        kept.set(name, message);
+        return message;
+      }
+      return undefined;
+    },
+  };
+}

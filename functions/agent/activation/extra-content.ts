@@ -1,0 +1,70 @@
+import type { ExtraContent } from "../../../shared/context/render.ts";
+import { readText } from "../../../shared/objects/text-store.ts";
+import { resultText } from "../../../shared/objects/toolcall.ts";
+import { PeerError } from "../../../shared/protocol/errors.ts";
+import type { ActivatedObject } from "../../../shared/protocol/memory/context-objects.ts";
+import { agentIdOf } from "../../../shared/session/key/session-key.ts";
+import type { SessionState } from "../../../shared/session/state.ts";
+import { type Audience, checkReadable } from "../../../shared/workspace/privacy.ts";
+import type { Agent } from "../agent.ts";
+
+type Stores = Pick<Agent, "archivedResults" | "bucket" | "workspace">;
+type Session = Pick<SessionState, "sessionKey" | "sessionId">;
+
+/**
+ * Reads the content of active objects that are no live calls, all at once. Null where there is no text any more. Without
+ * such objects nothing is read.
+ */
+export async function loadExtras(
+  agent: Stores,
+  session: Session,
+  extras: readonly ActivatedObject[],
+): Promise<ExtraContent> {
+  const read = extras.map(async (object) => [object.id, await contentOf(agent, session, object)] as const);
+  return new Map(await Promise.all(read));
+}
+
+async function contentOf(
+  agent: Stores,
+  { sessionKey, sessionId }: Session,
+  { source }: ActivatedObject,
+): Promise<string | null> {
+  const agentId = agentIdOf(sessionKey);
+  if (source.kind === "archive") {
+    const { at, line } = source;
+    const result = await agent.archivedResults.read({ agentId, sessionId, at, line });
+    return result ? resultText(result) : null;
+  }
+  if (source.kind === "call") return null;
+  if (source.hash) return (await readText(agent.bucket, agentId, source.hash)) ?? null;
+  return readFileText(agent, agentId, source.path);
+}
+
+/** The text of a workspace file; null when it is none, or is gone. */
+export async function readFileText(
+  { workspace }: Pick<Agent, "workspace">,
+  agentId: string,
+  path: string,
+): Promise<string | null> {
+  try {
+    return (await workspace.read(agentId, path)).content;
+  } catch (error) {
+    if (error instanceof PeerError) return null;
+    throw error;
+  }
+}
+
+/** The objects that may be shown to an audience: a file may be private to another kind of conversation. */
+export function readableExtras(extras: readonly ActivatedObject[], audience: Audience): ActivatedObject[] {
+  return extras.filter(({ source }) => source.kind !== "file" || isReadable(audience, source.path));
+}
+
+export function isReadable(audience: Audience, path: string): boolean {
+  try {
+    checkReadable(audience, path);
+    return true;
+  } catch (error) {
+    if (error instanceof PeerError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,111 @@
+import { contextCalls, isContextTool, titleOf } from "../../../shared/context/context-calls.ts";
+import { earlierOf } from "../../../shared/context/view.ts";
+import { argsDisplay, callsOf, resultText } from "../../../shared/objects/toolcall.ts";
+import type { ActivatedObject, ObjectSource } from "../../../shared/protocol/memory/context-objects.ts";
+import type { Message } from "../../../shared/protocol/messages.ts";
+import { findArchives, partTime, readArchive } from "../../../shared/session/archive.ts";
+import { agentIdOf } from "../../../shared/session/key/session-key.ts";
+import type { SessionState } from "../../../shared/session/state.ts";
+import { type Audience, checkReadable } from "../../../shared/workspace/privacy.ts";
+import type { Agent } from "../agent.ts";
+import { readFileText } from "./extra-content.ts";
+
+/** A session and its live messages, as somebody asks for one of its objects. */
+export interface ObjectSearch {
+  state: SessionState;
+  messages: readonly Message[];
+  audience: Audience;
+}
+
+export type FoundObject =
+  | ({ status: "found"; text: string } & Pick<ActivatedObject, "id" | "title" | "source">)
+  /** Always seen. */
+  | { status: "locked" }
+  /** It has no text: an image, a file that is no text, a deleted one. */
+  | { status: "no text"; id: string; why: string }
+  | { status: "pending" }
+  | { status: "missing" };
+
+type Stores = Pick<Agent, "bucket" | "workspace">;
+
+const noText = "Content unavailable (non-text file)";
+
+/**
+ * Finds an object of a session by its id, or a call by its provider's id. Only what the session's own conversation holds
+ * is found, and files that it may read.
+ * @throws PeerError 403 for a file that is private memory
+ */
+export async function findObject(agent: Stores, search: ObjectSearch, id: string): Promise<FoundObject> {
+  const { sessionKey, sessionId } = search.state;
+  const locked = [`chat:${sessionId}`, `session:${sessionKey}`];
+  if (locked.includes(id) || id.startsWith(`system_prompt:${agentIdOf(sessionKey)}`))
+    return { status: "locked" };
+  const path = /^file:gsv:(.+)$/s.exec(id)?.[1];
+  if (path !== undefined) return findFile(agent, search, path);
+  return liveCall(search.messages, id) ?? (await archivedCall(agent, search, id)) ?? { status: "missing" };
+}
+
+function liveCall(messages: readonly Message[], id: string): FoundObject | undefined {
+  const calls = contextCalls(messages).filter(({ tool }) => !isContextTool(tool));
+  const named = calls.filter(({ providerId }) => providerId === id);
+  const call = calls.find((one) => one.id === id) ?? (named.length === 1 ? named[0] : undefined);
+  if (call) return found(call.id, titleOf(call), resultText(call.result), { kind: "call" });
+  return callsOf(messages).some((one) => one.id === id && !one.result) ? { status: "pending" } : undefined;
+}
+
+function found(id: string, title: string, text: string | null, source: ObjectSource): FoundObject {
+  return text === null
+    ? { status: "no text", id, why: noText }
+    : { status: "found", id, title, text, source };
+}
+
+/** A call in the archives of the conversation: where the summary says that it is, else wherever it is. */
+async function archivedCall(
+  { bucket }: Stores,
+  { state, messages }: ObjectSearch,
+  id: string,
+): Promise<FoundObject | undefined> {
+  const { sessionKey, sessionId, compactedAt = 0 } = state;
+  const { calls, more } = earlierOf(messages);
+  const known = calls.find((call) => call.id === id || call.providerId === id);
+  if (!known && calls.length + more === 0 && state.compactedAt === undefined) return undefined;
+  const { parts } = await findArchives(bucket, agentIdOf(sessionKey), sessionId);
+  const counted = parts.filter((key) => partTime(key) <= compactedAt).reverse();
+  const [own] = known ? counted.filter((key) => partTime(key) === known.at) : [];
+  for (const key of own ? [own] : counted) {
+    const call = await callInArchive(bucket, key, known?.id ?? id);
+    if (call) return call;
+  }
+  return undefined;
+}
+
+async function callInArchive(
+  bucket: Agent["bucket"],
+  key: string,
+  id: string,
+): Promise<FoundObject | undefined> {
+  const messages: Message[] = [];
+  for await (const message of readArchive(bucket, key)) messages.push(message);
+  const calls = contextCalls(messages);
+  const named = calls.filter(({ providerId }) => providerId === id);
+  const call = calls.find((one) => one.id === id) ?? (named.length === 1 ? named[0] : undefined);
+  if (!call || isContextTool(call.tool)) return undefined;
+  const source = { kind: "archive", at: partTime(key), line: call.index } as const;
+  return found(call.id, argsDisplay(call.tool, call.args), resultText(call.result), source);
+}
+
+/** A workspace file. One that is not there is an object only if the conversation has touched it. */
+async function findFile(
+  agent: Stores,
+  { state, messages, audience }: ObjectSearch,
+  path: string,
+): Promise<FoundObject> {
+  checkReadable(audience, path);
+  const id = `file:gsv:${path}`;
+  const text = await readFileText(agent, agentIdOf(state.sessionKey), path);
+  if (text !== null) return { status: "found", id, title: path, text, source: { kind: "file", path } };
+  const isTouched = contextCalls(messages).some(
+    ({ args }) => (args as { path?: unknown } | null)?.path === path,
+  );
+  return isTouched ? { status: "no text", id, why: `${noText}, or the file is gone` } : { status: "missing" };
+}

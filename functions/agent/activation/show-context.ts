@@ -1,0 +1,130 @@
+import type { ExtraContent } from "../../../shared/context/render.ts";
+import { type RenderedContext, type RenderLimits, renderContext } from "../../../shared/context/render.ts";
+import {
+  activeIds,
+  type ContextSettings,
+  type ContextView,
+  planSweep,
+  viewContext,
+} from "../../../shared/context/view.ts";
+import type { ContextWindow } from "../../../shared/context/window.ts";
+import type { Message } from "../../../shared/protocol/messages.ts";
+import type { Run } from "../../../shared/session/run.ts";
+import { assign, type SessionState } from "../../../shared/session/state.ts";
+import type { Audience } from "../../../shared/workspace/privacy.ts";
+import type { Step } from "../../../shared/world/expression.ts";
+import { type Fit, fitRequest } from "../context/context-fit.ts";
+import {
+  type Request,
+  requestCharacters,
+  requestTokens,
+  tokenRate,
+  totalCharacters,
+} from "../context/context-size.ts";
+import { shownMessages } from "../context/shorten.ts";
+import { readableExtras } from "./extra-content.ts";
+
+/** A conversation as a model is shown it: `request.messages` is it, and the other messages stand around it. */
+export interface ShownContext {
+  request: Request;
+  before: readonly Message[];
+  after: readonly Message[];
+  /** Ids of the objects whose content is shown. */
+  active: readonly string[];
+}
+
+/** What a conversation is shown from. */
+export interface ToShow {
+  state: SessionState;
+  messages: readonly Message[];
+  settings: ContextSettings;
+  extras: ExtraContent;
+  audience: Audience;
+  /** The request with nothing in it but prompt and tools. */
+  empty: Omit<Request, "messages">;
+}
+
+/** A context that fits the model's window, with the steps that note what was taken out of it for that. */
+export type FittedContext =
+  | { status: "fits"; shown: ShownContext; steps: Step[] }
+  | Exclude<Fit, { status: "fits" }>;
+
+/** The part of the window that becomes free at least when results are taken out, so that this is rare. */
+const leastFreed = 1 / 8;
+
+/** Results of the step in progress are what the model waits for; of the turn only they stay when it is that or a summary. */
+const onlyNewest = (window: ContextWindow): ContextWindow => ({ calls: window.calls, turns: 1 });
+
+/**
+ * Makes a conversation fit: old results become references once it takes more than a share of the window, all but the
+ * newest before it would be compacted. What was taken out can be brought back; what is compacted is a summary.
+ */
+export function fitContext(given: ToShow, run: Run): FittedContext {
+  const shownAt = (through: string | undefined) => show(given, through);
+  const { settings, empty } = given;
+  let through = given.state.context?.through;
+  let shown = shownAt(through);
+  const sweep = (above: number, window: ContextWindow) => {
+    if (settings.rendering === "pools" || settings.deactivateAbove >= 1) return;
+    const next = planNext(given, shown, through, above, window);
+    if (next === undefined) return;
+    through = next;
+    shown = shownAt(through);
+  };
+  sweep(settings.deactivateAbove, settings.window);
+  let fit = fitRequest(shown.request, run.shrunk);
+  if (fit.status === "compact") {
+    sweep(settings.deactivateAbove, onlyNewest(settings.window));
+    fit = fitRequest(shown.request, run.shrunk);
+  }
+  if (fit.status !== "fits") return fit;
+  const isNew = through !== undefined && through !== given.state.context?.through;
+  const steps = isNew ? [assign("context", { ...given.state.context, through })] : [];
+  return {
+    status: "fits",
+    shown: { ...shown, request: { ...empty, ...shown.request, messages: fit.messages } },
+    steps,
+  };
+}
+
+function viewOf({ state, messages, settings, audience }: ToShow, through: string | undefined): ContextView {
+  const context = { ...state.context, ...(through === undefined ? {} : { through }) };
+  const view = viewContext(messages, state.first, context, settings);
+  return { ...view, extras: readableExtras(view.extras, audience) };
+}
+
+function show(given: ToShow, through: string | undefined): ShownContext {
+  const { messages, extras, empty } = given;
+  const view = viewOf(given, through);
+  const rendered: RenderedContext = renderContext(messages, view, extras, limitsOf(empty));
+  const { before, after } = rendered;
+  const promptCharacters = empty.promptCharacters + totalCharacters(before) + totalCharacters(after);
+  const request = { ...empty, promptCharacters, messages: shownMessages(rendered.messages) };
+  const active = activeIds({ active: view.active, extras: view.extras.filter(({ id }) => extras.get(id)) });
+  return { request, before, after, active };
+}
+
+/** Most of the list of objects that the conversation does not show, in characters. */
+const mostListed = 16_000;
+
+/** The list's limit does not follow the measured rate: it stands at the start, and must not change from call to call. */
+function limitsOf({ contextWindow, measured }: ToShow["empty"]): RenderLimits {
+  const extras = Math.floor(contextWindow / 2 / tokenRate(measured.tokensPerCharacter));
+  return { list: Math.min(mostListed, Math.floor(contextWindow / 4)), extras };
+}
+
+/** How far results are taken out when a request takes more than a share of the window. */
+function planNext(
+  given: ToShow,
+  { request }: ShownContext,
+  through: string | undefined,
+  above: number,
+  window: ContextWindow,
+): string | undefined {
+  const { contextWindow, measured } = request;
+  const over = requestTokens(requestCharacters(request), measured) - above * contextWindow;
+  if (over <= 0) return undefined;
+  const rate = tokenRate(measured.tokensPerCharacter);
+  const least = (leastFreed * contextWindow) / rate;
+  return planSweep(viewOf(given, through), { needed: Math.max(least, over / rate), least }, window);
+}

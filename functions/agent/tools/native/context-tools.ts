@@ -1,0 +1,57 @@
+import * as v from "valibot";
+import { contextTools } from "../../../../shared/context/context-calls.ts";
+import { readSession } from "../../../../shared/session/sessions.ts";
+import { type ContextAction, changeObject } from "../../activation/change-object.ts";
+import { describeModel } from "../../model/resolve-model.ts";
+import { type NativeOutcome, nativeTool, type ToolCallContext } from "./native-tool.ts";
+
+const id = v.pipe(
+  v.string(),
+  v.minLength(1),
+  v.maxLength(1100),
+  v.description("Of a call, or file:gsv:{path}"),
+);
+
+/** Decides on a change, which holds once its result is in the transcript. */
+async function change(
+  action: ContextAction,
+  given: string,
+  context: ToolCallContext,
+): Promise<NativeOutcome> {
+  const { agent, turn, address } = context;
+  const state = await readSession(agent.table, address.sessionKey);
+  if (!state) return { ok: false, error: `Object not found: ${given}` };
+  const messages = await agent.history.load(state);
+  const { contextWindow } = await describeModel(turn.model);
+  const search = { state, messages, audience: turn.audience, contextWindow };
+  const { id, change, note } = await changeObject(agent, search, action, given);
+  return { ok: true, result: { id, ...change, note } };
+}
+
+export const activate = nativeTool({
+  name: contextTools.activate,
+  description: "Show yourself an object's content again from the next step on: an earlier result, or a file.",
+  arguments: { id },
+  repeatable: true,
+  forGuests: false,
+  run: ({ id }, context) => change("activate", id, context),
+});
+
+export const deactivate = nativeTool({
+  name: contextTools.deactivate,
+  description: "Take an object's content out of what you see. It can be activated again.",
+  arguments: { id },
+  repeatable: true,
+  forGuests: false,
+  run: ({ id }, context) => change("deactivate", id, context),
+});
+
+export const pin = nativeTool({
+  name: contextTools.pin,
+  description:
+    "Keep an object's content, as it is now, in what you see until you unpin it with pinned false.",
+  arguments: { id, pinned: v.optional(v.boolean()) },
+  repeatable: true,
+  forGuests: false,
+  run: ({ id, pinned = true }, context) => change(pinned ? "pin" : "unpin", id, context),
+});

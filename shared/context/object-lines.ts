@@ -1,0 +1,44 @@
+import type { ActivatedObject, ArchivedCall } from "../protocol/memory/context-objects.ts";
+import type { ToolResultMessage } from "../protocol/messages.ts";
+import { type ContextCall, contextTools, titleOf } from "./context-calls.ts";
+
+/** What the model is told of a call whose result it does not see. */
+export function callLine({ id, tool, status, characters }: Omit<ArchivedCall, "at" | "line">, args: string) {
+  return `- id=${id} type=toolcall tool=${tool} args=${args} status=${status} ${sizeOf(characters)}`;
+}
+
+/** What it is told of a live one. */
+export function liveCallLine(call: ContextCall): string {
+  return callLine({ ...call, args_display: "" }, titleOf(call));
+}
+
+export function archivedCallLine(call: ArchivedCall): string {
+  return callLine(call, call.args_display);
+}
+
+/** What it is told of a file. */
+export function fileLine({ id, source, characters }: ActivatedObject): string {
+  const path = source.kind === "file" ? source.path : "";
+  return `- id=${id} type=file path=${path} file_type=${fileType(path)} char_count=${characters}`;
+}
+
+/** The end of a file's name, without the dot; `text` where it has none. */
+export function fileType(path: string): string {
+  return /\.([A-Za-z0-9]+)$/.exec(path)?.[1]?.toLowerCase() ?? "text";
+}
+
+function sizeOf(characters: number | undefined): string {
+  return characters === undefined ? "no text" : `${characters} characters`;
+}
+
+const references = new WeakMap<ToolResultMessage, ToolResultMessage>();
+
+/** A result as a reference in its place. The same result gives the same reference. */
+export function referenceTo({ id, tool, status, characters, result }: ContextCall): ToolResultMessage {
+  const known = references.get(result);
+  if (known) return known;
+  const text = `[toolcall_ref id=${id} tool=${tool} status=${status}, ${sizeOf(characters)}; ${contextTools.activate} shows it]`;
+  const reference: ToolResultMessage = { ...result, content: [{ type: "text", text }] };
+  references.set(result, reference);
+  return reference;
+}

@@ -1,0 +1,149 @@
+import type { ActivatedObject, ArchivedCall, EarlierContext } from "../protocol/memory/context-objects.ts";
+import type { Message } from "../protocol/messages.ts";
+import { type Activation, activationOf, type SessionContext } from "./activation.ts";
+import { type ContextCall, contextCalls, isContextTool, turnsOf } from "./context-calls.ts";
+import { type ContextWindow, recentCalls, stillHolds } from "./window.ts";
+
+/** Whether results stand in their places, or all of them as references with the active ones behind the conversation. */
+export type Rendering = "inline" | "pools";
+
+/** `context` of the configuration, as it holds for an agent. */
+export interface ContextSettings {
+  rendering: Rendering;
+  /** Share of the model's window above which old results become references. */
+  deactivateAbove: number;
+  window: ContextWindow;
+}
+
+/** Shorter results stay as they are: a reference to one would hardly be shorter. Characters. */
+const leastDeactivated = 400;
+
+/** About how long a reference is, in characters. */
+const referenceLength = 150;
+
+/** The objects of a conversation, and which of them the model sees. */
+export interface ContextView {
+  /** Live calls with a result, in order. */
+  calls: readonly ContextCall[];
+  /** Calls that compactions have archived. */
+  archived: readonly ArchivedCall[];
+  /** Number of archived calls that are not among them. */
+  more: number;
+  activation: Activation;
+  /** The turn in progress, counted from 1. */
+  turn: number;
+  settings: ContextSettings;
+  /** Live calls whose result the model sees. */
+  active: ReadonlySet<ContextCall>;
+  /** What it sees besides: archived results, and files. */
+  extras: readonly ActivatedObject[];
+}
+
+/**
+ * What a model is to see of a conversation's objects.
+ * @param first the number of the first message
+ */
+export function viewContext(
+  messages: readonly Message[],
+  first: number,
+  context: SessionContext | undefined,
+  settings: ContextSettings,
+): ContextView {
+  const calls = contextCalls(messages);
+  const activation = activationOf(messages, first, context?.changes);
+  const turn = turnsOf(messages).at(-1) ?? 1;
+  const earlier = earlierOf(messages);
+  const isSeen =
+    settings.rendering === "pools"
+      ? recentOnce(calls, turn, settings.window)
+      : notSwept(calls, context?.through);
+  const holds = (object: ActivatedObject) => stillHolds(object, turn, settings.window);
+  const active = calls.filter((call) => {
+    if (isContextTool(call.tool)) return true;
+    if (activation.off.has(call.id)) return false;
+    const said = activation.on.get(call.id);
+    return (said !== undefined && holds(said)) || isSeen(call);
+  });
+  const live = new Set(calls.map(({ id }) => id));
+  const extras = [...activation.on.values()].filter((object) => !live.has(object.id) && holds(object));
+  return {
+    calls,
+    archived: earlier.calls,
+    more: earlier.more,
+    activation,
+    turn,
+    settings,
+    active: new Set(active),
+    extras,
+  };
+}
+
+/** What the summary at the head of a conversation has kept. */
+export function earlierOf([head]: readonly Message[]): EarlierContext {
+  return (head?.role === "user" && head.earlier) || { calls: [], more: 0, activated: [] };
+}
+
+/** Ids of the objects whose content the model sees, without duplicates. */
+export function activeIds({ active, extras }: Pick<ContextView, "active" | "extras">): string[] {
+  return [...[...active].map(({ id }) => id), ...extras.map(({ id }) => id)];
+}
+
+/** The recent calls; of a file that was read again only the newest reading. */
+function recentOnce(calls: readonly ContextCall[], turn: number, window: ContextWindow) {
+  const recent = recentCalls(calls, turn, window);
+  const newest = new Map<string, ContextCall>();
+  for (const call of recent) if (isReading(call)) newest.set(readingOf(call), call);
+  return (call: ContextCall) =>
+    recent.has(call) && (!isReading(call) || newest.get(readingOf(call)) === call);
+}
+
+function isReading({ tool, status }: ContextCall): boolean {
+  return status === "ok" && /__(Read|ReadFile)$/.test(tool);
+}
+
+function readingOf({ tool, args }: ContextCall): string {
+  return `${tool} ${JSON.stringify(args)}`;
+}
+
+function notSwept(calls: readonly ContextCall[], through: string | undefined) {
+  const last = through === undefined ? -1 : calls.findIndex(({ id }) => id === through);
+  const swept = new Set(calls.slice(0, last + 1).filter(canBeSwept));
+  return (call: ContextCall) => !swept.has(call);
+}
+
+/** Images are not taken out by themselves: nothing could bring them back. */
+function canBeSwept({ tool, hasImage, characters = 0 }: ContextCall): boolean {
+  return !isContextTool(tool) && !hasImage && characters > leastDeactivated;
+}
+
+/** How much smaller a request is to become, in characters, and how little is not worth it. */
+export interface SweepGoal {
+  needed: number;
+  least: number;
+}
+
+/**
+ * How far results are to become references, so that the request becomes smaller by `needed` characters.
+ * @param within the recent calls, and what comes behind the first of them, are left alone
+ * @returns the id for `through`; undefined when all that may go is less than `least`
+ */
+export function planSweep(
+  { calls, active, activation, turn, settings }: ContextView,
+  { needed, least }: SweepGoal,
+  within: ContextWindow,
+): string | undefined {
+  const recent = recentCalls(calls, turn, within);
+  const stays = (call: ContextCall) => {
+    const said = activation.on.get(call.id);
+    return said !== undefined && stillHolds(said, turn, settings.window);
+  };
+  let freed = 0;
+  let last: string | undefined;
+  for (const call of calls) {
+    if (recent.has(call) || freed >= needed) break;
+    if (!active.has(call) || !canBeSwept(call) || stays(call)) continue;
+    freed += (call.characters ?? 0) - referenceLength;
+    last = call.id;
+  }
+  return freed >= Math.min(needed, least) ? last : undefined;
+}
