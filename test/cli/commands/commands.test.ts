@@ -67,7 +67,7 @@ describe("gsv tools", () => {
     const result = { status: "failed", exitCode: 3, output: "no such thing\n" };
     answers({ "tools.list": () => ({ tools: [tool] }), "tool.invoke": () => ({ result }) });
     expect((await run(["tools", "call", "laptop__Grep"])).stdout).toBe(
-      "no such thing\n(failed, exit code 3)\n",
+      "no such thing\n(exit 3)\n",
     );
   });
 
