@@ -3,7 +3,8 @@ import { agentCommand } from "./agent/agent-command-table.ts";
 import { channelCommand, pairCommand } from "./channel/channel-command-table.ts";
 import { cronCommand } from "./cron/cron-command-table.ts";
 import { heartbeatCommand } from "./heartbeat/heartbeat-command-table.ts";
-import { logsCommand, nodeCommand, toolsCommand } from "./node/node-command-table.ts";
+import { logsCommand } from "./logs/logs-command-table.ts";
+import { nodeCommand, toolsCommand } from "./node/node-command-table.ts";
 import { completionCommand, upgradeCommand } from "./program/program-command-table.ts";
 import { clientCommand, sessionCommand } from "./session/session-command-table.ts";
 import {

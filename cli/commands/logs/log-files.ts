@@ -52,20 +52,12 @@ export async function followLog(
   }
 }
 
-/** A line of a node's log: its time and its text. */
-export interface LogLine {
-  at: string;
-  text: string;
-}
-
-/** What the newest lines tell of the connection: its last change, and its last fault. */
-export function connectionNews(lines: readonly string[]): { last?: LogLine; lastError?: LogLine } {
-  const parsed = lines.map((line) => {
-    const [, at = "", text = ""] = /^(\S+) (.*)$/.exec(line) ?? [];
-    return { at, text };
-  });
-  const newest = (pattern: RegExp) => parsed.findLast(({ text }) => pattern.test(text));
-  const last = newest(/^(connect|disconnect|clos|ended)/);
-  const lastError = newest(/^(disconnected|closed|ended): /);
-  return { ...(last ? { last } : {}), ...(lastError ? { lastError } : {}) };
+/** Passes on each complete line of a text that comes in pieces, without its line break. */
+export function byLine(take: (line: string) => void): (text: string) => void {
+  let rest = "";
+  return (text) => {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) take(line);
+  };
 }

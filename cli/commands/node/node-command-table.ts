@@ -98,15 +98,3 @@ export const toolsCommand: CommandEntry = {
     },
   ],
 };
-
-/** `gsv logs` */
-export const logsCommand: CommandEntry = {
-  name: "logs",
-  summary: "the newest log lines of a node",
-  options: [
-    ["--node <id>", "which node (needed when several are connected)"],
-    ["--lines <n>", "how many (default 100, most 5000)"],
-  ],
-  examples: ["logs --node laptop --lines 50"],
-  load: async () => (await import("./logs-command.ts")).logs,
-};

@@ -66,9 +66,7 @@ describe("gsv tools", () => {
   it("shows a command's output as it is, and an exit code that is not 0", async () => {
     const result = { status: "failed", exitCode: 3, output: "no such thing\n" };
     answers({ "tools.list": () => ({ tools: [tool] }), "tool.invoke": () => ({ result }) });
-    expect((await run(["tools", "call", "laptop__Grep"])).stdout).toBe(
-      "no such thing\n(exit 3)\n",
-    );
+    expect((await run(["tools", "call", "laptop__Grep"])).stdout).toBe("no such thing\n(exit 3)\n");
   });
 
   it.each([[["nothing"]], [["=x"]], [["--args", "[1]"]], [["--args", "{"]], [["{"]]])(

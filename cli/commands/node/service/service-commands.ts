@@ -11,10 +11,11 @@ import type { Action } from "../../../app/program.ts";
 import { askHidden, readAll } from "../../../app/questions.ts";
 import { untilSignal } from "../../../app/signals.ts";
 import { writeText } from "../../../app/terminal.ts";
+import { byLine, followLog, newestLines } from "../../logs/log-files.ts";
 import { programRunner } from "../../program/run-program.ts";
 import { nodePlace } from "../node-settings.ts";
+import { connectionNews } from "./connection-news.ts";
 import { openLaunchd } from "./launchd.ts";
-import { connectionNews, followLog, newestLines } from "./service-log.ts";
 import { type ServiceState, type Supervisor, withoutSupervisor } from "./supervisor.ts";
 import { openSystemd } from "./systemd.ts";
 
@@ -191,7 +192,9 @@ async function showLog({ context, log }: NodeService, options: Invocation["optio
     context.print({ file: log, lines }, lines.join("\n") || `${log} is empty`);
     return;
   }
-  const show = context.json ? jsonLines(context) : (more: string) => writeText(context.terminal.stdout, more);
+  const show = context.json
+    ? byLine((line) => context.print({ line }, ""))
+    : (more: string) => writeText(context.terminal.stdout, more);
   for (const line of lines) show(`${line}\n`);
   const signal = untilSignal();
   try {
@@ -199,16 +202,6 @@ async function showLog({ context, log }: NodeService, options: Invocation["optio
   } finally {
     signal.dispose();
   }
-}
-
-/** Prints each complete line of a text that comes in pieces as `{"line":…}`. */
-function jsonLines(context: Context): (text: string) => void {
-  let rest = "";
-  return (text) => {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) context.print({ line }, "");
-  };
 }
 
 async function exists(file: string): Promise<boolean> {

@@ -1,0 +1,162 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { durationMs, durationPattern } from "../../../shared/configuration/duration.ts";
+import { readConfigFile } from "../../app/config-file.ts";
+import type { Context } from "../../app/context.ts";
+import { Failure, usage } from "../../app/failure.ts";
+import { type Invocation, text } from "../../app/options.ts";
+import { byLine, followLog, newestLines } from "./log-files.ts";
+
+type Options = Invocation["options"];
+
+/** The functions of the gateway; each has a log group `/aws/lambda/gsv-{stage}-{function}`. */
+const functionNames = ["socket", "webhook", "timer", "agent"];
+
+/** The files of a local gateway's log: all functions, and the faults of the local world. */
+const localLogs = ["functions", "cloud"];
+
+/**
+ * Prints the newest lines of the gateway's log, and with `ended` those that come, until it resolves. A local gateway's
+ * files are read; of a gateway on AWS the AWS command line is asked for its log groups, with its own credentials.
+ */
+export async function showGatewayLogs(
+  context: Context,
+  options: Options,
+  lines: number,
+  ended?: Promise<unknown>,
+): Promise<void> {
+  const { url } = await context.settings();
+  if (url === undefined || context.flags.data !== undefined) return localLog(context, options, lines, ended);
+  const calls = await tailCalls(context, options, url.value, ended !== undefined);
+  if (ended === undefined) return newestOf(context, calls, lines);
+  await followAll(context, calls, ended);
+}
+
+async function localLog(
+  context: Context,
+  options: Options,
+  lines: number,
+  ended?: Promise<unknown>,
+): Promise<void> {
+  if (options.function !== undefined || options.since !== undefined || options.stage !== undefined)
+    throw usage("--function, --since and --stage are about a gateway on AWS; a local one has one log");
+  const files = localLogs.map((name) => join(context.dataFolder, "logs", `${name}.log`));
+  const newest = await Promise.all(files.map((file) => newestLines(file, lines)));
+  const merged = newest.flatMap((one) => one.lines).sort(byTime);
+  for (const line of merged.slice(-lines)) context.print({ line }, line);
+  if (merged.length === 0) context.note(`gsv: ${join(context.dataFolder, "logs")} holds no log of a gateway`);
+  if (ended === undefined) return;
+  const show = () => byLine((line) => context.print({ line }, line));
+  await Promise.all(files.map((file, index) => followLog(file, newest[index]?.end ?? 0, show(), ended)));
+}
+
+/** Lines are JSON that begins with the time. */
+function byTime(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** A call of the AWS command line that prints the log of one function. */
+interface TailCall {
+  function: string;
+  args: string[];
+}
+
+async function tailCalls(
+  context: Context,
+  options: Options,
+  url: string,
+  isFollowing: boolean,
+): Promise<TailCall[]> {
+  const { file } = await context.settings();
+  const { gateway, deploy } = await readConfigFile(file);
+  const stage = text(options.stage) ?? (gateway?.url === url ? deploy?.stage : undefined);
+  if (stage === undefined)
+    throw new Failure("stage", `${file} does not tell the stage of ${url}; name it with --stage`);
+  const wanted = text(options.function);
+  if (wanted !== undefined && !functionNames.includes(wanted))
+    throw usage(`--function is one of ${functionNames.join(", ")}, not ${wanted}`);
+  const since = text(options.since) ?? "10m";
+  const seconds = durationPattern.test(since) ? durationMs(since) / 1000 : 0;
+  if (seconds < 1) throw usage(`--since: write it as 90s, 10m or 2h, not ${since}`);
+  const region = text(options.region) ?? regionOf(url);
+  const profile = text(options.profile);
+  const account = [
+    ...(region === undefined ? [] : ["--region", region]),
+    ...(profile === undefined ? [] : ["--profile", profile]),
+  ];
+  const follow = isFollowing ? ["--follow"] : [];
+  return (wanted === undefined ? functionNames : [wanted]).map((name) => {
+    const group = `/aws/lambda/gsv-${stage}-${name}`;
+    const how = ["--since", `${seconds}s`, "--format", "short", ...follow, ...account];
+    return { function: name, args: ["logs", "tail", group, ...how] };
+  });
+}
+
+/** The region in the address of an API Gateway. */
+export function regionOf(url: string): string | undefined {
+  return /\.execute-api\.([a-z0-9-]+)\.amazonaws\.com/.exec(url)?.[1];
+}
+
+/** Prints the newest lines of several logs in the order of their times, with which each line begins. */
+async function newestOf(context: Context, calls: readonly TailCall[], lines: number): Promise<void> {
+  const found: { function: string; line: string }[] = [];
+  await Promise.all(
+    calls.map((call) => tail(context, call, (line) => found.push({ function: call.function, line })).ended),
+  );
+  found.sort((one, other) => byTime(one.line, other.line));
+  for (const entry of found.slice(-lines)) print(context, entry);
+  if (found.length === 0) context.note("gsv: nothing was logged in this time; --since goes further back");
+}
+
+async function followAll(
+  context: Context,
+  calls: readonly TailCall[],
+  ended: Promise<unknown>,
+): Promise<void> {
+  const tails = calls.map((call) =>
+    tail(context, call, (line) => print(context, { function: call.function, line })),
+  );
+  try {
+    await Promise.race([Promise.all(tails.map((one) => one.ended)), ended]);
+  } finally {
+    for (const one of tails) one.end();
+  }
+}
+
+function print(context: Context, entry: { function: string; line: string }): void {
+  context.print(entry, `${entry.function.padEnd(7)} ${entry.line}`);
+}
+
+/** Runs `aws logs tail`. `ended` rejects with a Failure when it fails; `end` ends it. */
+function tail(
+  { terminal }: Context,
+  { args }: TailCall,
+  take: (line: string) => void,
+): { ended: Promise<void>; end(): void } {
+  const child = spawn("aws", args, { env: terminal.env, stdio: ["ignore", "pipe", "pipe"] });
+  let said = "";
+  child.stdout.setEncoding("utf8").on(
+    "data",
+    byLine((line) => line !== "" && take(line)),
+  );
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said = (said + text).slice(-2000);
+  });
+  const ended = new Promise<void>((resolve, reject) => {
+    child.once("error", () =>
+      reject(
+        new Failure(
+          "aws",
+          "the log is read by the AWS command line, which is not here; install it (https://aws.amazon.com/cli/), or read the log groups in the console of CloudWatch",
+        ),
+      ),
+    );
+    child.once("close", (status, signal) => {
+      if (status === 0 || signal !== null) return resolve();
+      const reason = said.replace(/\s*\n\s*/g, " ").trim() || `exit code ${status}`;
+      reject(new Failure("aws", `aws ${args.slice(0, 3).join(" ")} failed: ${reason}`));
+    });
+  });
+  ended.catch(() => undefined);
+  return { ended, end: () => child.kill() };
+}
