@@ -5,7 +5,7 @@ import { cronCommand } from "./cron/cron-command-table.ts";
 import { heartbeatCommand } from "./heartbeat/heartbeat-command-table.ts";
 import { logsCommand } from "./logs/logs-command-table.ts";
 import { nodeCommand, toolsCommand } from "./node/node-command-table.ts";
-import { completionCommand, upgradeCommand } from "./program/program-command-table.ts";
+import { completionCommand, doctorCommand, upgradeCommand } from "./program/program-command-table.ts";
 import { clientCommand, sessionCommand } from "./session/session-command-table.ts";
 import {
   configCommand,
@@ -42,6 +42,7 @@ export const commands: readonly CommandEntry[] = [
   statusCommand,
   initCommand,
   localConfigCommand,
+  doctorCommand,
   upgradeCommand,
   completionCommand(() => commands),
 ];

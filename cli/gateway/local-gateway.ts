@@ -1,5 +1,5 @@
-import { type Dev, type DevOptions, GatewayRunsError, isOffline, startDev } from "../../local/dev/dev.ts";
-import { chooseModel, type ModelChoice } from "../../local/dev/dev-model.ts";
+import { type Dev, type DevOptions, GatewayRunsError, startDev } from "../../local/dev/dev.ts";
+import { chooseModel, isOffline, type ModelChoice } from "../../local/dev/dev-model.ts";
 import type { ModelSettings } from "../../local/dev/dev-state.ts";
 import { PortInUseError } from "../../local/http/http-endpoint.ts";
 import { CloudStartError } from "../../local/machine.ts";

@@ -59,3 +59,8 @@ export function chooseModel(env: Environment): ModelChoice | undefined {
   const settings = { provider: found.provider, id: id || defaultModels[found.provider] };
   return { settings, apiKey: env[found.variable], named: Boolean(id), because: found.variable };
 }
+
+/** Whether these settings name the built-in offline model, of this or an earlier start. */
+export function isOffline(model: ModelSettings | undefined): boolean {
+  return model?.provider === compatibleProvider && model.id === "offline";
+}

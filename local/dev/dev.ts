@@ -3,7 +3,7 @@ import { createToken, listTokens, revokeToken } from "../../shared/peers/tokens.
 import { scopes } from "../../shared/protocol/methods.ts";
 import { type LocalGateway, startLocalGateway } from "../in-process-gateway.ts";
 import { startOfflineModel } from "../offline-model/offline-model-server.ts";
-import { compatibleProvider } from "./dev-model.ts";
+import { compatibleProvider, isOffline } from "./dev-model.ts";
 import {
   type GatewayFile,
   type ModelSettings,
@@ -153,9 +153,4 @@ class OfflineModelServer {
     const port = Number(this.#before?.baseUrl && new URL(this.#before.baseUrl).port);
     return startOfflineModel({ port: port || 0 }).catch(() => startOfflineModel());
   }
-}
-
-/** Whether these settings name the built-in offline model, of this or an earlier start. */
-export function isOffline(model: ModelSettings | undefined): boolean {
-  return model?.provider === compatibleProvider && model.id === "offline";
 }

@@ -30,3 +30,11 @@ export const upgradeCommand: CommandEntry = {
   examples: ["upgrade", "upgrade --check", "upgrade ./gsv-cli-0.2.0.tgz"],
   load: async () => (await import("./upgrade-command.ts")).upgrade,
 };
+
+/** `gsv doctor` */
+export const doctorCommand: CommandEntry = {
+  name: "doctor",
+  summary: "check node, ports, gateway, token, model, channels, clock, region and quota, and say what to do",
+  examples: ["doctor", "doctor --json"],
+  load: async () => (await import("../doctor/doctor-command.ts")).doctor,
+};

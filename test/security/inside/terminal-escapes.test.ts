@@ -23,7 +23,7 @@ const unsafe =
 const ownErase = "\r\u001b[K";
 
 /** Commands that run until they are ended, or change this machine; what they print goes the same way out. */
-const others = ["client", "node", "dev", "deploy", "init", "local-config", "completion", "upgrade"];
+const others = ["client", "node", "dev", "deploy", "init", "local-config", "completion", "upgrade", "doctor"];
 
 /** Arguments for the commands that do not take any text, and options without which they would ask. */
 const given: Record<string, string[]> = {
@@ -109,6 +109,20 @@ describe("a command at a terminal", () => {
     expect(code).toBe(1);
     expect((stdout + stderr).replaceAll(ownErase, "")).not.toMatch(unsafe);
     expect(stderr).toContain("evil");
+  });
+
+  it("gsv doctor shows what others say without their escapes, in what works and in what does not", async () => {
+    answerHostile();
+    const found = await run(["doctor"], true);
+    answerAll(() => {
+      throw new PeerError(400, hostile);
+    });
+    const refused = await run(["doctor"], true);
+    for (const { stdout, stderr } of [found, refused]) {
+      expect(stdout).toContain("evil");
+      expect(stderr).toBe("");
+      expect(stdout.replaceAll("\u001b[1m", "").replaceAll("\u001b[22m", "")).not.toMatch(unsafe);
+    }
   });
 
   it.each([

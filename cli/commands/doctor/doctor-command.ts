@@ -1,0 +1,79 @@
+import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
+import type { Context } from "../../app/context.ts";
+import { exitCode, Failure, failureOf } from "../../app/failure.ts";
+import type { Action } from "../../app/program.ts";
+import { styleOf } from "../../app/terminal.ts";
+import type { Address } from "../../gateway/address.ts";
+import type { Gateway } from "../../gateway/gateway-client.ts";
+import { regionOf } from "../logs/gateway-logs.ts";
+import { programRunner } from "../program/run-program.ts";
+import { type Finding, fault, skipped } from "./finding.ts";
+import { checkChannels, checkClock, checkToken, checkVersions, unreachable } from "./gateway-checks.ts";
+import { checkMachine } from "./machine-checks.ts";
+import { checkModel, checkQuota, checkRegion, configuredModel } from "./model-checks.ts";
+
+const marks: Record<Finding["state"], string> = { ok: "✓", warning: "!", fault: "✗", skipped: "-" };
+
+/** Checks one thing after the other, and says of each what to do. @throws Failure when something does not work */
+export const doctor: Action = async (context) => {
+  const checks = [...(await checkMachine(context)), ...(await checkFound(context))];
+  const faults = checks.filter(({ state }) => state === "fault").length;
+  const { bold } = styleOf(context.terminal, context.terminal.stdout);
+  const lines = checks.flatMap(({ check, state, found, todo }) => [
+    `${marks[state]} ${check.padEnd(9)} ${found}`,
+    ...(todo === undefined ? [] : [`${" ".repeat(12)}→ ${todo}`]),
+  ]);
+  const verdict =
+    faults === 0 ? "everything that was checked works" : `${faults} of ${checks.length} do not work`;
+  context.print({ ok: faults === 0, checks }, [...lines, "", bold(verdict)].join("\n"));
+  // The findings have been printed; only the exit code is left to tell.
+  if (faults > 0) throw new Failure("doctor", "", exitCode.failed);
+};
+
+async function checkFound(context: Context): Promise<Finding[]> {
+  let address: Address;
+  try {
+    address = await context.address(true);
+  } catch (error) {
+    return [fault("gateway", failureOf(error).message)];
+  }
+  const started = performance.now();
+  let gateway: Gateway;
+  try {
+    gateway = await context.gateway();
+  } catch (error) {
+    return [unreachable(address.url, error)];
+  }
+  const connectMs = Math.round(performance.now() - started);
+  const isLocal = /^ws:/.test(address.url);
+  const model = configuredModel(gateway);
+  const some = await Promise.all([
+    checkVersions(gateway, connectMs),
+    attempt("token", checkToken(gateway)),
+    attempt(
+      "model",
+      model.then((found) => checkModel(gateway, found, isLocal)),
+    ),
+    attempt("channels", checkChannels(gateway)),
+    isLocal ? skipped("clock", "the gateway has the same") : checkClock(address.url, Date.now),
+    attempt(
+      "region",
+      model.then((found) => checkAccount(context, address.url, found)),
+    ),
+  ]);
+  return some.flat();
+}
+
+/** The checks of the AWS account and region that a gateway is in. */
+async function checkAccount(context: Context, url: string, model: ModelConfiguration): Promise<Finding[]> {
+  const region = regionOf(url);
+  const elsewhere = "the gateway is not on AWS, or has a name of its own";
+  if (region === undefined) return [skipped("region", elsewhere), skipped("quota", elsewhere)];
+  const { env } = context.terminal;
+  return [checkRegion(region, model, env), ...(await checkQuota(region, model, programRunner(env)))];
+}
+
+/** What a check found; a check that cannot be made is a fault. */
+function attempt(check: string, made: Promise<Finding | Finding[]>): Promise<Finding | Finding[]> {
+  return made.catch((error: unknown) => fault(check, failureOf(error).message));
+}

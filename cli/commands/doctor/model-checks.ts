@@ -1,0 +1,149 @@
+import { isOffline } from "../../../local/dev/dev-model.ts";
+import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
+import type { Gateway } from "../../gateway/gateway-client.ts";
+import type { RunProgram } from "../program/run-program.ts";
+import { type Finding, fault, ok, skipped, warning } from "./finding.ts";
+
+const bedrock = "amazon-bedrock";
+
+/** The model that the gateway asks when nothing else is chosen. */
+export async function configuredModel(gateway: Gateway): Promise<ModelConfiguration> {
+  const answer = await gateway.request("config.get", { path: "model" });
+  return ("value" in answer ? answer.value : {}) as ModelConfiguration;
+}
+
+/**
+ * Whether the model can be asked: its key is there, or its server answers. It is not asked, which would cost money.
+ * @param isLocal the gateway runs on this machine, and reaches what this machine reaches
+ */
+export async function checkModel(
+  gateway: Gateway,
+  model: ModelConfiguration,
+  isLocal: boolean,
+): Promise<Finding> {
+  const { provider, id, baseUrl } = model;
+  const name = `${provider}/${id}`;
+  if (isOffline(model))
+    return warning(
+      "model",
+      "the built-in offline model follows rules; it is no language model",
+      "`gsv config set model …`, or start `gsv dev` with ANTHROPIC_API_KEY or GSV_MODEL_BASE_URL set",
+    );
+  if (baseUrl !== undefined)
+    return isLocal ? checkServer(name, baseUrl) : ok("model", `${name} at ${baseUrl}`);
+  if (provider === bedrock) return ok("model", `${name}, by the rights of the functions' role`);
+  const keys = await gateway.request("config.get", { path: "apiKeys" });
+  const set = ("value" in keys ? keys.value : {}) as Record<string, string> | null;
+  if (set !== null && Object.hasOwn(set, provider)) return ok("model", `${name}, with a key`);
+  return fault("model", `${name} has no key`, `gsv config set apiKeys.${provider} -`);
+}
+
+async function checkServer(name: string, baseUrl: string): Promise<Finding> {
+  try {
+    await fetch(`${baseUrl.replace(/\/$/, "")}/models`, { signal: AbortSignal.timeout(5000) });
+    return ok("model", `${name}; its server ${baseUrl} answers`);
+  } catch {
+    return fault("model", `nothing answers at ${baseUrl}`, `start the server of ${id(name)}, such as Ollama`);
+  }
+}
+
+function id(name: string): string {
+  return name.slice(name.indexOf("/") + 1);
+}
+
+/** Regions of the geographies that the ids of Bedrock's inference profiles begin with. */
+const geographies: Record<string, RegExp> = {
+  us: /^us-/,
+  eu: /^eu-/,
+  apac: /^ap-/,
+  jp: /^ap-northeast-/,
+  au: /^ap-southeast-/,
+};
+
+/** Whether the gateway's region is the one that deployments go to, and suits the model. @param region of the gateway */
+export function checkRegion(
+  region: string,
+  model: ModelConfiguration,
+  env: Record<string, string | undefined>,
+): Finding {
+  const [, geography = ""] = /^([a-z]+)\.[a-z]/.exec(model.id) ?? [];
+  const suits = geographies[geography];
+  if (model.provider === bedrock && suits && !suits.test(region))
+    return fault(
+      "region",
+      `the gateway is in ${region}, where ${model.id} cannot be asked`,
+      `gsv config set model.id global.${model.id.slice(geography.length + 1)}`,
+    );
+  const here = env.AWS_REGION || env.AWS_DEFAULT_REGION;
+  if (here && here !== region)
+    return warning(
+      "region",
+      `the gateway is in ${region}, this terminal's AWS_REGION is ${here}`,
+      `give \`gsv deploy\` --region ${region}, or it makes a second gateway in ${here}`,
+    );
+  return ok("region", region);
+}
+
+/** Tokens a minute below which a turn of a few calls waits for the quota. */
+const fewTokens = 100_000;
+
+/** Concurrent executions of a new account; a gateway with some peers needs more. */
+const fewExecutions = 10;
+
+/** The quotas of the account that limit the gateway, as the AWS command line tells them. */
+export async function checkQuota(
+  region: string,
+  model: ModelConfiguration,
+  run: RunProgram,
+): Promise<Finding[]> {
+  const lambda = await run("aws", [
+    ...["lambda", "get-account-settings", "--region", region],
+    ...["--query", "AccountLimit.ConcurrentExecutions", "--output", "text"],
+  ]);
+  if (lambda.code !== 0)
+    return [
+      skipped(
+        "quota",
+        `the AWS command line does not tell it${lambda.stderr ? ` (${lambda.stderr.split("\n").at(-1)})` : ""}`,
+        "docs/operations.md, “The quota of Bedrock”, has the command that does",
+      ),
+    ];
+  const executions = Number(lambda.stdout);
+  const ofLambda =
+    executions > fewExecutions
+      ? ok("quota", `${executions} functions may run at once`)
+      : warning(
+          "quota",
+          `only ${executions} functions may run at once`,
+          "docs/operations.md: request more of Lambda",
+        );
+  return model.provider === bedrock ? [ofLambda, await checkTokens(region, model, run)] : [ofLambda];
+}
+
+async function checkTokens(
+  region: string,
+  { id: model }: ModelConfiguration,
+  run: RunProgram,
+): Promise<Finding> {
+  // `global.anthropic.claude-sonnet-4-6` is “Claude Sonnet 4.6” in the names of quotas.
+  const [, family = "", major = "", minor] = /claude-([a-z]+)-(\d+)(?:-(\d{1,2}))?(?!\d)/.exec(model) ?? [];
+  const name = `${family[0]?.toUpperCase() ?? ""}${family.slice(1)} ${major}${minor === undefined ? "" : `.${minor}`}`;
+  if (family === "")
+    return skipped("quota", `of ${model}: \`aws service-quotas list-service-quotas --service-code bedrock\``);
+  const quotas = await run("aws", [
+    ...["service-quotas", "list-service-quotas", "--service-code", "bedrock", "--region", region],
+    ...["--output", "json", "--query"],
+    `Quotas[?contains(QuotaName,'${name}') && contains(QuotaName,'okens per minute')].[QuotaName,Value]`,
+  ]);
+  const found = quotas.code === 0 ? (JSON.parse(quotas.stdout) as [string, number][]) : [];
+  if (found.length === 0) return skipped("quota", `AWS names none of ${name} in ${region}`);
+  const most = Math.max(...found.map(([, value]) => value));
+  const said = `${name}: ${most} tokens a minute in ${region}`;
+  return most >= fewTokens
+    ? ok("quota", said)
+    : warning(
+        "quota",
+        said,
+        "docs/operations.md, “The quota of Bedrock”: request more, or choose another model",
+      );
+}

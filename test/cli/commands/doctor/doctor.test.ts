@@ -1,0 +1,244 @@
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { version } from "../../../../cli/app/version.ts";
+import type { Finding } from "../../../../cli/commands/doctor/finding.ts";
+import { checkClock } from "../../../../cli/commands/doctor/gateway-checks.ts";
+import { checkNode, checkPorts } from "../../../../cli/commands/doctor/machine-checks.ts";
+import { checkQuota, checkRegion } from "../../../../cli/commands/doctor/model-checks.ts";
+import { programRunner } from "../../../../cli/commands/program/run-program.ts";
+import { PeerError } from "../../../../shared/protocol/errors.ts";
+import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
+import { gsv, newFolder } from "../../run-gsv.ts";
+
+const account = { accountId: "default", connected: true, authenticated: true, extra: { stopped: false } };
+
+describe("gsv doctor", () => {
+  let gateway: FakeGateway;
+  let values: Record<string, unknown>;
+  let accounts: object[];
+  beforeEach(async () => {
+    values = { model: { provider: "anthropic", id: "m" }, apiKeys: { anthropic: "***" }, channels: {} };
+    accounts = [];
+    gateway = await startFakeGateway({
+      "config.get": ({ params: { path } }) => ({ path, value: values[path] ?? null }),
+      "token.list": () => ({ tokens: [{}] }),
+      "channels.list": () => ({ channels: accounts.map(() => ({ channel: "telegram" })) }),
+      "channel.status": ({ params: { channel } }) => ({ channel, accounts }),
+    });
+  });
+  afterEach(() => gateway.close());
+
+  const env = () => ({ GSV_URL: gateway.url, GSV_TOKEN: "good-token" });
+  const run = async (more: Record<string, string> = {}) => {
+    const { code, stdout } = await gsv(["doctor", "--json"], { env: { ...env(), ...more } });
+    const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Finding[] };
+    const of = (check: string) => checks.find((finding) => finding.check === check);
+    return { code, ok, checks, of };
+  };
+
+  it("says of each thing what it found, and ends with 0 when nothing is wrong", async () => {
+    const { code, ok, checks } = await run();
+    expect([code, ok]).toEqual([0, true]);
+    expect(checks.map(({ check, state }) => `${check} ${state}`)).toEqual([
+      ...["node ok", "config ok", "ports skipped", "gateway warning", "token ok", "model ok"],
+      ...["channels skipped", "clock skipped", "region skipped", "quota skipped"],
+    ]);
+    const { stdout } = await gsv(["doctor"], { env: env() });
+    expect(stdout).toContain(`✓ node      ${process.versions.node}; gsv ${version}`);
+    expect(stdout).toMatch(/! gateway .*version 9\.9\.9; here it is .*\n {12}→ bring both to one version/);
+    expect(stdout).toMatch(/\neverything that was checked works\n$/);
+  });
+
+  it("says that the model has no key, and how to give it one", async () => {
+    values.apiKeys = {};
+    const { code, ok, of } = await run();
+    expect([code, ok]).toEqual([1, false]);
+    expect(of("model")).toEqual({
+      ...{ check: "model", state: "fault", found: "anthropic/m has no key" },
+      todo: "gsv config set apiKeys.anthropic -",
+    });
+  });
+
+  it("asks the server of a model on this machine whether it is there", async () => {
+    const server = await listening((_request, response) => response.writeHead(404).end());
+    values.model = { provider: "openai-compatible", id: "llama3", baseUrl: `${server.url}/v1` };
+    expect((await run()).of("model")).toMatchObject({ state: "ok" });
+    await server.close();
+    expect((await run()).of("model")).toMatchObject({
+      ...{ state: "fault", found: `nothing answers at ${server.url}/v1` },
+      todo: expect.stringContaining("Ollama"),
+    });
+    values.model = { provider: "openai-compatible", id: "offline", baseUrl: `${server.url}/v1` };
+    expect((await run()).of("model")).toMatchObject({ state: "warning" });
+  });
+
+  it("tells a refused token from a gateway that is not there", async () => {
+    const refused = await run({ GSV_TOKEN: "bad-token" });
+    expect(refused.code).toBe(1);
+    expect(refused.of("token")).toMatchObject({
+      state: "fault",
+      todo: expect.stringContaining("gsv token create"),
+    });
+    const gone = await run({ GSV_URL: "ws://127.0.0.1:9/ws" });
+    expect(gone.of("gateway")).toMatchObject({
+      state: "fault",
+      found: expect.stringContaining("does not answer"),
+    });
+    const nothing = await gsv(["doctor", "--json"]);
+    expect(nothing.code).toBe(1);
+    expect(nothing.stdout).toContain("no gateway is configured");
+  });
+
+  it("says what a token without the scope admin may not, and goes on when a check cannot be made", async () => {
+    gateway.methods["token.list"] = () => {
+      throw new PeerError(403, "admin only");
+    };
+    gateway.methods["channels.list"] = () => {
+      throw new PeerError(500, "internal error");
+    };
+    const { of } = await run();
+    expect(of("token")).toMatchObject({ state: "ok", found: expect.stringContaining("scope admin") });
+    expect(of("channels")).toMatchObject({ state: "fault", found: "internal error" });
+    expect(of("model")).toMatchObject({ state: "ok" });
+  });
+
+  it("says which account receives nothing, is stopped, or has no owner", async () => {
+    values.channels = { telegram: {} };
+    accounts = [
+      account,
+      { ...account, accountId: "a", authenticated: false, error: "Unauthorized" },
+      { ...account, accountId: "b", extra: { stopped: true } },
+    ];
+    const { checks } = await run();
+    const channels = checks.filter(({ check }) => check === "channels");
+    expect(channels.slice(0, 3)).toEqual([
+      expect.objectContaining({ state: "warning", todo: "gsv pair approve telegram <your id> --owner" }),
+      expect.objectContaining({ state: "fault", found: "telegram/a receives nothing: Unauthorized" }),
+      expect.objectContaining({ state: "warning", todo: "gsv channel start telegram b" }),
+    ]);
+    values.channels = { telegram: { owners: ["1"] } };
+    accounts = [account];
+    expect((await run()).of("channels")).toMatchObject({ state: "ok", found: "telegram/default works" });
+  });
+
+  it("says that others can read the token, or that the config file is broken", async () => {
+    const cwd = newFolder();
+    mkdirSync(join(cwd, ".config/gsv"), { recursive: true });
+    const file = join(cwd, ".config/gsv/config.toml");
+    writeFileSync(file, `[gateway]\nurl = "${gateway.url}"\ntoken = "good-token"\n`);
+    const found = async () =>
+      JSON.parse((await gsv(["doctor", "--json"], { cwd })).stdout).checks.find(
+        ({ check }: Finding) => check === "config",
+      );
+    chmodSync(file, 0o644);
+    expect(await found()).toMatchObject({ state: "warning", todo: `chmod 600 ${file}` });
+    writeFileSync(file, "[gateway\n");
+    expect(await found()).toMatchObject({ state: "fault", found: expect.stringContaining("line 1") });
+  });
+});
+
+describe("what gsv doctor checks of this machine", () => {
+  it.each([
+    ["18.20.0", "fault"],
+    ["20.18.3", "fault"],
+    ["20.19.0", "ok"],
+    ["24.1.0", "ok"],
+  ])("Node %s: %s", (running, state) => {
+    expect(checkNode(running).state).toBe(state);
+  });
+
+  it("the ports that the local gateway had, whether free, taken, or in use by itself", async () => {
+    const folder = newFolder();
+    expect(await checkPorts(folder)).toMatchObject({ state: "skipped" });
+    const taken = createTcpServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    const { port } = taken.address() as AddressInfo;
+    const known = { url: `ws://127.0.0.1:${port}/ws`, token: "t" };
+    writeFileSync(join(folder, "cloud.json"), JSON.stringify({ ports: { ws: port } }));
+    writeFileSync(join(folder, "gateway.json"), JSON.stringify(known));
+    expect(await checkPorts(folder)).toMatchObject({
+      ...{ state: "warning", found: `another program uses ws ${port}` },
+    });
+    writeFileSync(join(folder, "gateway.json"), JSON.stringify({ ...known, pid: process.pid }));
+    expect(await checkPorts(folder)).toMatchObject({
+      state: "ok",
+      found: expect.stringContaining("in use by"),
+    });
+    await new Promise((resolve) => taken.close(resolve));
+    expect(await checkPorts(folder)).toMatchObject({ state: "ok", found: `free: ws ${port}` });
+  });
+});
+
+describe("what gsv doctor checks of a gateway on AWS", () => {
+  it("the clock, by the time that the gateway's front door tells", async () => {
+    const server = await listening((_request, response) => response.writeHead(403).end());
+    const url = `${server.url.replace("http:", "ws:")}/ws`;
+    const findingAt = (ms: number) => checkClock(url, () => Date.now() + ms);
+    expect(await findingAt(0)).toMatchObject({ state: "ok" });
+    expect(await findingAt(90_000)).toMatchObject({
+      state: "warning",
+      found: expect.stringMatching(/ahead of/),
+    });
+    expect(await findingAt(-600_000)).toMatchObject({
+      state: "fault",
+      found: expect.stringMatching(/behind .*refuses/),
+    });
+    await server.close();
+    expect(await findingAt(0)).toMatchObject({ state: "skipped" });
+  });
+
+  const bedrock = (id: string) => ({ provider: "amazon-bedrock", id });
+  it.each([
+    ["global.anthropic.claude-sonnet-4-6", {}, "ok"],
+    ["eu.anthropic.claude-sonnet-4-6", {}, "ok"],
+    ["us.anthropic.claude-sonnet-4-6", {}, "fault"],
+    ["global.anthropic.claude-sonnet-4-6", { AWS_REGION: "us-east-1" }, "warning"],
+    ["global.anthropic.claude-sonnet-4-6", { AWS_REGION: "eu-central-1" }, "ok"],
+  ])("the region: %s with %j", (id, env, state) => {
+    expect(checkRegion("eu-central-1", bedrock(id), env).state).toBe(state);
+  });
+
+  it("the quotas, by the AWS command line", async () => {
+    const bin = newFolder();
+    const aws = (tokens: string, executions: number) => {
+      const script = `#!/bin/sh\ncase "$*" in *get-account-settings*) echo ${executions};; *"Sonnet 4.6"*eu-central-1* | *eu-central-1*"Sonnet 4.6"*) echo '${tokens}';; *) echo '[]';; esac\n`;
+      writeFileSync(join(bin, "aws"), script);
+      chmodSync(join(bin, "aws"), 0o755);
+    };
+    const quota = (id = "global.anthropic.claude-sonnet-4-6") =>
+      checkQuota("eu-central-1", bedrock(id), programRunner({ PATH: `${bin}:${process.env.PATH}` }));
+    aws('[["a",20000],["b",200000]]', 1000);
+    expect((await quota()).map(({ state }) => state)).toEqual(["ok", "ok"]);
+    aws('[["a",20000]]', 10);
+    expect(await quota()).toEqual([
+      expect.objectContaining({ state: "warning", found: "only 10 functions may run at once" }),
+      expect.objectContaining({
+        state: "warning",
+        found: "Sonnet 4.6: 20000 tokens a minute in eu-central-1",
+      }),
+    ]);
+    expect((await quota("global.anthropic.claude-opus-5"))[1]).toMatchObject({ state: "skipped" });
+    const without = await checkQuota("eu-central-1", bedrock("x"), programRunner({ PATH: newFolder() }));
+    expect(without).toEqual([
+      expect.objectContaining({ state: "skipped", todo: expect.stringContaining("quota") }),
+    ]);
+  });
+});
+
+/** An HTTP server on this machine. */
+async function listening(
+  answer: Parameters<typeof createServer>[1],
+): Promise<{ url: string; close(): Promise<void> }> {
+  const server: Server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
