@@ -1,6 +1,7 @@
 // @ts-check
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
 
 /** Folders whose files a build may contain. Tests and the CDK app are excluded. */
 export const sourceFolders = ["cli", "functions", "local", "shared"];
@@ -19,7 +20,7 @@ const otherFiles = ["package.json", "tsconfig.json", "package-lock.json", "node_
  * @returns {string} 32 hexadecimal digits
  */
 export function sourceKey(root) {
-  const hash = createHash("sha256").update(root);
+  const hash = createHash("sha256").update(resolve(root));
   /** @param {string} path @param {Buffer} content */
   const add = (path, content) => hash.update(`\0${path}\0${content.length}\0`).update(content);
   /** @param {string} folder */

@@ -14,6 +14,7 @@ import {
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openBuild } from "../../../cli/launch/open-build.mjs";
+import { sourceKey } from "../../../cli/launch/source-key.mjs";
 import { until } from "../../support/until.ts";
 import { LaunchProject } from "./launch-project.ts";
 
@@ -44,6 +45,10 @@ describe("the program that runs is that of the sources", () => {
     project.says("hello");
     expect(await project.run()).toEqual(done("hello"));
     expect(readdirSync(project.builds)).toHaveLength(2);
+  });
+
+  it("is the same however the project's folder is written", () => {
+    expect(sourceKey(`${project.root}/`)).toBe(sourceKey(project.root));
   });
 
   it("is another one when a source of the same length and the same age takes its place", async () => {
