@@ -6,6 +6,7 @@ import type { Writer } from "../inbox-entry.ts";
 import { patchSession, readSession } from "../sessions.ts";
 import { messageCount, needsAgent, type SessionState } from "../state.ts";
 import { requestStop } from "../stop.ts";
+import { commandHelp, helpLine } from "./command-help.ts";
 import { parseModelSelector } from "./directives.ts";
 import { guestHelp, guestRefusal } from "./guest-rights.ts";
 import { effectiveModel, effectiveThinking } from "./model-choice.ts";
@@ -27,15 +28,11 @@ export type CommandReply =
 /** Messages that a compaction keeps when no count is given. */
 export const defaultKeepMessages = 20;
 
-const help = `Commands:
-/new, /reset – archive this conversation and start a fresh one
-/compact [N] – put a summary in place of all but the newest N messages (20)
-/stop – stop the answer in progress
-/status – show this session
-/model [provider/id or id] – show or set the model
-/think [off|minimal|low|medium|high|xhigh or 0–5] – show or set the thinking level
-/help – this list
-For one message alone, anywhere in it: /think:LEVEL /model:SELECTOR /status`;
+const help = [
+  "Commands:",
+  ...Object.values(commandHelp).map(helpLine),
+  "For one message alone, anywhere in it: /think:LEVEL /model:SELECTOR /status",
+].join("\n");
 
 /**
  * Executes a command, or returns the inbox entry that executes it. Commands never reach the model. What a
