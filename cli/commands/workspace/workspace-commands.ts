@@ -1,8 +1,8 @@
-import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { code } from "../../../shared/protocol/errors.ts";
+import { editorOf, runEditor } from "../../app/external-editor.ts";
 import { Failure, usage } from "../../app/failure.ts";
 import type { Invocation } from "../../app/options.ts";
 import { text } from "../../app/options.ts";
@@ -48,7 +48,7 @@ export const editFile: Action = async (context, invocation) => {
   const { path, agentId } = target(invocation);
   if (!isInteractive(context.terminal))
     throw usage(`an editor needs a terminal; without one: gsv workspace put ${path} < file`);
-  const editor = context.terminal.env.VISUAL || context.terminal.env.EDITOR || "vi";
+  const editor = editorOf(context.terminal);
   const gateway = await context.gateway();
   const before = await readOrEmpty(gateway, path, agentId);
   const folder = await mkdtemp(join(tmpdir(), "gsv-edit-"));
@@ -110,18 +110,4 @@ async function writeBack(
       `${file.path} has changed at the gateway while you edited; edit it again`,
     );
   await gateway.request("workspace.write", file);
-}
-
-/**
- * Runs the editor in a shell, because $EDITOR may contain arguments. The file name is passed as $1, not
- * interpolated.
- */
-async function runEditor(editor: string, file: string): Promise<void> {
-  const child = spawn("/bin/sh", ["-c", `${editor} "$1"`, "sh", file], { stdio: "inherit" });
-  const status = await new Promise<number | null>((resolveStatus, reject) => {
-    child.once("error", reject);
-    child.once("exit", resolveStatus);
-  });
-  if (status !== 0)
-    throw new Failure("editor", `${editor} ended with ${status ?? "a signal"}; nothing was saved`);
 }
