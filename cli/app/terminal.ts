@@ -41,6 +41,11 @@ export function writeText(
   stream.write(stream.isTTY === true ? style(printable(text)) : text);
 }
 
+/** Whether text on a stream may have styles: it is a terminal, and NO_COLOR is not set. */
+export function isStyled({ env }: Pick<Terminal, "env">, stream: { isTTY?: boolean }): boolean {
+  return stream.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
+}
+
 /** Terminal styles. They return the text unchanged without a terminal, or when NO_COLOR is set. */
 export interface Style {
   dim(text: string): string;
@@ -49,7 +54,7 @@ export interface Style {
 }
 
 export function styleOf(terminal: Terminal, stream: { isTTY?: boolean }): Style {
-  const on = stream.isTTY === true && !terminal.env.NO_COLOR && terminal.env.TERM !== "dumb";
+  const on = isStyled(terminal, stream);
   const style = (open: number, close: number) => (text: string) =>
     on && text !== "" ? `\u001b[${open}m${text}\u001b[${close}m` : text;
   return { dim: style(2, 22), bold: style(1, 22), red: style(31, 39) };

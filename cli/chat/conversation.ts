@@ -6,7 +6,7 @@ import { parseCommand } from "../../shared/session/commands/parse-command.ts";
 import { failureOf } from "../app/failure.ts";
 import { RequestError } from "../gateway/connection.ts";
 import type { Gateway } from "../gateway/gateway-client.ts";
-import { attachmentsOf, type ImageFile } from "./images.ts";
+import { type AttachedFile, attachmentsOf } from "./attached-files.ts";
 import { lookUpAnswer, workOf } from "./missed-answer.ts";
 import { type RunStep, RunView } from "./run-view.ts";
 
@@ -46,7 +46,7 @@ const cancelled = "Run cancelled by user";
 interface Turn {
   runId: string;
   message: string;
-  images: readonly ImageFile[];
+  images: readonly AttachedFile[];
   view: RunView;
   /** An event of the run has come. */
   heard: boolean;
@@ -117,7 +117,7 @@ export class Conversation {
   send(
     message: string,
     onStep: (step: RunStep) => void,
-    images: readonly ImageFile[] = [],
+    images: readonly AttachedFile[] = [],
   ): Promise<TurnOutcome> {
     const runId = randomUUID();
     if (this.#ended !== undefined) return Promise.resolve({ runId, ...this.#ended });

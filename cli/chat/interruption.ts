@@ -1,4 +1,4 @@
-import { onInterrupt } from "../app/signals.ts";
+import { onInterrupt } from "../app/process/signals.ts";
 import type { Conversation } from "./conversation.ts";
 
 /** What Ctrl-C did to a conversation without a terminal. */

@@ -1,6 +1,6 @@
 import { type Style, type Terminal, writeText } from "../app/terminal.ts";
+import type { AttachedFile } from "./attached-files.ts";
 import type { Conversation, TurnOutcome } from "./conversation.ts";
-import type { ImageFile } from "./images.ts";
 import { Progress } from "./progress/progress.ts";
 import { cutLine, toolLine, waitingLine } from "./progress/tool-line.ts";
 import type { WaitingRow } from "./progress/waiting-row.ts";
@@ -28,7 +28,7 @@ export async function converse(
   conversation: Conversation,
   message: string,
   sinks: TurnSinks,
-  images: readonly ImageFile[] = [],
+  images: readonly AttachedFile[] = [],
 ): Promise<TurnOutcome> {
   const { answer, json } = sinks;
   const print = new TurnPrinter(sinks);

@@ -1,14 +1,22 @@
-import { createInterface, emitKeypressEvents, type Interface } from "node:readline";
 import type { ChatError, ChatReply, Events } from "../../../shared/protocol/events.ts";
-import { textOf } from "../../../shared/protocol/messages.ts";
+import { shorten } from "../../app/columns.ts";
+import { failureOf } from "../../app/failure.ts";
+import { editorOf, editText } from "../../app/process/external-editor.ts";
+import { onContinue, stopUntilContinued, withoutInterrupts } from "../../app/process/signals.ts";
 import { type Style, styleOf, type Terminal, writeText } from "../../app/terminal.ts";
 import type { ConnectionState, RequestError } from "../../gateway/connection.ts";
-import type { Conversation, TurnOutcome } from "../conversation.ts";
-import { Progress } from "../progress/progress.ts";
-import { cutLine, toolLine, waitingLine } from "../progress/tool-line.ts";
-import type { RunStep } from "../run-view.ts";
-import { addToHistory, readHistory } from "./input-history.ts";
+import type { AttachedFile } from "../attached-files.ts";
+import type { Conversation } from "../conversation.ts";
+import { chatHelp, completedCommands, type OwnCommand, ownCommand, unknownCommand } from "./chat-commands.ts";
+import { Completion } from "./completion.ts";
+import { readMentions } from "./file-mentions.ts";
+import { InputHistory } from "./input-history.ts";
+import { Keyboard } from "./keyboard.ts";
+import type { LastExchange } from "./last-exchange.ts";
+import { markdownLayout, plainLayout } from "./markdown.ts";
+import { Prompt } from "./message-prompt.ts";
 import { createNodeNews } from "./node-news.ts";
+import { RunDisplay } from "./run-display.ts";
 import { Screen } from "./screen.ts";
 import { drawable } from "./text-width.ts";
 
@@ -18,6 +26,12 @@ export interface ChatOptions {
   historyFile: string;
   /** Printed before the first prompt. */
   greeting: string;
+  /** Replies are shown as they are, without the styles of Markdown. */
+  isPlain: boolean;
+  /** Shown before the first prompt. */
+  lastExchange: LastExchange | undefined;
+  /** What becomes of a run that is left, as the end of a sentence. */
+  whenLeft: string;
   /** The chat ends when this resolves. */
   leave?: Promise<unknown>;
   onState(handler: (state: ConnectionState) => void): () => void;
@@ -25,83 +39,116 @@ export interface ChatOptions {
   onNodeChange(handler: (change: Events["node.changed"]) => void): () => void;
 }
 
-const pasteOn = "\u001b[?2004h";
-const pasteOff = "\u001b[?2004l";
+/** How long the process takes at most to notice all that tells it of going on after a stop, in ms. */
+const continueMs = 20;
 
 /**
- * Runs a chat at a terminal until the user leaves: Ctrl-D, /quit, or Ctrl-C twice. Pasted lines, and lines
- * that end in a backslash, are joined to one message.
+ * Runs a chat at a terminal until the user leaves: Ctrl-D, /quit, or Ctrl-C twice.
  * @throws RequestError when the gateway ends the connection permanently
  */
 export async function chatInteractively(options: ChatOptions): Promise<void> {
-  const { terminal, historyFile } = options;
-  const lines = createInterface({
-    input: terminal.stdin,
-    output: terminal.stdout,
-    terminal: true,
-    history: await readHistory(historyFile),
-    historySize: 1000,
-    prompt: "> ",
-  });
+  const { terminal, conversation } = options;
+  const history = await InputHistory.read(options.historyFile);
   writeText(terminal.stdout, `${options.greeting}\n`);
-  terminal.stdout.write(pasteOn);
-  const chat = new Chat(options, lines);
+  const chat = new Chat(options, history);
   const news = createNodeNews((line) => chat.note(line));
   const undo = [
     options.onState((state) => chat.connection(state)),
     options.onNodeChange((change) => news.take(change)),
     () => news.stop(),
   ];
-  options.conversation.onOtherRun((event) => chat.otherRun(event));
-  void options.leave?.then(() => lines.close());
+  conversation.onOtherRun((event) => chat.otherRun(event));
+  void options.leave?.then(() => chat.leave());
   try {
     await chat.run();
   } finally {
     for (const end of undo) end();
-    lines.close();
-    terminal.stdout.write(`${pasteOff}\n`);
   }
 }
 
 class Chat {
   readonly #options: ChatOptions;
-  readonly #lines: Interface;
-  readonly #screen: Screen;
+  readonly #history: InputHistory;
   readonly #style: Style;
-  /** How it goes with the messages that have no outcome yet, the oldest first. */
-  readonly #waiting = new Set<Progress>();
-  #typed: string[] = [];
-  #pasting = false;
+  readonly #prompt: Prompt;
+  readonly #screen: Screen;
+  readonly #runs: RunDisplay;
+  readonly #keyboard: Keyboard;
+  /** Resolves `run`. */
+  #end: () => void = () => undefined;
+  readonly #ended = new Promise<void>((resolve) => {
+    this.#end = resolve;
+  });
   #lost = false;
-  #leaving = false;
+  /** Ctrl-C was the last key. */
+  #interrupted = false;
+  /** A stop was asked for that the gateway has not answered yet. */
+  #stopping = false;
+  /** The user's editor has the terminal. */
+  #editing = false;
+  #continuing: NodeJS.Timeout | undefined;
   /** Why the gateway ended the connection permanently. */
   #refusal: RequestError | undefined;
 
-  constructor(options: ChatOptions, lines: Interface) {
+  constructor(options: ChatOptions, history: InputHistory) {
+    const { terminal, isPlain } = options;
     this.#options = options;
-    this.#lines = lines;
-    this.#style = styleOf(options.terminal, options.terminal.stdout);
-    this.#screen = new Screen(lines, options.terminal.stdout, this.#style.dim);
+    this.#history = history;
+    this.#style = styleOf(terminal, terminal.stdout);
+    this.#screen = new Screen(terminal.stdout, (columns) => this.#prompt.layout(columns), this.#style.dim);
+    const layout = isPlain ? plainLayout : markdownLayout();
+    this.#runs = new RunDisplay(this.#screen, this.#style, layout);
+    this.#keyboard = new Keyboard(terminal, (data) => this.#prompt.feed(data));
+    const completion = new Completion(completedCommands, terminal.cwd, terminal.env.HOME);
+    this.#prompt = new Prompt(
+      { history, completion, style: this.#style, rows: () => this.#screen.rows },
+      {
+        submit: (text, shown) => this.#submit(text, shown),
+        interrupt: () => this.#interrupt(),
+        leave: () => this.leave(),
+        escape: () => this.#stop("stopping"),
+        edit: () => void this.#edit(),
+        suspend: () => this.#suspend(),
+        clear: () => this.#screen.clear(),
+        key: () => {
+          this.#interrupted = false;
+        },
+        draw: () => this.#screen.redraw(),
+      },
+    );
   }
 
+  /** Runs until the user leaves. @throws RequestError */
   async run(): Promise<void> {
-    const { stdin } = this.#options.terminal;
-    emitKeypressEvents(stdin);
-    stdin.on("keypress", (_text: string | undefined, key: { name?: string; ctrl?: boolean } | undefined) => {
-      if (key?.name === "paste-start" || key?.name === "paste-end")
-        this.#pasting = key.name === "paste-start";
-      else if (!(key?.ctrl && key.name === "c")) this.#leaving = false;
+    const { stdin, stdout } = this.#options.terminal;
+    const resized = () => this.#screen.resized();
+    const inputEnded = () => this.leave();
+    stdout.on("resize", resized);
+    stdin.once("end", inputEnded);
+    const undoContinue = onContinue(() => {
+      if (this.#editing) return;
+      this.#screen.lose();
+      this.#goOn();
     });
-    const left = new Promise<void>((resolve) => this.#lines.once("close", resolve));
-    this.#lines.on("line", (line) => this.#line(line));
-    this.#lines.on("SIGINT", () => this.#interrupt());
-    this.#lines.prompt();
-    const ticks = setInterval(() => this.#working(), 1000);
-    await left;
-    clearInterval(ticks);
+    this.#keyboard.take();
+    this.#showLastExchange();
+    this.#screen.redraw();
+    await this.#ended;
+    clearTimeout(this.#continuing);
+    undoContinue();
+    stdin.off("end", inputEnded);
+    stdout.off("resize", resized);
+    this.#runs.finish();
+    this.#screen.end();
+    this.#prompt.close();
+    this.#keyboard.release();
+    await this.#history.written;
     if (this.#refusal !== undefined) throw this.#refusal;
-    if (this.#options.conversation.active > 0)
-      writeText(this.#options.terminal.stderr, "\nthe run goes on; its answer will be in the session\n");
+    if (this.#options.conversation.active > 0) writeText(this.#options.terminal.stderr, this.#goodbye());
+  }
+
+  leave(): void {
+    this.#end();
   }
 
   connection(state: ConnectionState): void {
@@ -112,125 +159,128 @@ class Chat {
     if (state.status === "connected") this.#lost = false;
     if (state.status === "closed" && state.error) {
       this.#refusal = state.error;
-      this.#lines.close();
+      this.leave();
     }
   }
 
   /** Shows the answer to a message that another client or channel sent. */
   otherRun(end: ChatReply | ChatError): void {
-    this.#screen.endLine();
-    this.note("the answer to another message in this session");
-    this.#screen.stream(end.state === "error" ? `error: ${end.error}` : textOf(end.message));
-    this.#screen.endLine();
-    this.#screen.print("");
-  }
-
-  #line(line: string): void {
-    const continued = line.endsWith("\\");
-    this.#typed.push(continued ? line.slice(0, -1) : line);
-    const more = continued || this.#pasting;
-    this.#lines.setPrompt(more ? "… " : "> ");
-    this.#screen.entered(line);
-    if (more) return;
-    const message = this.#typed.join("\n").trim();
-    this.#typed = [];
-    if (message === "") return;
-    if (message === "/quit" || message === "/exit") {
-      this.#lines.close();
-      return;
-    }
-    if (!message.includes("\n")) void addToHistory(this.#options.historyFile, message);
-    void this.#say(message);
-  }
-
-  async #say(message: string): Promise<void> {
-    const progress = new Progress();
-    this.#waiting.add(progress);
-    const turn = this.#options.conversation.send(message, (step) => {
-      progress.take(step);
-      this.#step(step);
-    });
-    this.#working();
-    const outcome = await turn;
-    this.#waiting.delete(progress);
-    this.#outcome(outcome);
-  }
-
-  #step(step: RunStep): void {
-    switch (step.kind) {
-      case "text":
-        this.#working();
-        this.#screen.stream(step.text);
-        break;
-      case "restart":
-        this.#screen.endLine();
-        this.note("the reply starts over");
-        break;
-      case "reply":
-        this.#screen.endLine();
-        this.#working();
-        break;
-      case "calling":
-      case "queued":
-      case "begun":
-      case "silence":
-        this.#working();
-        break;
-      case "waiting":
-        this.note(drawable(waitingLine(step)));
-        this.#working();
-        break;
-      case "cut":
-        this.note(cutLine);
-        break;
-      case "tool": {
-        const line = drawable(toolLine(step));
-        this.#screen.print(step.isError ? this.#style.red(line) : this.#style.dim(line));
-        this.#working();
-      }
-    }
-  }
-
-  #outcome({ status, text, error }: TurnOutcome): void {
-    if (this.#refusal !== undefined) return;
-    this.#screen.endLine();
-    if (status === "command") {
-      this.#screen.stream(text);
-      this.#screen.endLine();
-    }
-    if (status === "failed") this.#screen.print(this.#style.red(drawable(`error: ${error}`)));
-    if (status === "stopped") this.note("stopped");
-    this.#screen.print("");
-    this.#working();
-  }
-
-  /** Shows what the oldest message without an outcome waits for. */
-  #working(): void {
-    const [oldest] = this.#waiting;
-    this.#screen.status(drawable(oldest?.rows().join("\n") ?? ""));
+    this.#runs.otherRun(end);
   }
 
   /** Prints a dim line above the prompt. */
   note(text: string): void {
-    this.#screen.print(this.#style.dim(drawable(`(${text})`)));
+    this.#runs.note(text);
+  }
+
+  #showLastExchange(): void {
+    const last = this.#options.lastExchange;
+    if (last === undefined) return;
+    this.note(`the last exchange, ${last.when}`);
+    this.#screen.print(this.#style.dim(drawable(`> ${shorten(last.asked, 300)}`)));
+    if (last.answer !== undefined) this.#runs.text(last.answer, true);
+    if (last.isBusy) this.note("the agent is at work in this session");
+    this.#screen.print("");
+  }
+
+  #submit(text: string, shown: string): void {
+    const message = text.trim();
+    this.#screen.print(drawable(shown === "" ? ">" : `> ${shown.replaceAll("\n", "\n  ")}`));
+    if (message === "") return;
+    this.#history.add(message);
+    // With a blank before it, a text that starts with a slash is a message.
+    const refusal = text.startsWith("/") ? unknownCommand(message) : undefined;
+    const own = ownCommand(message);
+    if (own !== undefined) this.#runOwn(own);
+    else if (refusal !== undefined) this.#screen.print(this.#style.red(drawable(refusal)));
+    else void this.#say(message);
+  }
+
+  #runOwn(command: OwnCommand): void {
+    if (command === "quit") this.leave();
+    else void this.#edit();
+  }
+
+  async #say(typed: string): Promise<void> {
+    const { conversation, terminal } = this.#options;
+    let message = typed;
+    let files: readonly AttachedFile[] = [];
+    try {
+      ({ message, files } = await readMentions(typed, terminal.cwd, terminal.env.HOME));
+    } catch (error) {
+      this.#screen.print(this.#style.red(drawable(failureOf(error).message)));
+      if (this.#prompt.text === "") this.#prompt.setText(typed);
+      return;
+    }
+    if (files.length > 0) this.note(`attached: ${files.map(({ filename }) => filename).join(", ")}`);
+    const outcome = await this.#runs.send(conversation, message, files);
+    if (this.#refusal !== undefined) return;
+    const isHelp = message === "/help" || message === "/?";
+    const text = isHelp ? `${outcome.text}\n${chatHelp}` : outcome.text;
+    this.#runs.outcome({ ...outcome, text });
   }
 
   #interrupt(): void {
-    if (this.#leaving) {
-      this.#lines.close();
+    if (this.#interrupted) {
+      this.leave();
       return;
     }
-    this.#leaving = true;
-    if (this.#options.conversation.active > 0) {
-      this.note("stopping; Ctrl-C again leaves");
-      this.#options.conversation.stop().catch((error: Error) => this.note(error.message));
-    } else if (this.#lines.line !== "" || this.#typed.length > 0) {
-      this.#typed = [];
-      this.#lines.setPrompt("> ");
-      this.#lines.write(null, { ctrl: true, name: "e" });
-      this.#lines.write(null, { ctrl: true, name: "u" });
-    } else {
-      this.note("Ctrl-C again or Ctrl-D leaves");
-    }
+    if (this.#options.conversation.active > 0) this.#stop("stopping; Ctrl-C again leaves");
+    else if (this.#prompt.text !== "") this.#prompt.setText("");
+    else this.note("Ctrl-C again or Ctrl-D leaves");
+    this.#interrupted = true;
+  }
+
+  #stop(saying: string): void {
+    const { conversation } = this.#options;
+    if (conversation.active === 0 || this.#stopping) return;
+    this.#stopping = true;
+    this.note(saying);
+    conversation
+      .stop()
+      .catch(({ message }: Error) => this.note(message))
+      .finally(() => {
+        this.#stopping = false;
+      });
+  }
+
+  #goodbye(): string {
+    return this.#stopping
+      ? "left before the gateway said that the run is stopped; `gsv session preview` shows how it ended\n"
+      : `left; ${this.#options.whenLeft}\n`;
+  }
+
+  async #edit(): Promise<void> {
+    if (this.#editing) return;
+    this.#editing = true;
+    this.#screen.pause();
+    this.#keyboard.release();
+    const before = this.#prompt.text;
+    const edited = withoutInterrupts(() => editText(editorOf(this.#options.terminal), before));
+    const { text, failure } = await edited.then(
+      (after) => ({ text: after, failure: undefined }),
+      (error: unknown) => ({ text: before, failure: failureOf(error).message }),
+    );
+    this.#editing = false;
+    this.#keyboard.take();
+    this.#screen.resume();
+    this.#prompt.setText(text);
+    if (failure !== undefined) this.note(failure);
+  }
+
+  #suspend(): void {
+    this.#screen.pause();
+    this.#keyboard.release();
+    stopUntilContinued();
+    this.#goOn();
+  }
+
+  /** Takes the terminal again, once for all that tells of the end of a stop. */
+  #goOn(): void {
+    this.#continuing ??= setTimeout(() => {
+      this.#continuing = undefined;
+      this.#keyboard.take();
+      this.#screen.resume();
+    }, continueMs);
   }
 }

@@ -1,122 +1,166 @@
-import { clearScreenDown, cursorTo, type Interface, moveCursor } from "node:readline";
+import { clearScreenDown, cursorTo, moveCursor } from "node:readline";
 import type { Writable } from "node:stream";
-import { drawable, prefixWithin, textWidth, wrapLine } from "./text-width.ts";
+import { truncateToWidth, visibleWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
+
+/** The rows of the prompt, and the place of the cursor in them, counted from 0. */
+export interface PromptRows {
+  rows: string[];
+  cursor: { row: number; column: number };
+}
+
+/** Text that is still being written. */
+export interface Flowing {
+  /**
+   * Lays the text out in rows. `done`: rows that do not change any more, each returned once. `live`: the rows after
+   * them, at most `most`; they may change.
+   */
+  flow(columns: number, most: number): { done: string[]; live: string[] };
+}
+
+/** The size of a terminal that does not tell it, in characters. */
+const unknownSize = { columns: 80, rows: 24 };
+/** Fewest columns and rows that are drawn for. */
+const least = { columns: 20, rows: 6 };
 
 /**
- * A terminal with a prompt on its last line and streaming text above it. The rows above the prompt that
- * are redrawn at each change are the unfinished row of streamed text and the status rows.
+ * A terminal whose last rows are drawn anew at each change: text that is being written, status rows, and the prompt.
+ * What is printed goes above them and stays, in the terminal's own scrollback.
  */
 export class Screen {
-  readonly #lines: Interface;
-  readonly #output: Writable & { columns?: number };
+  readonly #output: Writable & { columns?: number; rows?: number };
+  readonly #prompt: (columns: number) => PromptRows;
   readonly #dim: (text: string) => string;
-  #live = "";
+  #flowing: Flowing | undefined;
   #status = "";
-  #drawnRows = 0;
+  /** The rows that are drawn for now, and the place of the cursor in them. */
+  #drawn: string[] = [];
+  #cursor = { row: 0, column: 0 };
+  /** Lines to print when the terminal is ours again; undefined while it is. */
+  #held: string[] | undefined;
 
-  /** `dim` styles the status rows. */
+  /** `prompt` lays the prompt out; `dim` styles the status rows. */
   constructor(
-    lines: Interface,
-    output: Writable & { columns?: number },
-    dim: (text: string) => string = (text) => text,
+    output: Writable & { columns?: number; rows?: number },
+    prompt: (columns: number) => PromptRows,
+    dim: (text: string) => string,
   ) {
-    this.#lines = lines;
     this.#output = output;
+    this.#prompt = prompt;
     this.#dim = dim;
   }
 
-  /** Appends text to the streamed text. */
-  stream(text: string): void {
-    const { committed, live } = this.#wrap(this.#live + drawable(text));
-    this.#redraw(committed, () => {
-      this.#live = live;
-    });
+  get columns(): number {
+    return Math.max(least.columns, this.#output.columns ?? unknownSize.columns);
+  }
+
+  get rows(): number {
+    return Math.max(least.rows, this.#output.rows ?? unknownSize.rows);
   }
 
   /**
-   * Prints whole lines as they are, because they may contain styles. The caller makes untrusted text
-   * `drawable`.
+   * Prints lines as they are, because they may hold styles; long ones are wrapped at words. The caller makes the text of
+   * others `drawable`.
    */
   print(text: string): void {
-    const unfinished = this.#live === "" ? [] : [this.#live];
-    this.#redraw([...unfinished, ...text.split("\n")], () => {
-      this.#live = "";
-    });
+    this.#draw(text.split("\n").flatMap((line) => wrapTextWithAnsi(line, this.columns - 1)));
   }
 
-  /** Ends the streamed line. Does nothing when it is empty. */
-  endLine(): void {
-    if (this.#live === "") return;
-    this.#redraw([this.#live], () => {
-      this.#live = "";
-    });
+  /** Shows text that is being written, which takes the place of the text before. */
+  show(flowing: Flowing | undefined): void {
+    this.#flowing = flowing;
+    this.#draw([]);
   }
 
   /** Sets the status rows above the prompt. Empty text removes them. */
   status(text: string): void {
     if (text === this.#status) return;
-    this.#redraw([], () => {
-      this.#status = text;
-    });
+    this.#status = text;
+    this.#draw([]);
   }
 
-  /** Moves an entered line above the streaming text. Must be called for each entered line. */
-  entered(line: string): void {
-    const prompt = this.#lines.getPrompt();
-    if (this.#drawnRows > 0) {
-      const inputRows = Math.floor(textWidth(prompt + line) / this.#columns) + 1;
-      moveCursor(this.#output, 0, -(inputRows + this.#drawnRows));
-      cursorTo(this.#output, 0);
-      clearScreenDown(this.#output);
-      this.#output.write(`${prompt}${line}\n`);
-    }
-    this.#draw();
+  /** Draws what has changed in the prompt or in the text that is being written. */
+  redraw(): void {
+    this.#draw([]);
   }
 
-  get #columns(): number {
-    return Math.max(20, this.#output.columns ?? 80);
+  /** Draws anew after the terminal's size has changed. The terminal has wrapped the drawn rows that were too long. */
+  resized(): void {
+    const { row, column } = this.#cursor;
+    const wrapped = this.#drawn.slice(0, row).map((line) => this.#rowsOf(visibleWidth(line)) - 1);
+    this.#cursor = {
+      row: row + wrapped.reduce((sum, more) => sum + more, 0) + Math.floor(column / this.columns),
+      column,
+    };
+    this.#draw([]);
   }
 
-  #wrap(text: string): { committed: string[]; live: string } {
-    const lines = text.split("\n");
-    const last = wrapLine(lines.pop() ?? "", this.#columns);
-    const full = lines.flatMap((line) => {
-      const { rows, rest } = wrapLine(line, this.#columns);
-      return [...rows, rest];
-    });
-    return { committed: [...full, ...last.rows], live: last.rest };
+  /** Takes the drawn rows away and draws no more until `resume`: the terminal belongs to another program. */
+  pause(): void {
+    if (this.#held !== undefined) return;
+    this.#erase();
+    this.#held = [];
   }
 
-  #redraw(committed: string[], change: () => void): void {
-    const { rows } = this.#lines.getCursorPos();
-    moveCursor(this.#output, 0, -(rows + this.#drawnRows));
+  /** As `pause`, when another program has used the terminal already: where the drawn rows are is not known. */
+  lose(): void {
+    this.#held ??= [];
+  }
+
+  /** Draws again, from the row of the cursor. What was printed since `pause` is printed now. */
+  resume(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    this.#drawn = [];
+    this.#cursor = { row: 0, column: 0 };
+    this.#draw(held);
+  }
+
+  /** Clears the whole terminal, and draws at its top. */
+  clear(): void {
+    cursorTo(this.#output, 0, 0);
+    this.#drawn = [];
+    this.#cursor = { row: 0, column: 0 };
+    this.#draw([]);
+  }
+
+  /** Leaves what is printed and the prompt behind; the cursor is under them. Nothing more may be drawn. */
+  end(): void {
+    if (this.#held !== undefined) return;
+    moveCursor(this.#output, 0, this.#drawn.length - 1 - this.#cursor.row);
+    this.#output.write("\n");
+    this.#held = [];
+  }
+
+  #rowsOf(width: number): number {
+    return Math.max(1, Math.ceil(width / this.columns));
+  }
+
+  #erase(): void {
+    moveCursor(this.#output, 0, -this.#cursor.row);
     cursorTo(this.#output, 0);
     clearScreenDown(this.#output);
-    for (const line of committed) this.#output.write(`${line}\n`);
-    change();
-    this.#draw();
   }
 
-  #draw(): void {
-    this.#drawnRows = 0;
-    const status = this.#status.split("\n").map((row) => [row, this.#dim] as const);
-    for (const [row, style] of [[this.#live, String] as const, ...status]) {
-      if (row === "") continue;
-      this.#output.write(`${style(prefixWithin(row, this.#columns - 1))}\n`);
-      this.#drawnRows += 1;
+  #draw(printed: string[]): void {
+    if (this.#held !== undefined) {
+      this.#held.push(...printed);
+      return;
     }
-    this.#drawInput();
-  }
-
-  /** Draws the prompt and the typed text, and puts the cursor at readline's position. */
-  #drawInput(): void {
-    const input = this.#lines.getPrompt() + this.#lines.line;
-    const width = textWidth(input);
-    const cursor = this.#lines.getCursorPos();
-    this.#output.write(input);
-    // After a full row, a terminal moves to the next row only with the next character.
-    if (width > 0 && width % this.#columns === 0) this.#output.write(" ");
-    moveCursor(this.#output, 0, cursor.rows - Math.floor(width / this.#columns));
-    cursorTo(this.#output, cursor.cols);
+    const prompt = this.#prompt(this.columns);
+    const status = this.#status
+      .split("\n")
+      .filter((row) => row !== "")
+      .map((row) => this.#dim(truncateToWidth(row, this.columns - 1, "…")));
+    // One row stays free, so that the terminal does not scroll what is drawn anew out of reach.
+    const most = Math.max(1, this.rows - prompt.rows.length - status.length - 1);
+    const { done, live } = this.#flowing?.flow(this.columns - 1, most) ?? { done: [], live: [] };
+    this.#erase();
+    for (const line of [...printed, ...done]) this.#output.write(`${line}\n`);
+    const above = [...live, ...status];
+    this.#drawn = [...above, ...prompt.rows];
+    this.#cursor = { row: above.length + prompt.cursor.row, column: prompt.cursor.column };
+    this.#output.write(this.#drawn.join("\n"));
+    moveCursor(this.#output, 0, this.#cursor.row - (this.#drawn.length - 1));
+    cursorTo(this.#output, this.#cursor.column);
   }
 }

@@ -1,8 +1,8 @@
 import type { Context } from "../../app/context.ts";
 import { usage } from "../../app/failure.ts";
 import { text, wholeNumber } from "../../app/options.ts";
+import { untilSignal } from "../../app/process/signals.ts";
 import type { Action } from "../../app/program.ts";
-import { untilSignal } from "../../app/signals.ts";
 import { showGatewayLogs } from "./gateway-logs.ts";
 import { followNodeLog } from "./node-log.ts";
 

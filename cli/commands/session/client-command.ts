@@ -6,14 +6,15 @@ import type { Context } from "../../app/context.ts";
 import { exitCode, Failure, usage } from "../../app/failure.ts";
 import { text, texts } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
-import { isInteractive, styleOf } from "../../app/terminal.ts";
+import { isInteractive, isStyled, styleOf } from "../../app/terminal.ts";
 import { version } from "../../app/version.ts";
+import { type AttachedFile, readImage } from "../../chat/attached-files.ts";
 import { Conversation } from "../../chat/conversation.ts";
-import { type ImageFile, readImage } from "../../chat/images.ts";
 import { stopAtInterrupt } from "../../chat/interruption.ts";
 import { converse, converseByLine, type TurnSinks } from "../../chat/lines.ts";
 import { WaitingRow } from "../../chat/progress/waiting-row.ts";
 import { type ChatOptions, chatInteractively } from "../../chat/terminal/interactive.ts";
+import { readLastExchange } from "../../chat/terminal/last-exchange.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { wholeInput, withInput } from "./standard-input.ts";
 
@@ -34,7 +35,9 @@ export const client: Action = async (context, { args, options }) => {
   }
   if (isChat) {
     const greeting = `gsv ${version}, session ${sessionKey}\n/help lists commands; Ctrl-C stops a run, Ctrl-D leaves.\n`;
-    return chatAtTerminal(context, await context.gateway(false), sessionKey, greeting);
+    const isPlain = options.plain === true;
+    const whenLeft = "the run goes on, and its answer will be in the session";
+    return chatAtTerminal(context, await context.gateway(false), sessionKey, { greeting, isPlain, whenLeft });
   }
   if (isLines) return chatByLine(context, await context.gateway(false), sessionKey);
   const { stdin } = terminal;
@@ -50,8 +53,7 @@ export async function chatAtTerminal(
   context: Context,
   gateway: Gateway,
   sessionKey: string,
-  greeting: string,
-  leave?: Promise<unknown>,
+  chosen: Pick<ChatOptions, "greeting" | "isPlain" | "whenLeft" | "leave">,
 ): Promise<void> {
   const { terminal } = context;
   const session = await gateway.request("session.get", { sessionKey });
@@ -61,8 +63,10 @@ export async function chatAtTerminal(
     const { onState } = gateway;
     const onNodeChange: ChatOptions["onNodeChange"] = (handler) => gateway.onEvent("node.changed", handler);
     await chatInteractively({
-      ...{ conversation, terminal, historyFile, greeting, leave },
-      ...{ onState, onNodeChange },
+      ...chosen,
+      isPlain: chosen.isPlain || !isStyled(terminal, terminal.stdout),
+      lastExchange: await readLastExchange(gateway, session.sessionKey),
+      ...{ conversation, terminal, historyFile, onState, onNodeChange },
     });
   } finally {
     conversation.close();
@@ -84,7 +88,7 @@ async function sayOnce(
   gateway: Gateway,
   sessionKey: string,
   message: string,
-  images: readonly ImageFile[],
+  images: readonly AttachedFile[],
 ): Promise<void> {
   const outcome = await withConversation(context, gateway, sessionKey, (conversation, sinks) =>
     converse(conversation, message, sinks, images),

@@ -89,6 +89,7 @@ export const clientCommand: CommandEntry = {
       "repeatable",
     ],
     ["--lines", "each line of standard input is a message, sent when the one before is answered"],
+    ["--plain", "show answers as they are, without styles for Markdown"],
   ],
   examples: [
     "client",

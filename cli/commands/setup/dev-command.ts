@@ -8,8 +8,8 @@ import type { ModelChoice } from "../../../local/dev/dev-model.ts";
 import type { Context } from "../../app/context.ts";
 import { usage } from "../../app/failure.ts";
 import { text, wholeNumber } from "../../app/options.ts";
+import { untilSignal } from "../../app/process/signals.ts";
 import type { Action } from "../../app/program.ts";
-import { untilSignal } from "../../app/signals.ts";
 import { isInteractive } from "../../app/terminal.ts";
 import { version } from "../../app/version.ts";
 import { folderText, fullFolderText } from "../../gateway/data-folder.ts";
@@ -49,7 +49,7 @@ export const dev: Action = async (context, { options }) => {
     const { received } = signal;
     const served = published
       ? serveOnly(context, running, choice, received)
-      : serveAndChat(context, running, choice, environment, received);
+      : serveAndChat(context, running, { choice, environment, isPlain: options.plain === true }, received);
     // A signal also ends work that waits for an answer of the gateway.
     await Promise.race([served, received.then(() => sleep(leaveMs, undefined, { ref: false }))]);
   } finally {
@@ -106,8 +106,7 @@ async function serveOnly(context: Context, running: Dev, choice: Choice, ended: 
 async function serveAndChat(
   context: Context,
   running: Dev,
-  choice: Choice,
-  environment: NodeJS.ProcessEnv,
+  { choice, environment, isPlain }: { choice: Choice; environment: NodeJS.ProcessEnv; isPlain: boolean },
   ended: Received,
 ): Promise<void> {
   const gateway = await openGateway(running.url, running.token);
@@ -118,7 +117,7 @@ async function serveAndChat(
     await writeFirstFiles(gateway, running);
     node = await lendFolder(context, running, environment);
     await node.connection.open();
-    await chat(context, gateway, ended);
+    await chat(context, gateway, isPlain, ended);
   } finally {
     await node?.stop();
     await gateway.close();
@@ -132,14 +131,16 @@ async function writeFirstFiles(gateway: Gateway, running: Dev): Promise<void> {
   await running.recordAgent();
 }
 
-async function chat(context: Context, gateway: Gateway, ended: Received): Promise<void> {
+async function chat(context: Context, gateway: Gateway, isPlain: boolean, ended: Received): Promise<void> {
   const { sessionKey } = await context.settings();
   if (!isInteractive(context.terminal)) {
     await Promise.race([chatByLine(context, gateway, sessionKey), ended]);
     return;
   }
   const greeting = `session: ${sessionKey}\n/help lists commands; Ctrl-C stops a run, Ctrl-D leaves.\n`;
-  await chatAtTerminal(context, gateway, sessionKey, greeting, ended);
+  const whenLeft =
+    "the gateway ends with this chat, and so do commands on this machine; the run goes on at the next start";
+  await chatAtTerminal(context, gateway, sessionKey, { greeting, isPlain, whenLeft, leave: ended });
 }
 
 /** Starts a node for the current folder. It logs to the data folder, not to the chat. */

@@ -38,6 +38,7 @@ export const devCommand: CommandEntry = {
     ["--port <n>", "port of the WebSocket API; 0 for any that is free (default: the last one)"],
     ["--webhook-url <url>", "where the internet reaches the webhook, such as a tunnel's https address"],
     ["--fsync", "wait for the disk at every write: nothing is lost when the power fails"],
+    ["--plain", "show answers as they are, without styles for Markdown"],
   ],
   examples: ["dev", "dev --serve --json --port 8787", "printf 'which files are here?\\n' | gsv dev"],
   load: async () => (await import("./dev-command.ts")).dev,

@@ -235,7 +235,7 @@ it("there is one way out to a terminal for text: writeText", () => {
     "app/context.ts",
     "chat/lines.ts",
     "chat/terminal/screen.ts",
-    "chat/terminal/interactive.ts",
+    "chat/terminal/keyboard.ts",
     "commands/transfer/copy-progress.ts",
   ];
   const folder = join(import.meta.dirname, "../../../cli");

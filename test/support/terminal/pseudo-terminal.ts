@@ -166,7 +166,7 @@ function rowsOf({ buffer }: InstanceType<typeof xterm.Terminal>): string[] {
   const { active } = buffer;
   const rows = Array.from(
     { length: active.length },
-    (_, row) => active.getLine(row)?.translateToString(true) ?? "",
+    (_, row) => active.getLine(row)?.translateToString(true).trimEnd() ?? "",
   );
   const last = rows.findLastIndex((row) => row !== "");
   return rows.slice(0, last + 1);

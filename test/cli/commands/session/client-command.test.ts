@@ -180,7 +180,11 @@ describe("gsv client --image", () => {
     ["without a message", ["--image", "a.png"], "standard input is empty"],
     ["for lines of standard input", ["--image", "a.png", "--lines"], "--image goes with a message"],
     ["that is none", ["--image", "note.png", "look"], "note.png is not an image in a supported format"],
-    ["of more than 25 MB", ["--image", "huge.png", "look"], "huge.png has 25.1 MB; an image may have 25 MB"],
+    [
+      "of more than 25 MB",
+      ["--image", "huge.png", "look"],
+      "huge.png has 25.1 MB; an attachment may have 25 MB",
+    ],
     ["that is not there", ["--image", "none.png", "look"], "no such file"],
   ])("refuses one %s, and sends nothing", async (_what, args, reason) => {
     await file("a.png", imageBytes());

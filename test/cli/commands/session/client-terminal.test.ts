@@ -47,7 +47,7 @@ afterEach(async () => {
 it("a chat at a terminal shows every running call with its time, in rows above the prompt", async () => {
   gateway.methods["session.get"] = () => ({ sessionKey });
   const terminal = run();
-  await terminal.sees(/^> /m);
+  await terminal.sees(/^>/m);
   terminal.type("test it\r");
   await expect.poll(() => sent().some(({ message }) => message === "test it")).toBe(true);
   const { runId } = sent().find(({ message }) => message === "test it") ?? { runId: "" };

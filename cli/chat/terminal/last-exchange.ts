@@ -1,0 +1,43 @@
+import { type Message, textOf } from "../../../shared/protocol/messages.ts";
+import { moment } from "../../app/columns.ts";
+import type { Gateway } from "../../gateway/gateway-client.ts";
+import { workOf } from "../missed-answer.ts";
+
+/** Number of newest messages in which the last exchange is looked for. */
+const mostMessages = 50;
+
+/** The newest message of a user, when it was sent, and the newest text of its answer. */
+export interface LastExchange {
+  asked: string;
+  when: string;
+  /** Undefined when there is none yet. */
+  answer?: string;
+  /** A run of the session is in progress. */
+  isBusy: boolean;
+}
+
+/** Reads the last exchange of a session. Undefined when it has none, or when the gateway does not tell. */
+export async function readLastExchange(
+  gateway: Gateway,
+  sessionKey: string,
+): Promise<LastExchange | undefined> {
+  try {
+    const { messages } = await gateway.request("session.preview", { sessionKey, limit: mostMessages });
+    const asked = messages.findLastIndex(({ role }) => role === "user");
+    const question = messages[asked];
+    if (question === undefined) return undefined;
+    const answer = messages.slice(asked + 1).findLast((message) => isAnswer(message));
+    return {
+      asked: textOf(question),
+      when: moment(question.timestamp),
+      ...(answer && { answer: textOf(answer) }),
+      isBusy: (await workOf(gateway, sessionKey))?.busy === true,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function isAnswer(message: Message): boolean {
+  return message.role === "assistant" && textOf(message) !== "";
+}

@@ -1,0 +1,155 @@
+import type { ChatError, ChatReply } from "../../../shared/protocol/events.ts";
+import { textOf } from "../../../shared/protocol/messages.ts";
+import type { Style } from "../../app/terminal.ts";
+import type { AttachedFile } from "../attached-files.ts";
+import type { Conversation, TurnOutcome } from "../conversation.ts";
+import { Progress } from "../progress/progress.ts";
+import { cutLine, toolLine, waitingLine } from "../progress/tool-line.ts";
+import type { RunStep } from "../run-view.ts";
+import { type Layout, plainLayout } from "./markdown.ts";
+import { ReplyView } from "./reply-view.ts";
+import type { Screen } from "./screen.ts";
+import { drawable } from "./text-width.ts";
+
+/** How long text may wait to be drawn, in ms: parts of a reply that come at the same time are drawn once. */
+const drawingMs = 25;
+
+/** Shows on a screen what runs do: replies as they are written, tool calls, and how each ended. */
+export class RunDisplay {
+  readonly #screen: Screen;
+  readonly #style: Style;
+  readonly #layout: Layout;
+  /** How it goes with the messages that have no outcome yet, the oldest first. */
+  readonly #waiting = new Set<Progress>();
+  readonly #ticks: NodeJS.Timeout;
+  #reply: ReplyView | undefined;
+  #drawing: NodeJS.Timeout | undefined;
+
+  constructor(screen: Screen, style: Style, layout: Layout) {
+    this.#screen = screen;
+    this.#style = style;
+    this.#layout = layout;
+    this.#ticks = setInterval(() => this.#working(), 1000);
+  }
+
+  /** Sends a message, and shows what its run does until its outcome, which the caller shows. */
+  async send(
+    conversation: Conversation,
+    message: string,
+    files: readonly AttachedFile[],
+  ): Promise<TurnOutcome> {
+    const progress = new Progress();
+    this.#waiting.add(progress);
+    const take = (step: RunStep) => {
+      progress.take(step);
+      this.#step(step);
+    };
+    const turn = conversation.send(message, take, files);
+    this.#working();
+    const outcome = await turn;
+    this.#waiting.delete(progress);
+    return outcome;
+  }
+
+  /** Prints a dim line above the prompt. */
+  note(text: string): void {
+    this.#endReply();
+    this.#screen.print(this.#style.dim(drawable(`(${text})`)));
+  }
+
+  /** Prints a whole text of others. `isReply`: laid out as a reply, otherwise as it is. */
+  text(text: string, isReply = false): void {
+    this.#endReply();
+    const view = new ReplyView(isReply ? this.#layout : plainLayout);
+    view.add(text);
+    view.complete();
+    this.#screen.show(view);
+    this.#screen.show(undefined);
+  }
+
+  /** Shows how a message ended. */
+  outcome({ status, text, error }: TurnOutcome): void {
+    this.#endReply();
+    if (status === "command") this.text(text);
+    if (status === "failed") this.#screen.print(this.#style.red(drawable(`error: ${error}`)));
+    if (status === "stopped") this.note("stopped");
+    this.#screen.print("");
+    this.#working();
+  }
+
+  /** Shows the answer to a message that another client or channel sent. */
+  otherRun(end: ChatReply | ChatError): void {
+    this.note("the answer to another message in this session");
+    if (end.state === "error") this.text(`error: ${end.error}`);
+    else this.text(textOf(end.message), true);
+    this.#screen.print("");
+  }
+
+  /** Prints what is written of a reply, which does not go on here. Nothing more is shown. */
+  finish(): void {
+    clearInterval(this.#ticks);
+    this.#endReply();
+    this.#screen.status("");
+  }
+
+  #step(step: RunStep): void {
+    switch (step.kind) {
+      case "text":
+        this.#working();
+        this.#stream(step.text);
+        break;
+      case "restart":
+        this.note("the reply starts over");
+        break;
+      case "reply":
+        this.#endReply();
+        this.#working();
+        break;
+      case "calling":
+      case "queued":
+      case "begun":
+      case "silence":
+        this.#working();
+        break;
+      case "waiting":
+        this.note(waitingLine(step));
+        this.#working();
+        break;
+      case "cut":
+        this.note(cutLine);
+        break;
+      case "tool": {
+        this.#endReply();
+        const line = drawable(toolLine(step));
+        this.#screen.print(step.isError ? this.#style.red(line) : this.#style.dim(line));
+        this.#working();
+      }
+    }
+  }
+
+  /** Shows what the oldest message without an outcome waits for. */
+  #working(): void {
+    const [oldest] = this.#waiting;
+    this.#screen.status(drawable(oldest?.rows().join("\n") ?? ""));
+  }
+
+  #stream(text: string): void {
+    this.#reply ??= new ReplyView(this.#layout);
+    this.#reply.add(text);
+    this.#drawing ??= setTimeout(() => this.#drawReply(), drawingMs);
+  }
+
+  #drawReply(): void {
+    clearTimeout(this.#drawing);
+    this.#drawing = undefined;
+    this.#screen.show(this.#reply);
+  }
+
+  #endReply(): void {
+    if (this.#reply === undefined) return;
+    this.#reply.complete();
+    this.#drawReply();
+    this.#reply = undefined;
+    this.#screen.show(undefined);
+  }
+}

@@ -1,0 +1,85 @@
+import { afterEach } from "vitest";
+import {
+  killTerminals,
+  type PseudoTerminal,
+  type PseudoTerminalOptions,
+  startGsvAtTerminal,
+} from "../../../support/terminal/pseudo-terminal.ts";
+import { until } from "../../../support/until.ts";
+import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
+import { newFolder } from "../../run-gsv.ts";
+
+const sessionKey = "agent:main:main";
+const gateways = new Set<FakeGateway>();
+
+afterEach(async () => {
+  killTerminals();
+  for (const gateway of gateways) await gateway.close();
+  gateways.clear();
+});
+
+/** A chat of a `gsv` process at a pseudo-terminal, with a gateway that says what the test says. */
+export interface ChatAtTerminal {
+  terminal: PseudoTerminal;
+  gateway: FakeGateway;
+  /** The folder of the chat, which is also its home. */
+  folder: string;
+  /** The messages that were sent, in order. */
+  sent(): { message: string; runId: string; media: { type: string; filename: string }[] }[];
+  /** Resolves with the run id of the `count`th message, counted from 1, when it is there. */
+  runId(count: number): Promise<string>;
+  /** Sends the next part of the reply to a message. */
+  delta(runId: string, text: string, seq: number): void;
+  final(runId: string, text: string): void;
+}
+
+/** What a test needs other than the defaults. */
+export interface ChatSetup extends Partial<PseudoTerminalOptions> {
+  methods?: Record<string, FakeMethod>;
+  args?: string[];
+  /** Starts the program; a test of job control has a shell do it. */
+  start?: (args: string[], options: PseudoTerminalOptions) => PseudoTerminal;
+}
+
+/** The gateway's answer to a message that starts a run. */
+export const started: FakeMethod = ({ params }) => ({ status: "started", runId: params.runId });
+/** The gateway's answer to a message, which is "/stop" or starts a run. */
+export const stoppable: FakeMethod = (request) =>
+  request.params.message === "/stop"
+    ? { status: "command", command: "stop", response: "Stopped run r." }
+    : started(request);
+
+/** Starts a chat, and waits for its prompt. */
+export async function chatAtTerminal(setup: ChatSetup = {}): Promise<ChatAtTerminal> {
+  const gateway = await startFakeGateway({
+    "chat.send": started,
+    "session.stats": () => ({ isProcessing: true, queueSize: 0 }),
+    "session.get": () => ({ sessionKey }),
+    "session.preview": () => ({ messages: [] }),
+    ...setup.methods,
+  });
+  gateways.add(gateway);
+  const folder = setup.cwd ?? newFolder();
+  const start = setup.start ?? startGsvAtTerminal;
+  const terminal = start(["client", ...(setup.args ?? [])], {
+    ...setup,
+    cwd: folder,
+    env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token", ...setup.env },
+  });
+  await terminal.sees(/^> ?$/m);
+  const sent = () =>
+    gateway.requests
+      .filter(({ method }) => method === "chat.send")
+      .map(({ params }) => params as ReturnType<ChatAtTerminal["sent"]>[number]);
+  return {
+    ...{ terminal, gateway, folder, sent },
+    runId: async (count) => {
+      const { runId } = await until(() => sent()[count - 1], `message ${count} was sent`);
+      return runId;
+    },
+    delta: (runId, text, seq) =>
+      gateway.emit("chat", { runId, sessionKey, state: "delta", text, seq, attempt: 1, step: 0 }),
+    final: (runId, text) =>
+      gateway.emit("chat", { runId, sessionKey, state: "final", message: assistant(text) }),
+  };
+}
