@@ -42,7 +42,7 @@ const allowedRooms: Record<string, readonly string[]> = {
   "shared/peers": ["media", "protocol", "runtime", "world"],
   "shared/workspace": ["configuration", "protocol", "runtime", "world"],
   "shared/skills": ["configuration", "protocol", "runtime", "peers", "workspace", "world"],
-  "shared/recall": ["protocol", "runtime", "session", "world"],
+  "shared/recall": ["protocol", "runtime", "session", "workspace", "world"],
   "shared/session": ["configuration", "context", "media", "protocol", "runtime", "workspace", "world"],
   "shared/cron": [...["channels", "configuration", "protocol", "runtime", "session", "workspace", "world"]],
   "shared/transfer": ["peers", "protocol", "runtime", "session", "skills", "workspace", "world"],

@@ -9,6 +9,7 @@ import { watchInvocations } from "../../shared/faults/faults.ts";
 import { createGuardedFetch } from "../../shared/http/guarded-fetch.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
+import { loadRecall } from "../../shared/recall/load-recall.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import type { World } from "../../shared/world/world.ts";
@@ -74,6 +75,7 @@ export function createAgent(world: World): Agent {
     prompts,
     keptPrompts: createKeptPrompts(prompts.bucket),
     history: createHistory({ table, bucket }),
+    recall: loadRecall({ table, bucket }),
     archivedResults: createArchivedResults(bucket),
     callModel: createCallModel({ configuration, secrets }, createMediaCache(bucket)),
     channels: noteFailures(sender, activity),

@@ -2,6 +2,7 @@ import type { ChannelSender } from "../../shared/channels/channel.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
 import type { GuardedFetch } from "../../shared/http/guarded-fetch.ts";
 import type { Broadcast } from "../../shared/peers/broadcast.ts";
+import type { Recall } from "../../shared/recall/recall.ts";
 import type { Workspace } from "../../shared/workspace/workspace-files.ts";
 import type { Bucket, Schedules, Sockets, Table, WakeAgent } from "../../shared/world/world.ts";
 import type { ArchivedResults } from "./activation/archived-results.ts";
@@ -25,6 +26,7 @@ export interface Agent {
   prompts: PromptSource;
   keptPrompts: KeptPrompts;
   history: History;
+  recall: () => Promise<Recall>;
   archivedResults: ArchivedResults;
   callModel: CallModel;
   channels: ChannelSender;

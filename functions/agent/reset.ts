@@ -16,8 +16,8 @@ import {
 import { clearMessages, newestMessages, streamMessages } from "../../shared/session/transcript.ts";
 import { remove, set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
-import { appendDailyMemory, extractMemories } from "./compaction/memories.ts";
 import type { Hold } from "./hold.ts";
+import { keepForSearch } from "./recall/kept-for-search.ts";
 import { answerEntry } from "./reply/request-reply.ts";
 import { whileTyping } from "./typing.ts";
 
@@ -101,6 +101,7 @@ async function archive(agent: Agent, hold: Hold): Promise<void> {
   const { archivedTo, messages, at } = resettingOf(hold);
   if (archivedTo !== undefined || messages === 0) return;
   const key = await archiveSession(agent, hold.state, at);
+  await keepForSearch(agent, key);
   await hold.commit([set(["resetting", "archivedTo"], key)]);
 }
 
@@ -111,6 +112,7 @@ async function keepMemories(agent: Agent, hold: Hold): Promise<void> {
   const text = memories ?? (await extract(agent, hold));
   if (memories === undefined) await hold.commit([set(["resetting", "memories"], text)]);
   if (text === "") return;
+  const { appendDailyMemory } = await import("./compaction/memories.ts");
   await appendDailyMemory(agent, hold.sessionKey, hold.state.updatedAt, text);
 }
 
@@ -119,6 +121,7 @@ async function extract(agent: Agent, hold: Hold): Promise<string> {
   const { sessionKey, state } = hold;
   if (resettingOf(hold).attempt > maxExtractions) return "";
   try {
+    const { extractMemories } = await import("./compaction/memories.ts");
     const messages = await newestMessages(agent, state, maxExtractedBytes);
     const text = (await extractMemories(agent, state, messages, hold.interrupted)) ?? "";
     return wholeLines(text, maxMemoryBytes);

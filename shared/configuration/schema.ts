@@ -206,6 +206,10 @@ export const configurationSchema = v.strictObject({
     extractMemories: v.boolean(),
   }),
   context,
+  memory: v.strictObject({
+    /** Whether the agent is offered `gsv__session_logs`. */
+    sessionLogs: v.boolean(),
+  }),
   cron: v.strictObject({
     enabled: v.boolean(),
     maxJobs: count(0, 10_000),

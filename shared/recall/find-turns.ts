@@ -1,6 +1,6 @@
 import { densestPlace, type Preview, partAround } from "./preview.ts";
 import { questionTerms, type RankedTurn, rankTurns } from "./ranking.ts";
-import type { SaidTurns } from "./recall.ts";
+import type { SaidTurns } from "./said-turns.ts";
 import type { IndexedTurn } from "./turn-index.ts";
 import { plainText } from "./words/words.ts";
 

@@ -1,66 +1,52 @@
 import type { Bucket, Table } from "../world/world.ts";
-import { createArchivedTurns } from "./archived-turns.ts";
-import { type LiveTurns, liveSessionKeys, readLiveTurns } from "./live-turns.ts";
-import { createTurnIndex, type TurnIndex } from "./turn-index.ts";
+import {
+  type Conversation,
+  conversationsOf,
+  type ReadPart,
+  type ReadRequest,
+  readConversation,
+} from "./conversations.ts";
+import { type FoundTurn, findTurns } from "./find-turns.ts";
+import { createSaidTurns, type RecallScope } from "./said-turns.ts";
+import { deleteSegment, writeSegment } from "./segment-files.ts";
 
-/** Whose conversations may be looked into. */
-export interface RecallScope {
-  agentId: string;
-  /** The conversation that asks, or the only one: canonical. Absent with `all` for a client. */
-  sessionKey?: string;
-  /** All conversations of the agent; otherwise those of `sessionKey` alone, its earlier ones included. */
-  all: boolean;
-  /** Decides the day of a message: IANA name. */
-  timezone: string;
-  /** Leaves out what was said in `sessionKey` since its user's newest message: the question itself. */
-  withoutNewest?: boolean;
+/** Looks into everything that was said to and by an agent. Keep one while a function is warm: it keeps what it has read. */
+export interface Recall {
+  /** Finds what was said about something: see `findTurns`. `preview`: characters of a message that are shown. */
+  search(
+    scope: RecallScope,
+    request: { question: string; limit: number; preview: number },
+  ): Promise<Waiting & { found: FoundTurn[] }>;
+  /** The conversations in which something was said, the latest first. */
+  conversations(scope: RecallScope): Promise<Waiting & { conversations: Conversation[] }>;
+  /** Reads a conversation, without what an archive that waits holds. Undefined when there is none in this scope. */
+  read(scope: RecallScope, request: ReadRequest): Promise<ReadPart | undefined>;
+  /** Makes an archive searchable. Safe to repeat; a search makes up for one that was left out. */
+  keep(archiveKey: string): Promise<void>;
+  /** Forgets an archive that is about to be deleted. */
+  drop(archiveKey: string): Promise<void>;
 }
 
-/** What was said, as far as the scope goes. */
-export interface SaidTurns {
-  /** Archived conversations, then those that go on. Do not add to them. */
-  indexes: readonly TurnIndex[];
-  /** The sessions that go on, by their key: the id of each one's conversation. */
-  live: ReadonlyMap<string, string>;
-  /** Archives that could not be looked into yet. Looking again goes on with them. */
+/** Archives that could not be looked into yet. Asking again goes on with them. */
+export interface Waiting {
   waiting: number;
 }
 
-/** Everything that was said to and by an agent. Kept while a function is warm. */
-export interface Recall {
-  open(scope: RecallScope): Promise<SaidTurns>;
-}
-
 export function openRecall(store: { table: Table; bucket: Bucket }): Recall {
-  const archived = createArchivedTurns(store.bucket);
+  const open = createSaidTurns(store);
   return {
-    async open(scope) {
-      const { agentId, sessionKey, all, timezone } = scope;
-      const own = sessionKey === undefined ? [] : [sessionKey];
-      const keys = all ? new Set([...own, ...(await liveSessionKeys(store.table, agentId))]) : own;
-      // Archives are listed after the sessions are read: what a session holds no more is in one of them.
-      const read = await Promise.all([...keys].map((key) => readLiveTurns(store, key)));
-      const live = read.filter((one) => one !== undefined);
-      const ids = live.flatMap(({ state }) => [...state.previousSessionIds, state.sessionId]);
-      const { index, waiting } = await archived({ agentId, timezone, ...(all ? {} : { sessionIds: ids }) });
-      return {
-        indexes: [index, indexLive(live, index, scope)],
-        live: new Map(live.map(({ state }) => [state.sessionKey, state.sessionId])),
-        waiting,
-      };
+    async search(scope, { question, limit, preview }) {
+      const said = await open(scope);
+      return { found: findTurns(said, question, limit, preview), waiting: said.waiting };
     },
+    async conversations(scope) {
+      const said = await open(scope);
+      return { conversations: conversationsOf(said), waiting: said.waiting };
+    },
+    async read(scope, request) {
+      return readConversation(await open(scope), request);
+    },
+    keep: (archiveKey) => writeSegment(store.bucket, archiveKey),
+    drop: (archiveKey) => deleteSegment(store.bucket, archiveKey),
   };
-}
-
-/** A compaction or a reset that is going on has archived messages that are live as well. */
-function indexLive(live: readonly LiveTurns[], archived: TurnIndex, scope: RecallScope): TurnIndex {
-  const index = createTurnIndex(scope.timezone);
-  for (const { state, turns } of live) {
-    const { sessionKey, sessionId } = state;
-    const asked = turns.findLastIndex(({ role }) => role === "user");
-    const isAsking = scope.withoutNewest === true && sessionKey === scope.sessionKey && asked >= 0;
-    const wanted = (isAsking ? turns.slice(0, asked) : turns).filter(({ n }) => !archived.has(sessionId, n));
-    index.add({ sessionKey, sessionId }, wanted);
-  }
-  return index;
 }

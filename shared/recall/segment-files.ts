@@ -80,3 +80,10 @@ export async function readSegment(bucket: Bucket, key: string): Promise<Segment 
   const object = await bucket.get(key);
   return object && (JSON.parse(gunzipSync(object.body).toString("utf8")) as Segment);
 }
+
+/** Deletes the segment of an archive. Deleting what is not there is not an error. */
+export async function deleteSegment(bucket: Bucket, archiveKey: string): Promise<void> {
+  const key = segmentKey(archiveKey);
+  const { objects } = await bucket.list(key.replace(/\.json\.gz$/, "."));
+  for (const object of objects) await bucket.delete(object.key);
+}

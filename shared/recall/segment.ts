@@ -23,6 +23,9 @@ export interface Turn {
   text: string;
   /** True where the text is only the beginning. */
   cut?: true;
+  /** Where a user's message came from, and who wrote it there: `MessageOrigin`. */
+  channel?: string;
+  senderId?: string;
   /** The tools that an assistant's message called, and the one whose result this is. */
   calls?: string[];
 }

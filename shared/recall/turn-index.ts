@@ -3,14 +3,14 @@ import { dayInWords } from "./words/date-words.ts";
 import { termsOf } from "./words/words.ts";
 
 /** Consecutive turns of one conversation, which were added together. */
-export interface Conversation {
+export interface Passage {
   sessionKey: string;
   sessionId: string;
 }
 
 /** A turn with its place in the index. */
 export interface IndexedTurn extends Turn {
-  conversation: Conversation;
+  conversation: Passage;
 }
 
 /** Bits of a posting that hold how often the term occurs in the turn; the turn's place is above them. */
@@ -32,7 +32,7 @@ export interface TurnIndex {
   /** Places of the turns whose day in words holds a term, ascending. */
   dayPostings(term: string): readonly number[];
   /** Adds turns of one conversation. Messages that the index has already are left out. */
-  add(conversation: Conversation, turns: readonly Turn[]): void;
+  add(conversation: Passage, turns: readonly Turn[]): void;
   /** Whether the index has this message of a conversation. */
   has(sessionId: string, n: number): boolean;
   /** About how much memory it takes, in bytes. */
@@ -62,7 +62,7 @@ export function createTurnIndex(timezone: string): TurnIndex {
     days.set(quarter, known);
     return known;
   };
-  const addTurn = (conversation: Conversation, turn: Turn) => {
+  const addTurn = (conversation: Passage, turn: Turn) => {
     const place = turns.push({ ...turn, conversation }) - 1;
     const terms = termsOf(turn.text);
     for (const term of terms) addPosting(byTerm, term, place);

@@ -40,5 +40,11 @@ function turnOf(message: Message, n: number): Turn | undefined {
   }
   const calls = toolCallsOf(message).map(({ name }) => name);
   if (text === "") return undefined;
-  return { n, ts, role, text, ...(calls.length > 0 ? { calls } : {}) };
+  return { n, ts, role, text, ...(calls.length > 0 ? { calls } : {}), ...writerOf(message) };
+}
+
+function writerOf(message: Message): Pick<Turn, "channel" | "senderId"> {
+  if (message.role !== "user" || !message.origin) return {};
+  const { channel, senderId } = message.origin;
+  return { channel, ...(senderId === undefined ? {} : { senderId }) };
 }

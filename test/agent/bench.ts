@@ -11,6 +11,7 @@ import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../shared/configuration/schema.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
+import { loadRecall } from "../../shared/recall/load-recall.ts";
 import { findArchives, readArchive } from "../../shared/session/archive.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
@@ -118,6 +119,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         prompts,
         keptPrompts: createKeptPrompts(prompts.bucket),
         history: createHistory({ table: mortalTable, bucket: prompts.bucket }),
+        recall: loadRecall({ table: mortalTable, bucket: prompts.bucket }),
         archivedResults: createArchivedResults(prompts.bucket),
         callModel: createCallModel({ configuration, secrets }, createMediaCache(prompts.bucket), bench.wait),
         channels: {

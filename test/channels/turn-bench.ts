@@ -24,6 +24,7 @@ import { cacheSecrets } from "../../shared/configuration/secret-cache.ts";
 import { createGuardedFetch } from "../../shared/http/guarded-fetch.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
+import { loadRecall } from "../../shared/recall/load-recall.ts";
 import { toState } from "../../shared/session/state.ts";
 import { readMessages } from "../../shared/session/transcript.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
@@ -221,6 +222,7 @@ export class TurnBench {
       broadcast: createBroadcast(table, sockets, Date.now),
       workspace: openWorkspace(prompts.bucket),
       history: createHistory({ table, bucket: prompts.bucket }),
+      recall: loadRecall({ table, bucket: prompts.bucket }),
       archivedResults: createArchivedResults(prompts.bucket),
       callModel: ({ messages }) => life.call("model", () => this.askModel(messages.at(-1)?.role)),
       channels: sender,

@@ -1,5 +1,4 @@
 import type { Message } from "../../shared/protocol/messages.ts";
-import { findTurns } from "../../shared/recall/find-turns.ts";
 import { openRecall } from "../../shared/recall/recall.ts";
 import { writeSegment } from "../../shared/recall/segment-files.ts";
 import { archivePart } from "../../shared/session/archive.ts";
@@ -52,7 +51,7 @@ export async function measure(set: QuestionSet, { table, bucket }: State): Promi
   let [anyAtFive, evidenceAtTen] = [0, 0];
   for (const { text, evidence } of set.questions) {
     const start = performance.now();
-    const found = findTurns(await recall.open(scope), text, asked, 200);
+    const { found } = await recall.search(scope, { question: text, limit: asked, preview: 200 });
     times.push(performance.now() - start);
     const wanted = evidence.map((id) => places.get(id) ?? "");
     const turns = found.map(({ turn }) => `${turn.conversation.sessionId} ${turn.n}`);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createMemoryBucket } from "../support/memory-bucket.ts";
 import { type State, startState } from "../support/state.ts";
 import { measure } from "./measure.ts";
 import { readOwnSet } from "./own-set.ts";
@@ -12,7 +13,7 @@ afterAll(() => state.close());
 
 describe("npm run bench:recall", () => {
   it("finds what was said: over 95 % of conversations and over 80 % of turns of the project's own set", async () => {
-    const figures = await measure(await readOwnSet(), state);
+    const figures = await measure(await readOwnSet(), { ...state, bucket: createMemoryBucket() });
     expect(figures.questions).toBeGreaterThan(100);
     expect(figures.any_at_5).toBeGreaterThanOrEqual(95);
     expect(figures.evidence_at_10).toBeGreaterThanOrEqual(80);

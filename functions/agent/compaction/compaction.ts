@@ -15,12 +15,11 @@ import { type Cut, cutByCount } from "../context/context-fit.ts";
 import { messageOverhead, tokenRate, totalCharacters } from "../context/context-size.ts";
 import type { Hold } from "../hold.ts";
 import { describeModel } from "../model/resolve-model.ts";
+import { dropFromSearch, keepForSearch } from "../recall/kept-for-search.ts";
 import { failRun } from "../reply/delivery.ts";
 import { answerEntry, refuseEntry } from "../reply/request-reply.ts";
 import { whileTyping } from "../typing.ts";
 import { type CompactionText, putCompactionText, readCompactionText } from "./compaction-text.ts";
-import { appendDailyMemory } from "./memories.ts";
-import { requestAmong, summarize, writeSummary } from "./summarize.ts";
 
 /** From this attempt on no model is asked: something in it may have killed the function. */
 const maxModelAttempts = 2;
@@ -84,7 +83,9 @@ export async function compactStep(agent: Agent, hold: Hold, begun: Compaction): 
   if (!text) return;
   const { at } = compacting;
   const archivedTo = await archivePart(agent.bucket, state, at, { count, stream: removed });
-  if (text.memories) await appendDailyMemory(agent, state.sessionKey, at, text.memories);
+  await keepForSearch(agent, archivedTo);
+  if (text.memories)
+    await (await import("./memories.ts")).appendDailyMemory(agent, state.sessionKey, at, text.memories);
   const { first, head, context } = hold.state;
   const compacted = { removed, first, upTo: compacting.upTo, head, at };
   const live = [summaryMessage(text.summary, at, earlierContext(compacted, context)), ...kept];
@@ -108,6 +109,7 @@ async function compactionText(
   const { state, sessionKey, interrupted } = hold;
   const known = await readCompactionText(agent.table, sessionKey, at);
   if (known) return known;
+  const { requestAmong, summarize, writeSummary } = await import("./summarize.ts");
   const request = state.run && requestAmong(removed, kept);
   const configuration = await agent.configuration.load();
   const model = effectiveModel(configuration, sessionKey, state.settings, state.run?.overrides);
@@ -186,7 +188,9 @@ export async function clearArchived(agent: Agent, hold: Hold, from: number): Pro
 async function giveUp(agent: Agent, hold: Hold, { at }: Compaction): Promise<void> {
   const { sessionKey, sessionId } = hold.state;
   log("compaction.given-up", { sessionKey });
-  await agent.bucket.delete(partKey(agentIdOf(sessionKey), sessionId, at));
+  const part = partKey(agentIdOf(sessionKey), sessionId, at);
+  await dropFromSearch(agent, part);
+  await agent.bucket.delete(part);
   const error = "LLM error: the conversation is too long, and could not be compacted";
   await callOff(agent, hold, error, { input: 0, output: 0, total: 0 });
 }

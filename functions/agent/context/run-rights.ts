@@ -46,7 +46,8 @@ export function rightsOf(
     (tool) =>
       (role === "owner" || tool.forGuests) &&
       (isOwnSession || !tool.ownSessionsOnly) &&
-      (withContextTools || !isContextTool(tool.definition.name)),
+      (withContextTools || !isContextTool(tool.definition.name)) &&
+      (tool.isOffered?.(configuration) ?? true),
   );
   const room = origin.kind === "channel" ? origin : lastChannel;
   return {

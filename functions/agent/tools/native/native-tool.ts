@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { ChannelOrigin } from "../../../../shared/channels/channel.ts";
-import type { ModelConfiguration } from "../../../../shared/configuration/schema.ts";
+import type { Configuration, ModelConfiguration } from "../../../../shared/configuration/schema.ts";
 import type { NodeCall } from "../../../../shared/peers/node-call.ts";
 import type { NodeTool } from "../../../../shared/peers/nodes.ts";
 import type { PeerRecord } from "../../../../shared/peers/registry.ts";
@@ -87,6 +87,8 @@ export interface NativeTool {
   asksSession?: boolean;
   /** True for a tool of conversations that the owner alone has: main and named ones. */
   ownSessionsOnly?: boolean;
+  /** Whether the configuration has it offered; absent: always. */
+  isOffered?(configuration: Configuration): boolean;
   /** @throws PeerError for what the model can mend; its message becomes the error */
   run(args: never, context: ToolCallContext): Promise<NativeOutcome>;
 }
@@ -105,6 +107,7 @@ export function nativeTool<E extends v.ObjectEntries>(tool: {
   asksNode?: boolean;
   asksSession?: boolean;
   ownSessionsOnly?: boolean;
+  isOffered?(configuration: Configuration): boolean;
   run(args: v.InferOutput<v.ObjectSchema<E, undefined>>, context: ToolCallContext): Promise<NativeOutcome>;
 }): NativeTool {
   const { name, description, arguments: entries, alsoRequired = [], ...rest } = tool;

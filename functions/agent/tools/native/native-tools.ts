@@ -3,6 +3,7 @@ import { cronTool } from "./cron-tool.ts";
 import { configGet, logsGet } from "./gateway-tools.ts";
 import { message } from "./message-tool.ts";
 import type { NativeTool } from "./native-tool.ts";
+import { sessionLogs } from "./session-logs-tool.ts";
 import { sessionSend, sessionsList } from "./session-tools.ts";
 import { transfer } from "./transfer-tool.ts";
 import { deleteFile, editFile, readFile, writeFile } from "./workspace-tools.ts";
@@ -23,4 +24,5 @@ export const nativeTools: readonly NativeTool[] = [
   activate,
   deactivate,
   pin,
+  sessionLogs,
 ];

@@ -1,0 +1,149 @@
+import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import type { Preview } from "../../../shared/recall/preview.ts";
+import { previewCharacters } from "../../../shared/recall/preview.ts";
+import type { Recall } from "../../../shared/recall/recall.ts";
+import type { RecallScope } from "../../../shared/recall/said-turns.ts";
+import type { Turn } from "../../../shared/recall/segment.ts";
+import { sourceOf } from "../../../shared/recall/source.ts";
+import { keyRules } from "../../../shared/session/key/routing.ts";
+import type { KeyRules } from "../../../shared/session/key/session-key.ts";
+import type { ToolCallContext } from "../tools/native/native-tool.ts";
+
+/** Entries of an answer: without a wish, of `recent`, and at most. */
+const entries = { usual: 50, recent: 10, most: 500 };
+
+/** The arguments of `gsv__session_logs`: docs/search.md. */
+export interface LogRequest {
+  action: "list_sessions" | "read_session" | "search" | "recent";
+  session_id?: string | undefined;
+  query?: string | undefined;
+  limit?: number | undefined;
+  max_chars?: number | undefined;
+  from_message?: number | undefined;
+}
+
+interface Request {
+  recall: Recall;
+  scope: RecallScope;
+  rules: KeyRules;
+  limit: number;
+  preview: number;
+}
+
+/**
+ * Answers `gsv__session_logs`. The main conversation looks into all conversations of its agent, every other one only into
+ * its own and what it was before its resets.
+ * @throws PeerError for what the model can mend
+ */
+export async function readLogs(args: LogRequest, context: ToolCallContext): Promise<Record<string, unknown>> {
+  const { agent, turn, address } = context;
+  const configuration = await agent.configuration.load();
+  const request: Request = {
+    recall: await agent.recall(),
+    scope: {
+      agentId: turn.agentId,
+      sessionKey: address.sessionKey,
+      all: turn.audience === "main",
+      timezone: configuration.userTimezone,
+    },
+    rules: keyRules(configuration),
+    limit: within(args.limit, args.action === "recent" ? entries.recent : entries.usual, 1, entries.most),
+    preview: within(args.max_chars, previewCharacters.usual, previewCharacters.least, previewCharacters.most),
+  };
+  const answer = { list_sessions: listConversations, search, read_session: readSession, recent };
+  return answer[args.action](args, request);
+}
+
+async function listConversations(_: LogRequest, { recall, scope, rules, limit }: Request) {
+  const { conversations, waiting } = await recall.conversations(scope);
+  const sessions = conversations.slice(0, limit).map(({ sessionId, sessionKey, count, firstAt, lastAt }) => ({
+    session_id: sessionId,
+    session: sessionKey,
+    source: sourceOf(sessionKey, rules),
+    entry_count: count,
+    first_timestamp: time(firstAt),
+    last_timestamp: time(lastAt),
+  }));
+  return { count: sessions.length, sessions, ...more(waiting) };
+}
+
+async function search(args: LogRequest, { recall, scope, rules, limit, preview }: Request) {
+  const question = needed("query", args.query);
+  const ofScope = { ...scope, withoutNewest: true };
+  const { found, waiting } = await recall.search(ofScope, { question, limit, preview });
+  const hits = found.map(({ turn, preview: part }) => ({
+    session_id: turn.conversation.sessionId,
+    source: sourceOf(turn.conversation.sessionKey, rules),
+    ...about(turn),
+    preview: part.text,
+    truncated: isTruncated(turn, part),
+  }));
+  return { query: question, count: hits.length, hits, ...more(waiting) };
+}
+
+async function readSession(args: LogRequest, { recall, scope, limit, preview }: Request) {
+  const name = needed("session_id", args.session_id);
+  const from = args.from_message === undefined ? {} : { from: args.from_message };
+  const part = await recall.read(scope, { name, limit, preview, ...from });
+  if (!part) throw notFound(name);
+  const { conversation, entries, truncated } = part;
+  return {
+    session_id: conversation.sessionId,
+    session: conversation.sessionKey,
+    total_entries: conversation.count,
+    returned: entries.length,
+    truncated,
+    entries: entries.map(entryOf),
+  };
+}
+
+/** The end of a conversation, by default of the one that goes on here. */
+async function recent(args: LogRequest, { recall, scope, limit, preview }: Request) {
+  const name = args.session_id?.trim() || scope.sessionKey || "";
+  const part = await recall.read(scope, { name, limit, preview, newest: true });
+  if (!part && name !== scope.sessionKey) throw notFound(name);
+  const entries = part?.entries ?? [];
+  return { session_id: part?.conversation.sessionId, count: entries.length, entries: entries.map(entryOf) };
+}
+
+function entryOf({ turn, preview }: { turn: Turn; preview: Preview }) {
+  return { ...about(turn), content: preview.text, truncated: isTruncated(turn, preview) };
+}
+
+function about({ n, ts, role, channel, senderId, calls }: Turn) {
+  return {
+    message: n,
+    timestamp: time(ts),
+    role,
+    ...(channel === undefined ? {} : { source_plugin: channel }),
+    ...(senderId === undefined ? {} : { sender_id: senderId }),
+    ...(calls === undefined ? {} : { tools: calls }),
+  };
+}
+
+const isTruncated = ({ cut }: Turn, { truncated }: Preview): boolean => cut === true || truncated;
+
+const time = (at: number): string => new Date(at).toISOString();
+
+const more = (waiting: number) =>
+  waiting === 0
+    ? {}
+    : { note: `${waiting} archives are not looked into yet; the same call again goes on with them` };
+
+function notFound(name: string): PeerError {
+  return new PeerError(
+    code.notFound,
+    `session_not_found: ${name}; list_sessions names those that can be read here`,
+  );
+}
+
+function needed(name: string, value: string | undefined): string {
+  const text = value?.trim() ?? "";
+  if (text === "") throw new PeerError(code.badRequest, `${name}: is needed for this action`);
+  return text;
+}
+
+/** A wish of the model, kept within its bounds. */
+function within(wish: number | undefined, usual: number, least: number, most: number): number {
+  return Math.min(most, Math.max(least, wish ?? usual));
+}
