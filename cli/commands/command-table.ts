@@ -5,6 +5,7 @@ import { cronCommand } from "./cron/cron-command-table.ts";
 import { heartbeatCommand } from "./heartbeat/heartbeat-command-table.ts";
 import { logsCommand } from "./logs/logs-command-table.ts";
 import { nodeCommand, toolsCommand } from "./node/node-command-table.ts";
+import { objectCommand } from "./object/object-command-table.ts";
 import { completionCommand, doctorCommand, upgradeCommand } from "./program/program-command-table.ts";
 import { clientCommand, sessionCommand } from "./session/session-command-table.ts";
 import {
@@ -27,6 +28,7 @@ export const commands: readonly CommandEntry[] = [
   devCommand,
   configCommand,
   sessionCommand,
+  objectCommand,
   toolsCommand,
   workspaceCommand,
   copyCommand,

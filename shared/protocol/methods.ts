@@ -3,6 +3,7 @@ import { peerKinds } from "./channel-accounts.ts";
 import { cronJobField, cronPatchField } from "./cron.ts";
 import { code, PeerError } from "./errors.ts";
 import { execEvent } from "./exec-event-params.ts";
+import { objectTypes } from "./memory/objects.ts";
 import { isNestedDeeper, maxNesting } from "./nesting.ts";
 import {
   clampedCount,
@@ -37,6 +38,22 @@ const attachment = v.pipe(
 const nothing = v.optional(v.object({}), {});
 const ofSession = v.object({ sessionKey: sessionKeyField });
 const agentId = v.optional(idField);
+
+/** A conversation of a session: the present one, unless `sessionId` names another. */
+const ofConversation = v.object({
+  sessionKey: sessionKeyField,
+  sessionId: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(64))),
+});
+const objectId = v.pipe(v.string(), v.minLength(1), v.maxLength(2048));
+/** A version of an object: the newest without any of the last four fields. */
+const objectVersion = v.object({
+  ...ofConversation.entries,
+  id: objectId,
+  version: v.optional(count(1, 1_000_000)),
+  at: v.optional(count(0, 8.64e15)),
+  message: v.optional(count(1, 1_000_000)),
+  hash: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "expected 64 lower-case hex digits"))),
+});
 
 /** The name of a channel or account, as used in the configuration and in webhook URLs. */
 const channelName = v.pipe(
@@ -197,6 +214,20 @@ export const methodParams = {
     next: v.optional(v.pipe(v.string(), v.maxLength(64))),
     maxBytes: v.optional(count(10_000, 8_000_000), 96 * 1024),
   }),
+  "object.list": v.object({
+    ...ofConversation.entries,
+    type: v.optional(v.picklist(objectTypes)),
+    offset: v.optional(count(0, 1_000_000), 0),
+    limit: v.optional(count(1, 1000), 200),
+  }),
+  "object.get": objectVersion,
+  "object.history": v.object({
+    ...ofConversation.entries,
+    id: objectId,
+    before: v.optional(count(1, 1_000_000)),
+    limit: v.optional(count(1, 100), 50),
+  }),
+  "object.diff": v.object({ from: objectVersion, to: objectVersion }),
   "workspace.list": v.optional(
     v.object({ path: v.optional(v.pipe(v.string(), v.maxLength(1024)), ""), agentId }),
     { path: "" },

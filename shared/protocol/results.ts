@@ -1,6 +1,8 @@
 import type { AgentHeartbeats, SkipReason } from "./agent-heartbeat.ts";
 import type { AccountStatus, ChannelEntry, PairEntry, Role, StartedAccount } from "./channel-accounts.ts";
 import type { CronJob, CronRun, CronRunResult, CronStatusResult } from "./cron.ts";
+import type { ObjectDiff, ObjectHistory, ObjectList } from "./memory/object-results.ts";
+import type { MemoryObject } from "./memory/objects.ts";
 import type { Message, ToolDefinition } from "./messages.ts";
 import type { Method, Scope } from "./methods.ts";
 import type { ModelRef, ResetPolicy, SessionSettings, ThinkingLevel } from "./schemas.ts";
@@ -317,6 +319,11 @@ interface ResultTable {
   "session.preview": { sessionKey: string; sessionId: string; messageCount: number; messages: Message[] };
   "session.history": { sessionKey: string; currentSessionId: string; previousSessionIds: string[] };
   "session.transcript": TranscriptPage;
+  "object.list": ObjectList;
+  /** One version of an object. */
+  "object.get": MemoryObject;
+  "object.history": ObjectHistory;
+  "object.diff": ObjectDiff;
   "workspace.list": Listing;
   "workspace.read": FileContent;
   "workspace.write": { path: string; size: number; written: true };

@@ -6,6 +6,7 @@ import { configMethods } from "./config.ts";
 import { cronMethods } from "./cron.ts";
 import { heartbeatMethods } from "./heartbeat.ts";
 import { historyMethods } from "./history.ts";
+import { objectMethods } from "./memory/objects.ts";
 import { logMethods } from "./node/logs.ts";
 import { nodeMethods } from "./node/nodes.ts";
 import { probeMethods } from "./node/probes.ts";
@@ -34,6 +35,7 @@ export const methodTable: MethodTable = {
   ...heartbeatMethods,
   ...sessionMethods,
   ...historyMethods,
+  ...objectMethods,
   ...workspaceMethods,
   ...channelMethods,
   ...bridgeMethods,

@@ -21,6 +21,7 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
     ...["connect", "chat.send", "tools.list", "tool.invoke", "tool.request", "logs.get", "config.get"],
     ...["sessions.list", "session.get", "session.stats", "session.patch", "session.reset", "session.compact"],
     ...["session.preview", "session.history", "session.transcript", "workspace.list", "workspace.read"],
+    ...["object.list", "object.get", "object.history", "object.diff"],
     ...[
       "workspace.write",
       "workspace.delete",
@@ -51,6 +52,7 @@ export function mayCall(mode: Mode, method: string): boolean {
  * client token is the owner's; with all others the fuzz has it use its own sessions, agent and node.
  */
 const reading = new Set([
+  ...["object.list", "object.get", "object.history", "object.diff"],
   ...["config.get", "sessions.list", "session.get", "session.stats", "session.preview", "session.history"],
   ...[
     "session.transcript",

@@ -39,6 +39,11 @@ const session = {
   updatedAt: 1,
 };
 
+const version = {
+  ...{ id: hostile, version_no: 1, at: 1 },
+  ...{ content_hash: hostile, metadata_view_hash: hostile, object_hash: hostile },
+};
+
 const job: CronJob = {
   ...{ id: hostile, agentId: hostile, name: hostile, enabled: true, createdAtMs: 1, updatedAtMs: 1 },
   schedule: { kind: "every", everyMs: 60_000 },
@@ -112,6 +117,18 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
   "session.preview": { sessionKey: hostile, sessionId: hostile, messageCount: 4, messages: said },
   "session.history": { sessionKey: hostile, currentSessionId: hostile, previousSessionIds: [hostile] },
   "session.transcript": { sessionId: hostile, agentId: hostile, parts: [], messages: said },
+  "object.list": {
+    ...{ sessionKey: hostile, sessionId: hostile, count: 1 },
+    objects: [
+      { ...version, type: "toolcall", locked: false, message: 1, args_display: hostile, status: hostile },
+    ],
+  },
+  "object.get": {
+    ...{ ...version, type: "file", locked: false, content: hostile, path: hostile, file_type: hostile },
+    ...{ char_count: 1, nickname: hostile, provenance: { origin: hostile, generator: "tool" } },
+  },
+  "object.history": { id: hostile, type: "file", versions: [{ ...version, message: 1 }], count: 1 },
+  "object.diff": { from: version, to: version, same: false, diff: hostile },
   "workspace.list": { path: hostile, files: [hostile], directories: [hostile] },
   "workspace.read": { path: hostile, content: hostile, size: 1, lastModified: hostile },
   "workspace.write": { path: hostile, size: 1, written: true },

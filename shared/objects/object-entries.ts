@@ -1,0 +1,260 @@
+import type { MemoryObject, ObjectType, StaticRef } from "../protocol/memory/objects.ts";
+import type { Message } from "../protocol/messages.ts";
+import { chatId, chatObject, sessionObjectId, turnOf } from "./chat.ts";
+import { fileObject, filesOf, fileType, type TouchedFile } from "./file.ts";
+import { staticRef } from "./metadata.ts";
+import { promptId, promptObject, promptUses } from "./prompt-object.ts";
+import { type ObjectSets, sessionObject } from "./session.ts";
+import { argsDisplay, type Call, callsOf, toolcallObject } from "./toolcall.ts";
+
+/** A whole conversation, of which objects are made. */
+export interface Conversation {
+  agentId: string;
+  sessionKey: string;
+  sessionId: string;
+  messages: readonly Message[];
+  /** The texts of its prompts, by their hashes. Those that are not stored are absent. */
+  prompts: ReadonlyMap<string, string>;
+  /** What the model sees behind the first n messages. Without it, every result. */
+  setsAt?: (n: number) => ObjectSets;
+}
+
+/** When a version of an object came to be, or came to be used again. */
+export interface Moment {
+  version_no: number;
+  /** Number of the message that made it; messages are counted from 1. */
+  message: number;
+  /** Epoch ms. */
+  at: number;
+}
+
+/** An object of a conversation with all its versions. */
+export interface ObjectEntry {
+  id: string;
+  type: ObjectType;
+  locked: boolean;
+  /** Never empty. In the order of the messages; a prompt that is used again is there again. */
+  moments: readonly Moment[];
+  /** What a list tells of it besides. */
+  summary: Record<string, string | number | null>;
+  /** @throws Error for a version that is not among the moments */
+  build(version: number): MemoryObject;
+}
+
+/**
+ * The objects of a conversation: the session, its prompt and its chat, then calls and files in the order in which they
+ * first occur. A conversation without messages has none.
+ */
+export function objectsOf(conversation: Conversation): ObjectEntry[] {
+  const { messages } = conversation;
+  if (messages.length === 0) return [];
+  const calls = callsOf(messages);
+  const files = filesOf(calls);
+  const touched = filesByCall(files);
+  const prompt = promptEntry(conversation);
+  const chats = chatEntry(conversation, calls);
+  const made = [
+    ...calls.map((call) => toolcallEntry(conversation, call, touched.get(call.id) ?? [], chats)),
+    ...files.map(fileEntry),
+  ];
+  const first = ({ moments }: ObjectEntry) => moments[0]?.message ?? 0;
+  return [
+    sessionEntry(conversation, calls, prompt),
+    ...(prompt ? [prompt] : []),
+    chats,
+    ...made.sort((a, b) => first(a) - first(b)),
+  ];
+}
+
+/** The ids of the files that each call touched. */
+function filesByCall(files: readonly TouchedFile[]): ReadonlyMap<string, readonly string[]> {
+  const touched = new Map<string, string[]>();
+  for (const { id, calls } of files)
+    for (const call of calls) touched.set(call, [...(touched.get(call) ?? []), id]);
+  return touched;
+}
+
+function sessionEntry(
+  conversation: Conversation,
+  calls: readonly Call[],
+  prompt: ObjectEntry | undefined,
+): ObjectEntry {
+  const { sessionKey, sessionId, messages } = conversation;
+  const always = [...(prompt ? [prompt.id] : []), chatId(sessionId)];
+  const setsAt = conversation.setsAt ?? ((n: number) => everyResult(calls, n));
+  const promptsAt = (n: number) => versionsOf(prompt?.moments ?? []).filter(({ message }) => message <= n);
+  const states: { sets: ObjectSets; moment: Moment }[] = [];
+  let last = "";
+  for (const [i, { timestamp: at }] of messages.entries()) {
+    const sets = setsAt(i + 1);
+    const state = JSON.stringify([sets, promptsAt(i + 1).length]);
+    if (state === last) continue;
+    last = state;
+    states.push({ sets, moment: { version_no: states.length + 1, message: i + 1, at } });
+  }
+  return {
+    id: sessionObjectId(sessionKey),
+    type: "session",
+    locked: true,
+    moments: states.map(({ moment }) => moment),
+    summary: { session_id: sessionId },
+    build(version) {
+      const { sets, moment } = existing(states[version - 1], version);
+      const refs: StaticRef[] = promptsAt(moment.message).flatMap(({ version_no }) =>
+        prompt ? [staticRef(prompt.build(version_no))] : [],
+      );
+      const shown = { ...sets, active: [...always, ...sets.active] };
+      return sessionObject(conversation, moment, refs, shown);
+    },
+  };
+}
+
+function everyResult(calls: readonly Call[], n: number): ObjectSets {
+  const active = calls.filter(({ resultN = Number.POSITIVE_INFINITY }) => resultN <= n).map(({ id }) => id);
+  return { active, inactive: [], pinned: [] };
+}
+
+function promptEntry(conversation: Conversation): ObjectEntry | undefined {
+  const { agentId, sessionId, messages, prompts } = conversation;
+  const uses = promptUses(messages);
+  if (uses.length === 0) return undefined;
+  return {
+    id: promptId(agentId, sessionId),
+    type: "system_prompt",
+    locked: true,
+    moments: uses.map(({ version_no, n, at }) => ({ version_no, message: n, at })),
+    summary: {},
+    build(version) {
+      const use = existing(
+        uses.find(({ version_no }) => version_no === version),
+        version,
+      );
+      return promptObject(conversation, use, prompts.get(use.hash) ?? null);
+    },
+  };
+}
+
+function chatEntry(conversation: Conversation, calls: readonly Call[]): ObjectEntry {
+  const { messages, sessionId } = conversation;
+  const built = new Map<number, MemoryObject>();
+  return {
+    id: chatId(sessionId),
+    type: "chat",
+    locked: true,
+    moments: messages.map(({ timestamp: at }, i) => ({ version_no: i + 1, message: i + 1, at })),
+    summary: { turn_count: turnOf(messages, messages.length) + 1 },
+    build(version) {
+      existing(messages[version - 1], version);
+      const object = built.get(version) ?? chatObject(conversation, messages, calls, version);
+      // The newest one alone: a long chat has many versions, each as large as the chat.
+      built.clear();
+      built.set(version, object);
+      return object;
+    },
+  };
+}
+
+function toolcallEntry(
+  { messages }: Conversation,
+  call: Call,
+  touched: readonly string[],
+  chat: ObjectEntry,
+): ObjectEntry {
+  const { id, block, result, n, resultN, at } = call;
+  const tool = block?.name ?? result?.toolName ?? "";
+  const moments: Moment[] = [{ version_no: 1, message: n, at }];
+  if (result && resultN) moments.push({ version_no: 2, message: resultN, at: result.timestamp });
+  const args_display = argsDisplay(tool, block?.arguments);
+  const status = result ? (result.isError ? "fail" : "ok") : "pending";
+  return {
+    id,
+    type: "toolcall",
+    locked: false,
+    moments,
+    summary: {
+      ...{ tool, args_display, status },
+      ...(block?.providerId === undefined ? {} : { provider_id: block.providerId }),
+    },
+    build(version) {
+      existing(moments[version - 1], version);
+      const place = { ...staticRef(chat.build(n)), turn: turnOf(messages, n) };
+      return toolcallObject(call, version === 2 ? 2 : 1, place, version === 2 ? touched : []);
+    },
+  };
+}
+
+function fileEntry(file: TouchedFile): ObjectEntry {
+  const last = file.versions.at(-1);
+  return {
+    id: file.id,
+    type: "file",
+    locked: false,
+    moments: file.versions.map(({ version_no, n, at }) => ({ version_no, message: n, at })),
+    summary: {
+      path: last?.deleted ? null : file.path,
+      file_type: fileType(file.path),
+      char_count: last?.content?.length ?? 0,
+    },
+    build: (version) => fileObject(file, existing(file.versions[version - 1], version)),
+  };
+}
+
+function existing<T>(value: T | undefined, version: number): T {
+  if (value === undefined) throw new Error(`there is no version ${version}`);
+  return value;
+}
+
+/** The versions of an object, each at its first moment, by number. */
+export function versionsOf(moments: readonly Moment[]): Moment[] {
+  const first = new Map<number, Moment>();
+  for (const moment of moments) if (!first.has(moment.version_no)) first.set(moment.version_no, moment);
+  return [...first.values()].sort((a, b) => a.version_no - b.version_no);
+}
+
+/** Which version of an object is wanted; the newest without any of these. */
+export interface Wanted {
+  version?: number;
+  /** The one as of this time; epoch ms. */
+  at?: number;
+  /** The one as of this message; of a prompt, the one that the reply with this number was made from. */
+  message?: number;
+  /** The newest one with this content or object hash, among the newest `mostSearched`. */
+  hash?: string;
+}
+
+/** Most versions that are built in search of a hash: each of a long chat takes a while. */
+export const mostSearched = 100;
+
+/**
+ * The object with this id, or the call that its provider gave this id, if it gave it once. The id may stand in double
+ * brackets, as models write references.
+ */
+export function findEntry(entries: readonly ObjectEntry[], given: string): ObjectEntry | undefined {
+  const id = unwrapped(given);
+  const named = entries.filter(({ summary }) => summary.provider_id === id);
+  return entries.find((entry) => entry.id === id) ?? (named.length === 1 ? named[0] : undefined);
+}
+
+/** An id without the double brackets of a reference. */
+export function unwrapped(id: string): string {
+  return /^\[\[(.+)\]\]$/s.exec(id)?.[1] ?? id;
+}
+
+/** The number of the wanted version. Undefined when there is none. */
+export function wantedVersion(
+  entry: ObjectEntry,
+  { version, at, message, hash }: Wanted,
+): number | undefined {
+  const { moments, build } = entry;
+  if (hash !== undefined) {
+    const newest = versionsOf(moments).reverse().slice(0, mostSearched);
+    return newest.find(({ version_no }) => {
+      const { content_hash, object_hash } = build(version_no);
+      return content_hash === hash || object_hash === hash;
+    })?.version_no;
+  }
+  if (version !== undefined) return moments.find(({ version_no }) => version_no === version)?.version_no;
+  const until = (moment: Moment) =>
+    (at === undefined || moment.at <= at) && (message === undefined || moment.message <= message);
+  return moments.findLast(until)?.version_no;
+}
