@@ -1,46 +1,51 @@
-import { type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
-import { shorten } from "../app/columns.ts";
+import { type Message, type ToolResultMessage, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
+import { commandResult } from "../../shared/session/results/command-result.ts";
+import { moment } from "../app/columns.ts";
+import { commandEnding, shortArguments } from "./call-text.ts";
+import { parsed, storedResultText } from "./tool-result.ts";
 
 const mostResultLines = 20;
 
 /**
- * Formats a stored message as plain text after its role. A tool call is a line `→ tool arguments`; a tool
- * result is `← tool` and at most 20 lines of its text.
+ * Formats a stored message for people: a line with its time and who said it, then what was said, indented. A tool call is
+ * a line `⏵ tool arguments`; a result says how the call ended, and at most 20 lines of what it returned.
  */
 export function transcript(message: Message): string {
+  const time = moment(message.timestamp);
   const text = textOf(message);
   switch (message.role) {
     case "user":
-      return `user: ${text || "(no text)"}`;
+      return `${time}  user\n${indent(text || "(no text)")}`;
     case "assistant": {
-      const lines = toolCallsOf(message).map((call) =>
-        `→ ${call.name} ${shortArguments(call.arguments)}`.trimEnd(),
+      const calls = toolCallsOf(message).map((call) =>
+        `⏵ ${call.name} ${shortArguments(call.arguments)}`.trimEnd(),
       );
-      if (message.errorMessage) lines.push(`error: ${message.errorMessage}`);
-      return [`assistant: ${text}`.trimEnd(), ...lines].join("\n");
+      const failure = message.errorMessage === undefined ? [] : [`✗ ${message.errorMessage}`];
+      const said = [...(text === "" ? [] : [text]), ...calls, ...failure];
+      return `${time}  assistant\n${indent(said.join("\n") || "(no text)")}`;
     }
     case "toolResult":
-      return `← ${message.toolName}${message.isError ? " failed" : ""}\n${indent(text)}`;
+      return resultText(message, time);
   }
 }
 
-const tellingArguments = ["command", "path", "pattern", "action", "query", "url"];
-
-/**
- * Formats a call's arguments in at most `most` characters: only the `tellingArguments` when present, else all
- * as JSON.
- */
-export function shortArguments(args: unknown, most = 72): string {
-  if (args === undefined || args === null) return "";
-  const named = new Map(typeof args === "object" ? Object.entries(args) : []);
-  const told = tellingArguments.map((name) => named.get(name)).filter((value) => typeof value === "string");
-  if (told.length > 0) return shorten(told.join(" "), most);
-  return typeof args === "object" && named.size === 0 ? "" : shorten(JSON.stringify(args), most);
+function resultText(message: ToolResultMessage, time: string): string {
+  const command = commandResult(parsed(textOf(message)));
+  const ending = command ? commandEnding(command) : message.isError ? "✗" : "✓";
+  const shown = message.content.map((block) =>
+    block.type === "text" ? storedResultText(block.text) : `(image, ${block.mimeType})`,
+  );
+  const lines = shown.join("\n").split("\n");
+  const hidden = lines.length - mostResultLines;
+  if (hidden > 0)
+    lines.splice(mostResultLines, hidden, `… ${hidden} more ${hidden === 1 ? "line" : "lines"}`);
+  const said = lines.join("\n").trim() === "" ? "" : `\n${indent(lines.join("\n"))}`;
+  return `${time}  ${message.toolName} ${ending}${said}`;
 }
 
 function indent(text: string): string {
-  const lines = text.split("\n");
-  const shown = lines.slice(0, mostResultLines).map((line) => `  ${line}`.trimEnd());
-  if (lines.length > mostResultLines) shown.push(`  … ${lines.length - mostResultLines} more lines`);
-  return shown.join("\n");
+  return text
+    .split("\n")
+    .map((line) => `  ${line}`.trimEnd())
+    .join("\n");
 }

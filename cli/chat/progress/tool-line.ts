@@ -1,6 +1,6 @@
-import { secondsText, shorten } from "../../app/columns.ts";
+import { shorten } from "../../app/columns.ts";
+import { commandEnding, shortArguments } from "../call-text.ts";
 import type { RunStep } from "../run-view.ts";
-import { shortArguments } from "../transcript-view.ts";
 
 /** Tells that an answer ends in the middle. */
 export const cutLine = "the answer was cut off: it reached the model's limit of output tokens";
@@ -19,10 +19,7 @@ export function toolLine(step: Extract<RunStep, { kind: "tool" | "calling" }>): 
   if (step.kind === "calling") return `${call} …`;
   const { isError, preview, command } = step;
   if (command === undefined) return isError ? `${call} ✗ ${shorten(preview, 160)}` : `${call} ✓`;
-  const { failure, durationMs = 0 } = command;
   const first = preview.split("\n").find((line) => line.trim() !== "");
-  const time = durationMs >= 1000 ? secondsText(durationMs) : undefined;
-  const ending = failure === undefined ? ["✓", time] : ["✗", failure, time && `after ${time}`];
-  const said = ending.filter((part) => part !== undefined).join(" ");
+  const said = commandEnding(command);
   return first === undefined ? `${call} ${said}` : `${call} ${said}: ${shorten(first, 120)}`;
 }

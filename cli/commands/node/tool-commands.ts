@@ -4,7 +4,7 @@ import { Failure, usage } from "../../app/failure.ts";
 import { text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { didYouMean } from "../../app/suggestion.ts";
-import { toolResultText } from "./tool-result.ts";
+import { toolResultText } from "../../chat/tool-result.ts";
 
 /** A node's default command timeout of 5 minutes, plus 10 seconds for the transfer. */
 const toolTimeoutMs = 310_000;

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { moment } from "../../../../cli/app/columns.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
 import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
 import { gsv } from "../../run-gsv.ts";
@@ -54,7 +55,10 @@ describe("gsv session transcript", () => {
   it("prints every message of every page", async () => {
     answers({ "session.transcript": transcript });
     const { stdout } = await run("session", "transcript", "id");
-    expect(stdout).toBe(`user: first\n\nassistant: second\n\nuser: ${"x".repeat(100)}\n\nuser: last\n`);
+    const time = moment(1);
+    expect(stdout).toBe(
+      `${time}  user\n  first\n\n${time}  assistant\n  second\n\n${time}  user\n  ${"x".repeat(100)}\n\n${time}  user\n  last\n`,
+    );
   });
 
   it("prints one message a line with --json", async () => {
