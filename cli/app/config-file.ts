@@ -9,6 +9,8 @@ export interface ConfigFile {
   gateway?: { url?: string; token?: string };
   node?: { id?: string; workspace?: string };
   session?: { default_key?: string };
+  /** `cost_line`: `on` or `off`. */
+  chat?: { cost_line?: string };
   /** The stage that `gsv deploy` deployed last, and the CDK context values it used. */
   deploy?: Record<string, string>;
 }
@@ -20,6 +22,7 @@ const fields: Record<keyof ConfigFile, readonly string[] | "all"> = {
   gateway: ["url", "token"],
   node: ["id", "workspace"],
   session: ["default_key"],
+  chat: ["cost_line"],
   deploy: "all",
 };
 

@@ -18,6 +18,8 @@ export interface Settings {
   workspace?: string;
   /** The default session of commands that take a session. */
   sessionKey: string;
+  /** Whether the interactive chat shows what a turn took. */
+  costLine: boolean;
 }
 
 export interface GlobalFlags {
@@ -44,6 +46,7 @@ export async function readSettings(flags: GlobalFlags, terminal: Terminal): Prom
     nodeId: content.node?.id,
     workspace: content.node?.workspace,
     sessionKey: content.session?.default_key || defaultSessionKey,
+    costLine: content.chat?.cost_line !== "off",
   };
 }
 

@@ -20,6 +20,8 @@ export interface TurnOutcome {
   text: string;
   error?: string;
   stopped?: true;
+  /** What the turn took, where the gateway has told it. */
+  turn?: ChatReply["turn"];
 }
 
 /** Timeouts of a conversation, in ms. */
@@ -235,7 +237,9 @@ export class Conversation {
     for (const step of turn.view.chat(event)) turn.onStep(step);
     if (event.state === "error" && event.error === cancelled) turn.settle(stoppedOutcome);
     else if (event.state === "error") turn.settle(failed(event.error));
-    if (event.state === "final") turn.settle({ status: "answered", text: textOf(event.message) });
+    if (event.state !== "final") return;
+    const took = event.turn ? { turn: event.turn } : {};
+    turn.settle({ status: "answered", text: textOf(event.message), ...took });
   }
 
   #toolResult(event: Events["tool.result"]): void {

@@ -1,6 +1,7 @@
 import { type AssistantMessage, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
 import { scheduleTimeout } from "../../shared/session/calls.ts";
 import { answered, stepName, waitingFor } from "../../shared/session/run.ts";
+import { spendingOf, spendingStep } from "../../shared/session/spending/spending.ts";
 import { assign } from "../../shared/session/state.ts";
 import type { Step } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
@@ -39,7 +40,9 @@ export async function takeOutcome(
     else await hold.commit(smaller.steps);
     return context;
   }
+  const occasion = { runId: run.runId, now: agent.now(), timezone: turn.configuration.userTimezone };
   const noted = [
+    spendingStep(hold.state, spendingOf(outcome.message.usage), occasion),
     ...sizeSteps(outcome.message, request),
     ...agent.keptPrompts.steps(hold.state, turn.agentId, turn.prompt),
   ];

@@ -5,6 +5,7 @@ import { archiveSession } from "../../shared/session/archive.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { isResetDue } from "../../shared/session/reset/reset-policy.ts";
 import { resetRules, resetScheduleSteps } from "../../shared/session/reset/reset-schedule.ts";
+import { nothingSpent } from "../../shared/session/spending/spending.ts";
 import {
   assign,
   maxPreviousIds,
@@ -169,7 +170,7 @@ async function deleteMedia(agent: Agent, hold: Hold): Promise<void> {
 
 /** Switches to the new id. A request waits for its answer with the reset; for a message, the reset is over. */
 async function startAfresh(hold: Hold): Promise<void> {
-  const { sessionKey, sessionId, tokens, previousSessionIds } = hold.state;
+  const { sessionKey, sessionId, tokens, spent, previousSessionIds } = hold.state;
   const { newSessionId, at, messages, archivedTo, mediaDeleted = 0 } = resettingOf(hold);
   const entry = requestOf(hold);
   const result = {
@@ -189,6 +190,8 @@ async function startAfresh(hold: Hold): Promise<void> {
     set("first", 1),
     set("head", 0),
     set("tokens", { input: 0, output: 0, total: 0 }),
+    // The day goes on.
+    ...(spent ? [assign("spent", { session: nothingSpent, day: spent.day })] : []),
     remove("contextTokens"),
     remove("context"),
     remove("resetScheduledFor"),

@@ -1,5 +1,6 @@
 import type { Peer } from "./channel-accounts.ts";
 import type { AssistantMessage, MediaAttachment } from "./messages.ts";
+import type { Spending } from "./session/session-cost.ts";
 import type { TotalOver } from "./total.ts";
 
 /** Events this gateway may send, in the order in which `hello-ok` lists them. */
@@ -38,6 +39,8 @@ export interface ChatReply extends OfRun {
   message: AssistantMessage;
   /** The message was too large for an event; `message` is a placeholder. */
   truncated?: boolean;
+  /** With `final`: what the turn's model calls took, and how full the context window is, in tokens. An extension of GSV's protocol. */
+  turn?: Spending & { contextTokens?: number; contextWindow?: number };
 }
 
 /**

@@ -75,6 +75,8 @@ export interface Usage {
   cacheRead: number;
   cacheWrite: number;
   totalTokens: number;
+  /** US dollars, by the price list of pi-ai at the time. Absent where it has no price, and in a reply stored before this was. */
+  cost?: number;
 }
 
 /** Where a user's message came from. */

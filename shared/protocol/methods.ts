@@ -194,6 +194,8 @@ export const methodParams = {
   ),
   "session.get": ofSession,
   "session.stats": ofSession,
+  "session.cost": ofSession,
+  "session.context": ofSession,
   "session.patch": v.object({
     sessionKey: sessionKeyField,
     settings: v.optional(sessionSettingsField),

@@ -6,6 +6,8 @@ import type { MemoryObject } from "./memory/objects.ts";
 import type { Message, ToolDefinition } from "./messages.ts";
 import type { Method, Scope } from "./methods.ts";
 import type { ModelRef, ResetPolicy, SessionSettings, ThinkingLevel } from "./schemas.ts";
+import type { ContextResult } from "./session/session-context.ts";
+import type { CostResult } from "./session/session-cost.ts";
 import type { TotalOver } from "./total.ts";
 
 /**
@@ -311,6 +313,8 @@ interface ResultTable {
   "sessions.list": { sessions: SessionEntry[]; count: number };
   "session.get": SessionResult;
   "session.stats": StatsResult;
+  "session.cost": CostResult;
+  "session.context": ContextResult;
   "session.patch": { ok: true };
   /** Sent by the agent when the reset is done. */
   "session.reset": ResetResult;

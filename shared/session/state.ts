@@ -1,6 +1,7 @@
 import type { SessionContext } from "../context/activation.ts";
 import type { CompactResult, ResetResult, TokenCount } from "../protocol/results.ts";
 import type { ResetPolicy, SessionSettings } from "../protocol/schemas.ts";
+import type { Spending } from "../protocol/session/session-cost.ts";
 import { type Step, set } from "../world/expression.ts";
 import type { Item, ItemValue, Key } from "../world/world.ts";
 import type { InboxEntry, Origin } from "./inbox-entry.ts";
@@ -47,6 +48,16 @@ export interface Resetting {
   result?: ResetResult;
 }
 
+/** What the model calls of a session took. */
+export interface SpentByPeriod {
+  /** The last turn that the model has answered. */
+  turn?: Spending & { runId: string };
+  /** Since the last reset. */
+  session: Spending;
+  /** On one day, `YYYY-MM-DD` in the user's timezone. */
+  day: Spending & { date: string };
+}
+
 /**
  * A session: lease, inbox and state in one item, so that each change is one conditional write.
  * Times are epoch ms.
@@ -78,10 +89,14 @@ export interface SessionState {
   /** Id of the run that a stop was requested for. */
   stop?: string;
   tokens: TokenCount;
+  /** What model calls took: absent in an item of an earlier version until the next reply. */
+  spent?: SpentByPeriod;
   /** Input tokens of the last model call, as reported by the provider: the size of the context. */
   contextTokens?: number;
   /** Tokens for each character of the context, measured at that call. */
   tokensPerCharacter?: number;
+  /** The size of the context window at that call, the share of prompt and tools in its characters (0 to 1), and above how many tokens a compaction begins. */
+  contextLimits?: { window: number; promptShare: number; compactsAt?: number };
   /** SHA-256 of the prompt of the newest reply, once its text is stored (`shared/objects/text-store.ts`). Kept across resets. */
   promptHash?: string;
   /** What was said of the conversation's objects outside of its messages. */

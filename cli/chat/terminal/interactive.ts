@@ -24,6 +24,8 @@ export interface ChatOptions {
   conversation: Conversation;
   terminal: Terminal;
   historyFile: string;
+  /** Whether a line after each turn says what it took. */
+  costLine: boolean;
   /** Printed before the first prompt. */
   greeting: string;
   /** Replies are shown as they are, without the styles of Markdown. */
@@ -91,13 +93,13 @@ class Chat {
   #refusal: RequestError | undefined;
 
   constructor(options: ChatOptions, history: InputHistory) {
-    const { terminal, isPlain } = options;
+    const { terminal, isPlain, costLine } = options;
     this.#options = options;
     this.#history = history;
     this.#style = styleOf(terminal, terminal.stdout);
     this.#screen = new Screen(terminal.stdout, (columns) => this.#prompt.layout(columns), this.#style.dim);
     const layout = isPlain ? plainLayout : markdownLayout();
-    this.#runs = new RunDisplay(this.#screen, this.#style, layout);
+    this.#runs = new RunDisplay(this.#screen, this.#style, layout, costLine);
     this.#keyboard = new Keyboard(terminal, (data) => this.#prompt.feed(data));
     const completion = new Completion(completedCommands, terminal.cwd, terminal.env.HOME);
     this.#prompt = new Prompt(

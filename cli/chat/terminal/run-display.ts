@@ -5,6 +5,7 @@ import type { AttachedFile } from "../attached-files.ts";
 import type { Conversation, TurnOutcome } from "../conversation.ts";
 import { Progress } from "../progress/progress.ts";
 import { cutLine, toolLine, waitingLine } from "../progress/tool-line.ts";
+import { turnLine } from "../progress/turn-line.ts";
 import type { RunStep } from "../run-view.ts";
 import { type Layout, plainLayout } from "./markdown.ts";
 import { ReplyView } from "./reply-view.ts";
@@ -19,16 +20,19 @@ export class RunDisplay {
   readonly #screen: Screen;
   readonly #style: Style;
   readonly #layout: Layout;
+  readonly #costLine: boolean;
   /** How it goes with the messages that have no outcome yet, the oldest first. */
   readonly #waiting = new Set<Progress>();
   readonly #ticks: NodeJS.Timeout;
   #reply: ReplyView | undefined;
   #drawing: NodeJS.Timeout | undefined;
 
-  constructor(screen: Screen, style: Style, layout: Layout) {
+  /** @param costLine whether a line after each turn says what it took */
+  constructor(screen: Screen, style: Style, layout: Layout, costLine: boolean) {
     this.#screen = screen;
     this.#style = style;
     this.#layout = layout;
+    this.#costLine = costLine;
     this.#ticks = setInterval(() => this.#working(), 1000);
   }
 
@@ -68,11 +72,12 @@ export class RunDisplay {
   }
 
   /** Shows how a message ended. */
-  outcome({ status, text, error }: TurnOutcome): void {
+  outcome({ status, text, error, turn }: TurnOutcome): void {
     this.#endReply();
     if (status === "command") this.text(text);
     if (status === "failed") this.#screen.print(this.#style.red(drawable(`error: ${error}`)));
     if (status === "stopped") this.note("stopped");
+    if (turn && this.#costLine) this.note(turnLine(turn));
     this.#screen.print("");
     this.#working();
   }

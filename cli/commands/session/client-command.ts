@@ -62,11 +62,12 @@ export async function chatAtTerminal(
     const historyFile = join(configFolder(terminal.env), "history");
     const { onState } = gateway;
     const onNodeChange: ChatOptions["onNodeChange"] = (handler) => gateway.onEvent("node.changed", handler);
+    const { costLine } = await context.settings();
     await chatInteractively({
       ...chosen,
       isPlain: chosen.isPlain || !isStyled(terminal, terminal.stdout),
       lastExchange: await readLastExchange(gateway, session.sessionKey),
-      ...{ conversation, terminal, historyFile, onState, onNodeChange },
+      ...{ conversation, terminal, historyFile, costLine, onState, onNodeChange },
     });
   } finally {
     conversation.close();

@@ -21,6 +21,18 @@ const sessionCommands: readonly CommandEntry[] = [
     load: async () => (await import("./session-commands.ts")).showStats,
   },
   {
+    name: "cost [sessionKey]",
+    summary: "tokens and money of the last turn, the conversation, and today",
+    examples: ["session cost", "session cost agent:main:main --json"],
+    load: async () => (await import("./cost-commands.ts")).showCost,
+  },
+  {
+    name: "context [sessionKey]",
+    summary: "how full the context window is",
+    examples: ["session context"],
+    load: async () => (await import("./cost-commands.ts")).showContext,
+  },
+  {
     name: "preview [sessionKey]",
     summary: "the messages of a session",
     options: [["--limit <n>", "only the newest n"]],

@@ -74,5 +74,7 @@ function checkKey(key: string): void {
 
 function checkedValue(key: string, value: string, cwd: string): string {
   if (key === "gateway.url") return checkedUrl(value);
+  if (key === "chat.cost_line" && value !== "on" && value !== "off")
+    throw usage(`chat.cost_line is on or off, not ${value}`);
   return key === "node.workspace" && !/^~(\/|$)/.test(value) ? resolve(cwd, value) : value;
 }

@@ -1,4 +1,4 @@
-import type { TokenCount } from "../../../shared/protocol/results.ts";
+import type { Spending } from "../../../shared/protocol/session/session-cost.ts";
 import { LeaseLost } from "../../../shared/session/lease.ts";
 import { absent, any, below } from "../../../shared/world/expression.ts";
 import { ConditionFailed, type Key, type Table } from "../../../shared/world/world.ts";
@@ -9,8 +9,8 @@ export interface CompactionText {
   summary: string;
   /** What goes into the daily memory file. */
   memories?: string;
-  /** What the model calls took. */
-  tokens: TokenCount;
+  /** What the model calls took. Absent in a text that an earlier version has written. */
+  spent?: Spending;
 }
 
 /**

@@ -1,11 +1,13 @@
 import { contextAfter, earlierContext } from "../../../shared/context/after-compaction.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
-import type { CompactResult, TokenCount } from "../../../shared/protocol/results.ts";
+import type { CompactResult } from "../../../shared/protocol/results.ts";
+import type { Spending } from "../../../shared/protocol/session/session-cost.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
 import { archivePart, partKey } from "../../../shared/session/archive.ts";
 import { effectiveModel } from "../../../shared/session/commands/model-choice.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import { agentIdOf } from "../../../shared/session/key/session-key.ts";
+import { nothingSpent, spendingStep } from "../../../shared/session/spending/spending.ts";
 import { assign, type Compaction, type SessionState } from "../../../shared/session/state.ts";
 import { readSummaryMessage, summaryMessage, summarySize } from "../../../shared/session/summary-message.ts";
 import { deleteMessages } from "../../../shared/session/transcript.ts";
@@ -128,13 +130,14 @@ async function compactionText(
       silent: attempt > maxModelAttempts,
     }),
   );
-  const { tokens } = outcome;
-  if (outcome.status === "interrupted") await hold.commit([remove("compacting"), tokensStep(hold, tokens)]);
-  if (outcome.status === "unreachable") await callOff(agent, hold, outcome.error, tokens);
+  const { spent } = outcome;
+  if (outcome.status === "interrupted")
+    await hold.commit([remove("compacting"), ...(await spentSteps(agent, hold, spent))]);
+  if (outcome.status === "unreachable") await callOff(agent, hold, outcome.error, spent);
   if (outcome.status !== "done") return undefined;
   const { memories } = outcome;
   const summary = writeSummary({ count: outcome.count, text: outcome.text, request }, mostCharacters);
-  return putCompactionText(agent.table, sessionKey, at, { summary, memories, tokens });
+  return putCompactionText(agent.table, sessionKey, at, { summary, memories, spent });
 }
 
 async function writeLive(hold: Hold, live: readonly Message[]): Promise<void> {
@@ -166,7 +169,7 @@ async function commitLive(
     set("head", head + live.length),
     set("clearFrom", first),
     set("compactedAt", at),
-    tokensStep(hold, text.tokens),
+    ...(await spentSteps(agent, hold, text.spent)),
     remove("contextTokens"),
     ...steps,
     asked ? set(["compacting", "result"], result) : remove("compacting"),
@@ -192,12 +195,12 @@ async function giveUp(agent: Agent, hold: Hold, { at }: Compaction): Promise<voi
   await dropFromSearch(agent, part);
   await agent.bucket.delete(part);
   const error = "LLM error: the conversation is too long, and could not be compacted";
-  await callOff(agent, hold, error, { input: 0, output: 0, total: 0 });
+  await callOff(agent, hold, error, nothingSpent);
 }
 
 /** Ends a compaction that changes nothing, and with an error what needed it. */
-async function callOff(agent: Agent, hold: Hold, error: string, tokens: TokenCount): Promise<void> {
-  const steps = [remove("compacting"), tokensStep(hold, tokens)];
+async function callOff(agent: Agent, hold: Hold, error: string, spent: Spending): Promise<void> {
+  const steps = [remove("compacting"), ...(await spentSteps(agent, hold, spent))];
   const asked = askedBy(hold.state);
   if (!asked) {
     await failRun(agent, hold, error);
@@ -213,10 +216,15 @@ function askedBy({ run, inbox: [entry] }: SessionState): CompactEntry | undefine
   return !run && entry?.kind === "compact" ? entry : undefined;
 }
 
-function tokensStep({ state }: Hold, added: TokenCount): Step {
-  const input = state.tokens.input + added.input;
-  const output = state.tokens.output + added.output;
-  return set("tokens", { input, output, total: input + output });
+/** Counts what a compaction's model calls took. They belong to no turn. */
+async function spentSteps(agent: Agent, { state }: Hold, spent = nothingSpent): Promise<Step[]> {
+  const { userTimezone } = await agent.configuration.load();
+  const input = state.tokens.input + spent.input + spent.cacheRead + spent.cacheWrite;
+  const output = state.tokens.output + spent.output;
+  return [
+    set("tokens", { input, output, total: input + output }),
+    spendingStep(state, spent, { now: agent.now(), timezone: userTimezone }),
+  ];
 }
 
 /**

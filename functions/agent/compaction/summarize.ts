@@ -1,7 +1,8 @@
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
-import { type Message, textOf, type Usage } from "../../../shared/protocol/messages.ts";
-import type { TokenCount } from "../../../shared/protocol/results.ts";
+import { type Message, textOf } from "../../../shared/protocol/messages.ts";
+import type { Spending } from "../../../shared/protocol/session/session-cost.ts";
 import { log } from "../../../shared/runtime/log.ts";
+import { addSpending, nothingSpent, spendingOf } from "../../../shared/session/spending/spending.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import {
   type EarlierConversation,
@@ -37,8 +38,8 @@ export interface SummaryRequest {
   silent: boolean;
 }
 
-/** `tokens`: what the calls took. */
-export type SummaryOutcome = { tokens: TokenCount } & (
+/** `spent`: what the calls took. */
+export type SummaryOutcome = { spent: Spending } & (
   | {
       status: "done";
       /** Always something: for what the model could not summarize, a note with the number of messages. */
@@ -64,7 +65,10 @@ export async function summarize(
 ): Promise<SummaryOutcome> {
   const { messages, contextWindow, state, interrupted } = request;
   const rate = tokenRate(state.tokensPerCharacter);
-  const tokens: TokenCount = { input: 0, output: 0, total: 0 };
+  let spent = nothingSpent;
+  const count = (added: Spending) => {
+    spent = addSpending(spent, added);
+  };
   const earlier = readSummaryMessage(messages[0]);
   let soFar = earlier?.text;
   const fresh = earlier ? messages.slice(1) : messages;
@@ -77,8 +81,8 @@ export async function summarize(
       chunk.map((message) => withoutOversized(message, contextWindow / 2 / rate)),
     );
     const answer =
-      (await ask(agent, request, whole, soFar, end, tokens)) ??
-      (await ask(agent, request, small, soFar, end, tokens));
+      (await ask(agent, request, whole, soFar, end, count)) ??
+      (await ask(agent, request, small, soFar, end, count));
     if (answer?.summary === undefined) break;
     soFar = shorten(answer.summary, request.mostCharacters);
     if (answer.memories) found.push(answer.memories);
@@ -88,12 +92,12 @@ export async function summarize(
   // Where only the time was too short for all of it, what was summarized counts.
   const isDoubtful = left > 0 && !request.silent && !(end.aborted && left < fresh.length);
   const error = isDoubtful ? await whyUnreachable(agent, request, end) : undefined;
-  if (interrupted.aborted) return { status: "interrupted", tokens };
-  if (error !== undefined) return { status: "unreachable", error, tokens };
+  if (interrupted.aborted) return { status: "interrupted", spent };
+  if (error !== undefined) return { status: "unreachable", error, spent };
   const text = [soFar, left > 0 ? unsummarized(left) : undefined]
     .filter((part) => part !== undefined)
     .join("\n\n");
-  return { status: "done", text, count: total, memories: joinMemories(found), tokens };
+  return { status: "done", text, count: total, memories: joinMemories(found), spent };
 }
 
 const unsummarized = (count: number) =>
@@ -123,14 +127,14 @@ async function whyUnreachable(
   return outcome.status === "failed" ? outcome.error : `LLM error: no summary within ${timeoutMs / 1000} s`;
 }
 
-/** Undefined when the model failed. Its tokens are added to `tokens`. */
+/** Undefined when the model failed. `count` is told what its answer took. */
 async function ask(
   agent: Pick<Agent, "callModel">,
   { state, model, contextWindow, withMemories, timeoutMs }: SummaryRequest,
   conversation: string,
   soFar: string | undefined,
   signal: AbortSignal,
-  tokens: TokenCount,
+  count: (spent: Spending) => void,
 ): Promise<{ summary: string; memories?: string } | undefined> {
   if (signal.aborted) return undefined;
   const { systemPrompt, text } = summaryPrompt(conversation, soFar, withMemories);
@@ -150,19 +154,12 @@ async function ask(
     log("compaction.no-summary", { sessionKey: state.sessionKey, status: outcome.status, overflow });
     return undefined;
   }
-  count(tokens, outcome.message.usage);
+  count(spendingOf(outcome.message.usage));
   const answer = textOf(outcome.message);
   const summary = readSummary(answer);
   return summary === undefined
     ? undefined
     : { summary, memories: withMemories ? readMemories(answer) : undefined };
-}
-
-function count(tokens: TokenCount, usage: Usage | undefined): void {
-  if (!usage) return;
-  tokens.input += usage.input + usage.cacheRead + usage.cacheWrite;
-  tokens.output += usage.output;
-  tokens.total = tokens.input + tokens.output;
 }
 
 function withoutOversized(message: Message, most: number): Message {

@@ -3,6 +3,7 @@ import { type Run, shrinkSteps } from "../../../shared/session/run.ts";
 import { summarySize } from "../../../shared/session/summary-message.ts";
 import { remove, type Step, set } from "../../../shared/world/expression.ts";
 import {
+  compactionThreshold,
   type Measured,
   messageCharacters,
   type Request,
@@ -29,11 +30,12 @@ export type Fit =
   | { status: "too long"; error: string };
 
 /**
- * The limits of a request, in tokens. `compaction.reserveTokens` and `.keepRecentTokens` are meant for large windows: in
- * a small one each takes a quarter of it at most, and what is kept a third of the room that prompt and tools leave.
+ * The limits of a request, in tokens. `compaction.keepRecentTokens` is meant for large windows, too: in a small one it
+ * takes a quarter of it at most, and a third of the room that prompt and tools leave.
  */
-function limitsOf({ contextWindow, settings, promptCharacters, measured }: Request) {
-  const threshold = contextWindow - Math.min(settings.reserveTokens, contextWindow / 4);
+function limitsOf(request: Request) {
+  const { contextWindow, settings, promptCharacters, measured } = request;
+  const threshold = compactionThreshold(request);
   const rate = tokenRate(measured.tokensPerCharacter);
   const room = threshold - promptCharacters * rate;
   const keep = Math.min(settings.keepRecentTokens, contextWindow / 4, room / 3);

@@ -96,6 +96,14 @@ export interface Request {
   measured: Measured;
 }
 
+/**
+ * The tokens above which a conversation is compacted. `compaction.reserveTokens` is meant for large windows: in a small
+ * one it takes a quarter at most.
+ */
+export function compactionThreshold({ contextWindow, settings }: Request): number {
+  return Math.floor(contextWindow - Math.min(settings.reserveTokens, contextWindow / 4));
+}
+
 /** The size of a whole model call, in characters. */
 export function requestCharacters({ promptCharacters, messages }: Request): number {
   return promptCharacters + totalCharacters(messages);
@@ -105,5 +113,14 @@ export function requestCharacters({ promptCharacters, messages }: Request): numb
 export function sizeSteps({ usage }: AssistantMessage, request: Request): Step[] {
   const tokens = usage ? usage.input + usage.cacheRead + usage.cacheWrite : 0;
   if (tokens === 0) return [remove("contextTokens")];
-  return [set("contextTokens", tokens), set("tokensPerCharacter", tokens / requestCharacters(request))];
+  const characters = requestCharacters(request);
+  return [
+    set("contextTokens", tokens),
+    set("tokensPerCharacter", tokens / characters),
+    set("contextLimits", {
+      window: request.contextWindow,
+      promptShare: request.promptCharacters / characters,
+      ...(request.settings.enabled ? { compactsAt: compactionThreshold(request) } : {}),
+    }),
+  ];
 }

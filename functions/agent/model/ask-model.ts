@@ -62,7 +62,7 @@ export async function askOnce(
       return { ...failed("the conversation fills the model's context window"), overflow: true };
     if (isSilent(message) && watch.refusal !== "")
       return failed(`the model refused to answer; ${providerWords(watch.refusal)}`);
-    return { status: "answered", message: toStored(message) };
+    return { status: "answered", message: toStored(message, hasPrice(model)) };
   } catch (error) {
     if (call.signal.aborted) return { status: "aborted" };
     return failed(providerWords(error instanceof Error ? error.message : String(error)));
@@ -106,17 +106,25 @@ function toTool({ name, description, inputSchema }: ToolDefinition): Tool {
   return { name, description, parameters: inputSchema };
 }
 
+/** Whether the price list has a price for the model. A model that it does not know has zeros there, as plans have that are not paid by the token. */
+function hasPrice({ cost }: Model<Api>): boolean {
+  return cost.input > 0 || cost.output > 0;
+}
+
 /** What is kept of a reply: everything that the provider needs to see again, without the client's diagnostics. */
-function toStored(message: PiReply): AssistantMessage {
+function toStored(message: PiReply, isPriced: boolean): AssistantMessage {
   const { content, api, provider, model, usage, stopReason, timestamp } = message;
-  const { input, output, cacheRead, cacheWrite, totalTokens } = usage;
+  const { input, output, cacheRead, cacheWrite, totalTokens, cost } = usage;
   return {
     role: "assistant",
     content: content as AssistantMessage["content"],
     api,
     provider,
     model,
-    usage: { input, output, cacheRead, cacheWrite, totalTokens },
+    usage: {
+      ...{ input, output, cacheRead, cacheWrite, totalTokens },
+      ...(isPriced ? { cost: cost.total } : {}),
+    },
     stopReason,
     timestamp,
   };

@@ -1,8 +1,9 @@
+import type { ChatReply } from "../../../shared/protocol/events.ts";
 import { type AssistantMessage, textOf } from "../../../shared/protocol/messages.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
 import { resetScheduleSteps } from "../../../shared/session/reset/reset-schedule.ts";
 import { failed, type Run } from "../../../shared/session/run.ts";
-import { assign } from "../../../shared/session/state.ts";
+import { assign, type SessionState } from "../../../shared/session/state.ts";
 import type { Agent } from "../agent.ts";
 import { readPeers } from "../context/connected-peers.ts";
 import type { Hold } from "../hold.ts";
@@ -46,10 +47,17 @@ async function deliverAnswer(agent: Agent, hold: Hold, run: Run, listeners: List
   if (reply?.role !== "assistant") return {};
   const answer = wholeText(reply);
   const [, undelivered] = await Promise.all([
-    announce(agent, hold.sessionKey, run.runId, "final", reply, listeners),
+    announce(agent, hold.sessionKey, run.runId, "final", reply, listeners, turnOf(hold.state, run)),
     deliverToChannel(agent, run, run.runId, answer),
   ]);
   return { answer, undelivered };
+}
+
+/** What the turn took, for clients. */
+function turnOf({ spent, contextTokens, contextLimits }: SessionState, { runId }: Run): ChatReply["turn"] {
+  if (spent?.turn?.runId !== runId) return undefined;
+  const { runId: _, ...spending } = spent.turn;
+  return { ...spending, contextTokens, contextWindow: contextLimits?.window };
 }
 
 /** An answer as a channel shows it. Clients see `stopReason` in the event. */
@@ -153,16 +161,18 @@ export async function announce(
   state: "partial" | "calls" | "final",
   message: AssistantMessage,
   listeners: Listeners,
+  turn?: ChatReply["turn"],
 ): Promise<void> {
   const clients = await (listeners ?? broadcast.clients());
+  const took = turn ? { turn } : {};
   const note = "(The answer is too long for one event: see session.preview.)";
   const { role, timestamp } = message;
   const short: AssistantMessage = { role, content: [{ type: "text", text: note }], timestamp };
   await broadcast.send(
     clients,
     "chat",
-    { runId, sessionKey, state, message },
-    { runId, sessionKey, state, message: short, truncated: true },
+    { runId, sessionKey, state, message, ...took },
+    { runId, sessionKey, state, message: short, truncated: true, ...took },
   );
 }
 

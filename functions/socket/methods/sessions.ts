@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { maxPayloadBytes } from "../../../shared/protocol/frames.ts";
 import { logError } from "../../../shared/runtime/log.ts";
+import { contextOf } from "../../../shared/session/commands/context-command.ts";
 import { submitEntry } from "../../../shared/session/intake.ts";
 import { planReset } from "../../../shared/session/reset/reset-schedule.ts";
 import { completePatch } from "../../../shared/session/session-patch.ts";
 import { listSessions, patchSession, readSession } from "../../../shared/session/sessions.ts";
+import { costOf } from "../../../shared/session/spending/cost.ts";
 import { messageCount, newSession, type SessionState } from "../../../shared/session/state.ts";
 import { readMessages } from "../../../shared/session/transcript.ts";
 import { deferred, type Gateway, type MethodTable } from "../gateway.ts";
@@ -24,6 +26,8 @@ export const sessionMethods: Pick<
   | "sessions.list"
   | "session.get"
   | "session.stats"
+  | "session.cost"
+  | "session.context"
   | "session.patch"
   | "session.reset"
   | "session.compact"
@@ -75,6 +79,18 @@ export const sessionMethods: Pick<
         ...(state.run ? { runId: state.run.runId } : {}),
         queueSize: state.inbox.length,
       };
+    },
+  },
+  "session.cost": {
+    modes: ["client"],
+    async handle(gateway, { sessionKey }) {
+      return costOf(gateway, await canonicalKey(gateway, sessionKey), true);
+    },
+  },
+  "session.context": {
+    modes: ["client"],
+    async handle(gateway, { sessionKey }) {
+      return contextOf(gateway, await canonicalKey(gateway, sessionKey));
     },
   },
   "session.patch": {

@@ -25,6 +25,8 @@ export const commandHelp: Record<CommandName, CommandHelp> = {
     argument: "[off|minimal|low|medium|high|xhigh or 0–5]",
     does: "show or set the thinking level",
   },
+  cost: { words: ["cost"], does: "show the tokens and money of the last turn, this conversation and today" },
+  context: { words: ["context"], does: "show how full the context window is" },
   help: { words: ["help"], does: "this list" },
 };
 

@@ -7,6 +7,8 @@ import { patchSession, readSession } from "../sessions.ts";
 import { messageCount, needsAgent, type SessionState } from "../state.ts";
 import { requestStop } from "../stop.ts";
 import { commandHelp, helpLine } from "./command-help.ts";
+import { contextCommand } from "./context-command.ts";
+import { costCommand } from "./cost-command.ts";
 import { parseModelSelector } from "./directives.ts";
 import { guestHelp, guestRefusal } from "./guest-rights.ts";
 import { effectiveModel, effectiveThinking } from "./model-choice.ts";
@@ -62,6 +64,11 @@ export async function runCommand(
       return { response: await statusText(context, sessionKey) };
     case "model":
       return model(context, sessionKey, command.argument);
+    case "cost":
+      // A message of a channel shows nothing of other sessions.
+      return { response: await costCommand(context, sessionKey, writer.role === undefined) };
+    case "context":
+      return { response: await contextCommand(context, sessionKey) };
     case "think":
       return think(context, sessionKey, command.argument);
   }

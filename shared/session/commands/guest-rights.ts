@@ -30,6 +30,8 @@ export function guestRefusal(sessionKey: string, { name }: Command): string | un
         ? undefined
         : "Only an owner of this agent may reset a conversation that others share.";
     case "compact":
+    case "context":
+    case "cost":
     case "model":
     case "think":
       return `Only the owner of this agent may use /${name}.`;

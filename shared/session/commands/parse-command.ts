@@ -4,7 +4,16 @@ export interface Command {
   argument: string;
 }
 
-export type CommandName = "reset" | "compact" | "stop" | "status" | "model" | "think" | "help";
+export type CommandName =
+  | "reset"
+  | "compact"
+  | "stop"
+  | "status"
+  | "model"
+  | "think"
+  | "cost"
+  | "context"
+  | "help";
 
 const names: Record<string, CommandName> = {
   new: "reset",
@@ -16,6 +25,8 @@ const names: Record<string, CommandName> = {
   think: "think",
   t: "think",
   thinking: "think",
+  cost: "cost",
+  context: "context",
   help: "help",
   "?": "help",
 };

@@ -19,7 +19,16 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
   stranger: new Set(),
   client: new Set([
     ...["connect", "chat.send", "tools.list", "tool.invoke", "tool.request", "logs.get", "config.get"],
-    ...["sessions.list", "session.get", "session.stats", "session.patch", "session.reset", "session.compact"],
+    ...[
+      "sessions.list",
+      "session.get",
+      "session.stats",
+      "session.cost",
+      "session.context",
+      "session.patch",
+      "session.reset",
+      "session.compact",
+    ],
     ...["session.preview", "session.history", "session.transcript", "workspace.list", "workspace.read"],
     ...["object.list", "object.get", "object.history", "object.diff"],
     ...[
@@ -54,6 +63,7 @@ export function mayCall(mode: Mode, method: string): boolean {
 const reading = new Set([
   ...["object.list", "object.get", "object.history", "object.diff"],
   ...["config.get", "sessions.list", "session.get", "session.stats", "session.preview", "session.history"],
+  ...["session.cost", "session.context"],
   ...[
     "session.transcript",
     "workspace.list",

@@ -10,6 +10,7 @@ export const hostile = "evil\u001b[2J\u001b]0;owned\u0007\u009b1A\u202erev\u0000
 
 const time = Date.UTC(2026, 0, 2, 12);
 const tokens = { input: 1, output: 1, total: 2 };
+const spending = { calls: 1, input: 1, output: 1, cacheRead: 1, cacheWrite: 1, dollars: 1, unpriced: 0 };
 const said: Message[] = [
   { role: "user", content: hostile, timestamp: 1 },
   assistant(hostile, [{ id: "c", name: hostile, arguments: { command: hostile } }]),
@@ -108,6 +109,18 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
     label: hostile,
   },
   "session.stats": { ...session, uptime: 1, isProcessing: false, queueSize: 0 },
+  "session.cost": {
+    sessionKey: hostile,
+    turn: { ...spending, runId: hostile },
+    session: spending,
+    today: { date: hostile, session: spending, all: spending },
+  },
+  "session.context": {
+    sessionKey: hostile,
+    model: hostile,
+    messageCount: 1,
+    last: { tokens: 1, window: 2, prompt: 1, compactsAt: 2 },
+  },
   "session.patch": { ok: true },
   "session.reset": {
     ...{ ok: true, sessionKey: hostile, oldSessionId: hostile, newSessionId: hostile, archivedMessages: 1 },

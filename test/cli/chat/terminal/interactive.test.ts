@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { main } from "../../../../cli/app/main.ts";
@@ -13,13 +13,13 @@ let ended: Promise<number>;
 let home: string;
 const sessionKey = "agent:main:main";
 
-async function chat(send: FakeMethod, columns?: number): Promise<void> {
+async function chat(send: FakeMethod, columns?: number, folder = newFolder()): Promise<void> {
   gateway = await startFakeGateway({
     "chat.send": send,
     "session.stats": () => ({ isProcessing: true, queueSize: 0 }),
     "session.get": () => ({ sessionKey }),
   });
-  home = newFolder();
+  home = folder;
   terminal = fakeTerminal({ HOME: home, GSV_URL: gateway.url, GSV_TOKEN: "good-token" }, home, columns);
   ended = main(["client"], terminal);
   await sees("> ");
@@ -139,6 +139,27 @@ describe("a chat at the terminal", () => {
     expect(terminal.screen().join("\n")).toContain(
       "Let me look.\n⏵ pi__Bash ls -la ✓\n⏵ pi__Bash rm x ✗ Error: no\nDone.\n\n>",
     );
+  });
+
+  const turn = {
+    ...{ calls: 1, input: 1200, output: 34, cacheRead: 0, cacheWrite: 0, dollars: 0.0042, unpriced: 0 },
+    ...{ contextTokens: 12_000, contextWindow: 200_000 },
+  };
+  it("says in a line after a turn what it took", async () => {
+    await chat(started);
+    const runId = await say("hi");
+    gateway.emit("chat", { runId, sessionKey, state: "final", message: assistant("Hello."), turn });
+    await sees("Hello.\n(1 call, 1,200 in, 34 out, $0.0042; context 6%)\n\n>");
+  });
+
+  it("says nothing of what a turn took when the setting is off", async () => {
+    const folder = newFolder();
+    mkdirSync(join(folder, ".config/gsv"), { recursive: true });
+    writeFileSync(join(folder, ".config/gsv/config.toml"), '[chat]\ncost_line = "off"\n', { mode: 0o600 });
+    await chat(started, undefined, folder);
+    const runId = await say("hi");
+    gateway.emit("chat", { runId, sessionKey, state: "final", message: assistant("Hello."), turn });
+    await sees("Hello.\n\n>");
   });
 
   it("starts a reply over when its attempt is repeated", async () => {

@@ -71,6 +71,57 @@ describe("gsv session", () => {
     expect(stdout).toMatch(/waiting +2 messages/);
   });
 
+  const spending = {
+    ...{ calls: 2, input: 1000, output: 345, cacheRead: 20_000, cacheWrite: 0 },
+    unpriced: 0,
+  };
+  it.each([
+    [
+      "the price",
+      { ...spending, dollars: 0.04213 },
+      "2 calls, 21,000 in (20,000 from the cache), 345 out, $0.0421",
+    ],
+    ["a high price", { ...spending, dollars: 12.3456 }, "345 out, $12.35"],
+    ["a tiny price", { ...spending, dollars: 0.00001 }, "345 out, less than $0.0001"],
+    [
+      "a price that is known in part",
+      { ...spending, dollars: 0.5, unpriced: 1 },
+      "345 out, at least $0.5000",
+    ],
+    ["no price", { ...spending, dollars: 0, unpriced: 2 }, "345 out, price unknown"],
+    [
+      "a single call",
+      { ...spending, calls: 1, cacheRead: 0, dollars: 0 },
+      "1 call, 1,000 in, 345 out, $0.00",
+    ],
+  ])("shows what was spent, with %s", async (_what, spent, text) => {
+    const nothing = { calls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, dollars: 0, unpriced: 0 };
+    const today = { date: "2026-11-22", session: nothing, all: spent };
+    const cost = { sessionKey: "agent:main:main", turn: { ...spent, runId: "r" }, session: spent, today };
+    answers({ "session.cost": () => cost });
+    const { stdout } = await run(["session", "cost"]);
+    expect(lastParams()).toEqual({ sessionKey: "agent:main:main" });
+    expect(stdout).toMatch(
+      /^Last turn: .*\nThis conversation: .*\nToday \(2026-11-22\): nothing\nToday, all sessions: /,
+    );
+    expect(stdout).toContain(text);
+    expect(JSON.parse((await run(["session", "cost", "--json"])).stdout)).toEqual(cost);
+  });
+
+  it("shows how full the context window is", async () => {
+    const last = { tokens: 12_345, window: 200_000, prompt: 8000, compactsAt: 180_000 };
+    const found = { sessionKey: "agent:main:main", model: "anthropic/m1", messageCount: 4, last };
+    answers({ "session.context": () => found });
+    expect((await run(["session", "context"])).stdout).toBe(
+      [
+        ...["Model: anthropic/m1", "Messages: 4", "Context: 12,345 of 200,000 tokens (6%)"],
+        "Of these: prompt and tools about 8,000, messages about 4,345",
+        "Compacted above: 180,000 tokens\n",
+      ].join("\n"),
+    );
+    expect(JSON.parse((await run(["session", "context", "--json"])).stdout)).toEqual(found);
+  });
+
   it("previews the newest messages with their times, and says how many there are", async () => {
     answers({
       "session.preview": () => ({

@@ -55,6 +55,7 @@ describe("gsv local-config", () => {
     [["set", "gateway", "x"], "no setting gateway;"],
     [["get", "gateway.ulr"], "no setting gateway.ulr (did you mean gateway.url?); one of"],
     [["set", "gateway.url", "https://x"], "a gateway url starts with wss://"],
+    [["set", "chat.cost_line", "no"], "chat.cost_line is on or off, not no"],
     [["set", "gateway.token"], "no value for gateway.token"],
   ])("refuses %j", async (args, message) => {
     const { code, stderr } = await run(args);

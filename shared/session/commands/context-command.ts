@@ -1,0 +1,44 @@
+import type { ContextResult } from "../../protocol/session/session-context.ts";
+import { readSession } from "../sessions.ts";
+import type { CostContext } from "../spending/cost.ts";
+import { messageCount } from "../state.ts";
+import { tokenText } from "./cost-command.ts";
+import { effectiveModel } from "./model-choice.ts";
+
+/** `/context` as a text: how full the context window is. */
+export async function contextCommand(context: CostContext, sessionKey: string): Promise<string> {
+  return contextText(await contextOf(context, sessionKey));
+}
+
+/** How full a session's context window is. */
+export async function contextOf(
+  { table, configuration }: CostContext,
+  sessionKey: string,
+): Promise<ContextResult> {
+  const [state, loaded] = await Promise.all([readSession(table, sessionKey), configuration.load()]);
+  const { provider, id } = effectiveModel(loaded, sessionKey, state?.settings ?? {});
+  const { contextTokens: tokens, contextLimits: limits } = state ?? {};
+  const result = { sessionKey, model: `${provider}/${id}`, messageCount: state ? messageCount(state) : 0 };
+  if (tokens === undefined || limits === undefined) return result;
+  const { window, promptShare, compactsAt } = limits;
+  const prompt = Math.round(tokens * promptShare);
+  return { ...result, last: { tokens, window, prompt, ...(compactsAt === undefined ? {} : { compactsAt }) } };
+}
+
+/** How full a session's context window is, as lines for people. */
+export function contextText({ model, messageCount: messages, last }: ContextResult): string {
+  const lines = [`Model: ${model}`, `Messages: ${messages}`];
+  if (!last) return [...lines, "Context: not known before the next reply"].join("\n");
+  const { tokens, window, prompt, compactsAt } = last;
+  return [
+    ...lines,
+    `Context: ${tokenText(tokens)} of ${tokenText(window)} tokens (${percentText(tokens / window)})`,
+    `Of these: prompt and tools about ${tokenText(prompt)}, messages about ${tokenText(tokens - prompt)}`,
+    ...(compactsAt === undefined ? [] : [`Compacted above: ${tokenText(compactsAt)} tokens`]),
+  ].join("\n");
+}
+
+/** `6%`; what is more than nothing is at least `1%`. */
+export function percentText(share: number): string {
+  return `${share > 0 ? Math.max(1, Math.round(share * 100)) : 0}%`;
+}

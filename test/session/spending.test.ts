@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { ChatReply } from "../../shared/protocol/events.ts";
+import type { EventFrame } from "../../shared/protocol/frames.ts";
+import type { AssistantMessage } from "../../shared/protocol/messages.ts";
+import type { ContextResult } from "../../shared/protocol/session/session-context.ts";
+import type { CostResult } from "../../shared/protocol/session/session-cost.ts";
+import { runCommand } from "../../shared/session/commands/commands.ts";
+import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
+import { type Bench, openBench } from "../agent/bench.ts";
+import { startAnthropicServer } from "../support/models/anthropic-server.ts";
+import type { ModelServer, Reply } from "../support/models/scripted-model.ts";
+import { clientParams } from "../support/peer.ts";
+import { openSocketWorld, type SocketFunction, type SocketWorld } from "../support/socket-function.ts";
+import { type State, startState } from "../support/state.ts";
+
+const dayMs = 24 * 3600_000;
+/** Of which pi-ai knows the price: 3 dollars for a million tokens in, 15 out, 0.30 read from the cache, 3.75 written to it. */
+const priced = { provider: "anthropic", id: "claude-sonnet-4-5" };
+let state: State;
+let world: SocketWorld;
+let gateway: SocketFunction;
+let bench: Bench;
+let model: ModelServer;
+let replies: Reply[] = [];
+let sessionKey: string;
+let sessions = 0;
+
+beforeAll(async () => {
+  model = await startAnthropicServer(() => replies.shift() ?? { text: "done", usage });
+});
+beforeEach(async () => {
+  state = await startState();
+  world = openSocketWorld(state);
+  gateway = world.start();
+  bench = openBench(state, { ...priced, baseUrl: model.url, contextWindow: 200_000 });
+  // Noon: no test crosses midnight unless it wants to.
+  bench.later = (Math.floor(Date.now() / dayMs) + 1.5) * dayMs - Date.now();
+  world.clock.later = bench.later;
+  sessionKey = `agent:main:spending-${++sessions}`;
+  replies = [];
+  await gateway.open("c", (await world.token(["client"])).token);
+  await gateway.request("c", "connect", clientParams("ann"));
+});
+afterAll(() => model?.close());
+
+const usage = { input: 1000, output: 100, cacheRead: 10_000, cacheWrite: 2000 };
+/** What one call with this usage takes. */
+const one = { calls: 1, ...usage, dollars: expect.closeTo(0.003 + 0.0015 + 0.003 + 0.0075), unpriced: 0 };
+const nothing = {
+  ...{ calls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+  dollars: 0,
+  unpriced: 0,
+};
+const twice = {
+  ...{ calls: 2, input: 2000, output: 200, cacheRead: 20_000, cacheWrite: 4000 },
+  ...{ dollars: expect.closeTo(0.03), unpriced: 0 },
+};
+const reading = { toolCalls: [{ name: "gsv__ReadFile", arguments: { path: "SOUL.md" } }], usage };
+
+let entries = 0;
+async function work(key: string, entry: object): Promise<string> {
+  const id = `entry-${++entries}`;
+  const at = Date.now() + bench.later;
+  await bench.submit(key, { id, at, origin: { kind: "client" }, ...entry } as InboxEntry);
+  await bench.invoke(key);
+  world.clock.later = bench.later;
+  return id;
+}
+const say = (key = sessionKey) => work(key, { kind: "message", text: "go" });
+async function ask<Result>(method: "session.cost" | "session.context", key = sessionKey): Promise<Result> {
+  const answer = await gateway.request("c", method, { sessionKey: key });
+  return (answer as unknown as { payload: Result }).payload;
+}
+const cost = (key?: string) => ask<CostResult>("session.cost", key);
+const command = (text: "cost" | "context", role?: "guest" | "owner") =>
+  runCommand(
+    {
+      ...{ table: state.table, wake: async () => {}, now: world.now },
+      configuration: { load: async () => bench.configuration },
+    },
+    sessionKey,
+    "c",
+    { name: text, argument: "" },
+    role ? { role, senderId: "1" } : {},
+  );
+
+describe("what a turn takes", () => {
+  it("is the sum of its model calls, in tokens and in dollars", async () => {
+    replies = [reading];
+    const runId = await say();
+    const { turn, session, today } = await cost();
+    expect(turn).toEqual({ ...twice, runId });
+    expect(session).toEqual(twice);
+    expect(today).toEqual({ date: expect.stringMatching(/^\d{4}-\d\d-\d\d$/), session: twice, all: twice });
+  });
+
+  it("is kept with each reply, and told to clients with the answer", async () => {
+    await say();
+    const reply = (await bench.live(sessionKey)).at(-1) as AssistantMessage;
+    expect(reply.usage).toMatchObject({ ...usage, cost: expect.closeTo(0.015) });
+    const events = bench.posted
+      .map(({ frame }) => frame as EventFrame)
+      .filter(({ event }) => event === "chat");
+    const final = events.map(({ payload }) => payload as ChatReply).find(({ state }) => state === "final");
+    expect(final?.turn).toEqual({ ...one, contextTokens: 13_000, contextWindow: 200_000 });
+  });
+
+  it("has an unknown price with a model that is in no price list", async () => {
+    bench.configuration.model = { provider: "anthropic", id: "of-my-own", baseUrl: model.url };
+    await say();
+    expect((await cost()).session).toEqual({ ...one, dollars: 0, unpriced: 1 });
+    expect(await command("cost")).toEqual({
+      response: expect.stringContaining(
+        "Last turn: 1 call, 13,000 in (10,000 from the cache), 100 out, price unknown",
+      ),
+    });
+  });
+});
+
+describe("what a session takes", () => {
+  it("begins anew with a reset, and the day goes on until midnight", async () => {
+    await say();
+    await work(sessionKey, { kind: "reset", via: "method" });
+    const after = await cost();
+    expect(after).toMatchObject({ session: nothing, today: { session: { calls: 1 } } });
+    expect(after).not.toHaveProperty("turn");
+    await say();
+    expect(await cost()).toMatchObject({ session: one, today: { session: twice, all: twice } });
+    bench.later += dayMs;
+    await say();
+    expect(await cost()).toMatchObject({ turn: one, session: twice, today: { session: one, all: one } });
+  });
+
+  it("has the calls of a compaction, which belong to no turn", async () => {
+    for (let turns = 0; turns < 3; turns++) await say();
+    replies = [{ text: "<summary>what was said</summary>", usage }];
+    await work(sessionKey, { kind: "compact", keep: 1, via: "method" });
+    const { turn, session, today } = await cost();
+    expect(turn).toMatchObject({ calls: 1 });
+    expect(session).toMatchObject({ calls: 4, output: 400, dollars: expect.closeTo(0.06) });
+    expect(today.session).toEqual(session);
+  });
+});
+
+describe("what all sessions take today", () => {
+  it("is their sum, for a client", async () => {
+    const other = `${sessionKey}-other`;
+    await say(other);
+    await say();
+    expect((await cost()).today).toMatchObject({ session: one, all: twice });
+    expect(await command("cost")).toEqual({
+      response: expect.stringContaining("Today, all sessions: 2 calls"),
+    });
+  });
+
+  it("is not told on a channel, where a guest learns nothing of money", async () => {
+    await say();
+    const { response } = (await command("cost", "owner")) as { response: string };
+    expect(response).toContain("This conversation: 1 call");
+    expect(response).not.toContain("all sessions");
+    for (const name of ["cost", "context"] as const)
+      expect(await command(name, "guest")).toEqual({
+        error: `Only the owner of this agent may use /${name}.`,
+      });
+  });
+});
+
+describe("how full the context window is", () => {
+  it("is not known before the first reply", async () => {
+    const found = await ask<ContextResult>("session.context");
+    expect(found).toEqual({ sessionKey, model: expect.stringContaining("/"), messageCount: 0 });
+    expect(await command("context")).toEqual({
+      response: expect.stringContaining("Context: not known before the next reply"),
+    });
+  });
+
+  it("is what the provider has counted, and the part of prompt and messages", async () => {
+    await say();
+    const { last, messageCount } = await ask<ContextResult>("session.context");
+    expect(messageCount).toBe(2);
+    expect(last).toEqual({
+      tokens: 13_000,
+      window: 200_000,
+      prompt: expect.any(Number),
+      compactsAt: 180_000,
+    });
+    expect(last!.prompt).toBeGreaterThan(12_000);
+    expect(last!.prompt).toBeLessThan(13_000);
+    expect(await command("context")).toEqual({
+      response: expect.stringContaining("Context: 13,000 of 200,000 tokens (7%)"),
+    });
+    await work(sessionKey, { kind: "reset", via: "method" });
+    expect(await ask<ContextResult>("session.context")).not.toHaveProperty("last");
+  });
+});
