@@ -11,7 +11,7 @@ export interface RenderedContext {
   after: readonly Message[];
 }
 
-/** Content of an object that is no live call; null where it has no text any more. */
+/** Content of the objects that stand behind the conversation; null where there is no text any more. */
 export type ExtraContent = ReadonlyMap<string, string | null>;
 
 type Block = TextBlock | ImageBlock;

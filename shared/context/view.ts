@@ -33,9 +33,9 @@ export interface ContextView {
   /** The turn in progress, counted from 1. */
   turn: number;
   settings: ContextSettings;
-  /** Live calls whose result the model sees. */
+  /** Live calls whose result the model sees: in its place, in `inline`. */
   active: ReadonlySet<ContextCall>;
-  /** What it sees besides: archived results, and files. */
+  /** What it sees besides: results that were archived or had become references, and files. */
   extras: readonly ActivatedObject[];
 }
 
@@ -53,19 +53,10 @@ export function viewContext(
   const activation = activationOf(messages, first, context?.changes);
   const turn = turnsOf(messages).at(-1) ?? 1;
   const earlier = earlierOf(messages);
-  const isSeen =
-    settings.rendering === "pools"
-      ? recentOnce(calls, turn, settings.window)
-      : notSwept(calls, context?.through);
   const holds = (object: ActivatedObject) => stillHolds(object, turn, settings.window);
-  const active = calls.filter((call) => {
-    if (isContextTool(call.tool)) return true;
-    if (activation.off.has(call.id)) return false;
-    const said = activation.on.get(call.id);
-    return (said !== undefined && holds(said)) || isSeen(call);
-  });
-  const live = new Set(calls.map(({ id }) => id));
-  const extras = [...activation.on.values()].filter((object) => !live.has(object.id) && holds(object));
+  const active = new Set(calls.filter(inPlace({ calls, activation, turn, settings, holds }, context)));
+  const seen = new Set([...active].map(({ id }) => id));
+  const extras = [...activation.on.values()].filter((object) => !seen.has(object.id) && holds(object));
   return {
     calls,
     archived: earlier.calls,
@@ -73,8 +64,32 @@ export function viewContext(
     activation,
     turn,
     settings,
-    active: new Set(active),
+    active,
     extras,
+  };
+}
+
+interface Seeing extends Pick<ContextView, "calls" | "activation" | "turn" | "settings"> {
+  holds(object: ActivatedObject): boolean;
+}
+
+/**
+ * Which live calls are seen, each in its place. In `inline` a result that a sweep made a reference stays one, whatever is
+ * said of it later: its content comes behind the conversation, so that all that stands before keeps its place.
+ */
+function inPlace(
+  { calls, activation, turn, settings, holds }: Seeing,
+  context: SessionContext | undefined,
+): (call: ContextCall) => boolean {
+  const recent = recentOnce(calls, turn, settings.window);
+  const last = calls.findIndex(({ id }) => id === context?.through);
+  const references = new Set(calls.slice(0, last + 1).filter(canBeSwept));
+  return (call) => {
+    if (isContextTool(call.tool)) return true;
+    if (activation.off.has(call.id)) return false;
+    if (settings.rendering === "inline") return !references.has(call);
+    const said = activation.on.get(call.id);
+    return (said !== undefined && holds(said)) || recent(call);
   };
 }
 
@@ -103,12 +118,6 @@ function isReading({ tool, status }: ContextCall): boolean {
 
 function readingOf({ tool, args }: ContextCall): string {
   return `${tool} ${JSON.stringify(args)}`;
-}
-
-function notSwept(calls: readonly ContextCall[], through: string | undefined) {
-  const last = through === undefined ? -1 : calls.findIndex(({ id }) => id === through);
-  const swept = new Set(calls.slice(0, last + 1).filter(canBeSwept));
-  return (call: ContextCall) => !swept.has(call);
 }
 
 /** Images are not taken out by themselves: nothing could bring them back. */

@@ -1,5 +1,5 @@
 import { pipeline, Readable } from "node:stream";
-import { createGunzip, createGzip } from "node:zlib";
+import { createGunzip, createGzip, gunzipSync } from "node:zlib";
 import type { Message } from "../protocol/messages.ts";
 import { type Bucket, type Metadata, PreconditionFailed, type Table } from "../world/world.ts";
 import { agentIdOf } from "./key/session-key.ts";
@@ -129,6 +129,18 @@ async function* toLines(messages: AsyncIterable<Message> | Iterable<Message>): A
  */
 export async function* readArchive(bucket: Bucket, key: string): AsyncGenerator<Message> {
   for await (const line of readArchiveLines(bucket, key)) yield JSON.parse(line) as Message;
+}
+
+/** The lines of an archive that is read whole, such as a part; undefined when there is none. */
+export async function loadArchiveLines(bucket: Bucket, key: string): Promise<string[] | undefined> {
+  const object = await bucket.get(key);
+  return (
+    object &&
+    gunzipSync(object.body)
+      .toString("utf8")
+      .split("\n")
+      .filter((line) => line !== "")
+  );
 }
 
 /** As `readArchive`, but yields the lines of JSON without parsing them. */

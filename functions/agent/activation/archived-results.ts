@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import type { ToolResultMessage } from "../../../shared/protocol/messages.ts";
-import { partKey, readArchive } from "../../../shared/session/archive.ts";
+import type { Message, ToolResultMessage } from "../../../shared/protocol/messages.ts";
+import { loadArchiveLines, partKey } from "../../../shared/session/archive.ts";
 import type { Bucket } from "../../../shared/world/world.ts";
 
 /** Bounds of what a warm function keeps: the number of results, and the characters of all of them. */
@@ -35,15 +35,11 @@ export function createArchivedResults(bucket: Bucket): ArchivedResults {
       const name = `${key} ${line}`;
       const known = kept.get(name);
       if (known) return known;
-      if (!(await bucket.head(key))) return undefined;
-      let n = 0;
-      for await (const message of readArchive(bucket, key)) {
-        if (n++ !== line) continue;
-        if (message.role !== "toolResult") return undefined;
-        kept.set(name, message);
-        return message;
-      }
-      return undefined;
+      const text = (await loadArchiveLines(bucket, key))?.[line];
+      const message = text === undefined ? undefined : (JSON.parse(text) as Message);
+      if (message?.role !== "toolResult") return undefined;
+      kept.set(name, message);
+      return message;
     },
   };
 }

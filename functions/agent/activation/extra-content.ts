@@ -12,15 +12,16 @@ type Stores = Pick<Agent, "archivedResults" | "bucket" | "workspace">;
 type Session = Pick<SessionState, "sessionKey" | "sessionId">;
 
 /**
- * Reads the content of active objects that are no live calls, all at once. Null where there is no text any more. Without
- * such objects nothing is read.
+ * Reads the content of active files and archived results, all at once. Null where there is no text any more. Without such
+ * objects nothing is read.
  */
 export async function loadExtras(
   agent: Stores,
   session: Session,
   extras: readonly ActivatedObject[],
 ): Promise<ExtraContent> {
-  const read = extras.map(async (object) => [object.id, await contentOf(agent, session, object)] as const);
+  const stored = extras.filter(({ source }) => source.kind !== "call");
+  const read = stored.map(async (object) => [object.id, await contentOf(agent, session, object)] as const);
   return new Map(await Promise.all(read));
 }
 

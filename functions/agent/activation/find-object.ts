@@ -3,7 +3,7 @@ import { earlierOf } from "../../../shared/context/view.ts";
 import { argsDisplay, callsOf, resultText } from "../../../shared/objects/toolcall.ts";
 import type { ActivatedObject, ObjectSource } from "../../../shared/protocol/memory/context-objects.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
-import { findArchives, partTime, readArchive } from "../../../shared/session/archive.ts";
+import { findArchives, loadArchiveLines, partTime } from "../../../shared/session/archive.ts";
 import { agentIdOf } from "../../../shared/session/key/session-key.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { type Audience, checkReadable } from "../../../shared/workspace/privacy.ts";
@@ -84,8 +84,8 @@ async function callInArchive(
   key: string,
   id: string,
 ): Promise<FoundObject | undefined> {
-  const messages: Message[] = [];
-  for await (const message of readArchive(bucket, key)) messages.push(message);
+  const lines = (await loadArchiveLines(bucket, key)) ?? [];
+  const messages = lines.map((line) => JSON.parse(line) as Message);
   const calls = contextCalls(messages);
   const named = calls.filter(({ providerId }) => providerId === id);
   const call = calls.find((one) => one.id === id) ?? (named.length === 1 ? named[0] : undefined);

@@ -8,6 +8,7 @@ import {
   viewContext,
 } from "../../../shared/context/view.ts";
 import type { ContextWindow } from "../../../shared/context/window.ts";
+import { resultText } from "../../../shared/objects/toolcall.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import type { Run } from "../../../shared/session/run.ts";
 import { assign, type SessionState } from "../../../shared/session/state.ts";
@@ -60,31 +61,27 @@ const onlyNewest = (window: ContextWindow): ContextWindow => ({ calls: window.ca
  * newest before it would be compacted. What was taken out can be brought back; what is compacted is a summary.
  */
 export function fitContext(given: ToShow, run: Run): FittedContext {
-  const shownAt = (through: string | undefined) => show(given, through);
-  const { settings, empty } = given;
-  let through = given.state.context?.through;
-  let shown = shownAt(through);
-  const sweep = (above: number, window: ContextWindow) => {
-    if (settings.rendering === "pools" || settings.deactivateAbove >= 1) return;
-    const next = planNext(given, shown, through, above, window);
+  const { state, settings, empty } = given;
+  const before = state.context?.through;
+  let through = before;
+  let shown = show(given, through);
+  const sweep = (window: ContextWindow) => {
+    const next = planNext(given, shown, through, window);
     if (next === undefined) return;
     through = next;
-    shown = shownAt(through);
+    shown = show(given, through);
   };
-  sweep(settings.deactivateAbove, settings.window);
+  sweep(settings.window);
   let fit = fitRequest(shown.request, run.shrunk);
   if (fit.status === "compact") {
-    sweep(settings.deactivateAbove, onlyNewest(settings.window));
+    sweep(onlyNewest(settings.window));
     fit = fitRequest(shown.request, run.shrunk);
   }
   if (fit.status !== "fits") return fit;
-  const isNew = through !== undefined && through !== given.state.context?.through;
-  const steps = isNew ? [assign("context", { ...given.state.context, through })] : [];
-  return {
-    status: "fits",
-    shown: { ...shown, request: { ...empty, ...shown.request, messages: fit.messages } },
-    steps,
-  };
+  const isNew = through !== undefined && through !== before;
+  const steps = isNew ? [assign("context", { ...state.context, through })] : [];
+  const request = { ...empty, ...shown.request, messages: fit.messages };
+  return { status: "fits", shown: { ...shown, request }, steps };
 }
 
 function viewOf({ state, messages, settings, audience }: ToShow, through: string | undefined): ContextView {
@@ -94,8 +91,10 @@ function viewOf({ state, messages, settings, audience }: ToShow, through: string
 }
 
 function show(given: ToShow, through: string | undefined): ShownContext {
-  const { messages, extras, empty } = given;
+  const { messages, empty } = given;
   const view = viewOf(given, through);
+  const live = view.calls.map(({ id, result }) => [id, resultText(result)] as const);
+  const extras: ExtraContent = new Map([...live, ...given.extras]);
   const rendered: RenderedContext = renderContext(messages, view, extras, limitsOf(empty));
   const { before, after } = rendered;
   const promptCharacters = empty.promptCharacters + totalCharacters(before) + totalCharacters(after);
@@ -113,17 +112,18 @@ function limitsOf({ contextWindow, measured }: ToShow["empty"]): RenderLimits {
   return { list: Math.min(mostListed, Math.floor(contextWindow / 4)), extras };
 }
 
-/** How far results are taken out when a request takes more than a share of the window. */
+/** How far results are to be taken out of a request; undefined when it is small enough, or too little may go. */
 function planNext(
   given: ToShow,
   { request }: ShownContext,
   through: string | undefined,
-  above: number,
   window: ContextWindow,
 ): string | undefined {
+  const { rendering, deactivateAbove } = given.settings;
   const { contextWindow, measured } = request;
-  const over = requestTokens(requestCharacters(request), measured) - above * contextWindow;
-  if (over <= 0) return undefined;
+  const above = deactivateAbove * contextWindow;
+  const over = requestTokens(requestCharacters(request), measured) - above;
+  if (rendering === "pools" || deactivateAbove >= 1 || over <= 0) return undefined;
   const rate = tokenRate(measured.tokensPerCharacter);
   const least = (leastFreed * contextWindow) / rate;
   return planSweep(viewOf(given, through), { needed: Math.max(least, over / rate), least }, window);
