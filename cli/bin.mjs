@@ -4,7 +4,9 @@ import { createRequire } from "node:module";
 // Plain JavaScript, so that an old Node can parse this file and print the version error.
 const [major, minor] = process.versions.node.split(".").map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
-  console.error(`gsv: Node ${process.versions.node} is too old; install Node 20.19 or newer`);
+  const message = `Node ${process.versions.node} is too old; install Node 20.19 or newer`;
+  if (process.argv.includes("--json")) console.log(JSON.stringify({ error: { code: "node", message } }));
+  else console.error(`gsv: ${message}`);
   process.exit(1);
 }
 // `require` loads `node:fs` in half of the time that `import` takes.

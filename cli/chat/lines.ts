@@ -11,7 +11,7 @@ export interface TurnSinks {
   answer: Terminal["stdout"];
   /** Receives tool activity, text between tool calls, and errors. */
   activity: Terminal["stderr"];
-  /** Writes each outcome to `answer` as a line of JSON instead of text. */
+  /** Writes each step and the outcome to `answer` as a line of JSON, instead of the answer's text. */
   json: boolean;
   style: Style;
   /** The row at the foot of the terminal that says what is waited for. */
@@ -38,11 +38,17 @@ export async function converse(
   print.end();
   const end = endings[outcome.status];
   if (end !== undefined) print.say(`gsv: ${end}`);
-  if (json) answer.write(`${JSON.stringify({ message, ...outcome })}\n`);
+  if (json) answer.write(`${JSON.stringify(resultLine(message, outcome))}\n`);
   else if (outcome.status === "failed") print.say(`gsv: ${outcome.error}`);
   else if (outcome.text !== "" && !(print.isStreaming && outcome.status === "answered"))
     writeText(answer, `${outcome.text}\n`);
   return outcome;
+}
+
+/** The last line of JSON of a message. Its error has the shape of every error with --json. */
+function resultLine(message: string, { error, ...outcome }: TurnOutcome): object {
+  const failure = error === undefined ? {} : { error: { code: "run", message: error } };
+  return { type: "result", message, ...outcome, ...failure };
 }
 
 /** Prints the steps of one message. */
@@ -79,6 +85,9 @@ class TurnPrinter {
   }
 
   step(step: RunStep): void {
+    const { answer, json } = this.#sinks;
+    const { kind: type, ...fields } = step;
+    if (json) answer.write(`${JSON.stringify({ type, ...fields })}\n`);
     // What is not streamed is still being waited for.
     if (step.kind !== "text" || this.isStreaming) this.#progress.take(step);
     this.#sinks.waiting.clear();

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { keepCompiledCode } from "./compiled-code.mjs";
-import { LaunchError } from "./launch-error.mjs";
+import { endWith, LaunchError } from "./launch-error.mjs";
 import { openBuild } from "./open-build.mjs";
 
 /**
@@ -15,8 +15,7 @@ export async function launch() {
     build = await openBuild(root, { onSlow });
   } catch (error) {
     if (!(error instanceof LaunchError)) throw error;
-    console.error(`gsv: ${error.message}`);
-    process.exit(1);
+    endWith(error.message);
   }
   keepCompiledCode(join(build, "compiled"));
   const { runProcess } = await import(pathToFileURL(join(build, "main.mjs")).href);

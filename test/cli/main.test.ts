@@ -121,18 +121,23 @@ describe("the command line", () => {
     expect(run).toMatchObject({ status: 0, stderr: "" });
   });
 
-  it("says in one line that an old Node is too old", () => {
+  it.each([
+    [[], { stdout: "", stderr: "gsv: Node 20.18.3 is too old; install Node 20.19 or newer\n" }],
+    [
+      ["--json"],
+      {
+        stdout: `{"error":{"code":"node","message":"Node 20.18.3 is too old; install Node 20.19 or newer"}}\n`,
+        stderr: "",
+      },
+    ],
+  ])("says in one line that an old Node is too old: %j", (args, said) => {
     const source = readFileSync(join(root, "cli/bin.mjs"), "utf8")
       .replace(/^#!.*\n/, "")
       .replaceAll("process.versions.node", '"20.18.3"');
-    const run = spawnSync(process.execPath, ["--input-type=module", "-e", source], {
+    const run = spawnSync(process.execPath, ["--input-type=module", "-e", source, "--", ...args], {
       encoding: "utf8",
       cwd: root,
     });
-    expect(run).toMatchObject({
-      status: 1,
-      stdout: "",
-      stderr: "gsv: Node 20.18.3 is too old; install Node 20.19 or newer\n",
-    });
+    expect(run).toMatchObject({ status: 1, ...said });
   });
 });

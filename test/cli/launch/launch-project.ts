@@ -58,8 +58,8 @@ export class LaunchProject {
     this.write("cli/app/main.ts", `${imports}\n${body}`);
   }
 
-  start(script = "cli/bin.mjs"): Started {
-    const child = spawn(process.execPath, [join(this.root, script)], {
+  start(script = "cli/bin.mjs", ...args: string[]): Started {
+    const child = spawn(process.execPath, [join(this.root, script), ...args], {
       env: { PATH: process.env.PATH, TMPDIR: this.temporary },
     });
     let [stdout, stderr] = ["", ""];
@@ -79,8 +79,8 @@ export class LaunchProject {
     };
   }
 
-  run(script?: string): Promise<Run> {
-    return this.start(script).ended;
+  run(script?: string, ...args: string[]): Promise<Run> {
+    return this.start(script, ...args).ended;
   }
 
   remove(): void {

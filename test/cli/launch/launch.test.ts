@@ -224,6 +224,11 @@ describe("sources that cannot be built", () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain("cli/app/main.ts:3:");
     expect(stderr).toMatch(/\ngsv: the sources cannot be built\n$/);
+    const asked = await project.run("cli/bin.mjs", "status", "--json");
+    expect(JSON.parse(asked.stdout)).toEqual({
+      error: { code: "launch", message: "the sources cannot be built" },
+    });
+    expect(asked.stderr).not.toContain("gsv:");
   });
 
   it("do not let `npm ci` fail", async () => {

@@ -22,6 +22,12 @@ const useTool: FakeMethod = ({ params: { runId, message }, emit }) => {
   return { status: "started", runId };
 };
 
+const linesOf = (stdout: string): unknown[] =>
+  stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+
 beforeEach(async () => {
   gateway = await startFakeGateway({});
 });
@@ -51,10 +57,41 @@ describe("gsv client with a message", () => {
     expect(await run(["one"])).toMatchObject({ code: 1, stdout: "", stderr: "gsv: LLM error: overloaded\n" });
   });
 
-  it("prints one line of JSON when asked to", async () => {
+  it("streams what happens as lines of JSON when asked to, and the result as the last one", async () => {
     answering(useTool);
-    const { stdout } = await run(["one", "--json"]);
-    expect(JSON.parse(stdout)).toMatchObject({ message: "one", status: "answered", text: "Answer to one." });
+    const { stdout, stderr } = await run(["one", "--json"]);
+    expect(linesOf(stdout)).toEqual([
+      { type: "text", text: "Let me" },
+      { type: "text", text: " look." },
+      { type: "reply", text: "Let me look." },
+      { type: "calling", callId: "c1", tool: "pi__Glob", args: { pattern: "*" } },
+      {
+        ...{ type: "tool", callId: "c1", tool: "pi__Glob", args: { pattern: "*" } },
+        ...{ isError: false, preview: "a" },
+      },
+      { type: "text", text: "Answer to one." },
+      { type: "reply", text: "Answer to one." },
+      {
+        ...{ type: "result", message: "one", status: "answered", text: "Answer to one." },
+        runId: expect.any(String),
+      },
+    ]);
+    expect(stderr).toContain("⏵ pi__Glob");
+  });
+
+  it("gives an error the same shape in JSON, whether the run fails or there is no gateway", async () => {
+    answering(({ params: { runId }, emit }) => {
+      emit("chat", { runId, sessionKey, state: "error", error: "LLM error: overloaded" });
+      return { status: "started", runId };
+    });
+    const failed = await run(["one", "--json"]);
+    expect(failed.code).toBe(1);
+    expect(linesOf(failed.stdout).at(-1)).toMatchObject({
+      ...{ type: "result", status: "failed", error: { code: "run", message: "LLM error: overloaded" } },
+    });
+    await gateway.close();
+    const unreached = await run(["one", "--json"]);
+    expect(linesOf(unreached.stdout)).toEqual([{ error: { code: 101, message: expect.any(String) } }]);
   });
 
   it("prints the response of a command, and of directives alone", async () => {

@@ -74,7 +74,14 @@ describe("Ctrl-C in gsv client with a message", () => {
     const { code, stdout } = await ended;
     expect(code).toBe(130);
     expect(JSON.parse(stdout)).toEqual({
-      ...{ message: "one", runId: sent()[0]?.runId, status: "stopped", text: "", stopped: true },
+      ...{
+        type: "result",
+        message: "one",
+        runId: sent()[0]?.runId,
+        status: "stopped",
+        text: "",
+        stopped: true,
+      },
     });
   });
 
@@ -104,7 +111,7 @@ describe("Ctrl-C in gsv client with a message", () => {
   it("says in the result of --json that it left", async () => {
     const { stdout } = await interruptedTwice(["one", "--json"]);
     expect(JSON.parse(stdout)).toEqual({
-      ...{ message: "one", runId: sent()[0]?.runId, status: "left", text: "" },
+      ...{ type: "result", message: "one", runId: sent()[0]?.runId, status: "left", text: "" },
     });
   });
 
