@@ -38,6 +38,8 @@ const allowedRooms: Record<string, readonly string[]> = {
   "shared/http": ["protocol", "runtime"],
   "shared/objects": ["protocol", "world"],
   "shared/context": ["configuration", "objects", "protocol"],
+  "shared/wire": ["context", "protocol"],
+  "shared/adapters": ["objects", "protocol", "wire"],
   "shared/media": ["protocol", "runtime", "world"],
   "shared/peers": ["media", "protocol", "runtime", "world"],
   "shared/workspace": ["configuration", "protocol", "runtime", "world"],

@@ -8,6 +8,7 @@ import type { Role } from "../../../shared/protocol/channel-accounts.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
 import {
   agentIdOf,
+  clientKinds,
   isGuestSessionKey,
   parseSessionKey,
   sessionKind,
@@ -28,9 +29,6 @@ export interface RunRights {
   nodes: boolean;
 }
 
-/** Kinds of sessions that the owner's clients alone have. */
-const ownKinds = ["main", "named"];
-
 /** The rights of a run, from the writer of its message and the conversation that it answers in. */
 export function rightsOf(
   configuration: Configuration,
@@ -40,7 +38,7 @@ export function rightsOf(
   const kind = sessionKind(sessionKey, keyRules(configuration));
   const ofSession = audienceOf(kind);
   const audience = role === "guest" ? "shared" : ofSession;
-  const isOwnSession = role === "owner" && ownKinds.includes(kind);
+  const isOwnSession = role === "owner" && clientKinds.includes(kind);
   const { tools: withContextTools } = contextSettings(configuration, agentIdOf(sessionKey));
   const native = nativeTools.filter(
     (tool) =>

@@ -6,6 +6,7 @@ import type {
   Tool,
 } from "@earendil-works/pi-ai";
 import type { AssistantMessage, ToolDefinition } from "../../../shared/protocol/messages.ts";
+import { toWire } from "../../../shared/wire/wire-messages.ts";
 import type { Deadline } from "./deadline.ts";
 import type { ModelCall, ModelOutcome } from "./model-call.ts";
 import { explainFailure, passingOf } from "./model-failure.ts";
@@ -14,7 +15,6 @@ import { bedrockProvider, loadCallTools } from "./providers.ts";
 import type { Resolved } from "./resolve-model.ts";
 import { type ResponseWatch, watchResponses } from "./response-watch.ts";
 import { alternateTurns } from "./wire/alternate-turns.ts";
-import { toWire } from "./wire/wire-messages.ts";
 import { rulesOf } from "./wire/wire-rules.ts";
 
 /** An outcome. `passing`: the same call may succeed later, after `waitMs` where the provider says how long. */
@@ -31,7 +31,7 @@ export async function askOnce(
   const { normalizeContext, isContextOverflow } = await loadCallTools();
   const context = normalizeContext({
     systemPrompt: call.systemPrompt,
-    messages: toWire(call.messages, model) as PiMessage[],
+    messages: toWire(call.messages, model, rulesOf(model)) as PiMessage[],
     tools: call.tools.map(toTool),
   });
   const maxTokens = call.maxTokens ?? most;

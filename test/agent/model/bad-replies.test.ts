@@ -1,46 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Agent } from "../../../functions/agent/agent.ts";
-import { bedrockProvider, compatibleProvider } from "../../../functions/agent/model/providers.ts";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
-import { defaults } from "../../../shared/configuration/defaults.ts";
-import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import { textOf } from "../../../shared/protocol/messages.ts";
 import { requestStop } from "../../../shared/session/stop.ts";
-import { startAnthropicServer } from "../../support/models/anthropic-server.ts";
-import { startOpenAiServer } from "../../support/models/openai-server.ts";
-import type { ModelServer, Reply, Script } from "../../support/models/scripted-model.ts";
-import { startBedrockServer } from "../../support/models/wires/bedrock-server.ts";
-import { startGoogleServer } from "../../support/models/wires/google-server.ts";
-import { startMistralBehindOpenAi, startMistralServer } from "../../support/models/wires/mistral-server.ts";
+import type { ModelServer, Reply } from "../../support/models/scripted-model.ts";
+import { bedrockEnvironment, wires } from "../../support/models/wires/wires.ts";
 import { type State, startState } from "../../support/state.ts";
 import { type Bench, openBench } from "../bench.ts";
-
-interface Wire {
-  start(script: Script): Promise<ModelServer>;
-  model: Omit<ModelConfiguration, "baseUrl">;
-  /** What is added to the server's address. */
-  path?: string;
-}
-
-const wires: Record<string, Wire> = {
-  "Anthropic Messages": {
-    start: startAnthropicServer,
-    model: { provider: "anthropic", id: "claude-sonnet-4-6" },
-  },
-  "OpenAI Responses": { start: startOpenAiServer, model: { provider: "openai", id: "gpt-5" } },
-  "OpenAI chat completions": { start: startOpenAiServer, model: { provider: compatibleProvider, id: "m" } },
-  "Amazon Bedrock Converse": {
-    start: startBedrockServer,
-    model: { provider: bedrockProvider, id: defaults.model.id },
-  },
-  "Google Gemini": { start: startGoogleServer, model: { provider: "google", id: "gemini-2.5-pro" } },
-  Mistral: { start: startMistralServer, model: { provider: "mistral", id: "mistral-large-latest" } },
-  "a Mistral model behind OpenAI's API": {
-    start: startMistralBehindOpenAi,
-    model: { provider: compatibleProvider, id: "mistral-small" },
-    path: "/v1",
-  },
-};
 
 const calling = (name: string, more: { id?: string; arguments?: string } = {}): Reply => ({
   toolCalls: [{ name, ...more }],
@@ -99,13 +65,7 @@ let state: State;
 const saved = { ...process.env };
 beforeAll(async () => {
   state = await startState();
-  Object.assign(process.env, {
-    AWS_REGION: "us-east-1",
-    AWS_ACCESS_KEY_ID: "test",
-    AWS_SECRET_ACCESS_KEY: "test",
-    AWS_BEDROCK_FORCE_HTTP1: "1",
-    AWS_MAX_ATTEMPTS: "1",
-  });
+  Object.assign(process.env, bedrockEnvironment);
 });
 afterAll(async () => {
   process.env = saved;

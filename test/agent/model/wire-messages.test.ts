@@ -1,19 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { withCallIds } from "../../../functions/agent/model/wire/call-ids.ts";
-import { toWire } from "../../../functions/agent/model/wire/wire-messages.ts";
+import { rulesOf } from "../../../functions/agent/model/wire/wire-rules.ts";
 import {
   type AssistantMessage,
   type Message,
   type ToolCallBlock,
   toolCallsOf,
 } from "../../../shared/protocol/messages.ts";
+import { toWire as wireMessages } from "../../../shared/wire/wire-messages.ts";
 import { assistant, result, user } from "../compaction/transcripts.ts";
 
 const anthropic = { api: "anthropic-messages", provider: "anthropic", id: "claude-sonnet-4-6" } as const;
 const completions = { api: "openai-completions", provider: "openai-compatible", id: "m" } as const;
 const responses = { api: "openai-responses", provider: "openai", id: "gpt-5" } as const;
 const mistral = { api: "mistral-conversations", provider: "mistral", id: "mistral-large-latest" } as const;
-type Target = Parameters<typeof toWire>[1];
+type Target = Parameters<typeof rulesOf>[0];
+const toWire = (messages: readonly Message[], to: Target) => wireMessages(messages, to, rulesOf(to));
 
 /** A reply of `by` with one call, as it is stored, and its result. */
 function exchange(by: Target, call: Partial<ToolCallBlock>): Message[] {

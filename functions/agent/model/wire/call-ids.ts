@@ -5,6 +5,7 @@ import {
   type ToolCallBlock,
   toolCallsOf,
 } from "../../../../shared/protocol/messages.ts";
+import { nameOfCall } from "../../../../shared/wire/wire-messages.ts";
 
 /**
  * A provider's id that can name a call. Shorter ones come from servers that count the calls of each reply (`call_0`),
@@ -38,11 +39,6 @@ export function withCallIds(
 /** What a call is known by: to the gateway, and to its provider. */
 function namesOf({ id, providerId }: ToolCallBlock): string[] {
   return providerId === undefined ? [id] : [id, nameOfCall(providerId)];
-}
-
-/** The part of a provider's id that a result refers to: of an id of the Responses API what is before the bar. */
-export function nameOfCall(id: string): string {
-  return id.split("|")[0] ?? id;
 }
 
 /** A UUID of version 7 (RFC 9562): the time in milliseconds, then random bits. */

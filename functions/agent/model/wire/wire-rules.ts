@@ -1,13 +1,6 @@
 import type { Api, Model } from "@earendil-works/pi-ai";
+import type { WireRules } from "../../../../shared/wire/wire-messages.ts";
 import { compatibleProvider } from "../providers.ts";
-
-/** What a provider accepts in a transcript (docs/model-wires.md), where providers differ. */
-export interface WireRules {
-  /** The ids of tool calls that it accepts. */
-  callId: RegExp;
-  /** A user turn must not follow another user turn or a tool result. */
-  alternates: boolean;
-}
 
 /** Models of Mistral, whichever provider or server runs them. */
 const mistralModel = /(mis|minis|magis)tral|mixtral|codestral|devstral|pixtral|voxtral/i;

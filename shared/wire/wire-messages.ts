@@ -1,15 +1,26 @@
 import { createHash } from "node:crypto";
-import type { Api, Model } from "@earendil-works/pi-ai";
-import { isActiveMessage } from "../../../../shared/context/render.ts";
+import { isActiveMessage } from "../context/render.ts";
 import type {
   AssistantMessage,
   Message,
   ToolCallBlock,
   ToolResultMessage,
   UserMessage,
-} from "../../../../shared/protocol/messages.ts";
-import { nameOfCall } from "./call-ids.ts";
-import { rulesOf, type WireRules } from "./wire-rules.ts";
+} from "../protocol/messages.ts";
+
+/** What a provider accepts in a transcript (docs/model-wires.md), where providers differ. */
+export interface WireRules {
+  /** The ids of tool calls that it accepts. */
+  callId: RegExp;
+  /** A user turn must not follow another user turn or a tool result. */
+  alternates: boolean;
+}
+
+/** Who reads a transcript: the wire and the provider, as stored replies name theirs. */
+export interface WireReader {
+  api?: string;
+  provider?: string;
+}
 
 /** pi-ai reads the usage of every reply. */
 const noUsage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
@@ -22,11 +33,7 @@ const maxName = 64;
  * its provider refuses to read: an unknown name, an odd id, arguments that are no object. Unchanged where all is well.
  * @param messages a whole transcript: every tool call is answered
  */
-export function toWire(
-  messages: readonly Message[],
-  model: Pick<Model<Api>, "api" | "provider" | "id">,
-): Message[] {
-  const rules = rulesOf(model);
+export function toWire(messages: readonly Message[], reader: WireReader, rules: WireRules): Message[] {
   const used = new Set<string>();
   let open: { id: string; wireId: string }[] = [];
   const shown: Message[] = [];
@@ -39,7 +46,7 @@ export function toWire(
       shown.push(wireQuestion(message));
     } else {
       open = [];
-      const isOwn = message.provider === model.provider && message.api === model.api;
+      const isOwn = message.provider === reader.provider && message.api === reader.api;
       const reply = wireReply(message, (call) => {
         const wireId = wireIdOf(call, isOwn, rules, used);
         open.push({ id: call.id, wireId });
@@ -71,6 +78,11 @@ function wireIdOf(
   }
   used.add(nameOfCall(chosen));
   return chosen;
+}
+
+/** The part of a provider's id that a result refers to: of an id of the Responses API what is before the bar. */
+export function nameOfCall(id: string): string {
+  return id.split("|")[0] ?? id;
 }
 
 function shortId(id: string): string {
