@@ -3,6 +3,7 @@ import { peerKinds } from "./channel-accounts.ts";
 import { cronJobField, cronPatchField } from "./cron.ts";
 import { code, PeerError } from "./errors.ts";
 import { execEvent } from "./exec-event-params.ts";
+import { exportFormats, importFormats } from "./memory/exports.ts";
 import { objectTypes } from "./memory/objects.ts";
 import { isNestedDeeper, maxNesting } from "./nesting.ts";
 import {
@@ -215,6 +216,21 @@ export const methodParams = {
     agentId,
     next: v.optional(v.pipe(v.string(), v.maxLength(64))),
     maxBytes: v.optional(count(10_000, 8_000_000), 96 * 1024),
+  }),
+  "session.export": v.object({
+    sessionId: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(64))),
+    sessionKey: v.optional(sessionKeyField),
+    agentId,
+    format: v.optional(v.picklist(exportFormats), "pi"),
+    redact: v.optional(v.boolean(), false),
+    next: v.optional(v.pipe(v.string(), v.maxLength(64))),
+    maxBytes: v.optional(count(10_000, 8_000_000), 96 * 1024),
+  }),
+  "session.import": v.object({
+    sessionKey: sessionKeyField,
+    importId: v.pipe(v.string(), v.uuid()),
+    format: v.picklist(importFormats),
+    lines: v.string(),
   }),
   "object.list": v.object({
     ...ofConversation.entries,

@@ -1,6 +1,7 @@
 import type { AgentHeartbeats, SkipReason } from "./agent-heartbeat.ts";
 import type { AccountStatus, ChannelEntry, PairEntry, Role, StartedAccount } from "./channel-accounts.ts";
 import type { CronJob, CronRun, CronRunResult, CronStatusResult } from "./cron.ts";
+import type { ExportFormat } from "./memory/exports.ts";
 import type { ObjectDiff, ObjectHistory, ObjectList } from "./memory/object-results.ts";
 import type { MemoryObject } from "./memory/objects.ts";
 import type { Message, ToolDefinition } from "./messages.ts";
@@ -147,6 +148,19 @@ export interface TranscriptPage {
   messages: Message[];
   /** The next piece of the JSON of a message that is larger than a page. It follows `messages`. */
   piece?: { text: string; isLast: boolean };
+  /** The `next` param for the next page; absent on the last page. */
+  next?: string;
+}
+
+/** A page of an export of a conversation. The texts of all pages, one after the other, are lines of JSON. */
+export interface ExportPage {
+  sessionId: string;
+  agentId: string;
+  /** Absent when nothing names it: an archive without metadata. */
+  sessionKey?: string;
+  format: ExportFormat;
+  /** The next part of the lines; a page may end inside a line. */
+  text: string;
   /** The `next` param for the next page; absent on the last page. */
   next?: string;
 }
@@ -323,6 +337,9 @@ interface ResultTable {
   "session.preview": { sessionKey: string; sessionId: string; messageCount: number; messages: Message[] };
   "session.history": { sessionKey: string; currentSessionId: string; previousSessionIds: string[] };
   "session.transcript": TranscriptPage;
+  "session.export": ExportPage;
+  /** `messages`: number of messages that the session has now. */
+  "session.import": { ok: true; sessionKey: string; sessionId: string; messages: number };
   "object.list": ObjectList;
   /** One version of an object. */
   "object.get": MemoryObject;

@@ -198,7 +198,11 @@ describe("a whole conversation", () => {
 
   it("is read at once, with its session's key, live or archived", async () => {
     const session = await live([summary(60), ...say(61, 90)], say(1, 30), say(31, 60));
-    const expected = { sessionKey: session.sessionKey, messages: say(1, 90) };
+    const parts = [
+      { at: 1000, messages: 30 },
+      { at: 1001, messages: 60 },
+    ];
+    const expected = { sessionKey: session.sessionKey, messages: say(1, 90), parts };
     expect(await whole(session)).toEqual(expected);
     await reset(session);
     expect(await whole(session)).toEqual(expected);

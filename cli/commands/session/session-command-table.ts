@@ -87,6 +87,33 @@ const sessionCommands: readonly CommandEntry[] = [
     ],
     load: async () => (await import("./history-commands.ts")).printTranscript,
   },
+  {
+    name: "export [sessionKey]",
+    summary: "a conversation as lines of JSON for other programs: pi, turns, openai, anthropic or nexo",
+    options: [
+      ["--format <format>", "pi (default), turns, openai, anthropic or nexo"],
+      ["--id <sessionId>", "one of its earlier conversations, instead of the present one"],
+      ["--agent <id>", "agent that the conversation belongs to, instead of a session"],
+      ["--redact", "replace keys, tokens and home folders with [REDACTED:…]"],
+    ],
+    examples: [
+      "session export --format turns > conversation.jsonl",
+      "session export agent:main:holidays --format openai --redact",
+      "session export --agent work --id 0b9e2c3a-6f1d-4c55-9f2e-7a3d5f0c1e11",
+    ],
+    load: async () => (await import("./export-commands.ts")).exportSession,
+  },
+  {
+    name: "import <file> [sessionKey]",
+    summary: "begin a session with an exported conversation (pi or turns); - reads standard input",
+    options: [["--format <format>", "pi or turns (default: what the first line looks like)"]],
+    examples: [
+      "session import conversation.jsonl",
+      "session import conversation.jsonl agent:main:holidays",
+      "gsv session export --format turns | gsv session import - copy",
+    ],
+    load: async () => (await import("./export-commands.ts")).importSession,
+  },
 ];
 
 /** `gsv client` */

@@ -76,6 +76,8 @@ export interface WholeConversation {
   sessionKey?: string;
   /** Every message once, in order. */
   messages: Message[];
+  /** The parts that compactions archived: when (epoch ms), and how many messages stand before its end. */
+  parts: { at: number; messages: number }[];
 }
 
 /**
@@ -91,6 +93,7 @@ export async function readConversation(
   for (;;) {
     const conversation = await openConversation(store, name);
     const messages: Message[] = [];
+    const parts: WholeConversation["parts"] = [];
     let bytes = 0;
     for (const [source, linesFrom] of conversation.sources.entries()) {
       let line = 0;
@@ -100,10 +103,12 @@ export async function readConversation(
         if (bytes > mostBytes) throw tooLarge(mostBytes);
         messages.push(JSON.parse(text) as Message);
       }
+      const part = conversation.parts[source];
+      if (part !== undefined) parts.push({ at: partTime(part), messages: messages.length });
     }
     if (await conversation.isMoved()) continue;
     const sessionKey = conversation.live?.sessionKey ?? (await keyOfArchive(store.bucket, conversation));
-    return { ...(sessionKey === undefined ? {} : { sessionKey }), messages };
+    return { ...(sessionKey === undefined ? {} : { sessionKey }), messages, parts };
   }
 }
 

@@ -163,9 +163,12 @@ export function sessionKind(key: string, rules: KeyRules): string {
   const canonical = canonicalizeSessionKey(key, rules);
   const parsed = parseSessionKey(canonical);
   // A peer's kind comes from outside: it must not be taken for `main` or `named`.
-  if (parsed) return ["main", "named"].includes(parsed.peer.kind) ? "other" : parsed.peer.kind;
+  if (parsed) return clientKinds.includes(parsed.peer.kind) ? "other" : parsed.peer.kind;
   return canonical === mainSessionKey(agentIdOf(canonical), rules.mainKey) ? "main" : "named";
 }
+
+/** Kinds of sessions that the owner's clients alone have. */
+export const clientKinds: readonly string[] = ["main", "named"];
 
 /** Whether a key names its agent's main session, the only session that sees private memory. */
 export function isMainSessionKey(key: string, rules: KeyRules): boolean {

@@ -30,6 +30,7 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
       "session.compact",
     ],
     ...["session.preview", "session.history", "session.transcript", "workspace.list", "workspace.read"],
+    ...["session.export", "session.import"],
     ...["object.list", "object.get", "object.history", "object.diff"],
     ...[
       "workspace.write",
@@ -66,6 +67,7 @@ const reading = new Set([
   ...["session.cost", "session.context"],
   ...[
     "session.transcript",
+    "session.export",
     "workspace.list",
     "workspace.read",
     "channels.list",

@@ -130,6 +130,8 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
   "session.preview": { sessionKey: hostile, sessionId: hostile, messageCount: 4, messages: said },
   "session.history": { sessionKey: hostile, currentSessionId: hostile, previousSessionIds: [hostile] },
   "session.transcript": { sessionId: hostile, agentId: hostile, parts: [], messages: said },
+  "session.export": { sessionId: hostile, agentId: hostile, format: "pi", text: hostile },
+  "session.import": { ok: true, sessionKey: hostile, sessionId: hostile, messages: 1 },
   "object.list": {
     ...{ sessionKey: hostile, sessionId: hostile, count: 1 },
     objects: [

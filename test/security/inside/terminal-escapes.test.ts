@@ -45,6 +45,7 @@ const given: Record<string, string[]> = {
   "pair approve": ["telegram", hostile],
   "pair reject": ["telegram", hostile],
   "session reset": ["--yes"],
+  "session import": [import.meta.filename, hostile, "--format", "pi"],
   "token create": ["evil"],
   "workspace edit": ["notes.md"],
   "agent add": ["worker"],

@@ -74,8 +74,10 @@ it("an agent's id that is written as a path names no other agent", async () => {
 it("a conversation's id that is written as a path reads no other file", async () => {
   const ids = ["../../keeper/sessions/s1", "..", "../s1", "s1/../../MEMORY.md", "x\u0000", "%2e%2e/s1", "/"];
   for (const sessionId of ids) {
-    const answer = await client.request("session.transcript", { sessionId, agentId: "scratch" });
-    expect(answer, sessionId).toMatchObject({ ok: false, error: { code: 404 } });
+    for (const method of ["session.transcript", "session.export"]) {
+      const answer = await client.request(method, { sessionId, agentId: "scratch" });
+      expect(answer, `${method} ${sessionId}`).toMatchObject({ ok: false, error: { code: 404 } });
+    }
   }
 });
 

@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ModelCall } from "../../../functions/agent/model/model-call.ts";
+import { resultsById, toMessages, toTurns } from "../../../shared/objects/turns.ts";
 import { type Message, toolCallsOf } from "../../../shared/protocol/messages.ts";
 import { transcriptFault } from "../../conformance/model/programs.ts";
 import { numberOf } from "../load/script.ts";
@@ -25,6 +27,8 @@ export function checkRequest(
   const last = messages.at(-1);
   if (first?.role !== "user") fault("the user does not begin");
   if (last?.role === "assistant") fault("nothing is left to answer");
+  if (!isDeepStrictEqual(toMessages(toTurns(messages), resultsById(messages)), messages))
+    fault("turns are not the same messages");
   const ids = messages.flatMap(toolCallsOf).map(({ id }) => id);
   if (new Set(ids).size < ids.length) fault("two calls have one id");
   const numbers = messages.map(numberOf).filter((number) => number !== undefined);

@@ -1,0 +1,94 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
+import { gsv, newFolder } from "../../run-gsv.ts";
+
+let gateway: FakeGateway;
+beforeEach(async () => {
+  gateway = await startFakeGateway({});
+});
+afterEach(() => gateway.close());
+
+const run = (args: string[], more: { input?: string; cwd?: string } = {}) =>
+  gsv(args, { env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token" }, ...more });
+
+describe("gsv session export", () => {
+  it("prints the texts of all pages one after the other, with and without --json", async () => {
+    const pages: Record<string, object> = {
+      "": { text: '{"a":1}\n{"b"', next: "2.0.12" },
+      "2.0.12": { text: ":2}\n" },
+    };
+    gateway.methods = { "session.export": ({ params }) => pages[params.next ?? ""] };
+    for (const json of [[], ["--json"]])
+      expect((await run(["session", "export", ...json])).stdout).toBe('{"a":1}\n{"b":2}\n');
+    expect(gateway.requests[0]).toEqual({
+      method: "session.export",
+      params: { sessionKey: "agent:main:main", format: "pi", redact: false, maxBytes: 4_000_000 },
+    });
+  });
+
+  it("asks for a format, an earlier conversation and no secrets", async () => {
+    gateway.methods = { "session.export": () => ({ text: "" }) };
+    await run(["session", "export", "--agent", "work", "--id", "id-1", "--format", "nexo", "--redact"]);
+    expect(gateway.requests[0]?.params).toEqual({
+      ...{ sessionId: "id-1", agentId: "work", format: "nexo", redact: true, maxBytes: 4_000_000 },
+    });
+  });
+
+  it("says which formats there are, and ends when a page comes twice", async () => {
+    const wrong = await run(["session", "export", "--format", "xml"]);
+    expect(wrong.stderr).toContain("expected one of pi, turns, openai, anthropic, nexo");
+    expect(wrong.code).toBe(2);
+    gateway.methods = { "session.export": () => ({ text: "x", next: "1.0.1" }) };
+    expect((await run(["session", "export"])).stderr).toContain("same page twice");
+  });
+});
+
+describe("gsv session import", () => {
+  const pi = '{"role":"user","content":"hi","timestamp":1}\n';
+  const turns = '{"type":"session","version":1,"id":"x","agent_id":"main"}\n';
+  const answer = { ok: true, sessionKey: "agent:main:copy", sessionId: "id", messages: 1 };
+
+  it("sends a file under a new id, and says how to go on", async () => {
+    gateway.methods = { "session.import": () => answer };
+    const cwd = await newFolder();
+    await writeFile(join(cwd, "said.jsonl"), pi);
+    const { stdout } = await run(["session", "import", "said.jsonl", "copy"], { cwd });
+    expect(stdout).toBe("1 message imported; go on with them: gsv client --session agent:main:copy\n");
+    expect(gateway.requests).toEqual([
+      {
+        method: "session.import",
+        params: {
+          sessionKey: "copy",
+          importId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+          format: "pi",
+          lines: pi,
+        },
+      },
+    ]);
+  });
+
+  it("reads standard input, and names the session itself", async () => {
+    gateway.methods = { "session.import": () => ({ ...answer, messages: 3 }) };
+    const { stdout } = await run(["session", "import", "-", "--json"], { input: turns });
+    expect(JSON.parse(stdout)).toEqual({ ...answer, messages: 3 });
+    const params = gateway.requests[0]?.params as Record<string, string>;
+    expect(params).toMatchObject({ format: "turns", lines: turns });
+    expect(params.sessionKey).toBe(`imported-${String(params.importId).slice(0, 8)}`);
+  });
+
+  it.each([
+    ["no json", /first line is no JSON/],
+    [
+      '{"type":"session","version":1,"id":"x","timestamp":"2026-01-01T00:00:00Z"}',
+      /other formats cannot be imported/,
+    ],
+    ['{"role":"user","content":"hi"}', /other formats cannot be imported/],
+  ])("refuses what is no such export: %s", async (input, reason) => {
+    const { stderr, code } = await run(["session", "import", "-"], { input });
+    expect(stderr).toMatch(reason);
+    expect(code).toBe(2);
+    expect(gateway.requests).toEqual([]);
+  });
+});
