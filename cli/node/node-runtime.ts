@@ -8,7 +8,7 @@ import { handleEvents } from "./events/node-events.ts";
 import { FileQueues } from "./files/node-files.ts";
 import { LogBuffer } from "./log-buffer.ts";
 import { Outbox } from "./result-outbox.ts";
-import { NodeCalls } from "./running-calls.ts";
+import { type CallChange, NodeCalls } from "./running-calls.ts";
 import { noJournal, openJournal } from "./shell/command-journal.ts";
 import { startReports } from "./shell/command-reports.ts";
 import { ShellSessions } from "./shell/shell-sessions.ts";
@@ -29,8 +29,13 @@ export interface NodeOptions {
   journalFolder?: string;
   /** Environment of the commands. Default: that of this process. */
   environment?: NodeJS.ProcessEnv;
-  /** Called with each log line. Lines name calls and tools, never their arguments or results. */
-  onLog?(line: string): void;
+  /**
+   * Called with each log line, and whether it is about a call. Lines name calls and tools, never their arguments or
+   * results.
+   */
+  onLog?(line: string, isOfCall: boolean): void;
+  /** Called when a call begins and when it has ended. It sees arguments and results, which no log is to hold. */
+  onCall?(change: CallChange): void;
   timing?: Partial<NodeTiming>;
 }
 
@@ -65,17 +70,18 @@ export function startNode(options: NodeOptions): RunningNode {
   }
   const { environment = process.env } = options;
   const logs = new LogBuffer();
-  const log = (line: string): void => {
+  const write = (line: string, isOfCall: boolean): void => {
     const stamped = `${new Date().toISOString()} ${line}`;
     logs.add(stamped);
-    options.onLog?.(stamped);
+    options.onLog?.(stamped, isOfCall);
   };
+  const log = (line: string) => write(line, false);
 
   const connection = connectionOf(options);
   const outbox = new Outbox(
     connection,
     (key, refusal) =>
-      log(refusal ? `refused ${key}: ${refusal.code} ${refusal.message}` : `delivered ${key}`),
+      refusal ? log(`refused ${key}: ${refusal.code} ${refusal.message}`) : write(`delivered ${key}`, true),
     options.timing?.deliveryMs,
   );
   const journal = options.journalFolder ? openJournal(options.journalFolder, options) : noJournal;
@@ -84,7 +90,7 @@ export function startNode(options: NodeOptions): RunningNode {
   const calls = new NodeCalls(
     { workspace, sessions, files: new FileQueues() },
     outbox,
-    log,
+    { log: (line) => write(line, true), onCall: options.onCall ?? (() => {}) },
     () => connection.maxRequestBytes,
   );
 

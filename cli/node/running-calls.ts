@@ -12,11 +12,25 @@ import { nodeTools } from "./tools/offered.ts";
 /** Bytes of a request that are reserved for its fields besides the result. */
 const frameMargin = 8 * 1024;
 
+/** A call that has begun; `outcome` when it has ended. */
+export interface CallChange {
+  callId: string;
+  tool: string;
+  args: unknown;
+  outcome?: Outcome;
+}
+
+/** Who is told of calls. Log lines never hold arguments or results. */
+interface Listeners {
+  log(line: string): void;
+  onCall(change: CallChange): void;
+}
+
 /** Runs a node's tool calls concurrently and puts their results into the outbox. */
 export class NodeCalls {
   readonly #context: Omit<ToolContext, "callId" | "signal">;
   readonly #outbox: Outbox;
-  readonly #log: (line: string) => void;
+  readonly #listeners: Listeners;
   readonly #mostRequestBytes: () => number;
   readonly #calls = new CallLog();
   readonly #running = new Map<string, { end: Promise<void>; stop: AbortController }>();
@@ -25,12 +39,12 @@ export class NodeCalls {
   constructor(
     context: Omit<ToolContext, "callId" | "signal">,
     outbox: Outbox,
-    log: (line: string) => void,
+    listeners: Listeners,
     mostRequestBytes: () => number,
   ) {
     this.#context = context;
     this.#outbox = outbox;
-    this.#log = log;
+    this.#listeners = listeners;
     this.#mostRequestBytes = mostRequestBytes;
   }
 
@@ -83,9 +97,11 @@ export class NodeCalls {
 
   async #run(callId: string, name: string, args: unknown, signal: AbortSignal): Promise<void> {
     const startedAt = Date.now();
+    this.#listeners.onCall({ callId, tool: name, args });
     this.#log(`call ${callId} ${name} started`);
     const outcome = await this.#outcomeOf(name, args, { ...this.#context, callId, signal });
     this.#calls.finish(callId, outcome);
+    this.#listeners.onCall({ callId, tool: name, args, outcome });
     const how = "error" in outcome ? "failed" : "done";
     this.#log(`call ${callId} ${name} ${how} after ${Date.now() - startedAt} ms`);
     this.#deliver(callId, outcome);
@@ -101,6 +117,10 @@ export class NodeCalls {
       const message = error instanceof Error ? error.message : String(error);
       return fitOutcome({ error: message }, maxFrameBytes);
     }
+  }
+
+  #log(line: string): void {
+    this.#listeners.log(line);
   }
 
   #deliver(callId: string, outcome: Outcome): void {

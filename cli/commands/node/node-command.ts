@@ -8,8 +8,9 @@ import { untilSignal } from "../../app/process/signals.ts";
 import type { Action } from "../../app/program.ts";
 import { version } from "../../app/version.ts";
 import { startUnderFreeId } from "../../node/free-id.ts";
-import { type RunningNode, startNode } from "../../node/node-runtime.ts";
+import { type NodeOptions, type RunningNode, startNode } from "../../node/node-runtime.ts";
 import { openRotatingLog } from "../../node/rotating-log.ts";
+import { callLines } from "./call-lines.ts";
 import { nodePlace } from "./node-settings.ts";
 
 /** How long an unattended node waits after a refusal before it ends and is started again, in ms. */
@@ -44,15 +45,26 @@ async function runNode(
   const settings = await context.settings();
   const { url, token } = await context.address();
   const { nodeId, workspace } = nodePlace(context, settings, options);
-  const onLog = log ?? ((line: string) => context.note(line));
+  const told = log === undefined ? terminalOf(context) : { onLog: log };
   const journalFolder = join(configFolder(context.terminal.env), "node");
   const waitsForPlace = log !== undefined;
-  const node = { url, token, nodeId, workspace, version, journalFolder, onLog, waitsForPlace };
+  const node = { url, token, nodeId, workspace, version, journalFolder, waitsForPlace, ...told };
   const running =
     text(options.id) || log
       ? { ...startNode(node), nodeId }
       : await startUnderFreeId(node, (taken, next) => context.note(idTaken(taken, next)), signalled);
   await untilEnded(context, running, { workspace, url }, signalled);
+}
+
+/** What a node in the foreground tells: at a terminal what it runs, anywhere else the lines of its log. */
+function terminalOf(context: Context): Pick<NodeOptions, "onLog" | "onCall"> {
+  if (!context.terminal.stderr.isTTY) return { onLog: (line) => context.note(line) };
+  return {
+    onLog: (line, isOfCall) => {
+      if (!isOfCall) context.note(line);
+    },
+    onCall: callLines((line) => context.note(line.replaceAll("\n", " "))),
+  };
 }
 
 /** Says that a node's id is in use, and which one is tried instead. */

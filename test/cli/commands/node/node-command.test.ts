@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { killTerminals, startGsvAtTerminal } from "../../../support/terminal/pseudo-terminal.ts";
 import { until } from "../../../support/until.ts";
 import { withEmptyHome } from "../../node/processes.ts";
 import { gsv, newFolder } from "../../run-gsv.ts";
@@ -12,7 +13,10 @@ let gateway: TestGateway;
 beforeEach(async () => {
   gateway = await startTestGateway();
 });
-afterEach(() => gateway.stop());
+afterEach(async () => {
+  killTerminals();
+  await gateway.stop();
+});
 
 const ended = (running: Promise<unknown>) => Promise.race([running.then(() => true), Promise.resolve(false)]);
 
@@ -46,4 +50,25 @@ it("a node in the foreground takes the id of its own option, and ends at a signa
   const { code, stdout } = await running;
   expect(code).toBe(0);
   expect(stdout).toMatch(/^node desk lends .*; Ctrl-C ends it\n$/);
+});
+
+it("a node at a terminal shows what it runs, and elsewhere logs no command", async () => {
+  const args = ["node", "--id", "desk", "-u", gateway.url, "-t", "t"];
+  const asked = { callId: "c1", tool: "Bash", args: { command: "echo no; exit 3" } };
+  const terminal = startGsvAtTerminal(args, { cwd: newFolder() });
+  await terminal.sees("Ctrl-C ends it");
+  gateway.sendEvent("tool.invoke", asked);
+  await terminal.sees("⏵ Bash echo no; exit 3 ✗ exit 3");
+  expect(terminal.text()).not.toContain("call c1");
+  terminal.type("\u0003");
+  await terminal.ended;
+
+  const running = gsv(args, {});
+  await until(() => gateway.of("connect")[1], "it connects");
+  gateway.sendEvent("tool.invoke", { ...asked, callId: "c2" });
+  await until(() => gateway.of("tool.result")[1], "it answers");
+  process.emit("SIGTERM");
+  const { stderr } = await running;
+  expect(stderr).toMatch(/call c2 Bash done after \d+ ms/);
+  expect(stderr).not.toContain("echo");
 });
