@@ -7,7 +7,7 @@ import { logsCommand } from "./logs/logs-command-table.ts";
 import { nodeCommand, toolsCommand } from "./node/node-command-table.ts";
 import { objectCommand } from "./object/object-command-table.ts";
 import { completionCommand, doctorCommand, upgradeCommand } from "./program/program-command-table.ts";
-import { clientCommand, sessionCommand } from "./session/session-command-table.ts";
+import { clientCommand, searchCommand, sessionCommand } from "./session/session-command-table.ts";
 import {
   configCommand,
   deployCommand,
@@ -29,6 +29,7 @@ export const commands: readonly CommandEntry[] = [
   configCommand,
   sessionCommand,
   objectCommand,
+  searchCommand,
   toolsCommand,
   workspaceCommand,
   copyCommand,

@@ -7,6 +7,7 @@ import type { ConnectionRecord, Mode } from "../../shared/peers/registry.ts";
 import type { TokenVerifier } from "../../shared/peers/tokens.ts";
 import type { Method, Params, Scope } from "../../shared/protocol/methods.ts";
 import type { Results } from "../../shared/protocol/results.ts";
+import type { Recall } from "../../shared/recall/recall.ts";
 import type { SkillLister } from "../../shared/skills/skill-lister.ts";
 import type { Workspace } from "../../shared/workspace/workspace-files.ts";
 import type { Bucket, Presigner, Schedules, Sockets, WakeAgent } from "../../shared/world/world.ts";
@@ -23,6 +24,7 @@ export interface Gateway extends AccountTools {
   sender: ChannelSender;
   bridges: Bridges;
   workspace: Workspace;
+  recall: () => Promise<Recall>;
   skills: SkillLister;
   tokens: TokenVerifier;
   /** Cache of connected sockets, by connection id. Their records do not change any more. */

@@ -9,6 +9,7 @@ import { watchInvocations } from "../../shared/faults/faults.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
 import { createTokenVerifier } from "../../shared/peers/tokens.ts";
+import { loadRecall } from "../../shared/recall/load-recall.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
 import { createSkillLister } from "../../shared/skills/skill-lister.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
@@ -76,6 +77,7 @@ function createGateway(world: World): Gateway {
     bridges,
     sender: noteFailures(createChannelSender({ table, secrets, configuration, bridges, now }), activity),
     workspace: openWorkspace(bucket),
+    recall: loadRecall({ table, bucket }),
     skills: createSkillLister(bucket),
     tokens: createTokenVerifier(table, now),
     connected: new Map(),

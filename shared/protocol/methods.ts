@@ -5,6 +5,7 @@ import { code, PeerError } from "./errors.ts";
 import { execEvent } from "./exec-event-params.ts";
 import { exportFormats, importFormats } from "./memory/exports.ts";
 import { objectTypes } from "./memory/objects.ts";
+import { searchParams } from "./memory/search.ts";
 import { isNestedDeeper, maxNesting } from "./nesting.ts";
 import {
   clampedCount,
@@ -246,6 +247,7 @@ export const methodParams = {
     limit: v.optional(count(1, 100), 50),
   }),
   "object.diff": v.object({ from: objectVersion, to: objectVersion }),
+  "session.search": searchParams,
   "workspace.list": v.optional(
     v.object({ path: v.optional(v.pipe(v.string(), v.maxLength(1024)), ""), agentId }),
     { path: "" },

@@ -4,6 +4,7 @@ import type { CronJob, CronRun, CronRunResult, CronStatusResult } from "./cron.t
 import type { ExportFormat } from "./memory/exports.ts";
 import type { ObjectDiff, ObjectHistory, ObjectList } from "./memory/object-results.ts";
 import type { MemoryObject } from "./memory/objects.ts";
+import type { SearchResult } from "./memory/search.ts";
 import type { Message, ToolDefinition } from "./messages.ts";
 import type { Method, Scope } from "./methods.ts";
 import type { ModelRef, ResetPolicy, SessionSettings, ThinkingLevel } from "./schemas.ts";
@@ -345,6 +346,7 @@ interface ResultTable {
   "object.get": MemoryObject;
   "object.history": ObjectHistory;
   "object.diff": ObjectDiff;
+  "session.search": SearchResult;
   "workspace.list": Listing;
   "workspace.read": FileContent;
   "workspace.write": { path: string; size: number; written: true };

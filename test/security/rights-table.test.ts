@@ -94,6 +94,15 @@ const attempts: Record<string, Attempt> = {
     "call gsv__SessionsList {}",
     "agent:main:",
   ),
+  "have the agent search what was said in other conversations (`gsv__session_logs`)": agentSays(
+    'call gsv__session_logs {"action":"list_sessions"}',
+    "agent:main:main",
+  ),
+  "have the agent search what was said in other conversations, from a group": agentSays(
+    'call gsv__session_logs {"action":"list_sessions"}',
+    "agent:main:main",
+    "workshop",
+  ),
   "have the agent write in other conversations (`gsv__SessionSend`)": agentSays(
     'call gsv__SessionSend {"sessionKey":"notes","message":"well?"}',
     "heard: well\\?",
@@ -135,6 +144,7 @@ const attempts: Record<string, Attempt> = {
     destination: "gsv:copies/SOUL.md",
   }),
   "see the skills, and have the machines asked for programs (`skills.update`)": method("skills.update", {}),
+  "search all conversations (`session.search`)": method("session.search", { query: "word" }),
   "list all conversations (`sessions.list`)": method("sessions.list", {}),
   "schedule jobs themselves (`cron.add`)": method("cron.add", {
     name: "never",

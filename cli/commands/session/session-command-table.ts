@@ -148,3 +148,16 @@ export const sessionCommand: CommandEntry = {
   examples: ["session list"],
   commands: sessionCommands,
 };
+
+export const searchCommand: CommandEntry = {
+  name: "search <words...>",
+  summary: "find what was said, in archived conversations too; words, or a question",
+  options: [
+    ["--limit <n>", "maximum number of messages (default 10)"],
+    ["--max-chars <n>", "characters of each that are shown, 20 to 4000 (default 200)"],
+    ["--session <sessionKey>", "only this session, its earlier conversations included"],
+    ["--agent <agentId>", "the conversations of this agent (default: the default agent)"],
+  ],
+  examples: ['search "when does the dentist expect me?"', "search wifi password --limit 3"],
+  load: async () => (await import("./search-command.ts")).searchSessions,
+};

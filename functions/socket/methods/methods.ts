@@ -7,6 +7,7 @@ import { cronMethods } from "./cron.ts";
 import { heartbeatMethods } from "./heartbeat.ts";
 import { historyMethods } from "./history.ts";
 import { objectMethods } from "./memory/objects.ts";
+import { searchMethods } from "./memory/search.ts";
 import { logMethods } from "./node/logs.ts";
 import { nodeMethods } from "./node/nodes.ts";
 import { probeMethods } from "./node/probes.ts";
@@ -36,6 +37,7 @@ export const methodTable: MethodTable = {
   ...sessionMethods,
   ...historyMethods,
   ...objectMethods,
+  ...searchMethods,
   ...workspaceMethods,
   ...channelMethods,
   ...bridgeMethods,

@@ -30,7 +30,7 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
       "session.compact",
     ],
     ...["session.preview", "session.history", "session.transcript", "workspace.list", "workspace.read"],
-    ...["session.export", "session.import"],
+    ...["session.export", "session.import", "session.search"],
     ...["object.list", "object.get", "object.history", "object.diff"],
     ...[
       "workspace.write",
@@ -68,6 +68,7 @@ const reading = new Set([
   ...[
     "session.transcript",
     "session.export",
+    "session.search",
     "workspace.list",
     "workspace.read",
     "channels.list",

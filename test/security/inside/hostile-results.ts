@@ -144,6 +144,15 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
   },
   "object.history": { id: hostile, type: "file", versions: [{ ...version, message: 1 }], count: 1 },
   "object.diff": { from: version, to: version, same: false, diff: hostile },
+  "session.search": {
+    ...{ agentId: hostile, count: 1, waiting: 0 },
+    hits: [
+      {
+        ...{ sessionKey: hostile, sessionId: hostile, message: 1, at: 1, role: "user", source: hostile },
+        ...{ text: hostile, truncated: true, score: 1 },
+      },
+    ],
+  },
   "workspace.list": { path: hostile, files: [hostile], directories: [hostile] },
   "workspace.read": { path: hostile, content: hostile, size: 1, lastModified: hostile },
   "workspace.write": { path: hostile, size: 1, written: true },
