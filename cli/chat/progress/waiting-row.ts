@@ -1,5 +1,5 @@
 import type { Terminal } from "../../app/terminal.ts";
-import { drawable, prefixWithin } from "../terminal/text-width.ts";
+import { drawable, prefixWithin } from "../../app/text/text-width.ts";
 import type { Progress } from "./progress.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import type { AutocompleteItem, AutocompleteProvider, AutocompleteSuggestions } from "@earendil-works/pi-tui";
+import { drawable } from "../../app/text/text-width.ts";
 import { pathOf } from "./file-mentions.ts";
-import { drawable } from "./text-width.ts";
 
 /** Most files that are suggested. */
 const most = 200;

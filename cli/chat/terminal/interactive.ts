@@ -4,6 +4,7 @@ import { failureOf } from "../../app/failure.ts";
 import { editorOf, editText } from "../../app/process/external-editor.ts";
 import { onContinue, stopUntilContinued, withoutInterrupts } from "../../app/process/signals.ts";
 import { type Style, styleOf, type Terminal, writeText } from "../../app/terminal.ts";
+import { drawable } from "../../app/text/text-width.ts";
 import type { ConnectionState, RequestError } from "../../gateway/connection.ts";
 import type { AttachedFile } from "../attached-files.ts";
 import type { Conversation } from "../conversation.ts";
@@ -18,7 +19,6 @@ import { Prompt } from "./message-prompt.ts";
 import { createNodeNews } from "./node-news.ts";
 import { RunDisplay } from "./run-display.ts";
 import { Screen } from "./screen.ts";
-import { drawable } from "./text-width.ts";
 
 export interface ChatOptions {
   conversation: Conversation;

@@ -1,6 +1,6 @@
 import { Markdown, type MarkdownTheme, setCapabilities, visibleWidth } from "@earendil-works/pi-tui";
 import { lexer } from "marked";
-import { wrapLine } from "./text-width.ts";
+import { wrapLine } from "../../app/text/text-width.ts";
 
 /** How the text of a reply becomes rows. */
 export interface Layout {

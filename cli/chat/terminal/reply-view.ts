@@ -1,6 +1,6 @@
+import { drawable } from "../../app/text/text-width.ts";
 import type { Layout } from "./markdown.ts";
 import type { Flowing } from "./screen.ts";
-import { drawable } from "./text-width.ts";
 
 /**
  * A reply that is being written, laid out block by block. The rows of a complete block do not change any more. Of a block

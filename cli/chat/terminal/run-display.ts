@@ -1,6 +1,7 @@
 import type { ChatError, ChatReply } from "../../../shared/protocol/events.ts";
 import { textOf } from "../../../shared/protocol/messages.ts";
 import type { Style } from "../../app/terminal.ts";
+import { drawable } from "../../app/text/text-width.ts";
 import type { AttachedFile } from "../attached-files.ts";
 import type { Conversation, TurnOutcome } from "../conversation.ts";
 import { Progress } from "../progress/progress.ts";
@@ -10,7 +11,6 @@ import type { RunStep } from "../run-view.ts";
 import { type Layout, plainLayout } from "./markdown.ts";
 import { ReplyView } from "./reply-view.ts";
 import type { Screen } from "./screen.ts";
-import { drawable } from "./text-width.ts";
 
 /** How long text may wait to be drawn, in ms: parts of a reply that come at the same time are drawn once. */
 const drawingMs = 25;

@@ -1,4 +1,4 @@
-import { printable } from "../../app/printable.ts";
+import { printable } from "../printable.ts";
 
 const segmenter = new Intl.Segmenter();
 const wide =
