@@ -4,7 +4,7 @@ import { findDataFolder } from "../gateway/data-folder.ts";
 import type { Gateway } from "../gateway/gateway-client.ts";
 import type { GlobalOptions } from "./options.ts";
 import type { Settings } from "./settings.ts";
-import { type Terminal, writeText } from "./terminal.ts";
+import { type Terminal, writeLines, writeText } from "./terminal.ts";
 
 /**
  * The object that every command receives: terminal, flags, settings, gateway connection and result output.
@@ -64,16 +64,28 @@ export class Context {
     return this.#gateway;
   }
 
-  /** Prints the command's result to standard output: `value` as JSON with --json, otherwise `text`. */
+  /**
+   * Prints the command's result to standard output: `value` as JSON with --json, otherwise `text`, of which a terminal
+   * gets long lines broken between words.
+   */
   print(value: unknown, text: string): void {
+    this.#print(value, text, writeLines);
+  }
+
+  /** Prints a result as `print` does, without breaking its lines: a value, or the output of a command. */
+  printExactly(value: unknown, text: string): void {
+    this.#print(value, text, writeText);
+  }
+
+  #print(value: unknown, text: string, write: typeof writeLines): void {
     const { stdout } = this.terminal;
     if (this.json) stdout.write(`${JSON.stringify(value)}\n`);
-    else if (text !== "") writeText(stdout, text.endsWith("\n") ? text : `${text}\n`);
+    else if (text !== "") write(stdout, text.endsWith("\n") ? text : `${text}\n`);
   }
 
   /** Prints a message that is not part of the result, to standard error. */
   note(text: string): void {
-    writeText(this.terminal.stderr, `${text}\n`);
+    writeLines(this.terminal.stderr, `${text}\n`);
   }
 
   async close(): Promise<void> {

@@ -5,7 +5,7 @@ import { exitCode, type Failure, failureOf, usage } from "./failure.ts";
 import type { GlobalOptions } from "./options.ts";
 import { buildProgram, type Chosen, type CommandEntry, commandPath, namesOf } from "./program.ts";
 import { didYouMean } from "./suggestion.ts";
-import { processTerminal, type Terminal, writeText } from "./terminal.ts";
+import { processTerminal, type Terminal, writeLines } from "./terminal.ts";
 import { version } from "./version.ts";
 
 /**
@@ -62,7 +62,7 @@ function report(failure: Failure, argv: readonly string[], terminal: Terminal): 
     const error = { code: failure.kind, message: failure.message };
     terminal.stdout.write(`${JSON.stringify({ error })}\n`);
   } else {
-    writeText(terminal.stderr, `gsv: ${failure.message}\n`);
+    writeLines(terminal.stderr, `gsv: ${failure.message}\n`);
   }
   return failure.exitCode;
 }

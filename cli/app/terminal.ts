@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import { printable } from "./printable.ts";
+import { wrapWords } from "./text/word-wrap.ts";
 
 /** Standard streams, environment and working directory of a command. Tests pass their own. */
 export interface Terminal {
@@ -44,6 +45,12 @@ export function writeText(
 /** Whether text on a stream may have styles: it is a terminal, and NO_COLOR is not set. */
 export function isStyled({ env }: Pick<Terminal, "env">, stream: { isTTY?: boolean }): boolean {
   return stream.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
+}
+
+/** Writes text as `writeText` does; at a terminal, lines that are wider than it are broken between words. */
+export function writeLines(stream: Writable & { isTTY?: boolean; columns?: number }, text: string): void {
+  const { isTTY, columns } = stream;
+  writeText(stream, isTTY === true && columns ? wrapWords(printable(text), columns) : text);
 }
 
 /** Terminal styles. They return the text unchanged without a terminal, or when NO_COLOR is set. */

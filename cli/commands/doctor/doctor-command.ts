@@ -2,7 +2,6 @@ import type { ModelConfiguration } from "../../../shared/configuration/schema.ts
 import type { Context } from "../../app/context.ts";
 import { exitCode, Failure, failureOf } from "../../app/failure.ts";
 import type { Action } from "../../app/program.ts";
-import { styleOf } from "../../app/terminal.ts";
 import type { Address } from "../../gateway/address.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { regionOf } from "../logs/gateway-logs.ts";
@@ -18,14 +17,13 @@ const marks: Record<Finding["state"], string> = { ok: "✓", warning: "!", fault
 export const doctor: Action = async (context) => {
   const checks = [...(await checkMachine(context)), ...(await checkFound(context))];
   const faults = checks.filter(({ state }) => state === "fault").length;
-  const { bold } = styleOf(context.terminal, context.terminal.stdout);
   const lines = checks.flatMap(({ check, state, found, todo }) => [
     `${marks[state]} ${check.padEnd(9)} ${found}`,
     ...(todo === undefined ? [] : [`${" ".repeat(12)}→ ${todo}`]),
   ]);
   const verdict =
     faults === 0 ? "everything that was checked works" : `${faults} of ${checks.length} do not work`;
-  context.print({ ok: faults === 0, checks }, [...lines, "", bold(verdict)].join("\n"));
+  context.print({ ok: faults === 0, checks }, [...lines, "", verdict].join("\n"));
   // The findings have been printed; only the exit code is left to tell.
   if (faults > 0) throw new Failure("doctor", "", exitCode.failed);
 };

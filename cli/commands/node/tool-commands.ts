@@ -35,7 +35,7 @@ export const callTool: Action = async (context, { args, options }) => {
   }
   const parsed = json === undefined ? argumentsOf(given, tool) : parseArguments(json);
   const answer = await gateway.request("tool.invoke", { tool: name, args: parsed }, toolTimeoutMs);
-  context.print(answer, toolResultText(answer.result));
+  context.printExactly(answer, toolResultText(answer.result));
 };
 
 function parseArguments(json: string): Record<string, unknown> {

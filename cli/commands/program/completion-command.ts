@@ -8,6 +8,6 @@ const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 export function printCompletion(shell: keyof typeof scripts, entries: readonly CommandEntry[]): Action {
   return async (context) => {
     const script = scripts[shell](completionWords(entries));
-    context.print({ shell, script }, script);
+    context.printExactly({ shell, script }, script);
   };
 }

@@ -19,7 +19,7 @@ export const getConfig: Action = async (context, { args }) => {
   const answer = await gateway.request("config.get", { path: args[0] });
   const value = "config" in answer ? answer.config : answer.value;
   if (args[0] !== undefined) checkSetting(args[0], value);
-  context.print(answer, valueText(value));
+  context.printExactly(answer, valueText(value));
 };
 
 export const listConfig: Action = async (context, { options }) => {

@@ -26,7 +26,7 @@ export const getLocalConfig: Action = async (context, { args: [key = ""] }) => {
   checkKey(key);
   const { file } = await context.settings();
   const found = settingsOf(await readConfigFile(file)).find(([name]) => name === key);
-  context.print({ file, key, value: found?.[1] ?? null }, found?.[1] ?? "(not set)");
+  context.printExactly({ file, key, value: found?.[1] ?? null }, found?.[1] ?? "(not set)");
 };
 
 export const setLocalConfig: Action = async (context, { args: [key = "", given] }) => {
