@@ -1,0 +1,111 @@
+import { code, PeerError } from "../protocol/errors.ts";
+import type { Commit } from "./git-object.ts";
+import type { Repository } from "./repository.ts";
+
+/** What a commit did to a file. */
+export interface FileChange {
+  path: string;
+  change: "added" | "changed" | "removed";
+  /** Blob before; absent for an added file. */
+  before?: string;
+  /** Blob after; absent for a removed file. */
+  after?: string;
+}
+
+/** Shortest beginning of a commit's name that may stand for it. */
+const shortest = 4;
+
+/** The newest commits first, at most `limit` of them. Empty before the first commit. */
+export async function listCommits(repository: Repository, limit: number, from?: string): Promise<Commit[]> {
+  const commits: Commit[] = [];
+  let sha = from ?? (await repository.head())?.sha;
+  while (sha !== undefined && commits.length < limit) {
+    const commit = await repository.readCommit(sha);
+    commits.push(commit);
+    sha = commit.parent;
+  }
+  return commits;
+}
+
+/**
+ * The commit of a name: all of its 40 digits, their beginning, or `HEAD` with a number of steps back, as `HEAD~2`.
+ * @throws PeerError 404, or 400 when the beginning stands for several
+ */
+export async function findCommit(repository: Repository, name: string): Promise<Commit> {
+  const [, back] = /^HEAD(?:~(\d{1,4}))?$/i.exec(name) ?? [];
+  const isHead = /^HEAD/i.test(name);
+  if (!isHead && !new RegExp(`^[0-9a-f]{${shortest},40}$`).test(name))
+    throw new PeerError(code.badRequest, `commit: expected HEAD, HEAD~N or at least ${shortest} hex digits`);
+  const found: Commit[] = [];
+  let sha = (await repository.head())?.sha;
+  for (let step = 0; sha !== undefined; step++) {
+    const commit = await repository.readCommit(sha);
+    if (isHead ? step === Number(back ?? 0) : commit.sha.startsWith(name)) found.push(commit);
+    if (found.length > 0 && (isHead || name.length === 40)) break;
+    sha = commit.parent;
+  }
+  const [commit, other] = found;
+  if (!commit) throw new PeerError(code.notFound, `the history has no commit ${name}`);
+  if (other) throw new PeerError(code.badRequest, `commit: ${name} stands for several; give more digits`);
+  return commit;
+}
+
+/** The blob of every file of a tree, by path, in the order of paths. */
+export async function filesOf(
+  repository: Repository,
+  tree: string,
+  folder = "",
+): Promise<Map<string, string>> {
+  const entries = await repository.readTree(tree);
+  const parts = await Promise.all(
+    entries.map(async ({ name, kind, sha }) =>
+      kind === "blob"
+        ? [[folder + name, sha] as const]
+        : [...(await filesOf(repository, sha, `${folder}${name}/`))],
+    ),
+  );
+  return new Map(parts.flat());
+}
+
+/**
+ * The files that differ between two trees, in the order of paths. Folders that are the same in both are not read.
+ * @param before undefined: nothing
+ */
+export async function changesBetween(
+  repository: Repository,
+  before: string | undefined,
+  after: string | undefined,
+  folder = "",
+): Promise<FileChange[]> {
+  if (before === after) return [];
+  const [old, fresh] = await Promise.all(
+    [before, after].map(async (tree) => {
+      const entries = tree === undefined ? [] : await repository.readTree(tree);
+      return new Map(entries.map((entry) => [`${entry.kind} ${entry.name}`, entry]));
+    }),
+  );
+  const names = [...new Set([...(old?.keys() ?? []), ...(fresh?.keys() ?? [])])];
+  const changes = await Promise.all(
+    names.map(async (name) => {
+      const [was, is] = [old?.get(name), fresh?.get(name)];
+      if (was?.sha === is?.sha) return [];
+      const path = folder + (was ?? is)?.name;
+      if ((was ?? is)?.kind === "tree") return changesBetween(repository, was?.sha, is?.sha, `${path}/`);
+      return [fileChange(path, was?.sha, is?.sha)];
+    }),
+  );
+  return changes.flat().sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** What a commit did, against the one before it. */
+export async function changesOf(repository: Repository, { tree, parent }: Commit): Promise<FileChange[]> {
+  const before = parent === undefined ? undefined : (await repository.readCommit(parent)).tree;
+  return changesBetween(repository, before, tree);
+}
+
+function fileChange(path: string, before: string | undefined, after: string | undefined): FileChange {
+  if (before === undefined) return { path, change: "added", after };
+  return after === undefined
+    ? { path, change: "removed", before }
+    : { path, change: "changed", before, after };
+}

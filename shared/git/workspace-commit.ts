@@ -1,0 +1,111 @@
+import { log } from "../runtime/log.ts";
+import { workspacePrefix } from "../workspace/workspace-paths.ts";
+import type { Bucket } from "../world/world.ts";
+import { commitBody, encodeObject, type TreeEntry, treeBody } from "./git-object.ts";
+import { type CommitIndex, openRepository, type Repository } from "./repository.ts";
+
+/** Larger files are left out of the history, in bytes. */
+const maxFileBytes = 1024 * 1024;
+
+/** Folders of a workspace that are no part of its history: conversations, media, and what the gateway keeps for itself. */
+const leftOut = /^(\.git|sessions|transcripts|media|objects|recall)\/|\.tmp$/;
+
+/** Files that are read and stored at the same time. */
+const atOnce = 16;
+
+/** Maximum attempts when others commit at the same time: one of them gets through in each round. */
+const maxAttempts = 20;
+
+/** What a commit came to. `skipped`: nothing has changed since the last one, which `sha` names. */
+export type CommitOutcome = { skipped: true; sha?: string } | { skipped: false; sha: string };
+
+/** Why a commit is made, and when, epoch ms. */
+export interface CommitReason {
+  message: string;
+  at: number;
+}
+
+/**
+ * Commits the workspace of an agent as it is. A commit that loses the race to another is made again on top of it, so
+ * that none is lost. After a crash there are at most objects that nothing names.
+ */
+export async function commitWorkspace(
+  bucket: Bucket,
+  agentId: string,
+  { message, at }: CommitReason,
+): Promise<CommitOutcome> {
+  const repository = openRepository(bucket, agentId);
+  for (let attempts = 1; attempts <= maxAttempts; attempts++) {
+    const [head, index] = await Promise.all([repository.head(), repository.index()]);
+    const files = await storeFiles(bucket, repository, agentId, index);
+    const trees = new Map<string, Buffer>();
+    const root = addTrees(
+      trees,
+      Object.entries(files).map(([path, { blob }]) => [path.split("/"), blob]),
+    );
+    const last = head && (await repository.readCommit(head.sha));
+    if (last ? last.tree === root : Object.keys(files).length === 0)
+      return { skipped: true, ...(head ? { sha: head.sha } : {}) };
+    const known = new Set(index.trees);
+    for (const [sha, body] of trees) if (!known.has(sha)) await repository.write("tree", body);
+    const author = `${agentId} <agent@localhost>`;
+    const parent = head ? { parent: head.sha } : {};
+    const sha = await repository.write("commit", commitBody({ tree: root, ...parent, author, at, message }));
+    if (!(await repository.move(head, sha))) continue;
+    await repository.putIndex({ v: 1, files, trees: [...trees.keys()] });
+    log("workspace.commit", { agentId, sha, attempts });
+    return { skipped: false, sha };
+  }
+  throw new Error(`the history of ${agentId} is being changed by others at the same time`);
+}
+
+/** Stores every file that is not in the index as it is now. @returns the index of all files */
+async function storeFiles(
+  bucket: Bucket,
+  repository: Repository,
+  agentId: string,
+  index: CommitIndex,
+): Promise<CommitIndex["files"]> {
+  const prefix = workspacePrefix(agentId);
+  const { objects } = await bucket.list(prefix);
+  const listed = objects
+    .map(({ key, etag, size }) => ({ key, etag, size, path: key.slice(prefix.length) }))
+    .filter(({ path, size }) => size <= maxFileBytes && !leftOut.test(path) && isGitPath(path));
+  const files: CommitIndex["files"] = {};
+  const store = async ({ key, etag, path }: (typeof listed)[number]) => {
+    const known = index.files[path];
+    // A file that was deleted since it was listed is no part of the commit.
+    const found = known?.etag === etag ? undefined : await bucket.get(key);
+    if (found) files[path] = { etag: found.etag, blob: await repository.write("blob", found.body) };
+    else if (known?.etag === etag) files[path] = known;
+  };
+  for (let at = 0; at < listed.length; at += atOnce)
+    await Promise.all(listed.slice(at, at + atOnce).map(store));
+  return files;
+}
+
+/** Git refuses these names in a tree: a part that is empty, `.`, `..` or `.git`. */
+function isGitPath(path: string): boolean {
+  return path.split("/").every((part) => !/^(|\.{1,2}|\.git)$/i.test(part));
+}
+
+/**
+ * Adds the tree of a folder and those of the folders in it. A file whose name is also a folder's is left out: a bucket
+ * can hold both, a tree cannot.
+ * @param files the path of each file below the folder, in parts, with its blob
+ * @returns the tree's name
+ */
+function addTrees(trees: Map<string, Buffer>, files: readonly [parts: string[], blob: string][]): string {
+  const folders = new Map<string, [string[], string][]>();
+  const entries = new Map<string, TreeEntry>();
+  for (const [[name = "", ...rest], blob] of files) {
+    if (rest.length > 0) folders.set(name, [...(folders.get(name) ?? []), [rest, blob]]);
+    else entries.set(name, { name, kind: "blob", sha: blob });
+  }
+  for (const [name, within] of folders)
+    entries.set(name, { name, kind: "tree", sha: addTrees(trees, within) });
+  const body = treeBody([...entries.values()]);
+  const { sha } = encodeObject("tree", body);
+  trees.set(sha, body);
+  return sha;
+}
