@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { gitSettings } from "../../shared/git/git-settings.ts";
 import { mediaNamed, mediaOf, mediaPrefix } from "../../shared/media/media-store.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { archiveSession } from "../../shared/session/archive.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
+import { agentIdOf } from "../../shared/session/key/session-key.ts";
 import { isResetDue } from "../../shared/session/reset/reset-policy.ts";
 import { resetRules, resetScheduleSteps } from "../../shared/session/reset/reset-schedule.ts";
 import { nothingSpent } from "../../shared/session/spending/spending.ts";
@@ -87,10 +89,26 @@ async function carryOut(agent: Agent, hold: Hold): Promise<void> {
       await keepMemories(agent, hold);
       await deleteMedia(agent, hold);
       await clearMessages(agent, hold.sessionKey, hold.state.sessionId);
+      await commitHistory(agent, hold);
       await startAfresh(hold);
     }
     await answer(agent, hold);
   });
+}
+
+/** Commits the workspace as the conversation leaves it. A failure is logged: a reset does not wait for the history. */
+async function commitHistory(agent: Agent, hold: Hold): Promise<void> {
+  const { sessionKey, state } = hold;
+  try {
+    const agentId = agentIdOf(sessionKey);
+    const { enabled } = gitSettings(await agent.configuration.load(), agentId);
+    if (!enabled) return;
+    const { commitWorkspace } = await import("../../shared/git/workspace-commit.ts");
+    const message = `session-close: ${sessionKey} ${state.sessionId}`;
+    await commitWorkspace(agent.bucket, agentId, { message, at: resettingOf(hold).at });
+  } catch (error) {
+    logError("reset.history", error, { sessionKey });
+  }
 }
 
 function resettingOf({ state, sessionKey }: Hold): Resetting {

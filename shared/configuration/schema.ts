@@ -142,6 +142,8 @@ const context = v.strictObject({
 const ownContext = v.partial(
   v.strictObject({ ...context.entries, window: v.partial(context.entries.window) }),
 );
+/** The history of an agent's workspace: whether it is kept, and whether the agent has tools for it. */
+const workspaceGit = v.strictObject({ enabled: v.boolean(), tools: v.boolean() });
 
 const agent = v.strictObject({
   id: plainName,
@@ -150,6 +152,8 @@ const agent = v.strictObject({
   systemPrompt: v.optional(text(20_000)),
   heartbeat: v.optional(ownHeartbeat),
   context: v.optional(ownContext),
+  /** The agent's own settings, which go over those of `agents.defaultWorkspaceGit` field by field. */
+  workspaceGit: v.optional(v.partial(workspaceGit)),
 });
 
 const binding = v.strictObject({
@@ -198,6 +202,7 @@ export const configurationSchema = v.strictObject({
     list: v.pipe(v.array(agent), v.maxLength(100, "expected at most 100 agents")),
     bindings: v.pipe(v.array(binding), v.maxLength(1000, "expected at most 1000 bindings")),
     defaultHeartbeat: heartbeat,
+    defaultWorkspaceGit: workspaceGit,
   }),
   compaction: v.strictObject({
     enabled: v.boolean(),

@@ -14,6 +14,9 @@ import {
 /** The one branch, which every commit moves. */
 const branch = "refs/heads/main";
 
+/** The file of the `CommitIndex`, which git does not look at. */
+export const indexName = "gsv-index.json";
+
 /** What a folder needs beside objects and branches for git to take it for a repository. */
 const fixedFiles = {
   HEAD: `ref: ${branch}\n`,
@@ -94,11 +97,11 @@ export function openRepository(bucket: Bucket, agentId: string): Repository {
       }
     },
     async index() {
-      const found = await bucket.get(`${prefix}gsv-index.json`);
+      const found = await bucket.get(prefix + indexName);
       return found ? (JSON.parse(Buffer.from(found.body).toString()) as CommitIndex) : emptyIndex();
     },
     async putIndex(index) {
-      await bucket.put(`${prefix}gsv-index.json`, JSON.stringify(index), { contentType: "application/json" });
+      await bucket.put(prefix + indexName, JSON.stringify(index), { contentType: "application/json" });
     },
   };
 }

@@ -2,7 +2,7 @@ import { log } from "../runtime/log.ts";
 import { workspacePrefix } from "../workspace/workspace-paths.ts";
 import type { Bucket } from "../world/world.ts";
 import { commitBody, encodeObject, type TreeEntry, treeBody } from "./git-object.ts";
-import { type CommitIndex, openRepository, type Repository } from "./repository.ts";
+import { type CommitIndex, openRepository } from "./repository.ts";
 
 /** Larger files are left out of the history, in bytes. */
 const maxFileBytes = 1024 * 1024;
@@ -37,7 +37,7 @@ export async function commitWorkspace(
   const repository = openRepository(bucket, agentId);
   for (let attempts = 1; attempts <= maxAttempts; attempts++) {
     const [head, index] = await Promise.all([repository.head(), repository.index()]);
-    const files = await storeFiles(bucket, repository, agentId, index);
+    const files = await readFiles(bucket, agentId, index, (body) => repository.write("blob", body));
     const trees = new Map<string, Buffer>();
     const root = addTrees(
       trees,
@@ -59,12 +59,15 @@ export async function commitWorkspace(
   throw new Error(`the history of ${agentId} is being changed by others at the same time`);
 }
 
-/** Stores every file that is not in the index as it is now. @returns the index of all files */
-async function storeFiles(
+/**
+ * Reads every file that is not in the index as it is now.
+ * @param keep takes the body of each. @returns the name of its blob
+ */
+export async function readFiles(
   bucket: Bucket,
-  repository: Repository,
   agentId: string,
   index: CommitIndex,
+  keep: (body: Uint8Array) => Promise<string>,
 ): Promise<CommitIndex["files"]> {
   const prefix = workspacePrefix(agentId);
   const { objects } = await bucket.list(prefix);
@@ -76,7 +79,7 @@ async function storeFiles(
     const known = index.files[path];
     // A file that was deleted since it was listed is no part of the commit.
     const found = known?.etag === etag ? undefined : await bucket.get(key);
-    if (found) files[path] = { etag: found.etag, blob: await repository.write("blob", found.body) };
+    if (found) files[path] = { etag: found.etag, blob: await keep(found.body) };
     else if (known?.etag === etag) files[path] = known;
   };
   for (let at = 0; at < listed.length; at += atOnce)

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { filesOf, listCommits } from "../../shared/git/commits.ts";
+import { openRepository } from "../../shared/git/repository.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import { isReading } from "../support/models/model-window.ts";
 import { conversation, message, nextDay, ResetBench, reset } from "./reset-bench.ts";
@@ -7,6 +9,18 @@ const resets = new ResetBench();
 beforeAll(() => resets.start());
 beforeEach(() => resets.renew());
 afterAll(() => resets.close());
+
+/** The commits of the workspace's history, each with what it holds. */
+async function closings(before: SessionState): Promise<string[]> {
+  const repository = openRepository(resets.state.bucket, resets.agentId);
+  const name = (text: string) =>
+    text.replace(`${resets.key} ${before.sessionId}`, "old").replace(/\d{4}-\d{2}-\d{2}/, "today");
+  return Promise.all(
+    (await listCommits(repository, 10)).map(async ({ message, tree }) =>
+      name([message, ...(await filesOf(repository, tree)).keys()].join(" ")),
+    ),
+  );
+}
 
 /** Everything that a reset leaves behind, without what is different each time. */
 async function outcome(before: SessionState) {
@@ -26,12 +40,13 @@ async function outcome(before: SessionState) {
     live: (await resets.live()).map(({ role, content }) => ({ role, content })),
     rows: (await resets.bench.items(resets.key)).map((item) => String(item.sk).replace(sessionId, "new")),
     keys: [
-      ...(await resets.keysUnder(`agents/${resets.agentId}/`)),
+      ...(await resets.keysUnder(`agents/${resets.agentId}/`)).filter((key) => !key.includes("/.git/")),
       ...(await resets.keysUnder(`media/${resets.key}/`)),
     ]
       .map((one) => one.replace(resets.agentId, "agent").replace(before.sessionId, "old"))
       // A prompt names its agent, and holds the memories.
       .map((one) => one.replace(/objects\/\w+$/, "objects/prompt")),
+    history: await closings(before),
     metadata: { ...head?.metadata, sessionKey: "", sessionId: "", agentId: "", archivedAt: "" },
     archived: await resets.archived(before.sessionId),
     memory: (await resets.memories())?.replace(/\(\d+\)/g, ""),
@@ -78,6 +93,7 @@ describe("a reset killed after each of its AWS calls in turn", () => {
       const whole = await run(Number.POSITIVE_INFINITY);
       expect(whole.killed).toBe(false);
       expect(whole.ended.archived).toEqual(conversation);
+      expect(whole.ended.history).toEqual(["session-close: old memory/today.md"]);
       expect(whole.ended.memory?.split("###")).toHaveLength(2);
       expect(whole.made.length).toBeGreaterThan(20);
       for (let calls = 0; calls < whole.made.length; calls++) {

@@ -8,7 +8,7 @@ import { readExportPage } from "../export-page.ts";
 import type { Gateway, MethodTable } from "../gateway.ts";
 import { readTranscriptPage } from "../transcript-page.ts";
 import { canonicalKey } from "./chat.ts";
-import { agentOf } from "./workspace.ts";
+import { agentOf } from "./workspace/workspace.ts";
 
 export const historyMethods: Pick<
   MethodTable,

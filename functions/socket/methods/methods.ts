@@ -18,7 +18,8 @@ import { sessionMethods } from "./sessions.ts";
 import { skillMethods } from "./skills.ts";
 import { tokenMethods } from "./tokens.ts";
 import { transferMethods } from "./transfer.ts";
-import { workspaceMethods } from "./workspace.ts";
+import { workspaceMethods } from "./workspace/workspace.ts";
+import { workspaceHistoryMethods } from "./workspace/workspace-history.ts";
 
 /**
  * Every method of the protocol and its handler. The table is total: a method without a handler is a type
@@ -39,6 +40,7 @@ export const methodTable: MethodTable = {
   ...objectMethods,
   ...searchMethods,
   ...workspaceMethods,
+  ...workspaceHistoryMethods,
   ...channelMethods,
   ...bridgeMethods,
   ...pairingMethods,

@@ -22,7 +22,7 @@ import {
   type Transfer,
 } from "../../../shared/transfer/transfer-state.ts";
 import type { Caller, Gateway, MethodTable } from "../gateway.ts";
-import { agentOf } from "./workspace.ts";
+import { agentOf } from "./workspace/workspace.ts";
 
 /** The machine behind a connection. */
 const reporterOf = ({ mode, peerId }: Caller): Reporter => ({ mode, id: peerId });

@@ -1,9 +1,9 @@
-import { defaultAgentId } from "../../../shared/session/key/routing.ts";
-import { normalizeAgentId } from "../../../shared/session/key/session-key.ts";
-import { askAllNodes } from "../../../shared/skills/probing.ts";
-import { isSkillFile } from "../../../shared/workspace/workspace-paths.ts";
-import type { Gateway, MethodTable } from "../gateway.ts";
-import { writeTemplates } from "../templates.ts";
+import { defaultAgentId } from "../../../../shared/session/key/routing.ts";
+import { normalizeAgentId } from "../../../../shared/session/key/session-key.ts";
+import { askAllNodes } from "../../../../shared/skills/probing.ts";
+import { isSkillFile } from "../../../../shared/workspace/workspace-paths.ts";
+import type { Gateway, MethodTable } from "../../gateway.ts";
+import { writeTemplates } from "../../templates.ts";
 
 /** The normalized agent id, or the default agent's id when undefined. */
 export async function agentOf(

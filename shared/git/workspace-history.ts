@@ -1,0 +1,217 @@
+import { code, PeerError } from "../protocol/errors.ts";
+import type { CommitEntry, CommitFiles } from "../protocol/results.ts";
+import { keyUnder, workspacePrefix } from "../workspace/workspace-paths.ts";
+import type { Bucket } from "../world/world.ts";
+import { changesBetween, changesOf, type FileChange, filesOf, findCommit, listCommits } from "./commits.ts";
+import { type Commit, encodeObject } from "./git-object.ts";
+import { indexName, openRepository, type Repository } from "./repository.ts";
+import { commitWorkspace, readFiles } from "./workspace-commit.ts";
+
+/** Longest patch that is answered, in characters. */
+const maxPatchChars = 200_000;
+
+/** The commits of an agent's workspace, newest first, with the files that each has changed. @param path only its commits */
+export async function workspaceLog(
+  bucket: Bucket,
+  agentId: string,
+  { limit, path }: { limit: number; path?: string },
+): Promise<CommitEntry[]> {
+  const repository = openRepository(bucket, agentId);
+  const entries: CommitEntry[] = [];
+  let from = (await repository.head())?.sha;
+  while (from !== undefined && entries.length < limit) {
+    const [commit] = await listCommits(repository, 1, from);
+    if (!commit) break;
+    const entry = entryOf(commit, await changesOf(repository, commit));
+    if (path === undefined || entry.files.some((file) => file.path === path)) entries.push(entry);
+    from = commit.parent;
+  }
+  return entries;
+}
+
+/**
+ * What has changed between two commits, or from a commit to the workspace as it is now.
+ * @param from the name of a commit. Default: the newest
+ * @param to the name of a commit. Default: the workspace as it is
+ * @throws PeerError 404, 400
+ */
+export async function workspaceDiff(
+  bucket: Bucket,
+  agentId: string,
+  { from, to, path }: { from?: string; to?: string; path?: string },
+): Promise<CommitFiles> {
+  const repository = openRepository(bucket, agentId);
+  const head = await repository.head();
+  if (!head && (from !== undefined || to !== undefined)) throw noHistory(agentId);
+  const before = head && (await findCommit(repository, from ?? "HEAD"));
+  if (to !== undefined) {
+    const after = await findCommit(repository, to);
+    const changes = await changesBetween(repository, before?.tree, after.tree);
+    return withPatch(changes, path, (blob) => repository.readBlob(blob));
+  }
+  const { files, bodies } = await filesNow(bucket, repository, agentId);
+  const old = before ? await filesOf(repository, before.tree) : new Map<string, string>();
+  return withPatch(
+    changesOfFiles(old, files),
+    path,
+    async (blob) => bodies.get(blob) ?? repository.readBlob(blob),
+  );
+}
+
+/** A commit, and what it did. @throws PeerError 404, 400 */
+export async function workspaceCommit(
+  bucket: Bucket,
+  agentId: string,
+  name: string,
+): Promise<CommitEntry & CommitFiles> {
+  const repository = openRepository(bucket, agentId);
+  const commit = await findCommit(repository, name);
+  const changes = await changesOf(repository, commit);
+  return {
+    ...entryOf(commit, changes),
+    ...(await withPatch(changes, undefined, (blob) => repository.readBlob(blob))),
+  };
+}
+
+/** A file as it was in a commit. @throws PeerError 404, 400 */
+export async function fileAt(bucket: Bucket, agentId: string, name: string, path: string): Promise<Buffer> {
+  const repository = openRepository(bucket, agentId);
+  const commit = await findCommit(repository, name);
+  const blob = (await filesOf(repository, commit.tree)).get(path);
+  if (blob === undefined)
+    throw new PeerError(code.notFound, `${path} is not in the commit ${commit.sha.slice(0, 7)}`);
+  return repository.readBlob(blob);
+}
+
+/** What a restore did. `checkpoint`: the commit of the workspace as it was before. */
+export interface Restored {
+  checkpoint?: string;
+  restored: string[];
+  removed: string[];
+}
+
+/**
+ * Puts a file, or all of them, back as they were in a commit. What was there before is committed first, so that a restore
+ * can be taken back by another.
+ * @throws PeerError 404, 400
+ */
+export async function restoreFrom(
+  bucket: Bucket,
+  agentId: string,
+  { commit: name, path, at }: { commit: string; path?: string; at: number },
+): Promise<Restored> {
+  const repository = openRepository(bucket, agentId);
+  const commit = await findCommit(repository, name);
+  const wanted = await filesOf(repository, commit.tree);
+  if (path !== undefined && !wanted.has(path))
+    throw new PeerError(code.notFound, `${path} is not in the commit ${commit.sha.slice(0, 7)}`);
+  const short = commit.sha.slice(0, 7);
+  const checkpoint = await commitWorkspace(bucket, agentId, { message: `before restoring ${short}`, at });
+  const { files } = await filesNow(bucket, repository, agentId);
+  const changes = changesOfFiles(files, wanted).filter((one) => path === undefined || one.path === path);
+  const prefix = workspacePrefix(agentId);
+  for (const { path: changed, after } of changes) {
+    const key = keyUnder(prefix, changed);
+    if (after === undefined) await bucket.delete(key);
+    else await bucket.put(key, await repository.readBlob(after));
+  }
+  await commitWorkspace(bucket, agentId, { message: `restore: ${path ?? "all files"} from ${short}`, at });
+  return {
+    ...(checkpoint.sha === undefined ? {} : { checkpoint: checkpoint.sha }),
+    restored: changes.filter(({ change }) => change !== "removed").map((one) => one.path),
+    removed: changes.filter(({ change }) => change === "removed").map((one) => one.path),
+  };
+}
+
+/** The blob of every file of the workspace as it is, and the bodies of those that the history does not have. */
+async function filesNow(bucket: Bucket, repository: Repository, agentId: string) {
+  const bodies = new Map<string, Uint8Array>();
+  const read = await readFiles(bucket, agentId, await repository.index(), async (body) => {
+    const { sha } = encodeObject("blob", body);
+    bodies.set(sha, body);
+    return sha;
+  });
+  const files = new Map(Object.entries(read).map(([path, { blob }]) => [path, blob]));
+  return { files, bodies };
+}
+
+function changesOfFiles(
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): FileChange[] {
+  const paths = [...new Set([...before.keys(), ...after.keys()])].sort();
+  return paths.flatMap((path): FileChange[] => {
+    const [was, is] = [before.get(path), after.get(path)];
+    if (was === is) return [];
+    if (was === undefined) return [{ path, change: "added", after: is }];
+    return is === undefined
+      ? [{ path, change: "removed", before: was }]
+      : [{ path, change: "changed", before: was, after: is }];
+  });
+}
+
+async function withPatch(
+  all: readonly FileChange[],
+  path: string | undefined,
+  read: (blob: string) => Promise<Uint8Array>,
+): Promise<CommitFiles> {
+  const { patchOf } = await import("./patch.ts");
+  const changes = all.filter((change) => path === undefined || change.path === path);
+  let patch = "";
+  for (const change of changes) {
+    if (patch.length > maxPatchChars) break;
+    const [before, after] = await Promise.all(
+      [change.before, change.after].map(async (blob) => (blob === undefined ? undefined : read(blob))),
+    );
+    patch += patchOf(change, { before, after });
+  }
+  const files = changes.map((one) => ({ path: one.path, change: one.change }));
+  const isCut = patch.length > maxPatchChars;
+  return { files, patch: patch.slice(0, maxPatchChars), ...(isCut ? { truncated: true } : {}) };
+}
+
+function entryOf({ sha, author, at, message }: Commit, changes: readonly FileChange[]): CommitEntry {
+  return { sha, author, at, message, files: changes.map(({ path, change }) => ({ path, change })) };
+}
+
+function noHistory(agentId: string): PeerError {
+  return new PeerError(
+    code.notFound,
+    `the workspace of ${agentId} has no history yet; \`gsv workspace checkpoint\` begins it`,
+  );
+}
+
+/** Most bytes of files that one page of a clone holds; a single larger file is a page of its own. */
+const maxPageBytes = 1_000_000;
+
+/**
+ * Files of the repository, for a clone: all of them, page by page. The branch comes first: the objects that it needs are
+ * there by then, and those of a commit that is made meanwhile do no harm.
+ * @param after the last path of the page before
+ */
+export async function repositoryPage(
+  bucket: Bucket,
+  agentId: string,
+  after = "",
+): Promise<{ files: { path: string; data: string }[]; next?: string }> {
+  const prefix = `${workspacePrefix(agentId)}.git/`;
+  const { objects } = await bucket.list(prefix);
+  const place = (path: string) => (path.startsWith("refs/") ? ` ${path}` : path);
+  const left = objects
+    .map(({ key, size }) => ({ key, size, path: key.slice(prefix.length) }))
+    .filter(({ path }) => path !== indexName && (after === "" || place(path) > place(after)))
+    .sort((a, b) => (place(a.path) < place(b.path) ? -1 : 1));
+  let bytes = 0;
+  const page = left.filter(({ size }, i) => {
+    bytes += size;
+    return i === 0 || bytes <= maxPageBytes;
+  });
+  const files = await Promise.all(
+    page.map(async ({ key, path }) => {
+      const found = await bucket.get(key);
+      return found && { path, data: Buffer.from(found.body).toString("base64") };
+    }),
+  );
+  const last = page.length < left.length ? page.at(-1)?.path : undefined;
+  return { files: files.filter((file) => file !== undefined), ...(last === undefined ? {} : { next: last }) };
+}
