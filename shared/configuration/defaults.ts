@@ -31,10 +31,10 @@ export const defaults: Configuration = {
       target: "last",
       activeHours: { start: "08:00", end: "23:00" },
     },
-    defaultWorkspaceGit: { enabled: true, tools: false },
   },
   compaction: { enabled: true, reserveTokens: 20_000, keepRecentTokens: 20_000, extractMemories: true },
   context: { rendering: "inline", tools: true, deactivateAbove: 0.5, window: { calls: 5, turns: 3 } },
   memory: { sessionLogs: true },
+  workspaceGit: { enabled: true, tools: false },
   cron: { enabled: true, maxJobs: 200, maxRunsPerJobHistory: 200, maxConcurrentRuns: 4 },
 };

@@ -152,7 +152,7 @@ const agent = v.strictObject({
   systemPrompt: v.optional(text(20_000)),
   heartbeat: v.optional(ownHeartbeat),
   context: v.optional(ownContext),
-  /** The agent's own settings, which go over those of `agents.defaultWorkspaceGit` field by field. */
+  /** The agent's own settings, which go over those of `workspaceGit` field by field. */
   workspaceGit: v.optional(v.partial(workspaceGit)),
 });
 
@@ -202,7 +202,6 @@ export const configurationSchema = v.strictObject({
     list: v.pipe(v.array(agent), v.maxLength(100, "expected at most 100 agents")),
     bindings: v.pipe(v.array(binding), v.maxLength(1000, "expected at most 1000 bindings")),
     defaultHeartbeat: heartbeat,
-    defaultWorkspaceGit: workspaceGit,
   }),
   compaction: v.strictObject({
     enabled: v.boolean(),
@@ -215,6 +214,7 @@ export const configurationSchema = v.strictObject({
     /** Whether the agent is offered `gsv__session_logs`. */
     sessionLogs: v.boolean(),
   }),
+  workspaceGit,
   cron: v.strictObject({
     enabled: v.boolean(),
     maxJobs: count(0, 10_000),

@@ -181,8 +181,11 @@ function noHistory(agentId: string): PeerError {
   );
 }
 
-/** Most bytes of files that one page of a clone holds; a single larger file is a page of its own. */
-const maxPageBytes = 1_000_000;
+/**
+ * Most bytes of files that one page of a clone holds, so that it fits into a frame as base64. A larger file is a page of
+ * its own, which comes by reference.
+ */
+const maxPageBytes = 90_000;
 
 /**
  * Files of the repository, for a clone: all of them, page by page. The branch comes first: the objects that it needs are

@@ -3,6 +3,7 @@ import { chooseNode } from "../peers/nodes.ts";
 import type { PeerRecord } from "../peers/registry.ts";
 import { code, PeerError } from "../protocol/errors.ts";
 import { transferCapability } from "../protocol/frames.ts";
+import { checkNotInternal } from "../workspace/privacy.ts";
 import { filePath, keyUnder, workspacePrefix } from "../workspace/workspace-paths.ts";
 
 /** Where a transfer begins or ends: a file of a machine, or of an agent's workspace. */
@@ -60,6 +61,7 @@ function parseEnd(field: string, text: string, { agentId, clientId }: AskedEnds)
     const message = "destination: sessions/ holds session archives, which only the gateway writes";
     throw new PeerError(code.badRequest, message);
   }
+  checkNotInternal(end.path);
   workspaceKey(end);
   return end;
 }

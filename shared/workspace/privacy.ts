@@ -106,6 +106,15 @@ export function checkReadable(audience: Audience, path: string): void {
   throw new PeerError(code.forbidden, `${path} ${reason}`);
 }
 
+/**
+ * Checks that nobody changes or copies what the gateway keeps in the workspace's folder for itself, clients included.
+ * @throws PeerError 403
+ */
+export function checkNotInternal(path: string): void {
+  if (fileKind(path) !== "internal") return;
+  throw new PeerError(code.forbidden, `${path} is kept by the gateway for itself and cannot be changed`);
+}
+
 /** A path as these rules compare it: however a file is named, they hold. */
 function nameOf(path: string): string {
   return withoutLeadingSlash(path).toLowerCase();

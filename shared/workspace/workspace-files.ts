@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { FileContent, Listing } from "../protocol/results.ts";
 import { type Bucket, PreconditionFailed, type StoredObject } from "../world/world.ts";
+import { checkNotInternal } from "./privacy.ts";
 import { filePath, folderPath, isSkillPath, keyUnder, workspacePrefix } from "./workspace-paths.ts";
 
 /** A workspace file holds at most this many bytes of UTF-8. */
@@ -101,6 +102,7 @@ export function openWorkspace(bucket: Bucket, wait: (ms: number) => Promise<unkn
     },
     async delete(agentId, given) {
       const path = filePath(given);
+      checkNotInternal(path);
       const key = keyUnder(workspacePrefix(agentId), path);
       if (await exists(bucket, key)) {
         await bucket.delete(key);
@@ -208,6 +210,7 @@ function applyEdit(content: string, edit: TextEdit): { content: string; replacem
  */
 function writableKey(agentId: string, path: string): string {
   const key = keyUnder(workspacePrefix(agentId), filePath(path));
+  checkNotInternal(path);
   if (!path.startsWith("sessions/")) return key;
   throw new PeerError(
     code.badRequest,

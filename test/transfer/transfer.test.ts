@@ -222,6 +222,7 @@ describe("a transfer that cannot be is refused with the reason, and leaves nothi
       "gsv:large: transfers from and to the workspace hold at most 104857600 bytes",
     );
     await expect(open("laptop:a.bin", "gsv:sessions/x.gz")).rejects.toMatchObject({ code: 400 });
+    await expect(open("laptop:a.bin", "gsv:.git/HEAD")).rejects.toMatchObject({ code: 403 });
     await expect(open("laptop:a.bin", "gsv:../other/x")).rejects.toMatchObject({ code: 400 });
     await expect(open("a.bin", "gsv:x")).rejects.toMatchObject({ code: 400 });
   });

@@ -105,6 +105,10 @@ describe("writing a workspace", () => {
     const { bucket, workspace } = open();
     await expect(workspace.write("main", "sessions/x.jsonl.gz", "")).rejects.toMatchObject({ code: 400 });
     await expect(workspace.append("main", "sessions/x.txt", "y")).rejects.toMatchObject({ code: 400 });
+    for (const path of [".git/HEAD", "/.GIT/config", "objects/ab", "recall/m/2026-05.json.gz"]) {
+      await expect(workspace.write("main", path, ""), path).rejects.toMatchObject({ code: 403 });
+      await expect(workspace.delete("main", path), path).rejects.toMatchObject({ code: 403 });
+    }
     expect(bucket.requests).toEqual([]);
   });
 

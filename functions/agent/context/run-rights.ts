@@ -2,8 +2,6 @@ import { ownValue } from "../../../shared/channels/account.ts";
 import type { ChannelOrigin } from "../../../shared/channels/channel.ts";
 import { roomTools } from "../../../shared/channels/inbound/room-tools.ts";
 import type { Configuration } from "../../../shared/configuration/schema.ts";
-import { isContextTool } from "../../../shared/context/context-calls.ts";
-import { contextSettings } from "../../../shared/context/context-settings.ts";
 import type { Role } from "../../../shared/protocol/channel-accounts.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
 import {
@@ -39,13 +37,12 @@ export function rightsOf(
   const ofSession = audienceOf(kind);
   const audience = role === "guest" ? "shared" : ofSession;
   const isOwnSession = role === "owner" && clientKinds.includes(kind);
-  const { tools: withContextTools } = contextSettings(configuration, agentIdOf(sessionKey));
+  const agentId = agentIdOf(sessionKey);
   const native = nativeTools.filter(
     (tool) =>
       (role === "owner" || tool.forGuests) &&
       (isOwnSession || !tool.ownSessionsOnly) &&
-      (withContextTools || !isContextTool(tool.definition.name)) &&
-      (tool.isOffered?.(configuration) ?? true),
+      tool.isOffered?.(configuration, agentId) !== false,
   );
   const room = origin.kind === "channel" ? origin : lastChannel;
   return {

@@ -35,6 +35,12 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
     ...[
       "workspace.write",
       "workspace.delete",
+      "workspace.log",
+      "workspace.diff",
+      "workspace.show",
+      "workspace.restore",
+      "workspace.checkpoint",
+      "workspace.clone",
       "agent.init",
       "channels.list",
       "channel.status",

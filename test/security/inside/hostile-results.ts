@@ -2,7 +2,7 @@ import { defaults } from "../../../shared/configuration/defaults.ts";
 import type { CronJob } from "../../../shared/protocol/cron.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import type { Method } from "../../../shared/protocol/methods.ts";
-import type { Results, SkillsResult, TransferStatus } from "../../../shared/protocol/results.ts";
+import type { CommitEntry, Results, SkillsResult, TransferStatus } from "../../../shared/protocol/results.ts";
 import { assistant } from "../../cli/fake-gateway.ts";
 
 /** Clears the screen, sets the title, turns the writing, goes back to the line's start and ends a C1 sequence. */
@@ -50,6 +50,10 @@ const job: CronJob = {
   schedule: { kind: "every", everyMs: 60_000 },
   spec: { mode: "task", message: hostile, channel: hostile, to: hostile },
   state: { lastStatus: "error", lastError: hostile, lastRunAtMs: 1 },
+};
+const commit: CommitEntry = {
+  ...{ sha: hostile, author: hostile, at: 1, message: hostile },
+  files: [{ path: hostile, change: "changed" }],
 };
 const run = { id: hostile, jobId: hostile, ts: 1, status: "error" as const, error: hostile };
 const heartbeats: Results["heartbeat.status"]["agents"] = {
@@ -157,6 +161,12 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
   "workspace.read": { path: hostile, content: hostile, size: 1, lastModified: hostile },
   "workspace.write": { path: hostile, size: 1, written: true },
   "workspace.delete": { path: hostile, deleted: true },
+  "workspace.log": { commits: [commit] },
+  "workspace.diff": { files: commit.files, patch: hostile },
+  "workspace.show": { ...commit, patch: hostile },
+  "workspace.restore": { checkpoint: hostile, restored: [hostile], removed: [hostile] },
+  "workspace.checkpoint": { skipped: false, sha: hostile },
+  "workspace.clone": { files: [{ path: "HEAD", data: "" }] },
   "agent.init": { agentId: hostile, written: [hostile] },
   "channels.list": {
     channels: [{ channel: hostile, accountId: hostile, connectedAt: 1, stopped: false }],

@@ -48,12 +48,22 @@ const given: Record<string, string[]> = {
   "session import": [import.meta.filename, hostile, "--format", "pi"],
   "token create": ["evil"],
   "workspace edit": ["notes.md"],
+  "workspace restore": [hostile, hostile],
+  "workspace clone": ["here"],
   "agent add": ["worker"],
   "agent remove": ["evil", "--yes"],
 };
 
 /** Commands that have nothing of others to show. */
-const silent = ["config set", "channel remove", "cron status", "skills add", "workspace edit", "agent add"];
+const silent = [
+  "config set",
+  "channel remove",
+  "cron status",
+  "skills add",
+  "workspace edit",
+  "agent add",
+  "workspace clone",
+];
 
 const leaves = (entries: readonly CommandEntry[], before: string[] = []): [string, string][] =>
   entries.flatMap(({ name, commands: children }): [string, string][] => {

@@ -1,5 +1,7 @@
 import * as v from "valibot";
+import type { Configuration } from "../../../../shared/configuration/schema.ts";
 import { contextTools } from "../../../../shared/context/context-calls.ts";
+import { contextSettings } from "../../../../shared/context/context-settings.ts";
 import { readSession } from "../../../../shared/session/sessions.ts";
 import { type ContextAction, changeObject } from "../../activation/change-object.ts";
 import { describeModel } from "../../model/resolve-model.ts";
@@ -28,12 +30,16 @@ async function change(
   return { ok: true, result: { id, ...change, note } };
 }
 
+const isOffered = (configuration: Configuration, agentId: string) =>
+  contextSettings(configuration, agentId).tools;
+
 export const activate = nativeTool({
   name: contextTools.activate,
   description: "Show yourself an object's content again from the next step on: an earlier result, or a file.",
   arguments: { id },
   repeatable: true,
   forGuests: false,
+  isOffered,
   run: ({ id }, context) => change("activate", id, context),
 });
 
@@ -43,6 +49,7 @@ export const deactivate = nativeTool({
   arguments: { id },
   repeatable: true,
   forGuests: false,
+  isOffered,
   run: ({ id }, context) => change("deactivate", id, context),
 });
 
@@ -53,5 +60,6 @@ export const pin = nativeTool({
   arguments: { id, pinned: v.optional(v.boolean()) },
   repeatable: true,
   forGuests: false,
+  isOffered,
   run: ({ id, pinned = true }, context) => change(pinned ? "pin" : "unpin", id, context),
 });

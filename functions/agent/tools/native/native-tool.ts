@@ -87,8 +87,8 @@ export interface NativeTool {
   asksSession?: boolean;
   /** True for a tool of conversations that the owner alone has: main and named ones. */
   ownSessionsOnly?: boolean;
-  /** Whether the configuration has it offered; absent: always. */
-  isOffered?(configuration: Configuration): boolean;
+  /** Whether the settings of an agent offer it. Absent: they always do. */
+  isOffered?(configuration: Configuration, agentId: string): boolean;
   /** @throws PeerError for what the model can mend; its message becomes the error */
   run(args: never, context: ToolCallContext): Promise<NativeOutcome>;
 }
@@ -107,7 +107,7 @@ export function nativeTool<E extends v.ObjectEntries>(tool: {
   asksNode?: boolean;
   asksSession?: boolean;
   ownSessionsOnly?: boolean;
-  isOffered?(configuration: Configuration): boolean;
+  isOffered?(configuration: Configuration, agentId: string): boolean;
   run(args: v.InferOutput<v.ObjectSchema<E, undefined>>, context: ToolCallContext): Promise<NativeOutcome>;
 }): NativeTool {
   const { name, description, arguments: entries, alsoRequired = [], ...rest } = tool;

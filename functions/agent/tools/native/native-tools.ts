@@ -1,6 +1,7 @@
 import { activate, deactivate, pin } from "./context-tools.ts";
 import { cronTool } from "./cron-tool.ts";
 import { configGet, logsGet } from "./gateway-tools.ts";
+import { memoryCheckpoint, memoryHistory } from "./history-tools.ts";
 import { message } from "./message-tool.ts";
 import type { NativeTool } from "./native-tool.ts";
 import { sessionLogs } from "./session-logs-tool.ts";
@@ -25,4 +26,6 @@ export const nativeTools: readonly NativeTool[] = [
   deactivate,
   pin,
   sessionLogs,
+  memoryHistory,
+  memoryCheckpoint,
 ];
