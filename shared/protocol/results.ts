@@ -11,6 +11,7 @@ import type { ModelRef, ResetPolicy, SessionSettings, ThinkingLevel } from "./sc
 import type { ContextResult } from "./session/session-context.ts";
 import type { CostResult } from "./session/session-cost.ts";
 import type { TotalOver } from "./total.ts";
+import type { WorkspaceHistoryResults } from "./workspace-history-results.ts";
 
 /**
  * The answer to `connect`. Method and event names are plain strings, because a peer may talk to a gateway of
@@ -256,30 +257,6 @@ export interface Listing {
   directories: string[];
 }
 
-/** Files that a commit, or the difference between two, has changed. */
-export interface ChangedFile {
-  path: string;
-  change: "added" | "changed" | "removed";
-}
-
-/** A commit of a workspace's history. */
-export interface CommitEntry {
-  /** 40 hex digits. */
-  sha: string;
-  author: string;
-  /** Epoch ms. */
-  at: number;
-  message: string;
-  files: ChangedFile[];
-}
-
-/** A difference as `git diff` shows it. `truncated`: the patch is longer, and was cut. */
-export interface CommitFiles {
-  files: ChangedFile[];
-  patch: string;
-  truncated?: true;
-}
-
 /** A text file of a workspace. */
 export interface FileContent {
   path: string;
@@ -324,7 +301,7 @@ export interface TransferPart {
 }
 
 /** The result of every method. Times are epoch ms, sizes bytes. */
-interface ResultTable {
+interface ResultTable extends WorkspaceHistoryResults {
   connect: HelloOk;
   "chat.send": ChatSendResult;
   "tools.list": { tools: ToolDefinition[] };
@@ -375,16 +352,6 @@ interface ResultTable {
   "workspace.read": FileContent;
   "workspace.write": { path: string; size: number; written: true };
   "workspace.delete": { path: string; deleted: true };
-  "workspace.log": { commits: CommitEntry[] };
-  "workspace.diff": CommitFiles;
-  /** A commit; with `path`, the file as it was then. */
-  "workspace.show": (CommitEntry & CommitFiles) | { path: string; content: string; size: number };
-  /** `checkpoint`: the commit of the workspace as it was before. */
-  "workspace.restore": { checkpoint?: string; restored: string[]; removed: string[] };
-  /** `skipped`: nothing has changed since the commit `sha`. */
-  "workspace.checkpoint": { skipped: boolean; sha?: string };
-  /** Files of the repository with their content in base64, in the order of paths; `next`: there are more. */
-  "workspace.clone": { files: { path: string; data: string }[]; next?: string };
   "transfer.open": TransferStatus;
   "transfer.status": TransferStatus;
   "transfer.cancel": TransferStatus;
