@@ -1,5 +1,5 @@
 import { code, PeerError } from "../protocol/errors.ts";
-import type { CommitEntry, CommitFiles } from "../protocol/workspace-history-results.ts";
+import type { CommitEntry, CommitFiles } from "../protocol/memory/workspace-history-results.ts";
 import { keyUnder, workspacePrefix } from "../workspace/workspace-paths.ts";
 import type { Bucket } from "../world/world.ts";
 import { changesBetween, changesOf, type FileChange, filesOf, findCommit, listCommits } from "./commits.ts";

@@ -5,13 +5,13 @@ import type { ExportFormat } from "./memory/exports.ts";
 import type { ObjectDiff, ObjectHistory, ObjectList } from "./memory/object-results.ts";
 import type { MemoryObject } from "./memory/objects.ts";
 import type { SearchResult } from "./memory/search.ts";
+import type { WorkspaceHistoryResults } from "./memory/workspace-history-results.ts";
 import type { Message, ToolDefinition } from "./messages.ts";
 import type { Method, Scope } from "./methods.ts";
 import type { ModelRef, ResetPolicy, SessionSettings, ThinkingLevel } from "./schemas.ts";
 import type { ContextResult } from "./session/session-context.ts";
 import type { CostResult } from "./session/session-cost.ts";
 import type { TotalOver } from "./total.ts";
-import type { WorkspaceHistoryResults } from "./workspace-history-results.ts";
 
 /**
  * The answer to `connect`. Method and event names are plain strings, because a peer may talk to a gateway of

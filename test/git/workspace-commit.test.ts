@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { encodeObject, treeBody } from "../../shared/git/git-object.ts";
 import { changesOf, filesOf, findCommit, listCommits } from "../../shared/git/commits.ts";
+import { encodeObject, treeBody } from "../../shared/git/git-object.ts";
 import { openRepository } from "../../shared/git/repository.ts";
 import { commitWorkspace } from "../../shared/git/workspace-commit.ts";
 import type { Bucket } from "../../shared/world/world.ts";
