@@ -3,7 +3,7 @@ import { keyRules } from "../../../../shared/session/key/routing.ts";
 import { agentIdOf } from "../../../../shared/session/key/session-key.ts";
 import type { MethodTable } from "../../gateway.ts";
 import { canonicalKey } from "../chat.ts";
-import { agentOf } from "../workspace.ts";
+import { agentOf } from "../workspace/workspace.ts";
 
 export const searchMethods: Pick<MethodTable, "session.search"> = {
   "session.search": {
