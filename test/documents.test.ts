@@ -101,6 +101,15 @@ describe("files and folders of this project", () => {
   });
 });
 
+describe("the README", () => {
+  it("links to every page of docs that is not about the project itself", () => {
+    const own = ["docs/contracts.md"];
+    const pages = tracked("docs/*.md").filter((file) => !file.startsWith("docs/decisions/"));
+    const readme = textOf("README.md");
+    expect(pages.filter((page) => !own.includes(page) && !readme.includes(`](${page})`))).toEqual([]);
+  });
+});
+
 describe("docs/operations.md", () => {
   it("names no event of the log that no function logs", () => {
     const code = deployed.map(textOf).join("\n");

@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fakeSupervisors } from "../../cli/commands/node/fake-supervisors.ts";
+import { type PseudoTerminal, startAtTerminal } from "../../support/terminal/pseudo-terminal.ts";
+
+/** The text of each code block of a document in a language, which is empty for those without. */
+function blocksOf(file: string, language: string): string[] {
+  const blocks = [...readFileSync(file, "utf8").matchAll(/^```(\w*)\n(.*?)^```$/gms)];
+  return blocks.filter(([, of]) => of === language).map(([, , text = ""]) => text.trimEnd());
+}
+
+/** The commands of a document's `sh` blocks, in order and without their comments. */
+export function commandsOf(file: string): string[] {
+  const lines = blocksOf(file, "sh").flatMap((block) => block.split("\n"));
+  return lines.map((line) => line.replace(/\s+# .*$/, "")).filter((line) => line !== "");
+}
+
+/** The lines of a document's first block without a language. */
+export function pictureOf(file: string): string[] {
+  return blocksOf(file, "")[0]?.split("\n") ?? [];
+}
+
+/**
+ * Somebody who types the commands of a document into a shell, in a clone of this project after `npm ci` and with an
+ * empty home. The operating system's supervisor is a fake one, and npm may fetch nothing.
+ */
+export class Newcomer {
+  readonly #place = mkdtempSync(join(tmpdir(), "gsv-newcomer-"));
+  readonly #env: Record<string, string>;
+  readonly #background: ChildProcess[] = [];
+  /** The clone: links to the checkout's files, so that what is written beside them stays here. */
+  readonly folder = join(this.#place, "gsv");
+
+  constructor() {
+    const home = join(this.#place, "home");
+    for (const made of [this.folder, home, join(home, "projects")]) mkdirSync(made, { recursive: true });
+    for (const name of readdirSync("."))
+      if (!name.startsWith(".") && name !== "dist")
+        symlinkSync(join(process.cwd(), name), join(this.folder, name));
+    const prefix = join(this.#place, "global");
+    const { env } = fakeSupervisors(this.#place);
+    this.#env = {
+      PATH: `${join(prefix, "bin")}:${env.PATH}`,
+      HOME: home,
+      npm_config_prefix: prefix,
+      npm_config_offline: "true",
+      npm_config_update_notifier: "false",
+    };
+  }
+
+  /** Runs a command to its end; its standard input is empty. */
+  async run(command: string): Promise<{ code: number | null; stdout: string; output: string }> {
+    const child = this.#start(command);
+    let [stdout, output] = ["", ""];
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+      output += text;
+    });
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+    const [code] = await once(child, "close");
+    return { code, stdout, output };
+  }
+
+  /** Starts a command that goes on until `leave`, and resolves when it has printed `text`. */
+  async serve(command: string, text: string): Promise<void> {
+    const child = this.#start(command);
+    this.#background.push(child);
+    let output = "";
+    await new Promise<void>((resolve, reject) => {
+      for (const stream of [child.stdout, child.stderr])
+        stream?.setEncoding("utf8").on("data", (more: string) => {
+          output += more;
+          if (output.includes(text)) resolve();
+        });
+      child.once("close", (code) => reject(new Error(`${command} ended with ${code}: ${output}`)));
+    });
+  }
+
+  /** Starts a command at a terminal. */
+  terminal(command: string): PseudoTerminal {
+    return startAtTerminal("sh", ["-c", command], { cwd: this.folder, env: this.#env, columns: 120 });
+  }
+
+  /** Ends what runs, and removes all that was written. */
+  async leave(): Promise<void> {
+    for (const child of this.#background) {
+      const ended = child.exitCode === null ? once(child, "close") : undefined;
+      if (child.pid !== undefined && ended) process.kill(-child.pid, "SIGTERM");
+      await ended;
+    }
+    rmSync(this.#place, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  /** Its process leads a group, so that what npx starts ends with it. */
+  #start(command: string): ChildProcess {
+    const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
+    return spawn("sh", ["-c", command], { cwd: this.folder, env: this.#env, stdio, detached: true });
+  }
+}
