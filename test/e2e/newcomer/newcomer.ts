@@ -8,8 +8,8 @@ import { type PseudoTerminal, startAtTerminal } from "../../support/terminal/pse
 
 /** The text of each code block of a document in a language, which is empty for those without. */
 function blocksOf(file: string, language: string): string[] {
-  const blocks = [...readFileSync(file, "utf8").matchAll(/^```(\w*)\n(.*?)^```$/gms)];
-  return blocks.filter(([, of]) => of === language).map(([, , text = ""]) => text.trimEnd());
+  const blocks = [...readFileSync(file, "utf8").matchAll(/^(`{3,})(\w*)\n(.*?)^\1$/gms)];
+  return blocks.filter(([, , of]) => of === language).map(([, , , text = ""]) => text.trimEnd());
 }
 
 /** The commands of a document's `sh` blocks, in order and without their comments. */
