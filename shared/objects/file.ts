@@ -143,9 +143,9 @@ function nodeTouches(host: string, tool: string, args: Fields, told: Fields, { r
   if (tool !== "Read") return [];
   const isImage = result?.content.some(({ type }) => type === "image");
   if (isImage) return [{ host, path, change: { kind: "content", content: null, generator: "tool" } }];
-  const isWhole = isText(told.content) && told.truncated !== true && (args.offset ?? 0) === 0;
-  if (!isWhole || told.lines !== told.totalLines) return [seen(host, path)];
-  const content = withoutNumbers(String(told.content));
+  // A node counts all lines of the file only when it has shown its end.
+  if (!isText(told.content) || told.lines !== told.totalLines) return [seen(host, path)];
+  const content = withoutNumbers(told.content);
   return [{ host, path, change: { kind: "content", content, generator: "tool" } }];
 }
 

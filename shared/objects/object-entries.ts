@@ -15,8 +15,8 @@ export interface Conversation {
   messages: readonly Message[];
   /** The texts of its prompts, by their hashes. Those that are not stored are absent. */
   prompts: ReadonlyMap<string, string>;
-  /** What the model sees behind the first n messages. Without it, every result. */
-  setsAt?: (n: number) => ObjectSets;
+  /** What was said of its objects in the first n messages. */
+  setsAt(n: number): ObjectSets;
 }
 
 /** When a version of an object came to be, or came to be used again. */
@@ -59,7 +59,7 @@ export function objectsOf(conversation: Conversation): ObjectEntry[] {
   ];
   const first = ({ moments }: ObjectEntry) => moments[0]?.message ?? 0;
   return [
-    sessionEntry(conversation, calls, prompt),
+    sessionEntry(conversation, prompt),
     ...(prompt ? [prompt] : []),
     chats,
     ...made.sort((a, b) => first(a) - first(b)),
@@ -74,32 +74,33 @@ function filesByCall(files: readonly TouchedFile[]): ReadonlyMap<string, readonl
   return touched;
 }
 
-function sessionEntry(
-  conversation: Conversation,
-  calls: readonly Call[],
-  prompt: ObjectEntry | undefined,
-): ObjectEntry {
-  const { sessionKey, sessionId, messages } = conversation;
+function sessionEntry(conversation: Conversation, prompt: ObjectEntry | undefined): ObjectEntry {
+  const { sessionKey, sessionId, messages, setsAt } = conversation;
   const always = [...(prompt ? [prompt.id] : []), chatId(sessionId)];
-  const setsAt = conversation.setsAt ?? ((n: number) => everyResult(calls, n));
-  const promptsAt = (n: number) => versionsOf(prompt?.moments ?? []).filter(({ message }) => message <= n);
-  const states: { sets: ObjectSets; moment: Moment }[] = [];
-  let last = "";
-  for (const [i, { timestamp: at }] of messages.entries()) {
-    const sets = setsAt(i + 1);
-    const state = JSON.stringify([sets, promptsAt(i + 1).length]);
-    if (state === last) continue;
-    last = state;
-    states.push({ sets, moment: { version_no: states.length + 1, message: i + 1, at } });
-  }
+  const promptVersions = versionsOf(prompt?.moments ?? []);
+  const promptsAt = (n: number) => promptVersions.filter(({ message }) => message <= n);
+  const states = lazily(() => {
+    const found: { sets: ObjectSets; moment: Moment }[] = [];
+    let last = "";
+    for (const [i, { timestamp: at }] of messages.entries()) {
+      const sets = setsAt(i + 1);
+      const state = JSON.stringify([sets, promptsAt(i + 1).length]);
+      if (state === last) continue;
+      last = state;
+      found.push({ sets, moment: { version_no: found.length + 1, message: i + 1, at } });
+    }
+    return found;
+  });
   return {
     id: sessionObjectId(sessionKey),
     type: "session",
     locked: true,
-    moments: states.map(({ moment }) => moment),
+    get moments() {
+      return states().map(({ moment }) => moment);
+    },
     summary: { session_id: sessionId },
     build(version) {
-      const { sets, moment } = existing(states[version - 1], version);
+      const { sets, moment } = existing(states()[version - 1], version);
       const refs: StaticRef[] = promptsAt(moment.message).flatMap(({ version_no }) =>
         prompt ? [staticRef(prompt.build(version_no))] : [],
       );
@@ -109,9 +110,13 @@ function sessionEntry(
   };
 }
 
-function everyResult(calls: readonly Call[], n: number): ObjectSets {
-  const active = calls.filter(({ resultN = Number.POSITIVE_INFINITY }) => resultN <= n).map(({ id }) => id);
-  return { active, inactive: [], pinned: [] };
+/** Makes a value when it is first asked for. */
+function lazily<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }
 
 function promptEntry(conversation: Conversation): ObjectEntry | undefined {

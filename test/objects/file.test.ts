@@ -99,7 +99,9 @@ describe("files of the workspace", () => {
   });
 
   it("M42: what failed changes nothing", () => {
-    expect(filesIn(["gsv__WriteFile", { path, content: "x" }, { ok: false, error: "no" }, true])).toEqual([]);
+    const refused: Step = ["gsv__WriteFile", { path, content: "x" }, { ok: false, error: "no" }, true];
+    const failed: Step = ["laptop__Write", { path, content: "x" }, "Error: EACCES", true];
+    expect(filesIn(refused, failed)).toEqual([]);
   });
 
   it("M42: a file that a list names is an object without content", () => {

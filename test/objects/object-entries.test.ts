@@ -54,6 +54,7 @@ const conversation = (messages: readonly Message[], more: Partial<Conversation> 
     ["p1", "You are kind."],
     ["p2", "You are brief."],
   ]),
+  setsAt: () => ({ active: [], inactive: [], pinned: [] }),
   ...more,
 });
 

@@ -8,6 +8,8 @@ import type { ListedObject } from "../../../shared/protocol/memory/object-result
 import { type MemoryObject, objectTypes } from "../../../shared/protocol/memory/objects.ts";
 import { type ParamsInput, parseParams } from "../../../shared/protocol/methods.ts";
 import type { Results } from "../../../shared/protocol/results.ts";
+import { metaKey } from "../../../shared/session/state.ts";
+import { set } from "../../../shared/world/expression.ts";
 import { message, nextDay, ResetBench, reset } from "../../agent/reset-bench.ts";
 import { isReading } from "../../support/models/model-window.ts";
 
@@ -182,6 +184,34 @@ describe("object.list, object.get, object.history and object.diff", () => {
     expect(again).toEqual(before);
     // The ids of a chat and of a prompt say which conversation it is.
     expect(await call("object.get", { ...where(), id: `chat:${state.sessionId}` })).toEqual(before[2]);
+  });
+
+  it("M40: the session shows what clients have pinned and deactivated, also behind a compaction", async () => {
+    await talk();
+    const { sessionId, head } = await turns.current();
+    const [, called] = (await list({ type: "toolcall" })).map(({ id }) => id);
+    const pinned = {
+      ...{ id: "file:gsv:plan.md", title: "plan.md", characters: 3, state: "pinned" },
+      ...{ source: { kind: "file", path: "plan.md" }, after: head - 2, at: nextDay },
+    };
+    const changes = [pinned, { id: called!, state: "inactive", after: head - 1, at: nextDay }];
+    await turns.state.table.update(metaKey(turns.key), [set("context", { changes })]);
+    const id = `session:${turns.key}`;
+    const sets = async (message: number) => {
+      const object = await call("object.get", { ...where(), id, message });
+      return object.type === "session" && [object.pinned_set, object.inactive_set];
+    };
+    expect([await sets(head - 3), await sets(head - 2), await sets(head)]).toEqual([
+      [[], []],
+      [["file:gsv:plan.md"], []],
+      [["file:gsv:plan.md"], [called]],
+    ]);
+    const client = { kind: "client", connectionId: "c", requestId: "r" } as const;
+    const compact = { kind: "compact", keep: 1, via: "method" } as const;
+    await turns.submit({ id: "compact", at: nextDay + 90_000, origin: client, ...compact });
+    await turns.invoke(nextDay + 90_000);
+    expect((await turns.current()).sessionId).toBe(sessionId);
+    expect(await call("object.get", { ...where(), id })).toMatchObject({ pinned_set: ["file:gsv:plan.md"] });
   });
 
   it("answer 404 for what is not there, and for what belongs to another session of the agent", async () => {

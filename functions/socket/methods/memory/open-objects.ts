@@ -14,6 +14,7 @@ import { agentIdOf } from "../../../../shared/session/key/session-key.ts";
 import { readSession } from "../../../../shared/session/sessions.ts";
 import type { Gateway } from "../../gateway.ts";
 import { canonicalKey } from "../chat.ts";
+import { clientChanges, setsOf } from "./session-sets.ts";
 
 /** Most of a conversation that objects are made of, in bytes of JSON. */
 const mostBytes = 16 * 1024 * 1024;
@@ -34,14 +35,18 @@ interface ConversationName {
 export async function openObjects(gateway: Gateway, name: ConversationName): Promise<Conversation> {
   const sessionKey = await canonicalKey(gateway, name.sessionKey);
   const agentId = agentIdOf(sessionKey);
-  const sessionId = name.sessionId ?? (await readSession(gateway.table, sessionKey))?.sessionId;
+  const state = await readSession(gateway.table, sessionKey);
+  const sessionId = name.sessionId ?? state?.sessionId;
   if (sessionId === undefined) throw nothingSaid(sessionKey);
   const read = await readConversation(gateway, { agentId, sessionId, sessionKey }, mostBytes);
   if (read.sessionKey !== sessionKey) {
     const message = `no conversation ${sessionId} of session ${sessionKey}; session.history lists its conversations`;
     throw new PeerError(code.notFound, message);
   }
-  return { agentId, sessionKey, sessionId, messages: read.messages, prompts: new Map() };
+  const { messages } = read;
+  const isLive = state?.sessionId === sessionId;
+  const changes = isLive ? await clientChanges(gateway, state, messages.length) : [];
+  return { agentId, sessionKey, sessionId, messages, prompts: new Map(), setsAt: setsOf(messages, changes) };
 }
 
 function nothingSaid(sessionKey: string): PeerError {

@@ -1,0 +1,59 @@
+import { activationOf, type ClientChange } from "../../../../shared/context/activation.ts";
+import { contextCalls, isContextTool } from "../../../../shared/context/context-calls.ts";
+import { earlierOf } from "../../../../shared/context/view.ts";
+import type { ObjectSets } from "../../../../shared/objects/session.ts";
+import type { Message } from "../../../../shared/protocol/messages.ts";
+import type { SessionStore } from "../../../../shared/session/bodies.ts";
+import type { SessionState } from "../../../../shared/session/state.ts";
+import { readMessages } from "../../../../shared/session/transcript.ts";
+
+/**
+ * What was said of a conversation's objects up to each of its messages: results are active until somebody deactivates
+ * them, and what was pinned or activated is active besides.
+ * @param changes of clients, numbered by the messages of the whole conversation
+ */
+export function setsOf(
+  messages: readonly Message[],
+  changes: readonly ClientChange[] = [],
+): (n: number) => ObjectSets {
+  const calls = contextCalls(messages).filter(({ tool }) => !isContextTool(tool));
+  const setsAt = (n: number): ObjectSets => {
+    const before = changes.filter(({ after }) => after <= n);
+    const { on, off } = activationOf(messages.slice(0, n), 1, before);
+    const ids = calls.filter(({ index }) => index < n).map(({ id }) => id);
+    const others = [...on.keys()].filter((id) => !ids.includes(id));
+    const pinned = [...on.values()].filter((object) => object.pinned).map(({ id }) => id);
+    return { active: [...ids.filter((id) => !off.has(id)), ...others], inactive: [...off], pinned };
+  };
+  const changing = new Set(changes.map(({ after }) => after));
+  let last = { n: 0, sets: setsAt(0) };
+  return (n) => {
+    const isSame = n === last.n + 1 && messages[n - 1]?.role !== "toolResult" && !changing.has(n);
+    last = { n, sets: isSame ? last.sets : setsAt(n) };
+    return last.sets;
+  };
+}
+
+/**
+ * The changes of clients to a live conversation, of which the messages say nothing: those since the last compaction, and
+ * what that one has kept.
+ * @param length number of messages of the whole conversation
+ */
+export async function clientChanges(
+  store: SessionStore,
+  state: SessionState,
+  length: number,
+): Promise<ClientChange[]> {
+  const numberOf = (seq: number) => Math.max(0, length - (state.head - seq));
+  const isCompacted = state.compactedAt !== undefined && state.head >= state.first;
+  const head = isCompacted ? await readMessages(store, state, state.first, state.first) : [];
+  const kept = earlierOf(head).activated.map(({ pinned, ...object }): ClientChange => {
+    const place = { after: numberOf(state.first), at: state.compactedAt ?? 0 };
+    return { ...object, ...place, state: pinned ? "pinned" : "active" };
+  });
+  const since = (state.context?.changes ?? []).map((change) => ({
+    ...change,
+    after: numberOf(change.after),
+  }));
+  return [...kept, ...since];
+}
