@@ -27,15 +27,7 @@ export function markdownLayout(): Layout {
   // An address that a terminal hides behind a word may lead elsewhere than the word says.
   setCapabilities({ images: null, trueColor: false, hyperlinks: false });
   return {
-    blocksOf: (text) => {
-      const blocks = lexer(text);
-      // An indented line after a blank one still belongs to a list.
-      if (blocks.at(-1)?.type === "space" && blocks.at(-2)?.type === "list") {
-        const [list, space] = blocks.splice(-2);
-        return [...blocks.map(({ raw }) => raw), `${list?.raw}${space?.raw}`];
-      }
-      return blocks.map(({ raw }) => raw);
-    },
+    blocksOf: markdownBlocks,
     rowsOf: (block, columns) => {
       if (block.trim() === "") return [""];
       const rows = new Markdown(block.trimEnd(), 0, 0, theme, undefined, {
@@ -45,6 +37,22 @@ export function markdownLayout(): Layout {
       return rows.map(withoutBlanksAtEnd);
     },
   };
+}
+
+/** The top blocks of a text. The last one is all that may still change when more text follows. */
+function markdownBlocks(text: string): string[] {
+  const tokens = lexer(text);
+  // An indented line after a blank one still belongs to a list.
+  const isOpenList = tokens.at(-1)?.type === "space" && tokens.at(-2)?.type === "list";
+  const blocks: string[] = [];
+  let end = 0;
+  for (const { raw } of tokens.slice(0, isOpenList ? -2 : -1)) {
+    // The lexer tells the end of a text in its own way, so the last block is taken from the text itself.
+    if (!text.startsWith(raw, end)) break;
+    blocks.push(raw);
+    end += raw.length;
+  }
+  return [...blocks, text.slice(end)];
 }
 
 const style = (open: number, close: number) => (text: string) => `\u001b[${open}m${text}\u001b[${close}m`;
