@@ -4,14 +4,22 @@ import type { Terminal } from "../../app/terminal.ts";
 const pasteOn = "\u001b[?2004h";
 const pasteOff = "\u001b[?2004l";
 
+const [lineFeed, carriageReturn] = [10, 13];
+
 /** The keyboard of a terminal: each key arrives at once and is not echoed, and pasted texts are marked. */
 export class Keyboard {
   readonly #terminal: Pick<Terminal, "stdin" | "stdout">;
-  readonly #onKeys: (data: Uint8Array | string) => void;
+  readonly #onData: (data: Uint8Array | string) => void;
+  /** What arrives was typed before the keyboard was taken: the terminal made a line feed of Enter. */
+  #isEarly = false;
 
-  constructor(terminal: Pick<Terminal, "stdin" | "stdout">, onKeys: (data: Uint8Array | string) => void) {
+  /** `onKeys` gets what is typed, in UTF-8 that may be cut anywhere. */
+  constructor(terminal: Pick<Terminal, "stdin" | "stdout">, onKeys: (data: Uint8Array) => void) {
     this.#terminal = terminal;
-    this.#onKeys = onKeys;
+    this.#onData = (data) => {
+      const bytes = Buffer.from(data);
+      onKeys(this.#isEarly ? bytes.map((byte) => (byte === lineFeed ? carriageReturn : byte)) : bytes);
+    };
   }
 
   /** Takes the keyboard. Another program may have changed the terminal's mode since the last time. */
@@ -19,16 +27,23 @@ export class Keyboard {
     const { stdin, stdout } = this.#terminal;
     stdin.setRawMode?.(false);
     stdin.setRawMode?.(true);
-    stdin.off("data", this.#onKeys);
-    stdin.on("data", this.#onKeys);
+    stdin.off("data", this.#onData);
+    stdin.on("data", this.#onData);
     stdin.resume();
     stdout.write(pasteOn);
+    this.#isEarly = true;
+    // What was typed before is read in the next turn of the event loop.
+    setImmediate(() =>
+      setImmediate(() => {
+        this.#isEarly = false;
+      }),
+    );
   }
 
   /** Gives the keyboard back in the mode that other programs expect. */
   release(): void {
     const { stdin, stdout } = this.#terminal;
-    stdin.off("data", this.#onKeys);
+    stdin.off("data", this.#onData);
     stdin.pause();
     stdin.setRawMode?.(false);
     stdout.write(pasteOff);

@@ -89,8 +89,8 @@ export class Prompt {
   }
 
   /** Takes what the terminal sends. */
-  feed(data: Uint8Array | string): void {
-    this.#keys.process(typeof data === "string" ? data : this.#decoder.write(Buffer.from(data)));
+  feed(data: Uint8Array): void {
+    this.#keys.process(this.#decoder.write(Buffer.from(data)));
   }
 
   /** What is typed, with pasted texts in full. */

@@ -1,4 +1,3 @@
-import { clearScreenDown, cursorTo, moveCursor } from "node:readline";
 import type { Writable } from "node:stream";
 import { truncateToWidth, visibleWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
 
@@ -35,8 +34,14 @@ export class Screen {
   /** The rows that are drawn for now, and the place of the cursor in them. */
   #drawn: string[] = [];
   #cursor = { row: 0, column: 0 };
-  /** Lines to print when the terminal is ours again; undefined while it is. */
-  #held: string[] | undefined;
+  /** Lines to print at the next draw. */
+  #printed: string[] = [];
+  /** Most rows of text that is being written, as of the last draw. */
+  #most = 1;
+  /** Another program has the terminal. */
+  #isHeld = false;
+  /** The next draw, which shows all that has changed until then. */
+  #next: NodeJS.Immediate | undefined;
 
   /** `prompt` lays the prompt out; `dim` styles the status rows. */
   constructor(
@@ -62,25 +67,31 @@ export class Screen {
    * others `drawable`.
    */
   print(text: string): void {
-    this.#draw(text.split("\n").flatMap((line) => wrapTextWithAnsi(line, this.columns - 1)));
+    this.#settle();
+    this.#printed.push(...text.split("\n").flatMap((line) => wrapTextWithAnsi(line, this.columns - 1)));
+    this.redraw();
   }
 
-  /** Shows text that is being written, which takes the place of the text before. */
+  /** Shows text that is being written, below the rows that are done of the text before. */
   show(flowing: Flowing | undefined): void {
+    if (flowing !== this.#flowing) this.#settle();
     this.#flowing = flowing;
-    this.#draw([]);
+    this.redraw();
   }
 
   /** Sets the status rows above the prompt. Empty text removes them. */
   status(text: string): void {
     if (text === this.#status) return;
     this.#status = text;
-    this.#draw([]);
+    this.redraw();
   }
 
-  /** Draws what has changed in the prompt or in the text that is being written. */
+  /**
+   * Draws what has changed, once for all changes of this turn of the event loop. A new size of the terminal is known at
+   * the end of a turn, before which a row may be too long and wrapped.
+   */
   redraw(): void {
-    this.#draw([]);
+    if (!this.#isHeld) this.#next ??= setImmediate(() => this.#draw());
   }
 
   /** Draws anew after the terminal's size has changed. The terminal has wrapped the drawn rows that were too long. */
@@ -91,76 +102,91 @@ export class Screen {
       row: row + wrapped.reduce((sum, more) => sum + more, 0) + Math.floor(column / this.columns),
       column,
     };
-    this.#draw([]);
+    this.#drawn = [];
+    this.redraw();
   }
 
   /** Takes the drawn rows away and draws no more until `resume`: the terminal belongs to another program. */
   pause(): void {
-    if (this.#held !== undefined) return;
-    this.#erase();
-    this.#held = [];
+    if (this.#isHeld) return;
+    this.#draw();
+    this.#output.write(this.#erasing);
+    this.#isHeld = true;
   }
 
   /** As `pause`, when another program has used the terminal already: where the drawn rows are is not known. */
   lose(): void {
-    this.#held ??= [];
+    clearImmediate(this.#next);
+    this.#next = undefined;
+    this.#isHeld = true;
   }
 
-  /** Draws again, from the row of the cursor. What was printed since `pause` is printed now. */
+  /** Draws again, from the row of the cursor, and prints what was printed since `pause`. */
   resume(): void {
-    const held = this.#held ?? [];
-    this.#held = undefined;
+    this.#isHeld = false;
     this.#drawn = [];
     this.#cursor = { row: 0, column: 0 };
-    this.#draw(held);
+    this.redraw();
   }
 
   /** Clears the whole terminal, and draws at its top. */
   clear(): void {
-    cursorTo(this.#output, 0, 0);
+    this.#output.write("\u001b[H");
     this.#drawn = [];
     this.#cursor = { row: 0, column: 0 };
-    this.#draw([]);
+    this.redraw();
   }
 
-  /** Leaves what is printed and the prompt behind; the cursor is under them. Nothing more may be drawn. */
+  /** Leaves what is printed and the prompt behind; the cursor is under them. Nothing more is drawn. */
   end(): void {
-    if (this.#held !== undefined) return;
-    moveCursor(this.#output, 0, this.#drawn.length - 1 - this.#cursor.row);
-    this.#output.write("\n");
-    this.#held = [];
+    if (this.#isHeld) return;
+    this.#draw();
+    this.#output.write("\n".repeat(this.#drawn.length - this.#cursor.row));
+    this.#isHeld = true;
+  }
+
+  /** Prints the rows that are done of the text that is being written. */
+  #settle(): void {
+    const { done } = this.#flowing?.flow(this.columns - 1, this.#most) ?? { done: [] };
+    this.#printed.push(...done);
   }
 
   #rowsOf(width: number): number {
     return Math.max(1, Math.ceil(width / this.columns));
   }
 
-  #erase(): void {
-    moveCursor(this.#output, 0, -this.#cursor.row);
-    cursorTo(this.#output, 0);
-    clearScreenDown(this.#output);
+  /** Takes the drawn rows away: from the row of the cursor to their first one, and all below it. */
+  get #erasing(): string {
+    return `${rowsUp(this.#cursor.row)}\r\u001b[J`;
   }
 
-  #draw(printed: string[]): void {
-    if (this.#held !== undefined) {
-      this.#held.push(...printed);
-      return;
-    }
+  #draw(): void {
+    clearImmediate(this.#next);
+    this.#next = undefined;
     const prompt = this.#prompt(this.columns);
     const status = this.#status
       .split("\n")
       .filter((row) => row !== "")
       .map((row) => this.#dim(truncateToWidth(row, this.columns - 1, "…")));
     // One row stays free, so that the terminal does not scroll what is drawn anew out of reach.
-    const most = Math.max(1, this.rows - prompt.rows.length - status.length - 1);
-    const { done, live } = this.#flowing?.flow(this.columns - 1, most) ?? { done: [], live: [] };
-    this.#erase();
-    for (const line of [...printed, ...done]) this.#output.write(`${line}\n`);
+    this.#most = Math.max(1, this.rows - prompt.rows.length - status.length - 1);
+    const { done, live } = this.#flowing?.flow(this.columns - 1, this.#most) ?? { done: [], live: [] };
+    const start = this.#erasing;
+    const lines = [...this.#printed, ...done].map((line) => `${line}\n`);
+    this.#printed = [];
     const above = [...live, ...status];
     this.#drawn = [...above, ...prompt.rows];
     this.#cursor = { row: above.length + prompt.cursor.row, column: prompt.cursor.column };
-    this.#output.write(this.#drawn.join("\n"));
-    moveCursor(this.#output, 0, this.#cursor.row - (this.#drawn.length - 1));
-    cursorTo(this.#output, this.#cursor.column);
+    const toCursor = `${rowsUp(this.#drawn.length - 1 - this.#cursor.row)}\u001b[${this.#cursor.column + 1}G`;
+    // In one piece, so that a terminal seldom shows a part of it; some hold it back until its end.
+    this.#output.write(`${holdOn}${start}${lines.join("")}${this.#drawn.join("\n")}${toCursor}${holdOff}`);
   }
+}
+
+/** Has a terminal that knows it show nothing until `holdOff`. */
+const holdOn = "\u001b[?2026h";
+const holdOff = "\u001b[?2026l";
+
+function rowsUp(count: number): string {
+  return count > 0 ? `\u001b[${count}A` : "";
 }

@@ -37,6 +37,8 @@ export interface ChatAtTerminal {
 export interface ChatSetup extends Partial<PseudoTerminalOptions> {
   methods?: Record<string, FakeMethod>;
   args?: string[];
+  /** Whether the screen's text shows that the chat is ready; by default an empty prompt does. */
+  isReady?: (text: string) => boolean;
   /** Starts the program; a test of job control has a shell do it. */
   start?: (args: string[], options: PseudoTerminalOptions) => PseudoTerminal;
 }
@@ -66,7 +68,7 @@ export async function chatAtTerminal(setup: ChatSetup = {}): Promise<ChatAtTermi
     cwd: folder,
     env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token", ...setup.env },
   });
-  await terminal.sees(/^> ?$/m);
+  await terminal.until(setup.isReady ?? ((text) => /^>$/m.test(text)), "a prompt");
   const sent = () =>
     gateway.requests
       .filter(({ method }) => method === "chat.send")

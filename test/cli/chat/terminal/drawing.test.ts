@@ -131,7 +131,24 @@ describe("what a chat draws at a terminal", () => {
     expect(reply.replace(/\n… \d*.*$/m, "").match(/\S*?\d+(?:🙂)?(?=\s)/g)).toEqual(words);
     expect(text.match(/> tell me/g)).toHaveLength(1);
     expect(text).toMatch(/> a pasted text of several words\n? *🙂\n {2}and a second line$/);
-    expect(terminal.cursor().column).toBe("  and a second line".length);
+    await terminal.until(
+      () => terminal.cursor().column === "  and a second line".length,
+      "the cursor behind it",
+    );
+  });
+
+  it("leaves no traces of what is typed while its terminal becomes narrower", async () => {
+    const chat = await chatAtTerminal({ columns: 80, rows: 30 });
+    const { terminal } = chat;
+    terminal.type("go\r");
+    chat.delta(await chat.runId(1), "the only row of a reply", 0);
+    await terminal.sees("the only row");
+    const typed = "more words than a narrow terminal has columns for";
+    terminal.resize(30);
+    terminal.type(typed);
+    await terminal.sees(/> more words than a narrow\n {2}terminal has columns for$/);
+    expect(terminal.text().match(/the only row/g)).toHaveLength(1);
+    expect(terminal.text().match(/> more/g)).toHaveLength(1);
   });
 
   it("draws a reply that is longer than the terminal once, all of it", async () => {

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { imageBytes } from "../../../support/images.ts";
+import { startGsvAtTerminal } from "../../../support/terminal/pseudo-terminal.ts";
 import { newFolder } from "../../run-gsv.ts";
 import { chatAtTerminal, stoppable } from "./chat-at-terminal.ts";
 
@@ -28,11 +29,26 @@ describe("editing a message at a terminal", () => {
     expect(sent()[0]?.message).toBe("one\n2nd two\nthree \nfour");
   });
 
+  it("sends what was typed before the chat had the keyboard, and keeps an unfinished rest", async () => {
+    const { terminal, sent, runId } = await chatAtTerminal({
+      start: (args, options) => {
+        const early = startGsvAtTerminal(args, options);
+        early.type("typed early\rand half a mess");
+        return early;
+      },
+      isReady: (text) => text.includes("> and half a mess"),
+    });
+    await runId(1);
+    terminal.type("age\r");
+    await runId(2);
+    expect(sent().map(({ message }) => message)).toEqual(["typed early", "and half a message"]);
+  });
+
   it("keeps the cursor where it belongs behind wide characters and emoji", async () => {
     const { terminal, runId, sent } = await chatAtTerminal({ columns: 40 });
     terminal.type("日本語 🙂 größe");
     await terminal.sees("> 日本語 🙂 größe");
-    expect(terminal.cursor().column).toBe(2 + 6 + 1 + 2 + 1 + 5);
+    await terminal.until(() => terminal.cursor().column === 2 + 6 + 1 + 2 + 1 + 5, "the cursor behind it");
     const left = "\u001b[D";
     terminal.type(`${left}\u007f${left}${left}${left}${left}\u007f`);
     await terminal.sees("> 日本語  gröe");
@@ -45,7 +61,7 @@ describe("editing a message at a terminal", () => {
     const { terminal, sent } = await chatAtTerminal();
     terminal.type("/comp\t");
     await terminal.sees("> /compact");
-    expect(terminal.cursor().column).toBe("> /compact ".length);
+    await terminal.until(() => terminal.cursor().column === "> /compact ".length, "the cursor behind it");
     terminal.type(keys.ctrlC);
     terminal.type("/st\t");
     await terminal.sees(/\/stop +stop the answer.*\n.*\/status +show this session/);
