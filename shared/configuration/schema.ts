@@ -213,6 +213,8 @@ export const configurationSchema = v.strictObject({
   memory: v.strictObject({
     /** Whether the agent is offered `gsv__session_logs`. */
     sessionLogs: v.boolean(),
+    /** Whether it is offered `gsv__who_am_i` and `gsv__what_do_i_know`. */
+    selfReport: v.boolean(),
   }),
   workspaceGit,
   cron: v.strictObject({

@@ -4,6 +4,7 @@ import { configGet, logsGet } from "./gateway-tools.ts";
 import { memoryCheckpoint, memoryHistory } from "./history-tools.ts";
 import { message } from "./message-tool.ts";
 import type { NativeTool } from "./native-tool.ts";
+import { whatDoIKnow, whoAmI } from "./self-tools.ts";
 import { sessionLogs } from "./session-logs-tool.ts";
 import { sessionSend, sessionsList } from "./session-tools.ts";
 import { transfer } from "./transfer-tool.ts";
@@ -26,6 +27,8 @@ export const nativeTools: readonly NativeTool[] = [
   deactivate,
   pin,
   sessionLogs,
+  whoAmI,
+  whatDoIKnow,
   memoryHistory,
   memoryCheckpoint,
 ];
