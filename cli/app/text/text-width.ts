@@ -1,6 +1,7 @@
 import { printable } from "../printable.ts";
 
-const segmenter = new Intl.Segmenter();
+/** Made at the first text that needs it: making it takes some 10 ms. */
+let segmenter: Intl.Segmenter | undefined;
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|\ufe0f/u;
 
@@ -12,6 +13,7 @@ const blockLength = 256;
 
 /** The characters of a text, as people count them, each with its place. */
 function* charactersOf(text: string): Generator<{ segment: string; index: number }> {
+  segmenter ??= new Intl.Segmenter();
   for (let start = 0; start < text.length; ) {
     const block = text.slice(start, start + blockLength).replace(/[\ud800-\udbff]$/, "") || text.slice(start);
     const isLast = start + block.length === text.length;
