@@ -35,11 +35,11 @@ function resultText(message: ToolResultMessage, time: string): string {
   const shown = message.content.map((block) =>
     block.type === "text" ? storedResultText(block.text) : `(image, ${block.mimeType})`,
   );
-  const lines = shown.join("\n").split("\n");
+  const lines = shown.join("\n").trimEnd().split("\n");
   const hidden = lines.length - mostResultLines;
   if (hidden > 0)
     lines.splice(mostResultLines, hidden, `… ${hidden} more ${hidden === 1 ? "line" : "lines"}`);
-  const said = lines.join("\n").trim() === "" ? "" : `\n${indent(lines.join("\n"))}`;
+  const said = lines.join("") === "" ? "" : `\n${indent(lines.join("\n"))}`;
   return `${time}  ${message.toolName} ${ending}${said}`;
 }
 

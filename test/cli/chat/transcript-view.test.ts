@@ -46,6 +46,7 @@ describe("a message of a conversation", () => {
     expect(transcript(result({ ok: false, error: "not found" }, true))).toBe(
       `${time}  laptop__Bash ✗\n  not found`,
     );
+    expect(transcript(result("a\n\nb\n\n\n"))).toBe(`${time}  laptop__Bash ✓\n  a\n\n  b`);
     expect(transcript(result("{not json"))).toBe(`${time}  laptop__Bash ✓\n  {not json`);
   });
 

@@ -24,7 +24,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
 describe("the completion of bash", () => {
   it("offers every command, and those that begin with what is typed", async () => {
     expect(await offered("gsv ")).toEqual(commands.map(({ name }) => name.split(" ")[0]));
-    expect(await offered("gsv se")).toEqual(["session"]);
+    expect(await offered("gsv sess")).toEqual(["session"]);
   });
 
   it("offers the commands of a group, aliases among them, whatever options stand between", async () => {

@@ -262,7 +262,7 @@ describe("gsv dev --serve", () => {
       await gsv(["client", "remember me"], { cwd });
       await end(first.run, "SIGKILL");
       const between = await runGsv(cwd, ["session", "preview"]);
-      expect(between.stdout).toContain("user: remember me");
+      expect(between.stdout).toMatch(/ user\n {2}remember me\n/);
       const second = await serve(cwd);
       expect(second.ready.token).toBe(first.ready.token);
       expect(await end(second.run)).toBe(0);
