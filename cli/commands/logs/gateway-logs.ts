@@ -127,6 +127,10 @@ function print(context: Context, entry: { function: string; line: string }): voi
   context.print(entry, `${entry.function.padEnd(7)} ${entry.line}`);
 }
 
+/** Version 1 answers `logs tail` with a list of what it knows. */
+const needsVersion2 =
+  "this AWS command line has no `aws logs tail`; install version 2 (https://aws.amazon.com/cli/), or read the log groups in the console of CloudWatch";
+
 /** Runs `aws logs tail`. `ended` rejects with a Failure when it fails; `end` ends it. */
 function tail(
   { terminal }: Context,
@@ -140,7 +144,7 @@ function tail(
     byLine((line) => line !== "" && take(line)),
   );
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    said = (said + text).slice(-2000);
+    said = (said + text).slice(0, 2000);
   });
   const ended = new Promise<void>((resolve, reject) => {
     child.once("error", () =>
@@ -153,6 +157,7 @@ function tail(
     );
     child.once("close", (status, signal) => {
       if (status === 0 || signal !== null) return resolve();
+      if (/invalid choice/i.test(said)) return reject(new Failure("aws", needsVersion2));
       const reason = said.replace(/\s*\n\s*/g, " ").trim() || `exit code ${status}`;
       reject(new Failure("aws", `aws ${args.slice(0, 3).join(" ")} failed: ${reason}`));
     });

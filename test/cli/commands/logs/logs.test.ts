@@ -161,6 +161,12 @@ describe("gsv logs --gateway of a gateway on AWS", () => {
   it("passes on what the AWS command line says, and what to do where there is none", async () => {
     aws("echo 'Unable to locate credentials' >&2; exit 253");
     expect((await run()).stderr).toMatch(/^gsv: aws logs tail \S+ failed: Unable to locate credentials\n$/);
+    aws(
+      "echo 'aws: error: argument operation: Invalid choice, valid choices are:' >&2; echo untag >&2; exit 252",
+    );
+    expect((await run()).stderr).toMatch(
+      /^gsv: this AWS command line has no `aws logs tail`; install version 2.*\n$/,
+    );
     env = { PATH: join(cwd, "nowhere") };
     const missing = await run("--function", "agent");
     expect(missing.code).toBe(1);
