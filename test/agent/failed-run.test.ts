@@ -126,7 +126,9 @@ it("keeps a provider's words from the users of a channel, and names the run in t
   expect(chatEvents().at(-1)?.error).toContain(arn);
   bench.configuration.model = { provider: "anthropic", id: "claude-opus-4-8" };
   await failingWith("agent:main:keyless", message("keyless"), "");
-  expect(told.at(-1)).toBe("Sorry, that failed: API key not configured for provider: anthropic (keyless)");
+  expect(told.at(-1)).toBe(
+    "Sorry, that failed: no key for anthropic: gsv config set apiKeys.anthropic - (keyless)",
+  );
 });
 
 it("keeps them out of the answer to a command, too", async () => {

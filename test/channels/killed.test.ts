@@ -42,9 +42,9 @@ describe.each(names)("%s, where every process may die between any two of its cal
         said: ["user: hello"],
       },
       command: {
-        text: "/model openai/gpt-5",
+        text: "/model amazon-bedrock/gpt-5",
         reply: { error: "was asked" },
-        told: ["Model set to openai/gpt-5"],
+        told: ["Model set to amazon-bedrock/gpt-5"],
         said: [],
       },
     };

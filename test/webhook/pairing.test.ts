@@ -130,7 +130,10 @@ describe("an approval", () => {
   it("as an owner answers what waited with an owner's rights, and leaves allowFrom alone", async () => {
     await on.deliver(textUpdate("/model openai/gpt-5"));
     expect(await approveSender(approving(), { ...ann, owner: true })).toMatchObject({ role: "owner" });
-    expect(sent()).toEqual([expect.stringMatching(waits), "Model set to openai/gpt-5"]);
+    expect(sent()).toEqual([
+      expect.stringMatching(waits),
+      expect.stringMatching(/^Model set to openai\/gpt-5\n.*no key for openai/),
+    ]);
     const { telegram } = (await on.configuration.load({ fresh: true })).channels;
     expect(telegram).toMatchObject({ owners: [ann.senderId] });
     expect(telegram).not.toHaveProperty("allowFrom");

@@ -7,7 +7,7 @@ export const cutLine = "the answer was cut off: it reached the model's limit of 
 
 /** Formats why the model is asked again, and when. */
 export function waitingLine({ reason, seconds }: Extract<RunStep, { kind: "waiting" }>): string {
-  return `${shorten(reason, 200)}; asking again in ${seconds} s`;
+  return `${shorten(reason.replace(/^LLM error: /, ""), 200)}, trying again in ${seconds} s`;
 }
 
 /**

@@ -6,21 +6,23 @@ import type {
   Tool,
 } from "@earendil-works/pi-ai";
 import type { AssistantMessage, ToolDefinition } from "../../../shared/protocol/messages.ts";
+import { bedrockProvider } from "../../../shared/session/commands/model-key.ts";
 import { toWire } from "../../../shared/wire/wire-messages.ts";
 import type { Deadline } from "./deadline.ts";
+import type { FailedCall } from "./failure-sentence.ts";
 import type { ModelCall, ModelOutcome } from "./model-call.ts";
 import { explainFailure, passingOf } from "./model-failure.ts";
 import { providerWords } from "./provider-words.ts";
-import { bedrockProvider, loadCallTools } from "./providers.ts";
+import { loadCallTools } from "./providers.ts";
 import type { Resolved } from "./resolve-model.ts";
 import { type ResponseWatch, watchResponses } from "./response-watch.ts";
 import { alternateTurns } from "./wire/alternate-turns.ts";
 import { rulesOf } from "./wire/wire-rules.ts";
 
-/** An outcome. `passing`: the same call may succeed later, after `waitMs` where the provider says how long. */
+/** An outcome. `passing`: the same call may succeed later, after `waitMs` where the provider says how long; `brief`: why it failed, in a few words. */
 export type Asked =
   | Exclude<ModelOutcome, { status: "failed" }>
-  | (Extract<ModelOutcome, { status: "failed" }> & { passing?: { waitMs?: number } });
+  | (Extract<ModelOutcome, { status: "failed" }> & { passing?: { waitMs?: number; brief?: string } });
 
 /** Asks the provider once. Images are in `call.messages` themselves. Does not throw for what the provider does. */
 export async function askOnce(
@@ -56,7 +58,7 @@ export async function askOnce(
     if (deadline.passed) return failed(`the model did not answer within ${call.timeoutMs / 1000} s`);
     const overflow = isContextOverflow(message, model.contextWindow);
     if (message.stopReason === "error" || message.stopReason === "aborted")
-      return fault(message, overflow, watch);
+      return fault(message, overflow, watch, { chosen: call.model, address: model.baseUrl });
     // Some servers cut a conversation that is too long, and have no room left for an answer then.
     if (message.stopReason === "length" && overflow)
       return { ...failed("the conversation fills the model's context window"), overflow: true };
@@ -69,9 +71,16 @@ export async function askOnce(
   }
 }
 
-function fault(message: PiReply, overflow: boolean, watch: ResponseWatch): Asked {
+function fault(
+  message: PiReply,
+  overflow: boolean,
+  watch: ResponseWatch,
+  asked: Pick<FailedCall, "chosen" | "address">,
+): Asked {
+  const { status, unreachable } = watch;
+  const { error, brief } = explainFailure(message, { ...asked, status, unreachable });
   const passing = overflow ? undefined : passingOf(message, watch);
-  return { ...failed(explainFailure(message)), overflow, ...(passing ? { passing } : {}) };
+  return { ...failed(error), overflow, ...(passing ? { passing: { ...passing, brief } } : {}) };
 }
 
 function isSilent({ content }: PiReply): boolean {

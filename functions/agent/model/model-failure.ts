@@ -1,5 +1,6 @@
 import type { AssistantMessage as PiReply } from "@earendil-works/pi-ai";
-import { providerWords } from "./provider-words.ts";
+import { type FailedCall, failureSentence } from "./failure-sentence.ts";
+import { ownersWords, providerWords } from "./provider-words.ts";
 import type { ResponseWatch } from "./response-watch.ts";
 
 /** Ends of an answer that come from the provider's filters. */
@@ -19,9 +20,22 @@ const passing =
 
 type FailedReply = Pick<PiReply, "errorMessage" | "rawStopReason" | "content" | "usage" | "api">;
 
-/** What happened, in an error's words. */
-export function explainFailure(reply: FailedReply): string {
+/** What happened, in an error's words, and shorter for who is told that the call is repeated. */
+export function explainFailure(
+  reply: FailedReply,
+  call: Omit<FailedCall, "words">,
+): { error: string; brief?: string } {
   const words = reply.errorMessage ?? "unknown error";
+  const status = call.status ?? statusIn(words);
+  const known = reply.rawStopReason ? undefined : failureSentence({ ...call, status, words });
+  if (known === undefined) return { error: explainWords(reply, words) };
+  const { text, passes } = known;
+  // Of a connection that was not made the client says nothing more.
+  const said = call.unreachable === undefined ? words : "";
+  return { error: passes ? `${text}; ${providerWords(words)}` : ownersWords(text, said), brief: text };
+}
+
+function explainWords(reply: FailedReply, words: string): string {
   const { rawStopReason } = reply;
   if (rawStopReason && blocks.test(rawStopReason))
     return `the provider blocked the answer (${rawStopReason}); ${providerWords(words)}`;

@@ -6,12 +6,6 @@ export interface LoadedProvider {
   streamSimple: ProviderStreams["streamSimple"];
 }
 
-/** The provider of every OpenAI-compatible server that is known by its address alone (`model.baseUrl`). */
-export const compatibleProvider = "openai-compatible";
-
-/** The provider that works by the function's role, without a key. */
-export const bedrockProvider = "amazon-bedrock";
-
 /**
  * One import for each provider, so that each becomes a chunk of its own and a call loads only what it uses.
  * Names are pi-ai's provider ids.

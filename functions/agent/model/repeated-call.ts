@@ -58,10 +58,14 @@ function isCutByDefault(asked: Asked, { maxTokens, model }: Resolved, call: Mode
   return asked.status === "answered" && asked.message.stopReason === "length";
 }
 
-function announce(call: ModelCall, { error }: Extract<Asked, { status: "failed" }>, waitMs: number): void {
+function announce(
+  call: ModelCall,
+  { error, passing }: Extract<Asked, { status: "failed" }>,
+  waitMs: number,
+): void {
   const { sessionId, model } = call;
   log("model.repeat", { sessionId, provider: model.provider, model: model.id, waitMs });
-  const reason = error.replace(/\s+/g, " ").slice(0, maxReason).toWellFormed();
+  const reason = (passing?.brief ?? error).replace(/\s+/g, " ").slice(0, maxReason).toWellFormed();
   call.onRepeat?.({ reason, waitMs });
 }
 

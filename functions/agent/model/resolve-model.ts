@@ -2,14 +2,14 @@ import type { Api, Model } from "@earendil-works/pi-ai";
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import { secretMarker } from "../../../shared/configuration/secret.ts";
 import type { ConfigurationStore } from "../../../shared/configuration/store.ts";
-import type { Secrets } from "../../../shared/world/world.ts";
 import {
   bedrockProvider,
   compatibleProvider,
-  type LoadedProvider,
-  loadCompatible,
-  loadProvider,
-} from "./providers.ts";
+  missingFor,
+  noKey,
+} from "../../../shared/session/commands/model-key.ts";
+import type { Secrets } from "../../../shared/world/world.ts";
+import { type LoadedProvider, loadCompatible, loadProvider } from "./providers.ts";
 
 /** Limits of a model that no catalogue knows: small enough for most servers. Tokens. */
 const unknownModel = { contextWindow: 128_000, maxTokens: 8192 };
@@ -55,24 +55,30 @@ export async function resolveModel(
   chosen: ModelConfiguration,
 ): Promise<Resolved | { error: string }> {
   const known = await loadProvider(chosen.provider);
-  if (!known && !chosen.baseUrl) return { error: `Model not found: ${chosen.provider}/${chosen.id}` };
+  if (!known && !chosen.baseUrl) return { error: unknownText(chosen) };
   const provider = known ?? (await loadCompatible());
   const listed = provider.models.find((model) => model.id === chosen.id);
   if (!listed && known && chosen.provider !== bedrockProvider && !chosen.baseUrl) {
-    return { error: `Model not found: ${chosen.provider}/${chosen.id}` };
+    return { error: unknownText(chosen) };
   }
   // Whoever calls has just read the configuration to choose the model. A key that it does not name may be a former stage's.
   const { apiKeys } = await configuration.load({ anyAge: true });
   const isSet = apiKeys[chosen.provider] === secretMarker;
   const apiKey = isSet ? await secrets.get(`apiKeys.${chosen.provider}`) : undefined;
   const keyless = chosen.provider === bedrockProvider || chosen.baseUrl !== undefined;
-  if (!apiKey && !keyless) return { error: `API key not configured for provider: ${chosen.provider}` };
+  if (!apiKey && !keyless) return { error: noKey(chosen.provider) };
   const model = withConfiguration(listed ?? unlisted(chosen, provider), chosen);
   // Clients refuse to start without any key; servers without keys ignore it.
   const placeholder = chosen.provider === bedrockProvider ? "" : "none";
   const isReserved = chosen.provider === bedrockProvider && chosen.maxTokens === undefined;
   const first = isReserved ? { maxTokens: Math.min(bedrockLimits.maxTokens, model.maxTokens) } : {};
   return { provider, model, apiKey: apiKey ?? placeholder, ...first };
+}
+
+function unknownText({ provider, id }: ModelConfiguration): string {
+  return provider === compatibleProvider
+    ? (missingFor({ provider }, { apiKeys: {} }) ?? "")
+    : `there is no model ${provider}/${id}; choose another with /model, or set model.baseUrl for a server of your own`;
 }
 
 function unlisted(chosen: ModelConfiguration, provider: LoadedProvider): Model<Api> {

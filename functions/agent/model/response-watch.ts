@@ -3,6 +3,8 @@ export interface ResponseWatch {
   fetch: typeof fetch;
   /** Status of the last response; undefined when there was none. */
   status?: number;
+  /** The code of the last connection, when it could not be made: ECONNREFUSED, say. */
+  unreachable?: string;
   /** How long the provider asks to wait, in milliseconds. */
   retryAfterMs?: number;
   /** Whether the provider says that the same request may succeed later. */
@@ -17,7 +19,11 @@ export function watchResponses(): ResponseWatch {
     async fetch(input, init) {
       const request = fetch(input, init);
       watch.status = undefined;
-      const response = await request;
+      watch.unreachable = undefined;
+      const response = await request.catch((error: unknown) => {
+        watch.unreachable = codeOf(error);
+        throw error;
+      });
       const { status, statusText, headers, body } = response;
       watch.status = status;
       watch.retryAfterMs = retryAfter(headers, Date.now());
@@ -29,6 +35,12 @@ export function watchResponses(): ResponseWatch {
     },
   };
   return watch;
+}
+
+/** The code of a failed connection; undefined for a request that was ended here. */
+function codeOf(error: unknown): string | undefined {
+  const { code } = (error as { cause?: { code?: unknown } }).cause ?? {};
+  return typeof code === "string" ? code : undefined;
 }
 
 /** `retry-after-ms`, or `retry-after` in seconds or as a date. */

@@ -12,6 +12,7 @@ import { costCommand } from "./cost-command.ts";
 import { parseModelSelector } from "./directives.ts";
 import { guestHelp, guestRefusal } from "./guest-rights.ts";
 import { effectiveModel, effectiveThinking } from "./model-choice.ts";
+import { missingFor } from "./model-key.ts";
 import type { Command } from "./parse-command.ts";
 
 /** The dependencies of commands. */
@@ -144,7 +145,9 @@ async function model(context: CommandContext, sessionKey: string, argument: stri
   const chosen = parseModelSelector(argument, current);
   if (!chosen) return { error: `Invalid model selector: ${argument}` };
   await patchSession(context.table, sessionKey, { settings: { model: chosen } }, context.now());
-  return { response: `Model set to ${chosen.provider}/${chosen.id}` };
+  const missing = missingFor(effectiveModel(configuration, sessionKey, { model: chosen }), configuration);
+  const warning = missing === undefined ? "" : `\nIt cannot be asked yet: ${missing}`;
+  return { response: `Model set to ${chosen.provider}/${chosen.id}${warning}` };
 }
 
 async function think(context: CommandContext, sessionKey: string, argument: string): Promise<CommandReply> {

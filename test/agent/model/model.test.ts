@@ -73,7 +73,7 @@ it("a key that the configuration does not name is not used, though the parameter
   const { outcome, read } = await call({ provider: "anthropic", id: "claude-sonnet-5" });
   expect(outcome).toEqual({
     status: "failed",
-    error: "API key not configured for provider: anthropic",
+    error: "no key for anthropic: gsv config set apiKeys.anthropic -",
     overflow: false,
   });
   expect(read).toEqual([]);

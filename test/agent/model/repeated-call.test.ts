@@ -60,15 +60,16 @@ async function say(id = "run"): Promise<string | undefined> {
 }
 
 describe("a model call that fails for a time is repeated", () => {
-  it.each<[string, Reply]>([
+  it.each<[string, Reply, RegExp]>([
     [
       "overloaded in mid-stream",
       { text: "Once upon a time", streamError: { afterPieces: 2, message: "overloaded" } },
+      /^the model's server is overloaded$/,
     ],
-    ["cut in mid-stream", { text: "Once upon a time", cutAfterChunks: 2 }],
-    ["busy", busy()],
-    ["down", { error: { status: 503, message: "unavailable" } }],
-  ])("%s: its clients see why and for how long, and then the answer", async (_what, reply) => {
+    ["cut in mid-stream", { text: "Once upon a time", cutAfterChunks: 2 }, /^LLM error: ./],
+    ["busy", busy(), /^rate limited by the model's server$/],
+    ["down", { error: { status: 503, message: "unavailable" } }, /^LLM error: ./],
+  ])("%s: its clients see why and for how long, and then the answer", async (_what, reply, reason) => {
     replies = [reply];
     expect(await say()).toBe("the answer");
     expect(model.requests).toHaveLength(2);
@@ -77,7 +78,7 @@ describe("a model call that fails for a time is repeated", () => {
         runId: "run",
         step: 0,
         waitMs: waits[0],
-        reason: expect.stringMatching(/^LLM error: ./),
+        reason: expect.stringMatching(reason),
       }),
     ]);
     const after = events().slice(events().findIndex((event) => event.state === "retry") + 1);

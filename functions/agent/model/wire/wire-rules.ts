@@ -1,6 +1,6 @@
 import type { Api, Model } from "@earendil-works/pi-ai";
+import { compatibleProvider } from "../../../../shared/session/commands/model-key.ts";
 import type { WireRules } from "../../../../shared/wire/wire-messages.ts";
-import { compatibleProvider } from "../providers.ts";
 
 /** Models of Mistral, whichever provider or server runs them. */
 const mistralModel = /(mis|minis|magis)tral|mixtral|codestral|devstral|pixtral|voxtral/i;
