@@ -10,6 +10,7 @@ import type { Cloud } from "../world/cloud.ts";
 import type { Sent as PlatformMessages } from "../world/platform.ts";
 import type { Ledger } from "./ledger.ts";
 import { imagesOf } from "./model-request.ts";
+import { checkObjects } from "./objects-at-rest.ts";
 
 /** Attributes that only a session at work has. */
 const passing = ["duePk", "dueAt", "run", "stop", "compacting", "resetting", "clearFrom"];
@@ -108,7 +109,8 @@ function liveOf(
 }
 
 /** Archives and live messages together are what was said, in its order, and each answer follows its message. */
-async function checkConversation({ ledger, cloud }: Rest, state: SessionState, id: string): Promise<void> {
+async function checkConversation(rest: Rest, state: SessionState, id: string): Promise<void> {
+  const { ledger, cloud } = rest;
   const prefix = archiveKey(agentIdOf(state.sessionKey), id).replace(".jsonl.gz", "");
   const keys = cloud.bucket.keys().filter((key) => key.startsWith(prefix));
   const parts = keys.filter((key) => !Number.isNaN(partTime(key))).sort((a, b) => partTime(a) - partTime(b));
@@ -120,6 +122,7 @@ async function checkConversation({ ledger, cloud }: Rest, state: SessionState, i
   if (JSON.stringify(kept) !== JSON.stringify(said))
     ledger.fault(`${state.sessionKey}: ${said.length} messages were said, and ${kept.length} are kept`);
   checkAnswers(ledger, said);
+  await checkObjects(rest, state, id, said);
 }
 
 async function readAll({ bucket }: Pick<Cloud, "bucket">, key: string): Promise<Message[]> {
