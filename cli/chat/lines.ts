@@ -5,6 +5,7 @@ import { Progress } from "./progress/progress.ts";
 import { cutLine, toolLine, waitingLine } from "./progress/tool-line.ts";
 import type { WaitingRow } from "./progress/waiting-row.ts";
 import type { RunStep } from "./run-view.ts";
+import type { StreamedReply } from "./terminal/streamed-reply.ts";
 
 export interface TurnSinks {
   /** Receives only the text of answers. */
@@ -14,6 +15,8 @@ export interface TurnSinks {
   /** Writes each step and the outcome to `answer` as a line of JSON, instead of the answer's text. */
   json: boolean;
   style: Style;
+  /** Lays streamed answers out for the terminal that `answer` is; without it they are written as they are. */
+  reply?: StreamedReply;
   /** The row at the foot of the terminal that says what is waited for. */
   waiting: WaitingRow;
 }
@@ -124,8 +127,10 @@ class TurnPrinter {
     if (step.kind === "waiting") this.#note(`(${waitingLine(step)})`);
     if (step.kind === "restart") this.#note("(the reply starts over)");
     if (step.kind !== "text") return;
-    writeText(this.#sinks.answer, step.text);
-    this.#midLine = !step.text.endsWith("\n");
+    const { answer, reply } = this.#sinks;
+    if (reply === undefined) writeText(answer, step.text);
+    else reply.add(step.text);
+    this.#midLine = reply !== undefined || !step.text.endsWith("\n");
   }
 
   /** At a terminal the row that is redrawn tells it. */
@@ -136,7 +141,9 @@ class TurnPrinter {
   }
 
   #newLine(): void {
-    if (this.#midLine) writeText(this.#sinks.answer, "\n");
+    const { answer, reply } = this.#sinks;
+    if (reply !== undefined) reply.end();
+    else if (this.#midLine) writeText(answer, "\n");
     this.#midLine = false;
   }
 

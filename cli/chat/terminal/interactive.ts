@@ -181,6 +181,7 @@ class Chat {
     this.note(`the last exchange, ${last.when}`);
     this.#screen.print(this.#style.dim(drawable(`> ${shorten(last.asked, 300)}`)));
     if (last.answer !== undefined) this.#runs.text(last.answer, true);
+    if (last.leftOut > 0) this.note(`${last.leftOut} more lines: gsv session preview`);
     if (last.isBusy) this.note("the agent is at work in this session");
     this.#screen.print("");
   }

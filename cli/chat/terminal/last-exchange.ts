@@ -6,12 +6,17 @@ import { workOf } from "../missed-answer.ts";
 /** Number of newest messages in which the last exchange is looked for. */
 const mostMessages = 50;
 
+/** Most lines of an answer that are shown. */
+const mostLines = 30;
+
 /** The newest message of a user, when it was sent, and the newest text of its answer. */
 export interface LastExchange {
   asked: string;
   when: string;
-  /** Undefined when there is none yet. */
+  /** Undefined when there is none yet. At most 30 lines. */
   answer?: string;
+  /** Lines of the answer that are left out. */
+  leftOut: number;
   /** A run of the session is in progress. */
   isBusy: boolean;
 }
@@ -27,10 +32,12 @@ export async function readLastExchange(
     const question = messages[asked];
     if (question === undefined) return undefined;
     const answer = messages.slice(asked + 1).findLast((message) => isAnswer(message));
+    const lines = answer === undefined ? [] : textOf(answer).trimEnd().split("\n");
     return {
       asked: textOf(question),
       when: moment(question.timestamp),
-      ...(answer && { answer: textOf(answer) }),
+      ...(answer && { answer: lines.slice(0, mostLines).join("\n") }),
+      leftOut: Math.max(0, lines.length - mostLines),
       isBusy: (await workOf(gateway, sessionKey))?.busy === true,
     };
   } catch {

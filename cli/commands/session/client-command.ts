@@ -13,7 +13,7 @@ import { Conversation } from "../../chat/conversation.ts";
 import { stopAtInterrupt } from "../../chat/interruption.ts";
 import { converse, converseByLine, type TurnSinks } from "../../chat/lines.ts";
 import { WaitingRow } from "../../chat/progress/waiting-row.ts";
-import { type ChatOptions, chatInteractively } from "../../chat/terminal/interactive.ts";
+import type { ChatOptions } from "../../chat/terminal/interactive.ts";
 import { readLastExchange } from "../../chat/terminal/last-exchange.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { wholeInput, withInput } from "./standard-input.ts";
@@ -24,6 +24,7 @@ export const client: Action = async (context, { args, options }) => {
   const given = args[0];
   const isLines = options.lines === true;
   if (isLines && given !== undefined) throw usage("--lines takes its messages from standard input alone");
+  const isPlain = options.plain === true;
   const isChat = given === undefined && !isLines && isInteractive(terminal);
   const paths = texts(options.image);
   if (paths.length > 0 && (isChat || isLines))
@@ -35,17 +36,16 @@ export const client: Action = async (context, { args, options }) => {
   }
   if (isChat) {
     const greeting = `gsv ${version}, session ${sessionKey}\n/help lists commands; Ctrl-C stops a run, Ctrl-D leaves.\n`;
-    const isPlain = options.plain === true;
     const whenLeft = "the run goes on, and its answer will be in the session";
     return chatAtTerminal(context, await context.gateway(false), sessionKey, { greeting, isPlain, whenLeft });
   }
-  if (isLines) return chatByLine(context, await context.gateway(false), sessionKey);
+  if (isLines) return chatByLine(context, await context.gateway(false), sessionKey, isPlain);
   const { stdin } = terminal;
   const message =
     given === undefined || given === "-"
       ? await wholeInput(stdin)
       : await withInput(given, stdin, (line) => context.note(line));
-  return sayOnce(context, await context.gateway(false), sessionKey, message, images);
+  return sayOnce(context, await context.gateway(false), sessionKey, { message, images, isPlain });
 };
 
 /** Runs a chat at the terminal until the user leaves or `leave` resolves. `gsv dev` uses it too. */
@@ -63,6 +63,7 @@ export async function chatAtTerminal(
     const { onState } = gateway;
     const onNodeChange: ChatOptions["onNodeChange"] = (handler) => gateway.onEvent("node.changed", handler);
     const { costLine } = await context.settings();
+    const { chatInteractively } = await import("../../chat/terminal/interactive.ts");
     await chatInteractively({
       ...chosen,
       isPlain: chosen.isPlain || !isStyled(terminal, terminal.stdout),
@@ -75,12 +76,24 @@ export async function chatAtTerminal(
 }
 
 /** Sends each line of standard input as a message. @throws Failure when one of them failed, and after Ctrl-C */
-export async function chatByLine(context: Context, gateway: Gateway, sessionKey: string): Promise<void> {
+export async function chatByLine(
+  context: Context,
+  gateway: Gateway,
+  sessionKey: string,
+  isPlain: boolean,
+): Promise<void> {
   const lines = createInterface({ input: context.terminal.stdin, crlfDelay: Number.POSITIVE_INFINITY });
-  const outcomes = await withConversation(context, gateway, sessionKey, (conversation, sinks, signal) => {
-    signal.addEventListener("abort", () => lines.close());
-    return converseByLine(conversation, lines, sinks, signal);
-  });
+  const all = await sinksOf(context, isPlain);
+  const outcomes = await withConversation(
+    context,
+    gateway,
+    sessionKey,
+    all,
+    (conversation, sinks, signal) => {
+      signal.addEventListener("abort", () => lines.close());
+      return converseByLine(conversation, lines, sinks, signal);
+    },
+  );
   if (outcomes.some(({ status }) => status === "failed")) throw reported();
 }
 
@@ -88,10 +101,10 @@ async function sayOnce(
   context: Context,
   gateway: Gateway,
   sessionKey: string,
-  message: string,
-  images: readonly AttachedFile[],
+  { message, images, isPlain }: { message: string; images: readonly AttachedFile[]; isPlain: boolean },
 ): Promise<void> {
-  const outcome = await withConversation(context, gateway, sessionKey, (conversation, sinks) =>
+  const all = await sinksOf(context, isPlain);
+  const outcome = await withConversation(context, gateway, sessionKey, all, (conversation, sinks) =>
     converse(conversation, message, sinks, images),
   );
   if (outcome.status === "failed") throw reported();
@@ -102,16 +115,17 @@ async function withConversation<T>(
   context: Context,
   gateway: Gateway,
   sessionKey: string,
+  sinks: TurnSinks,
   use: (conversation: Conversation, sinks: TurnSinks, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const conversation = new Conversation(gateway, sessionKey);
-  const sinks = sinksOf(context);
-  const { waiting } = sinks;
-  const note = (text: string) => {
+  const { waiting, reply } = sinks;
+  const noteAlone = (text: string) => {
     waiting.clear();
     context.note(text);
     waiting.draw();
   };
+  const note = (text: string) => (reply ? reply.around(() => noteAlone(text)) : noteAlone(text));
   const undo = gateway.onState((state) => {
     if (state.status === "waiting") note(`gsv: connection lost (${state.reason}); reconnecting …`);
   });
@@ -127,10 +141,16 @@ async function withConversation<T>(
   }
 }
 
-function sinksOf({ terminal, json }: Context): TurnSinks {
+async function sinksOf({ terminal, json }: Context, isPlain: boolean): Promise<TurnSinks> {
   const { stdout, stderr } = terminal;
   const style = styleOf(terminal, stderr);
-  return { answer: stdout, activity: stderr, json, style, waiting: new WaitingRow(stderr, style.dim) };
+  const sinks = { answer: stdout, activity: stderr, json, style, waiting: new WaitingRow(stderr, style.dim) };
+  if (json || isPlain || !isStyled(terminal, stdout)) return sinks;
+  const [{ StreamedReply }, { markdownLayout }] = await Promise.all([
+    import("../../chat/terminal/streamed-reply.ts"),
+    import("../../chat/terminal/markdown.ts"),
+  ]);
+  return { ...sinks, reply: new StreamedReply(stdout, markdownLayout()) };
 }
 
 /** A Failure without a message: the turn's end has already been printed. It only sets the exit code. */

@@ -134,7 +134,7 @@ async function writeFirstFiles(gateway: Gateway, running: Dev): Promise<void> {
 async function chat(context: Context, gateway: Gateway, isPlain: boolean, ended: Received): Promise<void> {
   const { sessionKey } = await context.settings();
   if (!isInteractive(context.terminal)) {
-    await Promise.race([chatByLine(context, gateway, sessionKey), ended]);
+    await Promise.race([chatByLine(context, gateway, sessionKey, isPlain), ended]);
     return;
   }
   const greeting = `session: ${sessionKey}\n/help lists commands; Ctrl-C stops a run, Ctrl-D leaves.\n`;

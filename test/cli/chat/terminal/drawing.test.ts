@@ -97,6 +97,13 @@ describe("what a chat draws at a terminal", () => {
     expect(terminal.text()).not.toContain("older");
   });
 
+  it("shows the first lines of a long last answer, and how many follow", async () => {
+    const lines = Array.from({ length: 45 }, (_, line) => `- ${line}`);
+    const messages = [{ role: "user", content: "count", timestamp: 1 }, assistant(lines.join("\n"))];
+    const { terminal } = await chatAtTerminal({ methods: { "session.preview": () => ({ messages }) } });
+    await terminal.sees(/- 28\n- 29\n\(15 more lines: gsv session preview\)/);
+  });
+
   it("keeps the text whole when its terminal becomes narrower and wider, and text is pasted, while it streams", async () => {
     const chat = await chatAtTerminal({ columns: 80, rows: 30 });
     const { terminal } = chat;

@@ -72,6 +72,25 @@ describe("gsv client with a message, at a terminal", () => {
     expect(shown(terminal)).toEqual(["Good morning."]);
   });
 
+  it("shows Markdown with styles while it comes, and as it is with --plain", async () => {
+    const text = "Put **two** bins out:\n\n- paper\n- glass";
+    const terminal = run("hello");
+    await waits(terminal);
+    for (const [seq, part] of (text.match(/[\s\S]{1,4}/g) ?? []).entries())
+      chat({ state: "delta", text: part, seq, step: 0, attempt: 1 });
+    await terminal.sees("- glass");
+    final(text);
+    expect(await terminal.ended).toBe(0);
+    expect(shown(terminal)).toEqual(["Put two bins out:", "", "- paper", "- glass"]);
+    expect(terminal.written()).toContain("\u001b[1mtwo\u001b[22m");
+    gateway.requests.length = 0;
+    const plain = run("--plain", "hello");
+    await waits(plain);
+    final(text);
+    expect(await plain.ended).toBe(0);
+    expect(shown(plain)).toEqual(text.split("\n"));
+  });
+
   it("shows every running call with its time, and how each ended", async () => {
     const terminal = run("test it");
     await waits(terminal);
