@@ -244,6 +244,28 @@ describe("an export for models", () => {
   });
 });
 
+it("M45: as anthropic the results of one reply are one message, and failures are marked", () => {
+  const call = (id: string) => ({ type: "toolCall", id, name: "t", arguments: {} }) as const;
+  const result = (toolCallId: string, isError: boolean): Message => ({
+    ...{ role: "toolResult", toolCallId, toolName: "t", isError, timestamp: at },
+    content: [{ type: "text", text: "out" }],
+  });
+  const said: Message[] = [
+    { role: "user", content: "go", timestamp: at },
+    { role: "assistant", content: [call("first_0123456789"), call("second_0123456789")], timestamp: at },
+    result("first_0123456789", false),
+    result("second_0123456789", true),
+  ];
+  const content = [{ type: "text", text: "out" }];
+  expect(linesOf("anthropic", { messages: said, parts: [] }).at(-1)).toEqual({
+    role: "user",
+    content: [
+      { type: "tool_result", tool_use_id: "first_0123456789", content },
+      { type: "tool_result", tool_use_id: "second_0123456789", content, is_error: true },
+    ],
+  });
+});
+
 describe("I18: an export without secrets", () => {
   const secrets: Record<string, string> = {
     bearer_jwt: "Bearer eyJhbGciOi.eyJzdWIiOi.c2lnbmF0dXJl",

@@ -27,8 +27,8 @@ export interface Message {
 
 /**
  * A gateway with an owner (olga), two guests (gus and gail), a node (laptop) and a bridge. Its model does what
- * the last message says: `call {tool} {arguments as JSON}` calls a tool and answers with what came of it, `wait`
- * answers only once `release` was called, anything else is echoed.
+ * the last message says: `call {tool} {arguments as JSON}` calls a tool and answers with what came of it, `calls` and a list
+ * of `{name, arguments}` calls them all in one reply, `wait` answers only once `release` was called, anything else is echoed.
  */
 export interface Household {
   gateway: LocalGateway;
@@ -147,6 +147,8 @@ async function replyTo(request: ModelRequest, released: () => Promise<void>): Pr
   const last = turns.at(-1);
   if (last?.role === "tool") return { text: `it came of it: ${last.text}` };
   const text = last?.text.split("\n").at(-1) ?? "";
+  if (text.startsWith("calls "))
+    return { toolCalls: JSON.parse(text.slice("calls ".length)) as Reply["toolCalls"] };
   const [, name, args = "{}"] = /^call (\S+) ?(.*)$/.exec(text) ?? [];
   if (name !== undefined) return { toolCalls: [{ name, arguments: args }] };
   if (text.startsWith("wait")) await released();

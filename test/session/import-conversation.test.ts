@@ -63,6 +63,25 @@ describe("M45: an import", () => {
     }
   });
 
+  it("is refused where a message comes just before the session is taken, and the message stays", async () => {
+    const imported = newImport();
+    const plain = importer();
+    const update: Importer["table"]["update"] = async (key, steps, ...rest) => {
+      if (steps.some((step) => JSON.stringify(step).includes("leaseUntil")) && woken.length === 0) {
+        woken.push("once");
+        await appendEntry(state.table, imported.sessionKey, entry, now);
+      }
+      return plain.table.update(key, steps, ...rest);
+    };
+    woken = [];
+    const refused = importConversation({ ...plain, table: { ...plain.table, update } }, imported);
+    await expect(refused).rejects.toMatchObject({ code: 409 });
+    expect(woken).toEqual(["once", imported.sessionKey]);
+    const after = await readSession(state.table, imported.sessionKey);
+    expect(after).toMatchObject({ head: 0, inbox: [entry] });
+    expect(after?.owner).toBeUndefined();
+  });
+
   it("is refused under the id of an archived conversation", async () => {
     const first = newImport();
     await importConversation(importer(), first);
