@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { log } from "../../shared/runtime/log.ts";
 import { acquire, LeaseLost } from "../../shared/session/lease.ts";
 import { remove } from "../../shared/world/expression.ts";
+import { changeOnRequest } from "./activation/change-on-request.ts";
 import type { Agent } from "./agent.ts";
 import { clearArchived, compactOnRequest, compactStep } from "./compaction/compaction.ts";
 import { prefetch } from "./context/connected-peers.ts";
@@ -76,6 +77,7 @@ async function takeStep(
   if (resetting) await resumeReset(agent, hold);
   else if (entry.kind === "reset") await beginReset(agent, hold, entry);
   else if (entry.kind === "compact") await compactOnRequest(agent, hold, entry);
+  else if (entry.kind !== "message") await changeOnRequest(agent, hold, entry);
   // With no run and this entry first, a stop can only be for it.
   else if (await isToldForNothing(agent, hold, entry)) await hold.commitEntry(entry, [remove("stop")]);
   else if (await isDue(agent, hold.state, entry.at)) await beginReset(agent, hold);

@@ -10,6 +10,7 @@ const mostArchived = 200;
 /** A compaction, as far as the context has to follow it. */
 export interface CompactedMessages {
   removed: readonly Message[];
+  kept: readonly Message[];
   /** Number of the first message that was removed, and of the last one. */
   first: number;
   upTo: number;
@@ -21,7 +22,7 @@ export interface CompactedMessages {
 
 /** What the summary of removed messages keeps of their objects. */
 export function earlierContext(
-  { removed, first, upTo, at }: Omit<CompactedMessages, "head">,
+  { removed, kept, first, upTo, at }: Omit<CompactedMessages, "head">,
   context: SessionContext | undefined,
 ): EarlierContext {
   const before = earlierOf(removed);
@@ -36,8 +37,11 @@ export function earlierContext(
     // The summary is the first turn of what is live now.
     return { ...object, source, turn: object.turn - turns + 1 };
   });
-  const kept = calls.slice(-mostArchived);
-  return { calls: kept, more: before.more + calls.length - kept.length, activated };
+  // What was said in messages that stay, of a call that goes, needs its place as well.
+  const named = activationOf([...removed, ...kept], first, context?.changes).on;
+  const from = calls.length - mostArchived;
+  const listed = calls.filter(({ id }, i) => i >= from || named.has(id));
+  return { calls: listed, more: before.more + calls.length - listed.length, activated };
 }
 
 function archivedCalls(removed: readonly Message[], at: number): ArchivedCall[] {

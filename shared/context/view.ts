@@ -1,4 +1,9 @@
-import type { ActivatedObject, ArchivedCall, EarlierContext } from "../protocol/memory/context-objects.ts";
+import type {
+  ActivatedObject,
+  ArchivedCall,
+  EarlierContext,
+  ObjectSource,
+} from "../protocol/memory/context-objects.ts";
 import type { Message } from "../protocol/messages.ts";
 import { type Activation, activationOf, type SessionContext } from "./activation.ts";
 import { type ContextCall, contextCalls, isContextTool, turnsOf } from "./context-calls.ts";
@@ -56,7 +61,14 @@ export function viewContext(
   const holds = (object: ActivatedObject) => stillHolds(object, turn, settings.window);
   const active = new Set(calls.filter(inPlace({ calls, activation, turn, settings, holds }, context)));
   const seen = new Set([...active].map(({ id }) => id));
-  const extras = [...activation.on.values()].filter((object) => !seen.has(object.id) && holds(object));
+  const places = new Map(earlier.calls.map((call) => [call.id, call]));
+  const live = new Set(calls.map(({ id }) => id));
+  const extras = [...activation.on.values()]
+    .filter((object) => !seen.has(object.id) && holds(object))
+    .map((object) => {
+      const place = live.has(object.id) ? undefined : places.get(object.id);
+      return place && object.source.kind === "call" ? { ...object, source: archivedAt(place) } : object;
+    });
   return {
     calls,
     archived: earlier.calls,
@@ -67,6 +79,11 @@ export function viewContext(
     active,
     extras,
   };
+}
+
+/** Where a call is that was live when it was activated. */
+function archivedAt({ at, line }: ArchivedCall): ObjectSource {
+  return { kind: "archive", at, line };
 }
 
 interface Seeing extends Pick<ContextView, "calls" | "activation" | "turn" | "settings"> {

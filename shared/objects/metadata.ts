@@ -1,10 +1,23 @@
-import type { MemoryObject, ObjectFields, StaticRef } from "../protocol/memory/objects.ts";
+import type {
+  FileFields,
+  MemoryObject,
+  ObjectFields,
+  StaticRef,
+  ToolcallFields,
+} from "../protocol/memory/objects.ts";
+
+/** The fields of an object that a model is told of. */
+type SeenFields<Fields> = Fields extends ToolcallFields
+  ? Pick<Fields, "id" | "type" | "tool" | "args_display" | "status">
+  : Fields extends FileFields
+    ? Pick<Fields, "id" | "type" | "path" | "file_type" | "char_count" | "nickname">
+    : Fields;
 
 /**
  * What a model is told of an object whose content it does not see: the fields of its type in a fixed order, joined by
  * `|`. A field that is absent counts as an empty text. Nothing is told of a session.
  */
-export function metadataView(object: ObjectFields): string {
+export function metadataView(object: SeenFields<ObjectFields>): string {
   const { id, type } = object;
   switch (object.type) {
     case "file":

@@ -201,6 +201,13 @@ export const methodParams = {
   "session.stats": ofSession,
   "session.cost": ofSession,
   "session.context": ofSession,
+  "session.activate": v.object({ sessionKey: sessionKeyField, id: objectId }),
+  "session.deactivate": v.object({ sessionKey: sessionKeyField, id: objectId }),
+  "session.pin": v.object({
+    sessionKey: sessionKeyField,
+    id: objectId,
+    pinned: v.optional(v.boolean(), true),
+  }),
   "session.patch": v.object({
     sessionKey: sessionKeyField,
     settings: v.optional(sessionSettingsField),

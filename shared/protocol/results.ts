@@ -9,8 +9,9 @@ import type { WorkspaceHistoryResults } from "./memory/workspace-history-results
 import type { Message, ToolDefinition } from "./messages.ts";
 import type { Method, Scope } from "./methods.ts";
 import type { ModelRef, ResetPolicy, SessionSettings, ThinkingLevel } from "./schemas.ts";
-import type { ContextResult } from "./session/session-context.ts";
+import type { ContextChanged, ContextResult } from "./session/session-context.ts";
 import type { CostResult } from "./session/session-cost.ts";
+import type { SessionEntry } from "./session/session-entry.ts";
 import type { TotalOver } from "./total.ts";
 
 /**
@@ -72,13 +73,6 @@ export interface TokenCount {
   input: number;
   output: number;
   total: number;
-}
-
-export interface SessionEntry {
-  sessionKey: string;
-  createdAt: number;
-  lastActiveAt: number;
-  label?: string;
 }
 
 export interface SessionResult {
@@ -331,6 +325,10 @@ interface ResultTable extends WorkspaceHistoryResults {
   "session.stats": StatsResult;
   "session.cost": CostResult;
   "session.context": ContextResult;
+  /** Sent by the agent when it is done, as the next two. */
+  "session.activate": ContextChanged;
+  "session.deactivate": ContextChanged;
+  "session.pin": ContextChanged;
   "session.patch": { ok: true };
   /** Sent by the agent when the reset is done. */
   "session.reset": ResetResult;

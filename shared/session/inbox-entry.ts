@@ -152,4 +152,8 @@ export type InboxEntry = { id: string; at: number; origin: Origin } & Writer &
     | { kind: "reset"; via: "command" | "method" | "policy" }
     /** `keep`: number of newest messages that are not compacted. */
     | { kind: "compact"; keep: number; via: "command" | "method" }
+    /** `object`: the id of the object that the model is to see, or not to see. */
+    | { kind: "activate"; object: string; via: "method" }
+    | { kind: "deactivate"; object: string; via: "method" }
+    | { kind: "pin"; object: string; pinned: boolean; via: "method" }
   );

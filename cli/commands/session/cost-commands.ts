@@ -1,4 +1,3 @@
-import { contextText } from "../../../shared/session/commands/context-command.ts";
 import { costText } from "../../../shared/session/commands/cost-command.ts";
 import type { Action } from "../../app/program.ts";
 import { keyOf } from "./session-commands.ts";
@@ -7,10 +6,4 @@ export const showCost: Action = async (context, { args }) => {
   const gateway = await context.gateway();
   const cost = await gateway.request("session.cost", { sessionKey: await keyOf(context, args[0]) });
   context.print(cost, costText(cost));
-};
-
-export const showContext: Action = async (context, { args }) => {
-  const gateway = await context.gateway();
-  const found = await gateway.request("session.context", { sessionKey: await keyOf(context, args[0]) });
-  context.print(found, contextText(found));
 };

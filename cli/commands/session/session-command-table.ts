@@ -28,9 +28,28 @@ const sessionCommands: readonly CommandEntry[] = [
   },
   {
     name: "context [sessionKey]",
-    summary: "how full the context window is",
-    examples: ["session context"],
-    load: async () => (await import("./cost-commands.ts")).showContext,
+    summary: "how full the context window is, and which results and files the model sees",
+    examples: ["session context", "session context agent:main:main --json"],
+    load: async () => (await import("./context-commands.ts")).showContext,
+  },
+  {
+    name: "activate <id> [sessionKey]",
+    summary: "show the model a result or a file again, for three turns",
+    examples: ["session activate toolu_01A09q90qw90lq917835lq9", "session activate file:gsv:notes/plan.md"],
+    load: async () => (await import("./context-commands.ts")).activateObject,
+  },
+  {
+    name: "deactivate <id> [sessionKey]",
+    summary: "take a result or a file out of what the model sees; it can be activated again",
+    examples: ["session deactivate toolu_01A09q90qw90lq917835lq9"],
+    load: async () => (await import("./context-commands.ts")).deactivateObject,
+  },
+  {
+    name: "pin <id> [sessionKey]",
+    summary: "show the model a result, or a file as it is now, until it is unpinned",
+    options: [["--remove", "unpin it"]],
+    examples: ["session pin file:gsv:notes/plan.md", "session pin file:gsv:notes/plan.md --remove"],
+    load: async () => (await import("./context-commands.ts")).pinObject,
   },
   {
     name: "preview [sessionKey]",

@@ -1,5 +1,7 @@
 import { contextCalls, isContextTool, titleOf } from "../../../shared/context/context-calls.ts";
 import { earlierOf } from "../../../shared/context/view.ts";
+import { chatId, sessionObjectId } from "../../../shared/objects/chat.ts";
+import { promptId } from "../../../shared/objects/prompt-object.ts";
 import { argsDisplay, callsOf, resultText } from "../../../shared/objects/toolcall.ts";
 import type { ActivatedObject, ObjectSource } from "../../../shared/protocol/memory/context-objects.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
@@ -37,9 +39,8 @@ const noText = "Content unavailable (non-text file)";
  */
 export async function findObject(agent: Stores, search: ObjectSearch, id: string): Promise<FoundObject> {
   const { sessionKey, sessionId } = search.state;
-  const locked = [`chat:${sessionId}`, `session:${sessionKey}`];
-  if (locked.includes(id) || id.startsWith(`system_prompt:${agentIdOf(sessionKey)}`))
-    return { status: "locked" };
+  const locked = [chatId(sessionId), sessionObjectId(sessionKey), promptId(agentIdOf(sessionKey), sessionId)];
+  if (locked.includes(id)) return { status: "locked" };
   const path = /^file:gsv:(.+)$/s.exec(id)?.[1];
   if (path !== undefined) return findFile(agent, search, path);
   return liveCall(search.messages, id) ?? (await archivedCall(agent, search, id)) ?? { status: "missing" };

@@ -89,7 +89,7 @@ export async function compactStep(agent: Agent, hold: Hold, begun: Compaction): 
   if (text.memories)
     await (await import("./memories.ts")).appendDailyMemory(agent, state.sessionKey, at, text.memories);
   const { first, head, context } = hold.state;
-  const compacted = { removed, first, upTo: compacting.upTo, head, at };
+  const compacted = { removed, kept, first, upTo: compacting.upTo, head, at };
   const live = [summaryMessage(text.summary, at, earlierContext(compacted, context)), ...kept];
   await writeLive(hold, live);
   const left = contextAfter(context, compacted);

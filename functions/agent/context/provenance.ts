@@ -1,4 +1,4 @@
-import { sha256 } from "../../../shared/objects/hash.ts";
+import { activeSetHash } from "../../../shared/context/context-entries.ts";
 import type { MessageOrigin, ReplyContext } from "../../../shared/protocol/messages.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import type { Prepared } from "./model-request.ts";
@@ -28,9 +28,4 @@ export function replyContext({ turn, active }: Pick<Prepared, "turn" | "active">
     active: activeSetHash(active),
     model: `${model.provider}/${model.id}`,
   };
-}
-
-/** SHA-256, in hex, of the ids of the objects whose content a model is shown: each once, sorted, joined by line feeds. */
-export function activeSetHash(ids: Iterable<string>): string {
-  return sha256([...new Set(ids)].sort().join("\n"));
 }

@@ -1,5 +1,5 @@
 import { isGoodToken, revoked } from "../../../shared/peers/tokens.ts";
-import { code, errorShape } from "../../../shared/protocol/errors.ts";
+import { code, errorShape, type PeerError } from "../../../shared/protocol/errors.ts";
 import { errorFrame, okFrame, type ResponseFrame } from "../../../shared/protocol/frames.ts";
 import type { Results } from "../../../shared/protocol/results.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
@@ -30,14 +30,19 @@ export async function answerEntry<K extends AnsweredEntry["kind"]>(
   await send(agent, entry, response, reply);
 }
 
-/** As `answerEntry`, for what could not be done now: a method's refusal, which may be tried again, or a command's error. */
+/**
+ * As `answerEntry`, for what could not be done: a method's refusal, or a command's error.
+ * @param fault what the method is refused with; by default it may be tried again
+ */
 export async function refuseEntry(
   agent: Pick<Agent, "channels" | "sockets" | "table">,
   entry: AnsweredEntry,
   command: string,
   error: string,
+  fault: Pick<PeerError, "code" | "retryable"> = { code: code.unavailable, retryable: true },
 ): Promise<void> {
-  const refusal = { code: code.unavailable, message: error, retryable: true };
+  const { retryable } = fault;
+  const refusal = { code: fault.code, message: error, ...(retryable === undefined ? {} : { retryable }) };
   const reply = (id: string) =>
     entry.via === "method"
       ? errorFrame(id, refusal)

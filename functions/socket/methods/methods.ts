@@ -6,6 +6,7 @@ import { configMethods } from "./config.ts";
 import { cronMethods } from "./cron.ts";
 import { heartbeatMethods } from "./heartbeat.ts";
 import { historyMethods } from "./history.ts";
+import { contextMethods } from "./memory/context.ts";
 import { objectMethods } from "./memory/objects.ts";
 import { searchMethods } from "./memory/search.ts";
 import { logMethods } from "./node/logs.ts";
@@ -38,6 +39,7 @@ export const methodTable: MethodTable = {
   ...sessionMethods,
   ...historyMethods,
   ...objectMethods,
+  ...contextMethods,
   ...searchMethods,
   ...workspaceMethods,
   ...workspaceHistoryMethods,

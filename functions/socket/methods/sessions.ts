@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { maxPayloadBytes } from "../../../shared/protocol/frames.ts";
 import { logError } from "../../../shared/runtime/log.ts";
-import { contextOf } from "../../../shared/session/commands/context-command.ts";
 import { submitEntry } from "../../../shared/session/intake.ts";
 import { planReset } from "../../../shared/session/reset/reset-schedule.ts";
 import { completePatch } from "../../../shared/session/session-patch.ts";
@@ -27,7 +26,6 @@ export const sessionMethods: Pick<
   | "session.get"
   | "session.stats"
   | "session.cost"
-  | "session.context"
   | "session.patch"
   | "session.reset"
   | "session.compact"
@@ -85,12 +83,6 @@ export const sessionMethods: Pick<
     modes: ["client"],
     async handle(gateway, { sessionKey }) {
       return costOf(gateway, await canonicalKey(gateway, sessionKey), true);
-    },
-  },
-  "session.context": {
-    modes: ["client"],
-    async handle(gateway, { sessionKey }) {
-      return contextOf(gateway, await canonicalKey(gateway, sessionKey));
     },
   },
   "session.patch": {

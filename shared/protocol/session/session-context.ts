@@ -15,4 +15,50 @@ export interface ContextResult {
     /** A conversation of more tokens is compacted before the next reply. Absent where compaction is switched off. */
     compactsAt?: number;
   };
+  /** Whether results stand in their places (docs/context.md). */
+  rendering: "inline" | "pools";
+  /** Every object of the conversation but those that are always seen: archived calls, live ones, files, in this order. */
+  entries: ContextEntry[];
+  /** Older archived calls that have no entry. */
+  more: number;
+  /** Ids of what the model sees, does not see, and is kept seeing. */
+  active: string[];
+  inactive: string[];
+  pinned: string[];
+  /** What each reply keeps of the active set as `context.active`. */
+  active_hash: string;
+}
+
+/** An object of a conversation, and whether the model sees its content. */
+export interface ContextEntry {
+  id: string;
+  type: "toolcall" | "file";
+  /** Of a call: its tool, one line of its arguments, and how it ended. */
+  tool?: string;
+  args_display?: string;
+  status?: "ok" | "fail";
+  /** The provider's id of a call, where it is not `id`. */
+  provider_id?: string;
+  /** Of a file of the workspace. */
+  path?: string;
+  /** Of its text; absent where it has none. */
+  characters?: number;
+  /** What these are estimated to take. */
+  tokens?: number;
+  active: boolean;
+  pinned: boolean;
+  /** A compaction has archived it. */
+  archived?: true;
+  /** SHA-256 of its text, in hex; absent where the text is not at hand. */
+  content_hash?: string;
+  metadata_view_hash: string;
+}
+
+/** What became of an object. */
+export interface ContextChanged {
+  ok: true;
+  id: string;
+  /** `automatic`: no longer pinned. `unchanged`: it has no text. */
+  state: "active" | "inactive" | "pinned" | "automatic" | "unchanged";
+  note: string;
 }

@@ -7,14 +7,16 @@ import { effectiveModel } from "./model-choice.ts";
 
 /** `/context` as a text: how full the context window is. */
 export async function contextCommand(context: CostContext, sessionKey: string): Promise<string> {
-  return contextText(await contextOf(context, sessionKey));
+  return contextText(await windowOf(context, sessionKey));
 }
 
-/** How full a session's context window is. */
-export async function contextOf(
+/** How full a session's context window is, without its objects. */
+export type WindowUse = Pick<ContextResult, "sessionKey" | "model" | "messageCount" | "last">;
+
+export async function windowOf(
   { table, configuration }: CostContext,
   sessionKey: string,
-): Promise<ContextResult> {
+): Promise<WindowUse> {
   const [state, loaded] = await Promise.all([readSession(table, sessionKey), configuration.load()]);
   const { provider, id } = effectiveModel(loaded, sessionKey, state?.settings ?? {});
   const { contextTokens: tokens, contextLimits: limits } = state ?? {};
@@ -26,7 +28,7 @@ export async function contextOf(
 }
 
 /** How full a session's context window is, as lines for people. */
-export function contextText({ model, messageCount: messages, last }: ContextResult): string {
+export function contextText({ model, messageCount: messages, last }: WindowUse): string {
   const lines = [`Model: ${model}`, `Messages: ${messages}`];
   if (!last) return [...lines, "Context: not known before the next reply"].join("\n");
   const { tokens, window, prompt, compactsAt } = last;

@@ -78,6 +78,18 @@ describe("M41: an archived call", () => {
     expect(contextOf(again!)).toContain("output number 5;");
   });
 
+  it("M41: stays active when its message goes and what was said of it stays", async () => {
+    await bench.seed(bench.key, conversation(230));
+    await bench.turn("pin the first", [pin(idOf("p"), idOf("n0"))]);
+    await compactNow(4);
+    expect((await bench.live(bench.key)).map(textOf).join()).toContain('"state":"pinned"');
+    const [request] = await bench.turn("still?");
+    expect(contextOf(request!)).toContain("output number 0;");
+    await compactNow(1);
+    const [later] = await bench.turn("and now?");
+    expect(contextOf(later!)).toContain("output number 0;");
+  });
+
   it("M41: is found in the archives when the list has no room for it", async () => {
     await bench.seed(bench.key, conversation(230));
     await compactNow(4);

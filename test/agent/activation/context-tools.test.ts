@@ -118,7 +118,7 @@ describe("the context tools", () => {
     const agentId = bench.key.split(":")[1];
     const ids = {
       chat: `chat:${sessionId}`,
-      system_prompt: `system_prompt:${agentId}:main`,
+      system_prompt: `system_prompt:${agentId}:${sessionId}`,
       session: `session:${bench.key}`,
     };
     const id = ids[type as keyof typeof ids];

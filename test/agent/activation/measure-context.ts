@@ -18,7 +18,7 @@ try {
   for (const [i, { name, ...way }] of ways.entries()) {
     const { figures } = await holdLongSession(state, `agent:long${i}:main`, {
       turns,
-      contextWindow: 16_000,
+      contextWindow,
       ...way,
     });
     process.stdout.write(`${JSON.stringify({ name, turns, contextWindow, ...figures })}\n`);

@@ -125,7 +125,19 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
     model: hostile,
     messageCount: 1,
     last: { tokens: 1, window: 2, prompt: 1, compactsAt: 2 },
+    rendering: "inline",
+    entries: [
+      {
+        ...{ id: hostile, type: "toolcall", tool: hostile, args_display: hostile, status: "ok", tokens: 1 },
+        ...{ active: true, pinned: false, metadata_view_hash: hostile },
+      },
+      { id: hostile, type: "file", path: hostile, active: false, pinned: true, metadata_view_hash: hostile },
+    ],
+    ...{ more: 0, active: [hostile], inactive: [], pinned: [hostile], active_hash: hostile },
   },
+  "session.activate": { ok: true, id: hostile, state: "active", note: hostile },
+  "session.deactivate": { ok: true, id: hostile, state: "inactive", note: hostile },
+  "session.pin": { ok: true, id: hostile, state: "pinned", note: hostile },
   "session.patch": { ok: true },
   "session.reset": {
     ...{ ok: true, sessionKey: hostile, oldSessionId: hostile, newSessionId: hostile, archivedMessages: 1 },

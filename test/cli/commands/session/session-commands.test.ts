@@ -110,7 +110,22 @@ describe("gsv session", () => {
 
   it("shows how full the context window is", async () => {
     const last = { tokens: 12_345, window: 200_000, prompt: 8000, compactsAt: 180_000 };
-    const found = { sessionKey: "agent:main:main", model: "anthropic/m1", messageCount: 4, last };
+    const objects = {
+      rendering: "inline",
+      entries: [],
+      more: 0,
+      active: [],
+      inactive: [],
+      pinned: [],
+      active_hash: "",
+    } as const;
+    const found = {
+      sessionKey: "agent:main:main",
+      model: "anthropic/m1",
+      messageCount: 4,
+      last,
+      ...structuredClone(objects),
+    };
     answers({ "session.context": () => found });
     expect((await run(["session", "context"])).stdout).toBe(
       [

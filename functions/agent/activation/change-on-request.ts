@@ -1,0 +1,81 @@
+import type { ClientChange } from "../../../shared/context/activation.ts";
+import { mostClientChanges } from "../../../shared/context/activation.ts";
+import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import type { ContextChanged } from "../../../shared/protocol/session/session-context.ts";
+import { log, logError } from "../../../shared/runtime/log.ts";
+import { effectiveModel } from "../../../shared/session/commands/model-choice.ts";
+import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
+import { keyRules } from "../../../shared/session/key/routing.ts";
+import { sessionKind } from "../../../shared/session/key/session-key.ts";
+import { assign, type SessionState } from "../../../shared/session/state.ts";
+import { audienceOf } from "../../../shared/workspace/privacy.ts";
+import type { Agent } from "../agent.ts";
+import type { Hold } from "../hold.ts";
+import { describeModel } from "../model/resolve-model.ts";
+import { answerEntry, refuseEntry } from "../reply/request-reply.ts";
+import { type ChangedObject, type ContextAction, changeObject } from "./change-object.ts";
+
+/** A client's request that an object be seen or not. */
+export type ContextEntry = Extract<InboxEntry, { object: string }>;
+
+/**
+ * Changes what the model sees, because a client has asked for it, and answers. The change has its place behind the newest
+ * message. After a crash it may be answered twice, never not at all.
+ */
+export async function changeOnRequest(agent: Agent, hold: Hold, entry: ContextEntry): Promise<void> {
+  const { sessionKey } = hold;
+  const unanswered = (error: unknown) => logError("context.unanswered", error, { sessionKey });
+  const changed = await decide(agent, hold.state, entry).catch((error: unknown) => {
+    if (error instanceof PeerError) return error;
+    throw error;
+  });
+  if (changed instanceof PeerError) {
+    await refuseEntry(agent, entry, entry.kind, changed.message, changed).catch(unanswered);
+    await hold.commitEntry(entry, []);
+    return;
+  }
+  const { id, change, note } = changed;
+  const result: ContextChanged = { ok: true, id, state: change?.state ?? "unchanged", note };
+  await answerEntry(agent, entry, result, entry.kind, note).catch(unanswered);
+  const { context } = hold.state;
+  const steps = change
+    ? [assign("context", { ...context, changes: withChange(hold.state, change, entry.at) })]
+    : [];
+  await hold.commitEntry(entry, steps);
+  log("context.changed", { sessionKey, entryId: entry.id, state: result.state });
+}
+
+async function decide(agent: Agent, state: SessionState, entry: ContextEntry): Promise<ChangedObject> {
+  const { sessionKey, settings } = state;
+  const configuration = await agent.configuration.load();
+  const { contextWindow } = await describeModel(effectiveModel(configuration, sessionKey, settings));
+  const messages = await agent.history.load(state);
+  const audience = audienceOf(sessionKind(sessionKey, keyRules(configuration)));
+  const changed = await changeObject(
+    agent,
+    { state, messages, audience, contextWindow },
+    actionOf(entry),
+    entry.object,
+  );
+  const kept = (state.context?.changes ?? []).filter(({ id }) => id !== changed.id);
+  if (changed.change && kept.length >= mostClientChanges)
+    throw new PeerError(
+      code.conflict,
+      `this session has ${mostClientChanges} changes by clients already; compact it (session.compact), which takes them over`,
+    );
+  return changed;
+}
+
+function actionOf(entry: ContextEntry): ContextAction {
+  return entry.kind === "pin" && !entry.pinned ? "unpin" : entry.kind;
+}
+
+/** The changes of clients with a new one, which takes the place of an earlier one of the same object. */
+function withChange(
+  { context, head }: SessionState,
+  change: NonNullable<ChangedObject["change"]>,
+  at: number,
+): ClientChange[] {
+  const others = (context?.changes ?? []).filter(({ id }) => id !== change.id);
+  return [...others, { ...change, after: head, at }];
+}

@@ -1,0 +1,7 @@
+/** A session in a list. Times are epoch ms. */
+export interface SessionEntry {
+  sessionKey: string;
+  createdAt: number;
+  lastActiveAt: number;
+  label?: string;
+}
