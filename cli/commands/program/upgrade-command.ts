@@ -44,7 +44,7 @@ export async function upgradeCheckout(context: Context, folder: string, check: b
   }
   await ask("merge", "--ff-only", "--quiet", upstream);
   context.note(`${commits} new ${commits === 1 ? "commit" : "commits"} of ${upstream}; installing packages`);
-  await runShown("npm", ["ci", "--no-audit", "--no-fund"], {
+  await runShown("npm", ["ci", "--no-audit", "--no-fund", "--no-update-notifier"], {
     env: context.terminal.env,
     cwd: folder,
     kind: "npm",
@@ -81,7 +81,16 @@ export async function upgradePackage(
   const before = versionIn(folder);
   await runShown(
     "npm",
-    ["install", "--global", "--prefix", dirname(lib), "--no-audit", "--no-fund", source],
+    [
+      "install",
+      "--global",
+      "--prefix",
+      dirname(lib),
+      "--no-audit",
+      "--no-fund",
+      "--no-update-notifier",
+      source,
+    ],
     {
       env: context.terminal.env,
       cwd: context.terminal.cwd,

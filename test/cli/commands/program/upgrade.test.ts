@@ -53,7 +53,7 @@ describe("gsv upgrade in a checkout", () => {
       ...{ upgraded: true, upstream: "origin/main", commits: 2, before: "0.1.0", version: "0.2.0" },
     });
     expect(git(checkout, "rev-parse", "HEAD")).toBe(git(origin, "rev-parse", "HEAD"));
-    expect(calls()).toBe("npm ci --no-audit --no-fund\n");
+    expect(calls()).toBe("npm ci --no-audit --no-fund --no-update-notifier\n");
   });
 
   it("only says what is new when it is told to check, and installs nothing when there is nothing", async () => {
@@ -93,7 +93,7 @@ describe("gsv upgrade of an installed package", () => {
       expect(await upgrade(file)).toMatchObject({ upgraded: true, before: "0.1.0", version: "0.2.0" });
       const source = file.startsWith("https:") ? file : join(home, file);
       expect(calls()).toBe(
-        `npm install --global --prefix ${join(home, "global")} --no-audit --no-fund ${source}\n`,
+        `npm install --global --prefix ${join(home, "global")} --no-audit --no-fund --no-update-notifier ${source}\n`,
       );
     },
   );
