@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { namesOf } from "../../../../cli/app/program.ts";
 import { commands } from "../../../../cli/commands/command-table.ts";
 import { gsv, newFolder } from "../../run-gsv.ts";
 
@@ -28,7 +29,7 @@ describe("the completion of bash", () => {
   });
 
   it("offers the commands of a group, aliases among them, whatever options stand between", async () => {
-    expect(await offered("gsv workspace g")).toEqual(["get"]);
+    expect(await offered("gsv workspace ge")).toEqual(["get"]);
     expect(await offered("gsv --json -u wss://x token ")).toEqual(["create", "list", "revoke"]);
     expect(await offered("gsv token --config session ")).toEqual(["create", "list", "revoke"]);
     expect(await offered("gsv token list --li")).toEqual([]);
@@ -57,8 +58,11 @@ describe("gsv completion", () => {
 
   it("prints a line for fish for each command and option, with its description in quotes", async () => {
     const lines = (await script("fish")).trimEnd().split("\n");
+    const workspace = commands.find(({ name }) => name === "workspace")?.commands ?? [];
+    const names = workspace.flatMap(namesOf).join(" ");
+    expect(names).toMatch(/\bcat get\b/);
     expect(lines).toContain(
-      `complete -c gsv -f -n "__fish_seen_subcommand_from workspace; and not __fish_seen_subcommand_from ls cat get put rm edit" -a rm -d 'delete a file'`,
+      `complete -c gsv -f -n "__fish_seen_subcommand_from workspace; and not __fish_seen_subcommand_from ${names}" -a rm -d 'delete a file'`,
     );
     expect(lines).toContain(
       `complete -c gsv -n "__fish_seen_subcommand_from session; and __fish_seen_subcommand_from list" -l limit -x -d 'maximum number of sessions (default 100)'`,
