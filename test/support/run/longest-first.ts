@@ -2,11 +2,13 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that take longest, longest first. What they take on the machine does not matter, only what else waits. */
 const longest = [
+  "e2e/newcomer/readme",
   "conformance/lease",
   "e2e/faults/kill",
   "local/cloud",
   "world/bucket",
   "e2e/faults/connection-limits",
+  "e2e/newcomer/package",
   "e2e/media",
   "channels/killed",
   "webhook/mutations",
