@@ -102,19 +102,24 @@ async function unlessRefused<T>(key: string, written: Promise<T>): Promise<T> {
   }
 }
 
+/** Records of objects that a list reads at the same time. */
+const recordsAtOnce = 32;
+
 async function list(store: Store, prefix: string, delimiter: "/" | undefined) {
   const objects: ListedObject[] = [];
   const prefixes = new Set<string>();
-  for (const key of inByteOrder(await findKeys(store, bucketName, prefix))) {
+  const keys = inByteOrder(await findKeys(store, bucketName, prefix)).filter((key) => {
     const end = delimiter === undefined ? -1 : key.indexOf(delimiter, prefix.length);
-    if (end >= 0) {
-      prefixes.add(key.slice(0, end + 1));
-      continue;
+    if (end >= 0) prefixes.add(key.slice(0, end + 1));
+    return end < 0;
+  });
+  for (let start = 0; start < keys.length; start += recordsAtOnce) {
+    const some = keys.slice(start, start + recordsAtOnce).map((key) => findObject(store, bucketName, key));
+    for (const record of await Promise.all(some)) {
+      if (!record) continue;
+      const { key, size, etag, lastModified } = record;
+      objects.push({ key, size, etag, lastModified: Date.parse(lastModified) });
     }
-    const record = await findObject(store, bucketName, key);
-    if (!record) continue;
-    const { size, etag, lastModified } = record;
-    objects.push({ key, size, etag, lastModified: Date.parse(lastModified) });
   }
   return { objects, prefixes: [...prefixes] };
 }

@@ -128,11 +128,17 @@ function windowLengths(index: TurnIndex, isNear: (place: number, other: number) 
 
 function bestOf({ scores, index }: Windows, limit: number): RankedTurn[] {
   const found: RankedTurn[] = [];
-  for (const [place, turn] of index.turns.entries()) {
-    const score = scores[place] ?? 0;
-    if (score > 0) found.push({ turn, score });
+  const least = leastOfBest(scores, limit);
+  for (const [place, score] of scores.entries()) {
+    const turn = index.turns[place];
+    if (turn && score > 0 && score >= least) found.push({ turn, score });
   }
-  return found.sort(bestFirst).slice(0, limit);
+  return found;
+}
+
+/** The score of the last of the best ones. Most turns share a word with a question: sorting all of them takes long. */
+function leastOfBest(scores: Float64Array, limit: number): number {
+  return Float64Array.from(scores).sort().at(-limit) ?? 0;
 }
 
 const bestFirst = (a: RankedTurn, b: RankedTurn) => b.score - a.score || b.turn.ts - a.turn.ts;
