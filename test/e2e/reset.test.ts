@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
@@ -161,6 +162,30 @@ describe("a conversation that is over", () => {
     );
     expect([page.messages.length, page.next]).toEqual([0, expect.any(String)]);
     expect(page.piece).toMatchObject({ isLast: false });
+  });
+
+  it("M14: is looked at object by object with the command line", async () => {
+    await say("what are you?");
+    const { currentSessionId } = await history();
+    await client.call("session.reset", { sessionKey: key });
+    const of = ["--session", key, "--conversation", currentSessionId];
+    const { objects } = JSON.parse(await run("object", "list", ...of, "--json")) as {
+      objects: { id: string }[];
+    };
+    expect(objects.map(({ id }) => id)).toEqual([
+      `session:${key}`,
+      expect.stringContaining("system_prompt:"),
+      `chat:${currentSessionId}`,
+    ]);
+    const prompt = objects[1]!.id;
+    const { content_hash } = JSON.parse(await run("object", "get", prompt, ...of, "--json"));
+    const text = await run("object", "get", prompt, ...of, "--content");
+    expect(text).toContain("## Runtime");
+    expect(createHash("sha256").update(text).digest("hex")).toBe(content_hash);
+    const versions = await run("object", "history", `chat:${currentSessionId}`, "--session", key);
+    expect(versions.trimEnd().split("\n")).toHaveLength(3);
+    const diff = await run("object", "diff", `chat:${currentSessionId}`, "--session", key);
+    expect(diff).toMatch(/^ what are you\?\n\+--- assistant$/m);
   });
 });
 

@@ -1,16 +1,7 @@
-import { staticRef } from "../../../../shared/objects/metadata.ts";
-import {
-  type ObjectEntry,
-  objectsOf,
-  versionsOf,
-  wantedVersion,
-} from "../../../../shared/objects/object-entries.ts";
-import { code, PeerError } from "../../../../shared/protocol/errors.ts";
-import type { ListedObject, ListedVersion } from "../../../../shared/protocol/memory/object-results.ts";
-import type { MemoryObject } from "../../../../shared/protocol/memory/objects.ts";
-import type { Params } from "../../../../shared/protocol/methods.ts";
-import type { Gateway, MethodTable } from "../../gateway.ts";
-import { openObject, openObjects } from "./open-objects.ts";
+import type { MethodTable } from "../../gateway.ts";
+
+/** What makes objects is loaded when somebody asks for them: most invocations do not. */
+const answers = () => import("./object-answers.ts");
 
 export const objectMethods: Pick<
   MethodTable,
@@ -18,82 +9,18 @@ export const objectMethods: Pick<
 > = {
   "object.list": {
     modes: ["client"],
-    async handle(gateway, { type, offset, limit, ...name }) {
-      const conversation = await openObjects(gateway, name);
-      const { sessionKey, sessionId } = conversation;
-      const entries = objectsOf(conversation).filter((entry) => type === undefined || entry.type === type);
-      const objects = entries.slice(offset, offset + limit).map(listed);
-      return { sessionKey, sessionId, objects, count: entries.length };
-    },
+    handle: async (gateway, params) => (await answers()).listObjects(gateway, params),
   },
   "object.get": {
     modes: ["client"],
-    handle: getObject,
+    handle: async (gateway, params) => (await answers()).getObject(gateway, params),
   },
   "object.history": {
     modes: ["client"],
-    async handle(gateway, { before = Number.POSITIVE_INFINITY, limit, ...name }) {
-      const entry = await openObject(gateway, name);
-      const versions = versionsOf(entry.moments);
-      const { id, type } = entry;
-      const asked = versions.filter(({ version_no }) => version_no < before);
-      const newest = asked.slice(-limit).map((moment) => listedVersion(entry, moment));
-      return { id, type, versions: newest, count: versions.length };
-    },
+    handle: async (gateway, params) => (await answers()).objectHistory(gateway, params),
   },
   "object.diff": {
     modes: ["client"],
-    async handle(gateway, { from, to }) {
-      const [before, after] = await Promise.all([getObject(gateway, from), getObject(gateway, to)]);
-      const same = before.content === after.content;
-      const diff = same ? "" : await differenceOf(before, after);
-      return { from: staticRef(before), to: staticRef(after), same, diff };
-    },
+    handle: async (gateway, params) => (await answers()).compareObjects(gateway, params),
   },
 };
-
-async function getObject(gateway: Gateway, wanted: Params<"object.get">): Promise<MemoryObject> {
-  const entry = await openObject(gateway, wanted);
-  const version = wantedVersion(entry, wanted);
-  if (version !== undefined) return entry.build(version);
-  const { id, version: number, at, message, hash } = wanted;
-  const which = Object.entries({ version: number, at, message, hash }).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name} ${value}`],
-  );
-  throw new PeerError(
-    code.notFound,
-    `object ${id} has no version with ${which.join(", ")}; object.history lists its versions`,
-  );
-}
-
-function listed({ id, type, locked, moments, summary }: ObjectEntry): ListedObject {
-  const { version_no = 1, at = 0, message = 0 } = moments.at(-1) ?? {};
-  return { id, type, locked, version_no, at, message, ...summary };
-}
-
-function listedVersion(
-  entry: ObjectEntry,
-  { version_no, message }: ObjectEntry["moments"][number],
-): ListedVersion {
-  const object = entry.build(version_no);
-  const { id, ...ref } = staticRef(object);
-  const { parent_refs } = object.provenance;
-  return { ...ref, message, ...(parent_refs ? { parent_refs } : {}) };
-}
-
-/** Longest time that two texts are compared, in milliseconds. */
-const mostDiffMs = 5000;
-
-/** @throws PeerError 413 when the comparison takes too long */
-async function differenceOf(before: MemoryObject, after: MemoryObject): Promise<string> {
-  const { createTwoFilesPatch } = await import("diff");
-  const nameOf = ({ id, version_no }: MemoryObject) => `${id} version ${version_no}`;
-  const patch = createTwoFilesPatch(
-    ...([nameOf(before), nameOf(after)] as const),
-    ...([before.content ?? "", after.content ?? "", undefined, undefined] as const),
-    { timeout: mostDiffMs },
-  );
-  if (patch !== undefined) return patch.replace(/^=+\n/, "");
-  const message = "the two contents are too different to be compared line by line; get each with object.get";
-  throw new PeerError(code.tooLarge, message);
-}
