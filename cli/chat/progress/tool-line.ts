@@ -7,7 +7,8 @@ export const cutLine = "the answer was cut off: it reached the model's limit of 
 
 /** Formats why the model is asked again, and when. */
 export function waitingLine({ reason, seconds }: Extract<RunStep, { kind: "waiting" }>): string {
-  return `${shorten(reason.replace(/^LLM error: /, ""), 200)}, trying again in ${seconds} s`;
+  const why = shorten(reason.replace(/^LLM error: /, ""), 200);
+  return why.endsWith("?") ? `${why} Trying again in ${seconds} s` : `${why}, trying again in ${seconds} s`;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toolLine } from "../../../cli/chat/progress/tool-line.ts";
+import { toolLine, waitingLine } from "../../../cli/chat/progress/tool-line.ts";
 
 const call = { kind: "tool", callId: "c", tool: "pi__Bash", args: { command: "npm test" } } as const;
 
@@ -29,4 +29,15 @@ it("the line of another call tells the error, and nothing of what came", () => {
   expect(toolLine({ ...read, isError: true, preview: "Error: no such file" })).toBe(
     "⏵ pi__Read a.txt ✗ Error: no such file",
   );
+});
+
+it.each([
+  ["rate limited by anthropic", "rate limited by anthropic, trying again in 2 s"],
+  ["LLM error: the stream broke off", "the stream broke off, trying again in 2 s"],
+  [
+    "nothing listens there; is Ollama running?",
+    "nothing listens there; is Ollama running? Trying again in 2 s",
+  ],
+])("why the model is asked again, and when, is one line: %s", (reason, line) => {
+  expect(waitingLine({ kind: "waiting", reason, seconds: 2 })).toBe(line);
 });
