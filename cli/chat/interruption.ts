@@ -11,16 +11,17 @@ export interface Interruption {
 
 /**
  * Until `dispose`, the first Ctrl-C stops the run of the message that waits for its answer, and the second closes the
- * conversation while the run goes on. `note` prints a line for the user; `stopping` is called when a stop is asked for.
+ * conversation while the run goes on. `note` prints a line for the user; `stopping` is told that a stop is asked for, and when nothing is stopped.
  */
 export function stopAtInterrupt(
   conversation: Conversation,
   note: (text: string) => void,
-  stopping: () => void,
+  stopping: (isStopping: boolean) => void,
 ): Interruption {
   const controller = new AbortController();
   /** What has become of the stop, unless the message has its outcome by now. */
   const tell = (text: string) => {
+    stopping(false);
     if (conversation.active > 0) note(`gsv: ${text} (Ctrl-C again leaves)`);
   };
   const stop = async () => {
@@ -33,7 +34,7 @@ export function stopAtInterrupt(
     }
     controller.abort();
     if (conversation.active === 0) return;
-    stopping();
+    stopping(true);
     stop().catch(({ message }: Error) => tell(`not stopped: ${message}`));
   });
   return { signal: controller.signal, dispose };

@@ -9,7 +9,8 @@ export class Progress {
   readonly #sentAt: number;
   /** When the last event came, of a run that is silent. */
   #silentSince: number | undefined;
-  #state: "waits" | "queued" | "answers" | "stopping" = "waits";
+  #state: "waits" | "queued" | "answers" = "waits";
+  #isStopping = false;
 
   /** @param now epoch ms; the message is sent at this moment */
   constructor(now: () => number = Date.now) {
@@ -22,19 +23,19 @@ export class Progress {
     this.#silentSince = step.kind === "silence" ? this.#now() - step.seconds * 1000 : undefined;
     if (step.kind === "calling") this.#calls.set(step.callId, { line: toolLine(step), at: this.#now() });
     if (step.kind === "tool") this.#calls.delete(step.callId);
-    if (this.#state === "stopping" || step.kind === "silence") return;
+    if (step.kind === "silence") return;
     if (step.kind === "queued") this.#state = "queued";
     else this.#state = step.kind === "text" ? "answers" : "waits";
   }
 
-  /** The user has asked to stop the run. */
-  stopping(): void {
-    this.#state = "stopping";
+  /** Whether the user has asked to stop the run, and it is not known that it goes on. */
+  set isStopping(isStopping: boolean) {
+    this.#isStopping = isStopping;
   }
 
   /** A row for each running call; else one that says what is waited for. None while text is coming. */
   rows(): string[] {
-    if (this.#state === "stopping") return [`stopping …${this.#since(this.#sentAt)} (Ctrl-C again leaves)`];
+    if (this.#isStopping) return [`stopping …${this.#since(this.#sentAt)} (Ctrl-C again leaves)`];
     if (this.#state === "queued") return [`… waiting for an earlier message${this.#since(this.#sentAt)}`];
     if (this.#calls.size > 0) return [...this.#calls.values()].map(({ line, at }) => line + this.#since(at));
     if (this.#silentSince !== undefined)

@@ -23,9 +23,9 @@ export class WaitingRow {
     this.draw();
   }
 
-  /** The user has asked to stop what is waited for. */
-  stopping(): void {
-    this.#progress?.stopping();
+  /** Shows that the user has asked to stop what is waited for, or that it goes on nevertheless. */
+  stopping(isStopping: boolean): void {
+    if (this.#progress) this.#progress.isStopping = isStopping;
     this.draw();
   }
 

@@ -129,7 +129,7 @@ async function withConversation<T>(
   const undo = gateway.onState((state) => {
     if (state.status === "waiting") note(`gsv: connection lost (${state.reason}); reconnecting …`);
   });
-  const interruption = stopAtInterrupt(conversation, note, () => waiting.stopping());
+  const interruption = stopAtInterrupt(conversation, note, (isStopping) => waiting.stopping(isStopping));
   try {
     const used = await use(conversation, sinks, interruption.signal);
     if (interruption.signal.aborted) throw reported(exitCode.interrupted);

@@ -56,8 +56,10 @@ describe("what is shown while a message waits for its answer", () => {
 
   it("is the stop once it is asked for, whatever comes", () => {
     const waited = progress(call("a", "npm test"));
-    waited.stopping();
+    waited.isStopping = true;
     waited.take(result("a"));
     expect(rowsAfter(2000, waited)).toEqual(["stopping … 2 s (Ctrl-C again leaves)"]);
+    waited.isStopping = false;
+    expect(rowsAfter(0, waited)).toEqual(["… 2 s (Ctrl-C stops)"]);
   });
 });

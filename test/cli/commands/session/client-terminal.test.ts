@@ -158,4 +158,19 @@ describe("gsv client with a message, at a terminal", () => {
       "gsv: left; the run goes on, and `gsv session preview` shows its answer",
     ]);
   });
+
+  it("goes on to say what it waits for when nothing is stopped", async () => {
+    gateway.methods["chat.send"] = ({ params: { runId, message } }) =>
+      message.startsWith("/stop")
+        ? { status: "command", command: "stop", response: "No run in progress." }
+        : { status: "started", runId, queued: true };
+    gateway.methods["session.stats"] = () => ({ isProcessing: true, queueSize: 1, runId: "of another" });
+    const terminal = run("hello");
+    await terminal.sees("… waiting for an earlier message");
+    await expect.poll(() => sent().length).toBe(1);
+    terminal.type("\u0003");
+    await terminal.sees(/nothing is stopped \(Ctrl-C again\sleaves\)\n… waiting for an earlier/);
+    terminal.type("\u0003");
+    expect(await terminal.ended).toBe(130);
+  });
 });
