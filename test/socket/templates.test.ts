@@ -22,6 +22,22 @@ describe("the files a new agent starts with", () => {
     expect((await bucket.get("agents/main/SOUL.md"))?.contentType).toBe("text/markdown; charset=utf-8");
   });
 
+  it("C5: say in AGENTS.md how the agent works, and which peers it has", async () => {
+    const bucket = createMemoryBucket();
+    await writeTemplates(bucket, "main");
+    const agents = bucket.peek("agents/main/AGENTS.md") ?? "";
+    for (const heading of ["# Operating instructions", "## Work", "## Peers"])
+      expect(agents).toContain(`${heading}\n`);
+  });
+
+  it("C6: name memory/ for the notes of days, and no other folder", async () => {
+    const bucket = createMemoryBucket();
+    await writeTemplates(bucket, "main");
+    const texts = names.map((name) => bucket.peek(`agents/main/${name}`)).join("\n");
+    expect(texts).toContain("memory/YYYY-MM-DD.md");
+    expect(texts).not.toContain("notes/");
+  });
+
   it("start a first run without a heartbeat", async () => {
     const bucket = createMemoryBucket();
     await writeTemplates(bucket, "main");

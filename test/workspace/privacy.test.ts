@@ -70,7 +70,7 @@ describe("the files that a session may read", () => {
     }
   });
 
-  it("I8: hold daily notes and any other file where one person alone reads", () => {
+  it("C6, I8: hold daily notes, which are under memory/, and any other file where one person alone reads", () => {
     for (const kind of ["main", "named", "cron", "system", "dm"])
       for (const path of [...common, ...notes, ...others])
         expect(readable(kind, path), `${kind} ${path}`).toBe(true);

@@ -11,6 +11,9 @@ afterAll(() => turns.close());
 
 const secret = "the long-term memory";
 const today = "what was noted today";
+const soul = "# Soul\n\n- *the soul* (unparsed): _as it stands_";
+const identity =
+  "- **Name:** Kate\n- **Creature:** _(AI? robot?)_\n- **Vibe:** warm but sharp\n- **Emoji:** 🐙\n";
 const scopes: DmScope[] = ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"];
 
 /** A turn in a session whose model reads MEMORY.md and the daily note by itself; everything that the model was sent. */
@@ -18,7 +21,8 @@ async function everythingSent(key: string): Promise<string> {
   const folder = `agents/${turns.agentId}`;
   await turns.state.bucket.put(`${folder}/MEMORY.md`, secret);
   await turns.state.bucket.put(`${folder}/memory/2026-03-02.md`, today);
-  await turns.state.bucket.put(`${folder}/SOUL.md`, "the soul");
+  await turns.state.bucket.put(`${folder}/SOUL.md`, soul);
+  await turns.state.bucket.put(`${folder}/IDENTITY.md`, identity);
   const paths = ["MEMORY.md", "memory.md", "./MEMORY.md", "memory/2026-03-02.md", "Memory/2026-03-02.md"];
   turns.reply = ({ turns: said }) =>
     said.at(-1)?.role === "tool"
@@ -32,11 +36,15 @@ async function everythingSent(key: string): Promise<string> {
   await turns.invoke(nextDay);
   expect(turns.model.requests).toHaveLength(2);
   const sent = JSON.stringify(turns.model.requests.map(({ body }) => body));
-  expect(sent).toContain("the soul");
+  // Everybody sees who the agent is.
+  const [first] = turns.model.requests;
+  expect(first?.system).toContain(`## Your Soul\n\n${soul}\n`);
+  expect(first?.system).toContain("## Your Identity\n\nname=Kate, vibe=warm but sharp, emoji=🐙\n");
+  expect(sent).not.toContain("AI? robot?");
   return sent;
 }
 
-describe("a conversation that several people read", () => {
+describe("I4, I5, I6: a conversation that several people read", () => {
   it.each([
     "agent:AGENT:telegram:group:-1001234",
     "agent:AGENT:whatsapp:group:123@g.us",
@@ -98,7 +106,7 @@ describe("a conversation that several people read", () => {
   });
 });
 
-describe("a conversation with one person", () => {
+describe("I4, I5, I6: a conversation with one person", () => {
   it.each([
     "agent:AGENT:dm:+31628552611",
     "agent:AGENT:telegram:dm:7",
