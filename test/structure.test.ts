@@ -43,6 +43,7 @@ const allowedRooms: Record<string, readonly string[]> = {
   "shared/media": ["protocol", "runtime", "world"],
   "shared/peers": ["media", "protocol", "runtime", "world"],
   "shared/workspace": ["configuration", "protocol", "runtime", "world"],
+  "shared/memory": ["git", "protocol", "recall", "runtime", "workspace", "world"],
   "shared/git": ["configuration", "protocol", "runtime", "workspace", "world"],
   "shared/skills": ["configuration", "protocol", "runtime", "peers", "workspace", "world"],
   "shared/recall": ["protocol", "runtime", "session", "workspace", "world"],

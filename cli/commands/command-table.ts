@@ -4,6 +4,7 @@ import { channelCommand, pairCommand } from "./channel/channel-command-table.ts"
 import { cronCommand } from "./cron/cron-command-table.ts";
 import { heartbeatCommand } from "./heartbeat/heartbeat-command-table.ts";
 import { logsCommand } from "./logs/logs-command-table.ts";
+import { memoryCommand } from "./memory/memory-command-table.ts";
 import { nodeCommand, toolsCommand } from "./node/node-command-table.ts";
 import { objectCommand } from "./object/object-command-table.ts";
 import { completionCommand, doctorCommand, upgradeCommand } from "./program/program-command-table.ts";
@@ -32,6 +33,7 @@ export const commands: readonly CommandEntry[] = [
   searchCommand,
   toolsCommand,
   workspaceCommand,
+  memoryCommand,
   copyCommand,
   agentCommand,
   skillsCommand,

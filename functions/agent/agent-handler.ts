@@ -7,6 +7,7 @@ import { cacheSecrets } from "../../shared/configuration/secret-cache.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { watchInvocations } from "../../shared/faults/faults.ts";
 import { createGuardedFetch } from "../../shared/http/guarded-fetch.ts";
+import { loadMemories } from "../../shared/memory/load-memories.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
 import { loadRecall } from "../../shared/recall/load-recall.ts";
@@ -55,6 +56,7 @@ export function createAgent(world: World): Agent {
   const { table, now } = world;
   const prompts = createPromptSource(world.bucket);
   const { bucket } = prompts;
+  const workspace = openWorkspace(bucket);
   const payloads = openPayloads(bucket, world.presigner);
   const sockets = sendByReference(world.sockets, { table, payloads, now });
   const configuration = openConfiguration(table, world.secrets, { now });
@@ -71,11 +73,12 @@ export function createAgent(world: World): Agent {
     wake: world.wake,
     configuration,
     broadcast: createBroadcast(table, sockets, now),
-    workspace: openWorkspace(bucket),
+    workspace,
     prompts,
     keptPrompts: createKeptPrompts(prompts.bucket),
     history: createHistory({ table, bucket }),
     recall: loadRecall({ table, bucket }),
+    memories: loadMemories({ table, bucket, workspace }),
     archivedResults: createArchivedResults(bucket),
     callModel: createCallModel({ configuration, secrets }, createMediaCache(bucket)),
     channels: noteFailures(sender, activity),

@@ -1,6 +1,7 @@
 import type { ChannelSender } from "../../shared/channels/channel.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
 import type { GuardedFetch } from "../../shared/http/guarded-fetch.ts";
+import type { Memories } from "../../shared/memory/open-memories.ts";
 import type { Broadcast } from "../../shared/peers/broadcast.ts";
 import type { Recall } from "../../shared/recall/recall.ts";
 import type { Workspace } from "../../shared/workspace/workspace-files.ts";
@@ -27,6 +28,7 @@ export interface Agent {
   keptPrompts: KeptPrompts;
   history: History;
   recall: () => Promise<Recall>;
+  memories: () => Promise<Memories>;
   archivedResults: ArchivedResults;
   callModel: CallModel;
   channels: ChannelSender;

@@ -132,7 +132,7 @@ async function keepMemories(agent: Agent, hold: Hold): Promise<void> {
   if (memories === undefined) await hold.commit([set(["resetting", "memories"], text)]);
   if (text === "") return;
   const { appendDailyMemory } = await import("./compaction/memories.ts");
-  await appendDailyMemory(agent, hold.sessionKey, hold.state.updatedAt, text);
+  await appendDailyMemory(agent, hold.state, hold.state.updatedAt, text);
 }
 
 /** Empty when there is nothing to remember, and when the model cannot say: a reset does not wait for it. */

@@ -1,6 +1,7 @@
 import type { AccountTools } from "../../shared/channels/accounts.ts";
 import type { Bridges } from "../../shared/channels/bridge/bridge.ts";
 import type { ChannelSender } from "../../shared/channels/channel.ts";
+import type { Memories } from "../../shared/memory/open-memories.ts";
 import type { Broadcast } from "../../shared/peers/broadcast.ts";
 import type { Payloads } from "../../shared/peers/payloads.ts";
 import type { ConnectionRecord, Mode } from "../../shared/peers/registry.ts";
@@ -25,6 +26,7 @@ export interface Gateway extends AccountTools {
   bridges: Bridges;
   workspace: Workspace;
   recall: () => Promise<Recall>;
+  memories: () => Promise<Memories>;
   skills: SkillLister;
   tokens: TokenVerifier;
   /** Cache of connected sockets, by connection id. Their records do not change any more. */

@@ -6,6 +6,7 @@ import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { cacheSecrets } from "../../shared/configuration/secret-cache.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { watchInvocations } from "../../shared/faults/faults.ts";
+import { loadMemories } from "../../shared/memory/load-memories.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { openPayloads, sendByReference } from "../../shared/peers/payloads.ts";
 import { createTokenVerifier } from "../../shared/peers/tokens.ts";
@@ -59,6 +60,7 @@ function createGateway(world: World): Gateway {
   const configuration = openConfiguration(table, world.secrets, { now });
   const secrets = cacheSecrets(world.secrets, configuration, now);
   const activity = createActivity(table, now);
+  const workspace = openWorkspace(bucket);
   const bridges = openBridges({ table, sockets, activity, payloads, limits: channels, now });
   return {
     table,
@@ -76,8 +78,9 @@ function createGateway(world: World): Gateway {
     webhookUrl: world.webhookUrl,
     bridges,
     sender: noteFailures(createChannelSender({ table, secrets, configuration, bridges, now }), activity),
-    workspace: openWorkspace(bucket),
+    workspace,
     recall: loadRecall({ table, bucket }),
+    memories: loadMemories({ table, bucket, workspace }),
     skills: createSkillLister(bucket),
     tokens: createTokenVerifier(table, now),
     connected: new Map(),

@@ -34,7 +34,7 @@ export const defaults: Configuration = {
   },
   compaction: { enabled: true, reserveTokens: 20_000, keepRecentTokens: 20_000, extractMemories: true },
   context: { rendering: "inline", tools: true, deactivateAbove: 0.5, window: { calls: 5, turns: 3 } },
-  memory: { sessionLogs: true, selfReport: true },
+  memory: { sessionLogs: true, selfReport: true, tool: true },
   workspaceGit: { enabled: true, tools: false },
   cron: { enabled: true, maxJobs: 200, maxRunsPerJobHistory: 200, maxConcurrentRuns: 4 },
 };

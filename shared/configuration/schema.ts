@@ -215,6 +215,8 @@ export const configurationSchema = v.strictObject({
     sessionLogs: v.boolean(),
     /** Whether it is offered `gsv__who_am_i` and `gsv__what_do_i_know`. */
     selfReport: v.boolean(),
+    /** Whether the agent is offered `gsv__memory`. */
+    tool: v.boolean(),
   }),
   workspaceGit,
   cron: v.strictObject({

@@ -15,7 +15,7 @@ import {
 const branch = "refs/heads/main";
 
 /** The file of the `CommitIndex`, which git does not look at. */
-export const indexName = "gsv-index.json";
+const indexName = "gsv-index.json";
 
 /** What a folder needs beside objects and branches for git to take it for a repository. */
 const fixedFiles = {
@@ -32,6 +32,8 @@ export interface Head {
 /** What a commit is made from, found again without reading the objects. It is only a cache: without it more is read. */
 export interface CommitIndex {
   v: 1;
+  /** The commit that it was written for. It says nothing of any other one, whose objects it may not know. */
+  head: string;
   /** The blob of each file, by path, with the ETag that it had. */
   files: Record<string, { etag: string; blob: string }>;
   /** Every tree of the last commit. */
@@ -55,7 +57,8 @@ export interface Repository {
   readBlob(sha: string): Promise<Buffer>;
   /** Moves the branch. @returns false when it does not stand at `from` any more: another commit came first */
   move(from: Head | undefined, to: string): Promise<boolean>;
-  index(): Promise<CommitIndex>;
+  /** What the index says of a commit: nothing when it was written for another one. */
+  index(head: Head | undefined): Promise<Pick<CommitIndex, "files" | "trees">>;
   putIndex(index: CommitIndex): Promise<void>;
 }
 
@@ -96,16 +99,13 @@ export function openRepository(bucket: Bucket, agentId: string): Repository {
         throw error;
       }
     },
-    async index() {
-      const found = await bucket.get(prefix + indexName);
-      return found ? (JSON.parse(Buffer.from(found.body).toString()) as CommitIndex) : emptyIndex();
+    async index(head) {
+      const found = head && (await bucket.get(prefix + indexName));
+      const index = found && (JSON.parse(Buffer.from(found.body).toString()) as CommitIndex);
+      return index && index.head === head.sha ? index : { files: {}, trees: [] };
     },
     async putIndex(index) {
       await bucket.put(prefix + indexName, JSON.stringify(index), { contentType: "application/json" });
     },
   };
-}
-
-export function emptyIndex(): CommitIndex {
-  return { v: 1, files: {}, trees: [] };
 }

@@ -36,7 +36,8 @@ export async function commitWorkspace(
 ): Promise<CommitOutcome> {
   const repository = openRepository(bucket, agentId);
   for (let attempts = 1; attempts <= maxAttempts; attempts++) {
-    const [head, index] = await Promise.all([repository.head(), repository.index()]);
+    const head = await repository.head();
+    const index = await repository.index(head);
     const files = await readFiles(bucket, agentId, index, (body) => repository.write("blob", body));
     const trees = new Map<string, Buffer>();
     const root = addTrees(
@@ -52,7 +53,7 @@ export async function commitWorkspace(
     const parent = head ? { parent: head.sha } : {};
     const sha = await repository.write("commit", commitBody({ tree: root, ...parent, author, at, message }));
     if (!(await repository.move(head, sha))) continue;
-    await repository.putIndex({ v: 1, files, trees: [...trees.keys()] });
+    await repository.putIndex({ v: 1, head: sha, files, trees: [...trees.keys()] });
     log("workspace.commit", { agentId, sha, attempts });
     return { skipped: false, sha };
   }
@@ -66,7 +67,7 @@ export async function commitWorkspace(
 export async function readFiles(
   bucket: Bucket,
   agentId: string,
-  index: CommitIndex,
+  index: Pick<CommitIndex, "files">,
   keep: (body: Uint8Array) => Promise<string>,
 ): Promise<CommitIndex["files"]> {
   const prefix = workspacePrefix(agentId);

@@ -1,10 +1,10 @@
 import { code, PeerError } from "../protocol/errors.ts";
-import type { CommitEntry, CommitFiles } from "../protocol/memory/workspace-history-results.ts";
+import type { CommitEntry, CommitFiles } from "../protocol/memory/workspace-history-schemas.ts";
 import { keyUnder, workspacePrefix } from "../workspace/workspace-paths.ts";
 import type { Bucket } from "../world/world.ts";
 import { changesBetween, changesOf, type FileChange, filesOf, findCommit, listCommits } from "./commits.ts";
 import { type Commit, encodeObject } from "./git-object.ts";
-import { indexName, openRepository, type Repository } from "./repository.ts";
+import { openRepository, type Repository } from "./repository.ts";
 import { commitWorkspace, readFiles } from "./workspace-commit.ts";
 
 /** Longest patch that is answered, in characters. */
@@ -126,11 +126,16 @@ export async function restoreFrom(
 /** The blob of every file of the workspace as it is, and the bodies of those that the history does not have. */
 async function filesNow(bucket: Bucket, repository: Repository, agentId: string) {
   const bodies = new Map<string, Uint8Array>();
-  const read = await readFiles(bucket, agentId, await repository.index(), async (body) => {
-    const { sha } = encodeObject("blob", body);
-    bodies.set(sha, body);
-    return sha;
-  });
+  const read = await readFiles(
+    bucket,
+    agentId,
+    await repository.index(await repository.head()),
+    async (body) => {
+      const { sha } = encodeObject("blob", body);
+      bodies.set(sha, body);
+      return sha;
+    },
+  );
   const files = new Map(Object.entries(read).map(([path, { blob }]) => [path, blob]));
   return { files, bodies };
 }
@@ -202,7 +207,7 @@ export async function repositoryPage(
   const place = (path: string) => (path.startsWith("refs/") ? ` ${path}` : path);
   const left = objects
     .map(({ key, size }) => ({ key, size, path: key.slice(prefix.length) }))
-    .filter(({ path }) => path !== indexName && (after === "" || place(path) > place(after)))
+    .filter(({ path }) => !path.startsWith("gsv-") && (after === "" || place(path) > place(after)))
     .sort((a, b) => (place(a.path) < place(b.path) ? -1 : 1));
   let bytes = 0;
   const page = left.filter(({ size }, i) => {

@@ -4,8 +4,10 @@ import { cronJobField, cronPatchField } from "./cron.ts";
 import { code, PeerError } from "./errors.ts";
 import { execEvent } from "./exec-event-params.ts";
 import { exportFormats, importFormats } from "./memory/exports.ts";
+import { memoryParams } from "./memory/memory-schemas.ts";
 import { objectTypes } from "./memory/objects.ts";
 import { searchParams } from "./memory/search.ts";
+import { workspaceHistoryParams } from "./memory/workspace-history-schemas.ts";
 import { isNestedDeeper, maxNesting } from "./nesting.ts";
 import {
   clampedCount,
@@ -56,10 +58,6 @@ const objectVersion = v.object({
   message: v.optional(count(1, 1_000_000)),
   hash: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "expected 64 lower-case hex digits"))),
 });
-/** A commit of a workspace's history: its name, the beginning of it, or `HEAD~2`. */
-const commitName = v.pipe(v.string(), v.minLength(1), v.maxLength(40));
-const commitNote = v.pipe(v.string(), v.maxLength(500));
-
 /** The name of a channel or account, as used in the configuration and in webhook URLs. */
 const channelName = v.pipe(
   v.string(),
@@ -265,23 +263,8 @@ export const methodParams = {
   "workspace.read": v.object({ path: pathField, agentId }),
   "workspace.write": v.object({ path: pathField, content: v.string(), agentId }),
   "workspace.delete": v.object({ path: pathField, agentId }),
-  "workspace.log": v.optional(
-    v.object({ agentId, limit: v.optional(clampedCount(1, 100), 20), path: v.optional(pathField) }),
-    { limit: 20 },
-  ),
-  "workspace.diff": v.optional(
-    v.object({
-      agentId,
-      from: v.optional(commitName),
-      to: v.optional(commitName),
-      path: v.optional(pathField),
-    }),
-    {},
-  ),
-  "workspace.show": v.object({ agentId, commit: commitName, path: v.optional(pathField) }),
-  "workspace.restore": v.object({ agentId, commit: commitName, path: v.optional(pathField) }),
-  "workspace.checkpoint": v.optional(v.object({ agentId, note: v.optional(commitNote, "") }), { note: "" }),
-  "workspace.clone": v.optional(v.object({ agentId, after: v.optional(pathField) }), {}),
+  ...memoryParams,
+  ...workspaceHistoryParams,
   "agent.init": v.optional(v.object({ agentId }), {}),
   "channels.list": nothing,
   "channel.inbound": v.object({

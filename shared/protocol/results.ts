@@ -2,10 +2,11 @@ import type { AgentHeartbeats, SkipReason } from "./agent-heartbeat.ts";
 import type { AccountStatus, ChannelEntry, PairEntry, Role, StartedAccount } from "./channel-accounts.ts";
 import type { CronJob, CronRun, CronRunResult, CronStatusResult } from "./cron.ts";
 import type { ExportFormat } from "./memory/exports.ts";
+import type { MemoryResults } from "./memory/memory-schemas.ts";
 import type { ObjectDiff, ObjectHistory, ObjectList } from "./memory/object-results.ts";
 import type { MemoryObject } from "./memory/objects.ts";
 import type { SearchResult } from "./memory/search.ts";
-import type { WorkspaceHistoryResults } from "./memory/workspace-history-results.ts";
+import type { WorkspaceHistoryResults } from "./memory/workspace-history-schemas.ts";
 import type { Message, ToolDefinition } from "./messages.ts";
 import type { Method, Scope } from "./methods.ts";
 import type { ModelRef, ResetPolicy, SessionSettings, ThinkingLevel } from "./schemas.ts";
@@ -295,7 +296,7 @@ export interface TransferPart {
 }
 
 /** The result of every method. Times are epoch ms, sizes bytes. */
-interface ResultTable extends WorkspaceHistoryResults {
+interface ResultTable extends WorkspaceHistoryResults, MemoryResults {
   connect: HelloOk;
   "chat.send": ChatSendResult;
   "tools.list": { tools: ToolDefinition[] };

@@ -53,6 +53,11 @@ export interface Workspace {
    */
   append(agentId: string, path: string, text: string): Promise<{ path: string; size: number }>;
   /**
+   * Changes a file as `make` says, which is called again after another writer has changed it. Undefined stands for a
+   * missing file, which is created.
+   */
+  change(agentId: string, path: string, make: (current: string | undefined) => string): Promise<void>;
+  /**
    * Appends a section after a blank line, unless the file already contains it. Concurrent different sections
    * are all appended; a repeated section is appended once.
    */
@@ -94,6 +99,10 @@ export function openWorkspace(bucket: Bucket, wait: (ms: number) => Promise<unkn
         current === "" || current.endsWith("\n") ? current + text : `${current}\n${text}`,
       );
       return { path, size: Buffer.byteLength(content) };
+    },
+    async change(agentId, given, make) {
+      const path = filePath(given);
+      await change(writableKey(agentId, path), path, make);
     },
     async appendSection(agentId, path, section) {
       const key = writableKey(agentId, path);

@@ -9,6 +9,7 @@ import type { Wait } from "../../functions/agent/model/repeated-call.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../shared/configuration/schema.ts";
+import { loadMemories } from "../../shared/memory/load-memories.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { loadRecall } from "../../shared/recall/load-recall.ts";
@@ -120,6 +121,11 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         keptPrompts: createKeptPrompts(prompts.bucket),
         history: createHistory({ table: mortalTable, bucket: prompts.bucket }),
         recall: loadRecall({ table: mortalTable, bucket: prompts.bucket }),
+        memories: loadMemories({
+          table: mortalTable,
+          bucket: prompts.bucket,
+          workspace: openWorkspace(prompts.bucket),
+        }),
         archivedResults: createArchivedResults(prompts.bucket),
         callModel: createCallModel({ configuration, secrets }, createMediaCache(prompts.bucket), bench.wait),
         channels: {

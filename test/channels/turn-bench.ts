@@ -22,6 +22,7 @@ import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../shared/configuration/schema.ts";
 import { cacheSecrets } from "../../shared/configuration/secret-cache.ts";
 import { createGuardedFetch } from "../../shared/http/guarded-fetch.ts";
+import { loadMemories } from "../../shared/memory/load-memories.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
 import { loadRecall } from "../../shared/recall/load-recall.ts";
@@ -223,6 +224,7 @@ export class TurnBench {
       workspace: openWorkspace(prompts.bucket),
       history: createHistory({ table, bucket: prompts.bucket }),
       recall: loadRecall({ table, bucket: prompts.bucket }),
+      memories: loadMemories({ table, bucket: prompts.bucket, workspace: openWorkspace(prompts.bucket) }),
       archivedResults: createArchivedResults(prompts.bucket),
       callModel: ({ messages }) => life.call("model", () => this.askModel(messages.at(-1)?.role)),
       channels: sender,

@@ -86,8 +86,7 @@ export async function compactStep(agent: Agent, hold: Hold, begun: Compaction): 
   const { at } = compacting;
   const archivedTo = await archivePart(agent.bucket, state, at, { count, stream: removed });
   await keepForSearch(agent, archivedTo);
-  if (text.memories)
-    await (await import("./memories.ts")).appendDailyMemory(agent, state.sessionKey, at, text.memories);
+  if (text.memories) await (await import("./memories.ts")).appendDailyMemory(agent, state, at, text.memories);
   const { first, head, context } = hold.state;
   const compacted = { removed, kept, first, upTo: compacting.upTo, head, at };
   const live = [summaryMessage(text.summary, at, earlierContext(compacted, context)), ...kept];
@@ -135,7 +134,8 @@ async function compactionText(
     await hold.commit([remove("compacting"), ...(await spentSteps(agent, hold, spent))]);
   if (outcome.status === "unreachable") await callOff(agent, hold, outcome.error, spent);
   if (outcome.status !== "done") return undefined;
-  const { memories } = outcome;
+  const { withoutForgotten } = await import("./memories.ts");
+  const memories = await withoutForgotten(agent, sessionKey, outcome.memories);
   const summary = writeSummary({ count: outcome.count, text: outcome.text, request }, mostCharacters);
   return putCompactionText(agent.table, sessionKey, at, { summary, memories, spent });
 }

@@ -31,7 +31,7 @@ const maxMemories = 20_000;
  * @returns lines of Markdown; undefined when there is nothing, when the model fails, or when extraction is switched off
  */
 export async function extractMemories(
-  agent: Pick<Agent, "configuration" | "callModel">,
+  agent: Pick<Agent, "configuration" | "callModel" | "memories">,
   state: SessionState,
   messages: readonly Message[],
   signal: AbortSignal,
@@ -65,7 +65,7 @@ export async function extractMemories(
     const memories = readMemories(textOf(outcome.message));
     if (memories) found.push(memories);
   }
-  return joinMemories(found);
+  return withoutForgotten(agent, state.sessionKey, joinMemories(found));
 }
 
 /** Joins what was found in parts of a conversation: each line once, as many as fit. Undefined when there is none. */
@@ -81,19 +81,20 @@ export function joinMemories(found: readonly string[]): string | undefined {
  * (docs/storage-layout.md, "Daily memory"). What guests and groups said goes to `memory/shared/{YYYY-MM-DD}.md`, which
  * no prompt loads, under a header that names the session. The sections of writers at the same moment are all kept, and
  * the same section again changes nothing. A file that cannot take a section (2 MB, or not text) stays as it is, and
- * that is logged: a conversation does not stop for its notes.
+ * that is logged: a conversation does not stop for its notes. Where each memory came from is noted beside the file.
  * @param at epoch ms; its date in `userTimezone` names the file, its time there stands in the header
  */
 export async function appendDailyMemory(
-  agent: Pick<Agent, "configuration" | "workspace">,
-  sessionKey: string,
+  agent: Pick<Agent, "configuration" | "workspace" | "memories">,
+  { sessionKey, sessionId }: Pick<SessionState, "sessionKey" | "sessionId">,
   at: number,
   text: string,
 ): Promise<void> {
   const configuration = await agent.configuration.load();
   const agentId = agentIdOf(sessionKey);
   const { date, time } = localTime(at, configuration.userTimezone);
-  const audience = audienceOf(sessionKind(sessionKey, keyRules(configuration)));
+  const kind = sessionKind(sessionKey, keyRules(configuration));
+  const audience = audienceOf(kind);
   const [path, heading] =
     audience === "shared"
       ? [sharedMemoryPath(date), `Said by others in ${sessionKey} (${time})`]
@@ -103,5 +104,20 @@ export async function appendDailyMemory(
   } catch (error) {
     if (!(error instanceof PeerError) || error.retryable) throw error;
     log("memories.refused", { agentId, date, reason: error.message });
+    return;
   }
+  const memories = await agent.memories();
+  await memories.keepExtracted(agentId, text, { sessionKey, sessionId, kind, at });
+}
+
+/** What was found in a conversation, without what somebody had the agent forget. Undefined when nothing is left. */
+export async function withoutForgotten(
+  agent: Pick<Agent, "memories">,
+  sessionKey: string,
+  found: string | undefined,
+): Promise<string | undefined> {
+  if (found === undefined) return undefined;
+  const memories = await agent.memories();
+  const left = (await memories.withoutForgotten(agentIdOf(sessionKey), found)).trim();
+  return left === "" ? undefined : left;
 }

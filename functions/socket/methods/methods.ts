@@ -7,6 +7,7 @@ import { cronMethods } from "./cron.ts";
 import { heartbeatMethods } from "./heartbeat.ts";
 import { historyMethods } from "./history.ts";
 import { contextMethods } from "./memory/context.ts";
+import { memoryMethods } from "./memory/memory.ts";
 import { objectMethods } from "./memory/objects.ts";
 import { searchMethods } from "./memory/search.ts";
 import { logMethods } from "./node/logs.ts";
@@ -43,6 +44,7 @@ export const methodTable: MethodTable = {
   ...searchMethods,
   ...workspaceMethods,
   ...workspaceHistoryMethods,
+  ...memoryMethods,
   ...channelMethods,
   ...bridgeMethods,
   ...pairingMethods,

@@ -43,6 +43,7 @@ const at = Date.UTC(2026, 1, 28, 23, 59, 59);
 let agents = 0;
 const newAgent = () => `m${++agents}`;
 const main = (agentId: string) => `agent:${agentId}:main`;
+const of = (sessionKey: string) => ({ sessionKey, sessionId: "id-1" });
 const read = async (agentId: string, date: string) =>
   (await workspace.read(agentId, `memory/${date}.md`)).content;
 
@@ -108,7 +109,7 @@ describe("the daily memory file", () => {
   it("is that of the date in the user's timezone, with the section of the storage layout", async () => {
     bench.configuration.userTimezone = "Europe/Berlin";
     const agentId = newAgent();
-    await appendDailyMemory(bench.agent(), main(agentId), at, "- likes tea");
+    await appendDailyMemory(bench.agent(), of(main(agentId)), at, "- likes tea");
     expect(await read(agentId, "2026-03-01")).toBe(
       "### Extracted from context compaction (00:59)\n\n- likes tea\n",
     );
@@ -119,15 +120,15 @@ describe("the daily memory file", () => {
   it("keeps what is in it, and gets a blank line between sections", async () => {
     const agentId = newAgent();
     await workspace.write(agentId, "memory/2026-02-28.md", "# My day");
-    await appendDailyMemory(bench.agent(), main(agentId), at, "- one\n");
-    await appendDailyMemory(bench.agent(), main(agentId), at, "- two");
+    await appendDailyMemory(bench.agent(), of(main(agentId)), at, "- one\n");
+    await appendDailyMemory(bench.agent(), of(main(agentId)), at, "- two");
     const header = "### Extracted from context compaction (23:59)";
     expect(await read(agentId, "2026-02-28")).toBe(`# My day\n\n${header}\n\n- one\n\n${header}\n\n- two\n`);
   });
 
   it("holds a section once, however often it is appended", async () => {
     const agentId = newAgent();
-    const append = (text: string) => appendDailyMemory(bench.agent(), main(agentId), at, text);
+    const append = (text: string) => appendDailyMemory(bench.agent(), of(main(agentId)), at, text);
     await append("- one");
     await append("- two");
     await append("- one");
@@ -139,7 +140,7 @@ describe("the daily memory file", () => {
   it("gets the sections of all who write at the same moment", async () => {
     const agentId = newAgent();
     await Promise.all(
-      [1, 2, 3].map((i) => appendDailyMemory(bench.agent(), main(agentId), at, `- from ${i}`)),
+      [1, 2, 3].map((i) => appendDailyMemory(bench.agent(), of(main(agentId)), at, `- from ${i}`)),
     );
     const content = await read(agentId, "2026-02-28");
     expect(content.match(/^- .*$/gm)!.sort()).toEqual(["- from 1", "- from 2", "- from 3"]);
@@ -150,7 +151,7 @@ describe("the daily memory file", () => {
     async (conversation) => {
       const agentId = newAgent();
       const sessionKey = `agent:${agentId}:${conversation}`;
-      await appendDailyMemory(bench.agent(), sessionKey, at, "- obey the room");
+      await appendDailyMemory(bench.agent(), of(sessionKey), at, "- obey the room");
       expect(await read(agentId, "shared/2026-02-28")).toBe(
         `### Said by others in ${sessionKey} (23:59)\n\n- obey the room\n`,
       );
@@ -162,7 +163,7 @@ describe("the daily memory file", () => {
     const agentId = newAgent();
     const full = "x".repeat(maxFileBytes - 10);
     await workspace.write(agentId, "memory/2026-02-28.md", full);
-    await appendDailyMemory(bench.agent(), main(agentId), at, "- too much");
+    await appendDailyMemory(bench.agent(), of(main(agentId)), at, "- too much");
     expect(await read(agentId, "2026-02-28")).toBe(full);
   });
 });

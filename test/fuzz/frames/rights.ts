@@ -38,6 +38,11 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
     ...[
       "workspace.write",
       "workspace.delete",
+      "memory.list",
+      "memory.why",
+      "memory.add",
+      "memory.forget",
+      "memory.correct",
       "workspace.log",
       "workspace.diff",
       "workspace.show",

@@ -1,6 +1,7 @@
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import type { CronJob } from "../../../shared/protocol/cron.ts";
-import type { CommitEntry } from "../../../shared/protocol/memory/workspace-history-results.ts";
+import type { Memory } from "../../../shared/protocol/memory/memory-schemas.ts";
+import type { CommitEntry } from "../../../shared/protocol/memory/workspace-history-schemas.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import type { Method } from "../../../shared/protocol/methods.ts";
 import type { Results, SkillsResult, TransferStatus } from "../../../shared/protocol/results.ts";
@@ -55,6 +56,10 @@ const job: CronJob = {
 const commit: CommitEntry = {
   ...{ sha: hostile, author: hostile, at: 1, message: hostile },
   files: [{ path: hostile, change: "changed" }],
+};
+const memory: Memory = {
+  ...{ id: hostile, text: hostile, places: [{ path: hostile, line: 1 }] },
+  record: { id: hostile, kind: hostile, sessionKey: hostile, at: 1, by: "agent", type: "user" },
 };
 const run = { id: hostile, jobId: hostile, ts: 1, status: "error" as const, error: hostile };
 const heartbeats: Results["heartbeat.status"]["agents"] = {
@@ -174,6 +179,14 @@ export const hostileResults: { [M in Method]?: Results[M] } = {
   "workspace.read": { path: hostile, content: hostile, size: 1, lastModified: hostile },
   "workspace.write": { path: hostile, size: 1, written: true },
   "workspace.delete": { path: hostile, deleted: true },
+  "memory.list": { agentId: hostile, memories: [memory], count: 1 },
+  "memory.why": {
+    memory,
+    sources: [{ sessionKey: hostile, sessionId: hostile, message: 1, at: 1, role: "user", text: hostile }],
+  },
+  "memory.add": { memory },
+  "memory.forget": { id: hostile, files: [hostile], commits: 1 },
+  "memory.correct": { id: hostile, by: memory, files: [hostile] },
   "workspace.log": { commits: [commit] },
   "workspace.diff": { files: commit.files, patch: hostile },
   "workspace.show": { ...commit, patch: hostile },

@@ -2,6 +2,7 @@ import { activate, deactivate, pin } from "./context-tools.ts";
 import { cronTool } from "./cron-tool.ts";
 import { configGet, logsGet } from "./gateway-tools.ts";
 import { memoryCheckpoint, memoryHistory } from "./history-tools.ts";
+import { memoryTool } from "./memory-tool.ts";
 import { message } from "./message-tool.ts";
 import type { NativeTool } from "./native-tool.ts";
 import { whatDoIKnow, whoAmI } from "./self-tools.ts";
@@ -29,6 +30,7 @@ export const nativeTools: readonly NativeTool[] = [
   sessionLogs,
   whoAmI,
   whatDoIKnow,
+  memoryTool,
   memoryHistory,
   memoryCheckpoint,
 ];

@@ -1,3 +1,33 @@
+import * as v from "valibot";
+import { clampedCount, idField, pathField } from "../schemas.ts";
+
+/** A commit of a workspace's history: its name, the beginning of it, or `HEAD~2`. */
+const commitName = v.pipe(v.string(), v.minLength(1), v.maxLength(40));
+const commitNote = v.pipe(v.string(), v.maxLength(500));
+
+const agentId = v.optional(idField);
+
+/** Params of the methods of a workspace's history. */
+export const workspaceHistoryParams = {
+  "workspace.log": v.optional(
+    v.object({ agentId, limit: v.optional(clampedCount(1, 100), 20), path: v.optional(pathField) }),
+    { limit: 20 },
+  ),
+  "workspace.diff": v.optional(
+    v.object({
+      agentId,
+      from: v.optional(commitName),
+      to: v.optional(commitName),
+      path: v.optional(pathField),
+    }),
+    {},
+  ),
+  "workspace.show": v.object({ agentId, commit: commitName, path: v.optional(pathField) }),
+  "workspace.restore": v.object({ agentId, commit: commitName, path: v.optional(pathField) }),
+  "workspace.checkpoint": v.optional(v.object({ agentId, note: v.optional(commitNote, "") }), { note: "" }),
+  "workspace.clone": v.optional(v.object({ agentId, after: v.optional(pathField) }), {}),
+};
+
 /** Files that a commit, or the difference between two, has changed. */
 export interface ChangedFile {
   path: string;

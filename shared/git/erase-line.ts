@@ -1,0 +1,137 @@
+import { code, PeerError } from "../protocol/errors.ts";
+import { log } from "../runtime/log.ts";
+import { workspacePrefix } from "../workspace/workspace-paths.ts";
+import type { Bucket } from "../world/world.ts";
+import { listCommits } from "./commits.ts";
+import { type Commit, commitBody, treeBody } from "./git-object.ts";
+import { openRepository, type Repository } from "./repository.ts";
+
+/** Maximum attempts when others commit at the same time. */
+const maxAttempts = 20;
+
+/** Where a branch stood that has been written anew, until all that only it needs is deleted. */
+const pendingName = "gsv-erasing";
+
+/**
+ * Writes the history of a workspace anew without something that its files have held, from the first commit that has it
+ * on, and deletes what only the old commits need. The new commits keep the time, the author and the message of the old
+ * ones. A repeat goes on where a crash has left it.
+ * @param without the content of a Markdown file without it; the same content where the file does not have it
+ * @returns how many commits were written anew
+ */
+export async function eraseFromHistory(
+  bucket: Bucket,
+  agentId: string,
+  without: (content: string) => string,
+): Promise<number> {
+  const repository = openRepository(bucket, agentId);
+  await deletePending(bucket, agentId);
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const head = await repository.head();
+    if (!head) return 0;
+    const commits = (await listCommits(repository, Number.POSITIVE_INFINITY, head.sha)).reverse();
+    const written = await rewriteCommits(repository, commits, createRewriting(repository, without).tree);
+    const last = written.at(-1);
+    if (!last || last === head.sha) return 0;
+    await bucket.put(pendingKey(agentId), head.sha);
+    if (!(await repository.move(head, last))) continue;
+    await deletePending(bucket, agentId);
+    const count = commits.filter(({ sha }, i) => sha !== written[i]).length;
+    log("workspace.erased", { agentId, commits: count });
+    return count;
+  }
+  throw new Error(`the history of ${agentId} is being changed by others at the same time`);
+}
+
+const pendingKey = (agentId: string) => `${workspacePrefix(agentId)}.git/${pendingName}`;
+
+/** Deletes what only the branch that was written anew last needs. */
+async function deletePending(bucket: Bucket, agentId: string): Promise<void> {
+  const found = await bucket.get(pendingKey(agentId));
+  if (!found) return;
+  const repository = openRepository(bucket, agentId);
+  const kept = new Set(await namesOf(repository, (await repository.head())?.sha));
+  const prefix = `${workspacePrefix(agentId)}.git/objects/`;
+  for (const sha of await namesOf(repository, Buffer.from(found.body).toString()))
+    if (!kept.has(sha)) await bucket.delete(`${prefix}${sha.slice(0, 2)}/${sha.slice(2)}`);
+  await bucket.delete(pendingKey(agentId));
+}
+
+/** @returns the name of each commit as it is now, in the same order */
+async function rewriteCommits(
+  repository: Repository,
+  commits: readonly Commit[],
+  rewrite: (tree: string) => Promise<string>,
+): Promise<string[]> {
+  const written: string[] = [];
+  for (const { sha, tree, author, at, message } of commits) {
+    const changed = await rewrite(tree);
+    const parent = written.at(-1);
+    const before = commits[written.length - 1]?.sha;
+    const isSame = changed === tree && parent === before;
+    const body = commitBody({ tree: changed, ...(parent ? { parent } : {}), author, at, message });
+    written.push(isSame ? sha : await repository.write("commit", body));
+  }
+  return written;
+}
+
+/** Writes trees and blobs anew, each once. */
+function createRewriting(repository: Repository, without: (content: string) => string) {
+  const known = new Map<string, Promise<string>>();
+  const once = (sha: string, make: () => Promise<string>) => {
+    const made = known.get(sha) ?? make();
+    known.set(sha, made);
+    return made;
+  };
+  const blob = (sha: string) =>
+    once(sha, async () => {
+      const content = (await repository.readBlob(sha)).toString();
+      const left = without(content);
+      return left === content ? sha : repository.write("blob", Buffer.from(left));
+    });
+  const tree = (sha: string): Promise<string> =>
+    once(sha, async () => {
+      const entries = await repository.readTree(sha);
+      const rewritten = await Promise.all(
+        entries.map(async (entry) => {
+          if (entry.kind === "tree") return { ...entry, sha: await tree(entry.sha) };
+          return entry.name.endsWith(".md") ? { ...entry, sha: await blob(entry.sha) } : entry;
+        }),
+      );
+      const isSame = rewritten.every((entry, i) => entry.sha === entries[i]?.sha);
+      return isSame ? sha : repository.write("tree", treeBody(rewritten));
+    });
+  return { tree };
+}
+
+/**
+ * The names of a branch's commits, and of all their trees and blobs: first what nothing else is found by, so that what is
+ * deleted in this order can be found again after a crash. What is deleted already is left out.
+ */
+async function namesOf(repository: Repository, head: string | undefined): Promise<string[]> {
+  const found = { blobs: new Set<string>(), trees: new Set<string>(), commits: new Set<string>() };
+  const add = async (tree: string): Promise<void> => {
+    if (found.trees.has(tree)) return;
+    for (const { kind, sha } of (await orGone(repository.readTree(tree))) ?? []) {
+      if (kind === "tree") await add(sha);
+      else found.blobs.add(sha);
+    }
+    found.trees.add(tree);
+  };
+  for (let sha = head; sha !== undefined; ) {
+    const commit = await orGone(repository.readCommit(sha));
+    if (commit) await add(commit.tree);
+    found.commits.add(sha);
+    sha = commit?.parent;
+  }
+  return [...found.blobs, ...found.trees, ...[...found.commits].reverse()];
+}
+
+async function orGone<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (error instanceof PeerError && error.code === code.notFound) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,91 @@
+import { createHash } from "node:crypto";
+import type { MemoryRecord, MemoryType } from "../protocol/memory/memory-schemas.ts";
+import { termsOf } from "../recall/words/words.ts";
+import { absent, equal, set } from "../world/expression.ts";
+import { type Item, type Key, succeeds, type Table } from "../world/world.ts";
+import { memoryId } from "./memory-line.ts";
+
+/**
+ * What is known of memories beside the files that hold them, where nobody who may write a file can forge it: where each
+ * came from, and which were forgotten.
+ */
+export interface Ledger {
+  /** Notes where a memory came from. What was noted first stays. */
+  note(agentId: string, record: MemoryRecord): Promise<void>;
+  find(agentId: string, id: string): Promise<MemoryRecord | undefined>;
+  /** Every record of an agent, by id. */
+  all(agentId: string): Promise<Map<string, MemoryRecord>>;
+  /** Notes that another memory has taken the place of this one. */
+  supersede(agentId: string, id: string, by: string): Promise<void>;
+  /** Leaves a tombstone in the place of a memory's record. The tombstone does not hold the memory's text. */
+  forget(agentId: string, text: string, at: number): Promise<void>;
+  /** Removes the tombstone: somebody has said it again on purpose. */
+  allow(agentId: string, id: string): Promise<void>;
+  /** Tells whether a text says what was forgotten: the same words, or nearly. */
+  forgotten(agentId: string): Promise<(text: string) => boolean>;
+}
+
+/** A text that shares this part of the words of what was forgotten says it again. */
+const sameWords = 0.8;
+/** A word in a tombstone: the first digits of its hash. */
+const wordDigits = 10;
+
+const recordKey = (agentId: string, id: string): Key => ({ pk: `MEM#${agentId}`, sk: id });
+const tombKey = (agentId: string, id: string): Key => ({ pk: `FORGOTTEN#${agentId}`, sk: id });
+
+export function openLedger(table: Table): Ledger {
+  return {
+    async note(agentId, record) {
+      const { id, ...fields } = record;
+      await succeeds(table.put({ ...recordKey(agentId, id), ...(fields as unknown as Item) }, absent("pk")));
+    },
+    async find(agentId, id) {
+      const item = await table.get(recordKey(agentId, id));
+      return item && recordOf(item);
+    },
+    async all(agentId) {
+      const items = await table.query({ pk: `MEM#${agentId}` });
+      return new Map(items.map((item) => [String(item.sk), recordOf(item)]));
+    },
+    async supersede(agentId, id, by) {
+      await succeeds(table.update(recordKey(agentId, id), [set("supersededBy", by)], equal("sk", id)));
+    },
+    async forget(agentId, text, at) {
+      const id = memoryId(text);
+      const words = wordsOf(agentId, text);
+      await table.put({ ...tombKey(agentId, id), at, words: [...words] });
+      await table.delete(recordKey(agentId, id));
+    },
+    async allow(agentId, id) {
+      await table.delete(tombKey(agentId, id));
+    },
+    async forgotten(agentId) {
+      const tombs = await table.query({ pk: `FORGOTTEN#${agentId}` });
+      const ids = new Set(tombs.map(({ sk }) => String(sk)));
+      const words = tombs.map((tomb) => new Set((tomb.words as unknown[] | undefined)?.map(String)));
+      return (text) => {
+        if (ids.has(memoryId(text))) return true;
+        const said = wordsOf(agentId, text);
+        return words.some((gone) => gone.size > 1 && shared(gone, said) >= sameWords);
+      };
+    },
+  };
+}
+
+/** The part of the words of `gone` that are in `said`. */
+function shared(gone: ReadonlySet<string>, said: ReadonlySet<string>): number {
+  return [...gone].filter((word) => said.has(word)).length / gone.size;
+}
+
+function wordsOf(agentId: string, text: string): Set<string> {
+  const hash = (word: string) =>
+    createHash("sha256").update(`${agentId}\0${word}`).digest("hex").slice(0, wordDigits);
+  return new Set(termsOf(text).map(hash));
+}
+
+function recordOf({ pk: _, sk, ...fields }: Item): MemoryRecord {
+  return { ...(fields as unknown as Omit<MemoryRecord, "id">), id: String(sk) };
+}
+
+/** What a memory is about, by which dreaming lets it fade: see `MemoryType`. */
+export const usualType: MemoryType = "project";

@@ -1,0 +1,16 @@
+import type { Workspace } from "../workspace/workspace-files.ts";
+import type { Bucket, Table } from "../world/world.ts";
+import type { Memories } from "./open-memories.ts";
+
+/** The memories of agents, whose code is loaded when it is used first. */
+export function loadMemories(store: {
+  table: Table;
+  bucket: Bucket;
+  workspace: Workspace;
+}): () => Promise<Memories> {
+  let opened: Promise<Memories> | undefined;
+  return () => {
+    opened ??= import("./open-memories.ts").then(({ openMemories }) => openMemories(store));
+    return opened;
+  };
+}

@@ -1,0 +1,60 @@
+import { createCachedReader } from "../workspace/cached-reader.ts";
+import { type Audience, isVisible } from "../workspace/privacy.ts";
+import type { Workspace } from "../workspace/workspace-files.ts";
+import { promptFiles, workspacePrefix } from "../workspace/workspace-paths.ts";
+import type { Bucket, ListedObject } from "../world/world.ts";
+import { type MemoryLine, readMemories, withMemory, withMemoryStruck, withoutMemory } from "./memory-line.ts";
+
+/** Files that are read at the same time. */
+const atOnce = 16;
+
+/** The files of an agent that hold memories: MEMORY.md, and the notes of days. Keep one while a function is warm. */
+export interface MemoryFiles {
+  /**
+   * Every memory that a session may see, MEMORY.md's first, then the newest day's. One that stands in several files comes
+   * once for each.
+   */
+  list(agentId: string, audience: Audience): Promise<MemoryLine[]>;
+  /** Adds a memory to a file, unless the file holds it. */
+  add(agentId: string, path: string, text: string): Promise<void>;
+  /** Takes a memory out of every file. @returns the files that held it */
+  remove(agentId: string, id: string): Promise<string[]>;
+  /** Strikes a memory out in every file. @returns the files that held it */
+  strike(agentId: string, id: string): Promise<string[]>;
+}
+
+export function openMemoryFiles(bucket: Bucket, workspace: Workspace): MemoryFiles {
+  const reader = createCachedReader(bucket, { maxEntries: 2000, maxCharacters: 20_000_000 });
+  const list = async (agentId: string, audience: Audience) => {
+    const prefix = workspacePrefix(agentId);
+    const read = async ({ key, etag }: ListedObject) => {
+      const content = await reader.readListed(key, etag);
+      return readMemories(key.slice(prefix.length), content ?? "");
+    };
+    const [longTerm, notes] = await Promise.all([
+      bucket.list(prefix + promptFiles.memory),
+      bucket.list(`${prefix}memory/`, "/"),
+    ]);
+    const files = [...longTerm.objects.slice(0, 1), ...notes.objects.toReversed()].filter(
+      ({ key }) => key.endsWith(".md") && isVisible(audience, key.slice(prefix.length)),
+    );
+    const memories: MemoryLine[] = [];
+    for (let at = 0; at < files.length; at += atOnce)
+      memories.push(...(await Promise.all(files.slice(at, at + atOnce).map(read))).flat());
+    return memories;
+  };
+  const changeAll = async (agentId: string, id: string, change: (content: string) => string) => {
+    const holding = (await list(agentId, "main")).filter((memory) => memory.id === id);
+    const paths = [...new Set(holding.map(({ path }) => path))];
+    for (const path of paths) await workspace.change(agentId, path, (content = "") => change(content));
+    return paths;
+  };
+  return {
+    list,
+    async add(agentId, path, text) {
+      await workspace.change(agentId, path, (content = "") => withMemory(content, text));
+    },
+    remove: (agentId, id) => changeAll(agentId, id, (content) => withoutMemory(content, id)),
+    strike: (agentId, id) => changeAll(agentId, id, (content) => withMemoryStruck(content, id)),
+  };
+}

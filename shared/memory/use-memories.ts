@@ -1,0 +1,145 @@
+import { code, PeerError } from "../protocol/errors.ts";
+import type { Memory, MemoryRecord, MemoryType } from "../protocol/memory/memory-schemas.ts";
+import { localTime } from "../runtime/zoned-time.ts";
+import { type Audience, checkWritable } from "../workspace/privacy.ts";
+import { dailyMemoryPath } from "../workspace/workspace-paths.ts";
+import { type Ledger, usualType } from "./ledger.ts";
+import type { MemoryFiles } from "./memory-files.ts";
+import { type MemoryLine, memoryId, memoryText } from "./memory-line.ts";
+import { rankMemories } from "./rank-memories.ts";
+
+/** What the memories of an agent are kept in. */
+export interface MemoryStore {
+  files: MemoryFiles;
+  ledger: Ledger;
+}
+
+/** Who reads or writes memories, and when. */
+export interface MemoryUse {
+  agentId: string;
+  audience: Audience;
+  /** Epoch ms. */
+  now: number;
+  /** IANA name, by which the notes of days are named. */
+  timezone: string;
+}
+
+/** A memory that answers a question, with its place in the answer: 1, 2, … */
+export interface RecalledMemory extends Memory {
+  rank: number;
+}
+
+/** Where a memory that is being written down comes from. */
+export type MemoryOrigin = Pick<MemoryRecord, "sessionKey" | "sessionId" | "kind" | "by"> & {
+  type?: MemoryType;
+};
+
+/**
+ * Writes a memory into the notes of the day, and where it came from beside them. A repeat changes nothing. What was
+ * forgotten may be remembered again on purpose.
+ * @throws PeerError 403 where the notes may not be written
+ */
+export async function remember(
+  { files, ledger }: MemoryStore,
+  { agentId, audience, now, timezone }: MemoryUse,
+  given: string,
+  { type = usualType, ...origin }: MemoryOrigin,
+): Promise<Memory> {
+  const path = dailyMemoryPath(localTime(now, timezone).date);
+  checkWritable(audience, path);
+  const text = memoryText(given);
+  const id = memoryId(text);
+  await ledger.allow(agentId, id);
+  await ledger.note(agentId, { id, ...origin, type, at: now });
+  await files.add(agentId, path, text);
+  return readMemory({ files, ledger }, { agentId, audience }, id);
+}
+
+/** The memories that fit a question best; without one the newest. */
+export async function recall(
+  { files, ledger }: MemoryStore,
+  { agentId, audience, timezone }: MemoryUse,
+  query: string,
+  limit: number,
+): Promise<RecalledMemory[]> {
+  const [lines, records] = await Promise.all([files.list(agentId, audience), ledger.all(agentId)]);
+  const known = joined(lines, records);
+  const ranked =
+    query.trim() === "" ? [...known.values()] : rankMemories([...known.values()], query, timezone);
+  return ranked.slice(0, limit).map((memory, i) => ({ ...memory, rank: i + 1 }));
+}
+
+/** One memory. @throws PeerError 404 */
+export async function readMemory(
+  { files, ledger }: MemoryStore,
+  { agentId, audience }: Pick<MemoryUse, "agentId" | "audience">,
+  id: string,
+): Promise<Memory> {
+  const [lines, record] = await Promise.all([files.list(agentId, audience), ledger.find(agentId, id)]);
+  const memory = joined(
+    lines.filter((line) => line.id === id),
+    new Map(record ? [[id, record]] : []),
+  ).get(id);
+  if (!memory) throw noMemory(agentId, id);
+  return memory;
+}
+
+/**
+ * Takes a memory out of every file, and leaves a tombstone, so that no reset and no compaction brings it back. The history
+ * of the workspace keeps it. A repeat changes nothing.
+ * @returns the files that held it
+ * @throws PeerError 404
+ */
+export async function forget(
+  store: MemoryStore,
+  { agentId, audience, now }: MemoryUse,
+  id: string,
+): Promise<string[]> {
+  const { text, places } = await readMemory(store, { agentId, audience }, id);
+  // The tombstone comes first: what a conversation that ends meanwhile extracts is held against it.
+  await store.ledger.forget(agentId, text, now);
+  const files = await store.files.remove(agentId, id);
+  return files.length > 0 ? files : [...new Set(places.map(({ path }) => path))];
+}
+
+/**
+ * Strikes a memory out, and remembers another in its place. The old one stays readable in its file.
+ * @returns the new memory, and the files that held the old one
+ * @throws PeerError 404, 403, or 400 when both say the same
+ */
+export async function supersede(
+  store: MemoryStore,
+  use: MemoryUse,
+  id: string,
+  text: string,
+  origin: MemoryOrigin,
+): Promise<{ by: Memory; files: string[] }> {
+  if (memoryId(text) === id)
+    throw new PeerError(code.badRequest, "text: the correction says what the memory says already");
+  const old = await readMemory(store, use, id);
+  const by = await remember(store, use, text, { type: old.record?.type, ...origin });
+  await store.ledger.supersede(use.agentId, id, by.id);
+  return { by, files: await store.files.strike(use.agentId, id) };
+}
+
+/** Memories of the same text as one, in the order in which they come first. */
+function joined(
+  lines: readonly MemoryLine[],
+  records: ReadonlyMap<string, MemoryRecord>,
+): Map<string, Memory> {
+  const memories = new Map<string, Memory>();
+  for (const { id, text, path, line } of lines) {
+    const record = records.get(id);
+    const memory = memories.get(id) ?? { id, text, places: [], ...(record ? { record } : {}) };
+    memory.places.push({ path, line });
+    memories.set(id, memory);
+  }
+  return memories;
+}
+
+function noMemory(agentId: string, id: string): PeerError {
+  return new PeerError(
+    code.notFound,
+    `the agent ${agentId} has no memory ${id}; \`gsv memory list\` shows those that it has`,
+  );
+}

@@ -1,0 +1,116 @@
+import { inflateSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { listCommits } from "../../shared/git/commits.ts";
+import { eraseFromHistory } from "../../shared/git/erase-line.ts";
+import { openRepository } from "../../shared/git/repository.ts";
+import { commitWorkspace } from "../../shared/git/workspace-commit.ts";
+import { memoryId, withoutMemory } from "../../shared/memory/memory-line.ts";
+import type { Bucket } from "../../shared/world/world.ts";
+import { mortalStore } from "../memory/mortal-store.ts";
+import { createMemoryBucket, type MemoryBucket } from "../support/memory-bucket.ts";
+import { hasGit, withClone } from "./git-folder.ts";
+
+const secret = "the alarm code is 4711";
+const without = (content: string) => withoutMemory(content, memoryId(secret));
+
+/** Four commits: the second and the third hold the secret, in two files. */
+async function given(): Promise<MemoryBucket> {
+  const bucket = createMemoryBucket();
+  const commit = async (message: string, files: Record<string, string>) => {
+    for (const [path, text] of Object.entries(files)) await bucket.put(`agents/main/${path}`, text);
+    await commitWorkspace(bucket, "main", { message, at: Date.parse("2026-05-05T08:00:00Z") });
+  };
+  await commit("first", { "SOUL.md": "be kind\n", "memory/a.md": "- one\n" });
+  await commit("second", { "memory/b.md": `- ${secret}\n- two\n` });
+  await commit("third", { "MEMORY.md": `- three\n- ${secret} _(score=0.42, hits=5, days=3)_\n` });
+  await commit("fourth", { "MEMORY.md": "- three\n", "memory/b.md": "- two\n" });
+  return bucket;
+}
+
+/** Everything that the repository holds, as text. */
+async function held(bucket: MemoryBucket): Promise<string> {
+  const keys = bucket.keys().filter((key) => key.includes("/.git/objects/"));
+  const bodies = await Promise.all(keys.map(async (key) => inflateSync((await bucket.get(key))?.body ?? "")));
+  return bodies.map(String).join("\n");
+}
+const messages = async (bucket: MemoryBucket) =>
+  (await listCommits(openRepository(bucket, "main"), 100)).map(({ message }) => message);
+
+async function expectErased(
+  bucket: MemoryBucket,
+  commits = ["fourth", "third", "second", "first"],
+): Promise<void> {
+  expect(await held(bucket)).not.toContain("4711");
+  expect(await messages(bucket)).toEqual(commits);
+  expect(bucket.keys().filter((key) => key.endsWith("gsv-erasing"))).toEqual([]);
+  if (!hasGit) return;
+  await withClone(bucket, "main", (git) => {
+    expect(git("fsck", "--strict")).toBe("");
+    expect(git("show", "HEAD~1:MEMORY.md")).toBe("- three\n");
+    expect(git("log", "--format=%an %aI", "-1")).toBe("main 2026-05-05T08:00:00+00:00\n");
+  });
+}
+
+describe("erasing a line from the history", () => {
+  it("writes the commits anew from the first that has it on, and leaves no object of the old ones", async () => {
+    const bucket = await given();
+    expect(await held(bucket)).toContain("4711");
+    const [, , , first] = await listCommits(openRepository(bucket, "main"), 100);
+    expect(await eraseFromHistory(bucket, "main", without)).toBe(3);
+    await expectErased(bucket);
+    expect((await listCommits(openRepository(bucket, "main"), 100)).at(-1)).toEqual(first);
+    expect(await eraseFromHistory(bucket, "main", without)).toBe(0);
+    expect(await eraseFromHistory(createMemoryBucket(), "main", without)).toBe(0);
+  });
+
+  it("is followed by sound commits", async () => {
+    const bucket = await given();
+    await eraseFromHistory(bucket, "main", without);
+    await bucket.put("agents/main/new.md", "new\n");
+    await commitWorkspace(bucket, "main", { message: "fifth", at: Date.parse("2026-05-05T08:00:00Z") });
+    expect(await messages(bucket)).toEqual(["fifth", "fourth", "third", "second", "first"]);
+    if (hasGit) await withClone(bucket, "main", (git) => expect(git("fsck", "--strict")).toBe(""));
+  });
+
+  it("is completed by a repeat, killed before whichever call", async () => {
+    for (let left = 0; ; left++) {
+      const bucket = await given();
+      const killed = await eraseFromHistory(
+        mortalStore({ table: {} as never, bucket }, { left }).bucket,
+        "main",
+        without,
+      ).then(
+        () => false,
+        () => true,
+      );
+      await eraseFromHistory(bucket, "main", without);
+      await expectErased(bucket);
+      if (!killed) return expect(left).toBeGreaterThan(20);
+    }
+  });
+
+  it("loses no commit that is made at the same time, before whichever of its calls", async () => {
+    for (let at = 0; ; at += 3) {
+      const bucket = await given();
+      let calls = 0;
+      const entries = Object.entries(bucket).map(([name, call]) => [
+        name,
+        async (...args: unknown[]) => {
+          if (calls++ === at) {
+            await bucket.put("agents/main/new.md", "new\n");
+            await commitWorkspace(bucket, "main", {
+              message: "fifth",
+              at: Date.parse("2026-05-05T08:00:00Z"),
+            });
+          }
+          return (call as (...given: unknown[]) => unknown)(...args);
+        },
+      ]);
+      await eraseFromHistory(Object.fromEntries(entries) as Bucket, "main", without);
+      if (calls <= at) return expect(at).toBeGreaterThan(20);
+      expect(await held(bucket), `a commit before call ${at}`).not.toContain("4711");
+      expect((await messages(bucket))[0]).toBe("fifth");
+      if (hasGit) await withClone(bucket, "main", (git) => expect(git("fsck", "--strict")).toBe(""));
+    }
+  });
+});

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { openMemories } from "../../shared/memory/open-memories.ts";
+import type { Audience } from "../../shared/workspace/privacy.ts";
+import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
+import { type State, startState } from "../support/state.ts";
+import { type Life, mortalStore } from "./mortal-store.ts";
+
+let state: State;
+let agentId: string;
+let agents = 0;
+const now = Date.parse("2026-05-05T08:00:00Z");
+const note = "memory/2026-05-05.md";
+
+beforeAll(async () => {
+  state = await startState();
+});
+beforeEach(() => {
+  agentId = `a${++agents}`;
+});
+afterAll(() => state.close());
+
+const memories = (life?: Life) => {
+  const { table, bucket } = mortalStore(state, life);
+  return openMemories({ table, bucket, workspace: openWorkspace(bucket) });
+};
+const use = (audience: Audience = "main") => ({ agentId, audience, now, timezone: "UTC" });
+const origin = { sessionKey: "agent:main:main", sessionId: "s-1", kind: "main", by: "agent" } as const;
+const write = (path: string, text: string) => state.bucket.put(`agents/${agentId}/${path}`, text);
+const read = async (path: string) => {
+  const found = await state.bucket.get(`agents/${agentId}/${path}`);
+  return found && Buffer.from(found.body).toString();
+};
+const texts = async (query = "", audience: Audience = "main") =>
+  (await memories().recall(use(audience), query, 50)).map(({ text }) => text);
+
+describe("a memory", () => {
+  it("I26: is remembered as a line of the day's notes, once, with its origin beside it", async () => {
+    const made = await memories().remember(use(), "Ada likes tea", origin);
+    await memories().remember({ ...use(), now: now + 1 }, "ada likes tea.", { ...origin, sessionId: "s-2" });
+    expect(await read(note)).toBe("- Ada likes tea\n");
+    expect(await memories().read(use(), made.id)).toEqual({
+      id: made.id,
+      text: "Ada likes tea",
+      places: [{ path: note, line: 1 }],
+      record: { id: made.id, ...origin, at: now, type: "project" },
+    });
+  });
+
+  it("I26: is recalled by its words, and by its day, the best first", async () => {
+    await write(
+      "MEMORY.md",
+      "# MEMORY.md\n\n- Ada drinks tea, never coffee\n- The wifi password is on the fridge\n",
+    );
+    await write("memory/2026-03-08.md", "- The boiler was repaired\n");
+    await write("memory/shared/2026-03-08.md", "- said by a room\n");
+    expect((await texts("what does Ada drink?"))[0]).toBe("Ada drinks tea, never coffee");
+    expect((await texts("what was on 8 March?"))[0]).toBe("The boiler was repaired");
+    expect(await texts("xylophone")).toEqual([]);
+    expect(await texts()).toHaveLength(3);
+    expect((await memories().recall(use(), "", 2)).map(({ rank }) => rank)).toEqual([1, 2]);
+  });
+
+  it("is shown only to conversations that may see its file", async () => {
+    await write("MEMORY.md", "- long-term\n");
+    await write(note, "- of the day\n");
+    expect(await texts("", "main")).toEqual(["long-term", "of the day"]);
+    expect(await texts("", "direct")).toEqual(["of the day"]);
+    expect(await texts("", "shared")).toEqual([]);
+    await expect(memories().remember(use("shared"), "planted", origin)).rejects.toMatchObject({ code: 403 });
+  });
+
+  it("that is corrected is struck out where it stands, and another takes its place", async () => {
+    await write("MEMORY.md", "- Ada likes coffee\n- x\n");
+    const old = (await memories().recall(use(), "coffee", 1))[0];
+    const { by, files } = await memories().supersede(use(), old?.id ?? "", "Ada likes tea", origin);
+    expect(files).toEqual(["MEMORY.md"]);
+    expect(await read("MEMORY.md")).toBe("- ~~Ada likes coffee~~\n- x\n");
+    expect(await texts()).toEqual(["x", "Ada likes tea"]);
+    expect(by.text).toBe("Ada likes tea");
+    await expect(memories().supersede(use(), by.id, "ADA likes tea", origin)).rejects.toMatchObject({
+      code: 400,
+    });
+    await expect(memories().supersede(use(), old?.id ?? "", "again", origin)).rejects.toMatchObject({
+      code: 404,
+    });
+  });
+
+  it("that is forgotten is in no file, and no extraction brings it back, nor what says nearly the same", async () => {
+    const { id } = await memories().remember(use(), "Ada's bank is the Old Bank of Bergen", origin);
+    await write("MEMORY.md", "- Ada's bank is the Old Bank of Bergen _(score=0.42, hits=5, days=3)_\n- x\n");
+    expect(await memories().forget(use(), id)).toEqual(["MEMORY.md", note]);
+    expect([await read("MEMORY.md"), await read(note)]).toEqual(["- x\n", ""]);
+    const extracted = [
+      "- Ada's bank is the Old Bank of Bergen",
+      "- Ada's bank is called the Old Bank of Bergen, she said",
+      "- Ada likes the town of Bergen",
+    ].join("\n");
+    const left = await memories().withoutForgotten(agentId, extracted);
+    expect(left).toBe("- Ada likes the town of Bergen");
+    // The tombstone gives nothing away.
+    const tombs = await state.table.query({ pk: `FORGOTTEN#${agentId}` });
+    expect(JSON.stringify(tombs)).not.toMatch(/bank|bergen/i);
+    // Said again on purpose, it is remembered.
+    await memories().remember(use(), "Ada's bank is the Old Bank of Bergen", origin);
+    expect(await memories().withoutForgotten(agentId, "- Ada's bank is the Old Bank of Bergen")).not.toBe("");
+  });
+
+  it("keeps the origin that was noted first, whoever may write its file", async () => {
+    const from = { sessionKey: "agent:main:telegram:group:1", sessionId: "g", kind: "group", at: now };
+    await memories().keepExtracted(agentId, "- planted by a room", from);
+    await write(note, "- planted by a room\n");
+    await memories().keepExtracted(agentId, "- planted by a room", { ...from, kind: "main", sessionId: "m" });
+    expect((await memories().recall(use(), "planted", 1))[0]?.record).toMatchObject({
+      kind: "group",
+      sessionId: "g",
+    });
+  });
+
+  it.each(["remember", "forget", "supersede"] as const)(
+    "%s comes to the same end, killed before whichever call",
+    async (what) => {
+      const run = async (life?: Life) => {
+        await write("MEMORY.md", "- x\n- Ada likes coffee\n");
+        const [{ id } = { id: "" }] = await memories().recall(use(), "coffee", 1);
+        const act = (on: ReturnType<typeof memories>) => {
+          if (what === "remember") return on.remember(use(), "new", origin);
+          if (what === "forget") return on.forget(use(), id);
+          return on.supersede(use(), id, "Ada likes tea", origin);
+        };
+        const killed = await act(memories(life)).then(
+          () => false,
+          () => true,
+        );
+        if (killed) await act(memories()).catch((error) => expect(error).toMatchObject({ code: 404 }));
+        const records = [...(await memories().ledger.all(agentId)).values()];
+        const tombs = (await state.table.query({ pk: `FORGOTTEN#${agentId}` })).length;
+        return { killed, left: [await read("MEMORY.md"), await read(note), records.length, tombs] };
+      };
+      const whole = await run();
+      for (let left = 0; ; left++) {
+        agentId = `a${++agents}`;
+        const broken = await run({ left });
+        expect(broken.left, `killed before call ${left}`).toEqual(whole.left);
+        if (!broken.killed) return expect(left).toBeGreaterThan(3);
+      }
+    },
+  );
+});
