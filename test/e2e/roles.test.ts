@@ -57,6 +57,7 @@ async function useFilesAndSkills(): Promise<void> {
   await client.call("workspace.read", { path: "skills/greet/SKILL.md" });
   await client.call("workspace.write", { path: "a.md", content: "a" });
   await client.call("workspace.delete", { path: "a.md" });
+  await client.call("session.search", { query: "files" });
   model.queue(
     {
       toolCalls: [
@@ -66,6 +67,8 @@ async function useFilesAndSkills(): Promise<void> {
         call("gsv__DeleteFile", { path: "b.md" }),
         call("gsv__ConfigGet", {}),
         call("gsv__SessionsList", {}),
+        call("gsv__session_logs", { action: "search", query: "files" }),
+        call("gsv__who_am_i", {}),
       ],
     },
     { text: "done", delayMs: 1500 },
