@@ -1,7 +1,7 @@
-import type { ChatFields, ChatObject } from "../protocol/memory/objects.ts";
+import type { ChatFields, ChatObject, Turn } from "../protocol/memory/objects.ts";
 import type { Message } from "../protocol/messages.ts";
 import { withHashes } from "./hash.ts";
-import { argsDisplay, type Call } from "./toolcall.ts";
+import { type Call, displayOf, toolOf } from "./toolcall.ts";
 import { toTurns } from "./turns.ts";
 
 /** The ids of the objects that stand for a conversation and its session. */
@@ -11,16 +11,17 @@ export const sessionObjectId = (sessionKey: string) => `session:${sessionKey}`;
 /**
  * Version `n` of a chat: its first n messages.
  * @param calls of the whole conversation, as `callsOf` gives them
+ * @param turns of the first n messages
  */
 export function chatObject(
   { sessionId, sessionKey }: { sessionId: string; sessionKey: string },
   messages: readonly Message[],
   calls: readonly Call[],
+  turns: readonly Turn[],
   n: number,
 ): ChatObject {
   const said = messages.slice(0, n);
   const made = calls.filter((call) => call.n <= n);
-  const turns = toTurns(said);
   const fields: ChatFields = {
     id: chatId(sessionId),
     type: "chat",
@@ -30,16 +31,30 @@ export function chatObject(
     version_no: n,
     at: said.at(-1)?.timestamp ?? 0,
     session_ref: sessionObjectId(sessionKey),
-    turns,
+    turns: [...turns],
     turn_count: turns.length,
     toolcall_refs: made.map(({ id }) => id),
   };
   return withHashes(fields);
 }
 
-/** The turn, counted from 0, that holds message `n`. */
-export function turnOf(messages: readonly Message[], n: number): number {
-  return Math.max(0, toTurns(messages.slice(0, n)).length - 1);
+/**
+ * The turns of the first n messages, for any n. Turns that are whole are the same objects for each n. Changing one is
+ * forbidden.
+ */
+export function turnsAt(messages: readonly Message[]): (n: number) => readonly Turn[] {
+  const turns = toTurns(messages);
+  let end = 0;
+  const ends = turns.map((turn) => (end += messagesIn(turn)));
+  return (n) => {
+    const firstOpen = ends.findIndex((one) => one > n);
+    const whole = firstOpen < 0 ? turns.length : firstOpen;
+    return [...turns.slice(0, whole), ...toTurns(messages.slice(ends[whole - 1] ?? 0, n))];
+  };
+}
+
+function messagesIn({ user_meta, assistant_meta, toolcall_ids, unanswered = 0 }: Turn): number {
+  return (user_meta ? 1 : 0) + (assistant_meta ? 1 : 0) + toolcall_ids.length - unanswered;
 }
 
 /**
@@ -58,9 +73,7 @@ function chatText(messages: readonly Message[], calls: readonly Call[]): string 
 }
 
 function callLine(call: Call, status: string): string {
-  const tool = call.block?.name ?? call.result?.toolName ?? "";
-  const args = argsDisplay(tool, call.block?.arguments);
-  return `--- toolcall [ref:${call.id}] tool=${tool} args=${args} status=${status}\n`;
+  return `--- toolcall [ref:${call.id}] tool=${toolOf(call)} args=${displayOf(call)} status=${status}\n`;
 }
 
 function textIn({ content }: Message): string {

@@ -46,7 +46,24 @@ export function metadataViewHash(fields: ObjectFields): string {
  */
 export function objectHash(fields: ObjectFields | MemoryObject): string {
   const { at, content_hash, metadata_view_hash, object_hash, ...hashed } = fields as MemoryObject;
-  return sha256(canonicalJson(hashed));
+  const members = Object.entries(hashed).filter(([, value]) => value !== undefined);
+  // The names of fields are ASCII, so that this is the order of RFC 8785.
+  members.sort(([one], [other]) => (one < other ? -1 : 1));
+  return sha256(`{${members.map(([name, value]) => `"${name}":${memberJson(value)}`).join(",")}}`);
+}
+
+const knownJson = new WeakMap<object, string>();
+
+/** Canonical JSON of a field. That of each element of a list is kept: the versions of a chat share their turns. */
+function memberJson(value: unknown): string {
+  if (!Array.isArray(value)) return canonicalJson(value);
+  const elements = value.map((element: unknown) => {
+    if (typeof element !== "object" || element === null) return canonicalJson(element);
+    const json = knownJson.get(element) ?? canonicalJson(element);
+    knownJson.set(element, json);
+    return json;
+  });
+  return `[${elements.join(",")}]`;
 }
 
 /** The object with its hashes. */

@@ -1,11 +1,11 @@
 import type { MemoryObject, ObjectType, StaticRef } from "../protocol/memory/objects.ts";
 import type { Message } from "../protocol/messages.ts";
-import { chatId, chatObject, sessionObjectId, turnOf } from "./chat.ts";
+import { chatId, chatObject, sessionObjectId, turnsAt } from "./chat.ts";
 import { fileObject, filesOf, fileType, type TouchedFile } from "./file.ts";
 import { staticRef } from "./metadata.ts";
 import { promptId, promptObject, promptUses } from "./prompt-object.ts";
 import { type ObjectSets, sessionObject } from "./session.ts";
-import { argsDisplay, type Call, callsOf, toolcallObject } from "./toolcall.ts";
+import { type Call, callsOf, displayOf, toolcallObject, toolOf } from "./toolcall.ts";
 
 /** A whole conversation, of which objects are made. */
 export interface Conversation {
@@ -15,7 +15,7 @@ export interface Conversation {
   messages: readonly Message[];
   /** The texts of its prompts, by their hashes. Those that are not stored are absent. */
   prompts: ReadonlyMap<string, string>;
-  /** What was said of its objects in the first n messages. */
+  /** What was said of its objects in the first n messages. The same object as for n - 1 where nothing was. */
   setsAt(n: number): ObjectSets;
 }
 
@@ -52,9 +52,10 @@ export function objectsOf(conversation: Conversation): ObjectEntry[] {
   const files = filesOf(calls);
   const touched = filesByCall(files);
   const prompt = promptEntry(conversation);
-  const chats = chatEntry(conversation, calls);
+  const turns = turnsAt(messages);
+  const chats = chatEntry(conversation, calls, turns);
   const made = [
-    ...calls.map((call) => toolcallEntry(conversation, call, touched.get(call.id) ?? [], chats)),
+    ...calls.map((call) => toolcallEntry(call, touched.get(call.id) ?? [], chats, turns)),
     ...files.map(fileEntry),
   ];
   const first = ({ moments }: ObjectEntry) => moments[0]?.message ?? 0;
@@ -65,6 +66,8 @@ export function objectsOf(conversation: Conversation): ObjectEntry[] {
     ...made.sort((a, b) => first(a) - first(b)),
   ];
 }
+
+type Turns = ReturnType<typeof turnsAt>;
 
 /** The ids of the files that each call touched. */
 function filesByCall(files: readonly TouchedFile[]): ReadonlyMap<string, readonly string[]> {
@@ -81,12 +84,10 @@ function sessionEntry(conversation: Conversation, prompt: ObjectEntry | undefine
   const promptsAt = (n: number) => promptVersions.filter(({ message }) => message <= n);
   const states = lazily(() => {
     const found: { sets: ObjectSets; moment: Moment }[] = [];
-    let last = "";
+    const isNew = new Set(promptVersions.map(({ message }) => message));
     for (const [i, { timestamp: at }] of messages.entries()) {
       const sets = setsAt(i + 1);
-      const state = JSON.stringify([sets, promptsAt(i + 1).length]);
-      if (state === last) continue;
-      last = state;
+      if (sets === found.at(-1)?.sets && !isNew.has(i + 1)) continue;
       found.push({ sets, moment: { version_no: found.length + 1, message: i + 1, at } });
     }
     return found;
@@ -139,7 +140,7 @@ function promptEntry(conversation: Conversation): ObjectEntry | undefined {
   };
 }
 
-function chatEntry(conversation: Conversation, calls: readonly Call[]): ObjectEntry {
+function chatEntry(conversation: Conversation, calls: readonly Call[], turns: Turns): ObjectEntry {
   const { messages, sessionId } = conversation;
   const built = new Map<number, MemoryObject>();
   return {
@@ -147,10 +148,10 @@ function chatEntry(conversation: Conversation, calls: readonly Call[]): ObjectEn
     type: "chat",
     locked: true,
     moments: messages.map(({ timestamp: at }, i) => ({ version_no: i + 1, message: i + 1, at })),
-    summary: { turn_count: turnOf(messages, messages.length) + 1 },
+    summary: { turn_count: turns(messages.length).length },
     build(version) {
       existing(messages[version - 1], version);
-      const object = built.get(version) ?? chatObject(conversation, messages, calls, version);
+      const object = built.get(version) ?? chatObject(conversation, messages, calls, turns(version), version);
       // The newest one alone: a long chat has many versions, each as large as the chat.
       built.clear();
       built.set(version, object);
@@ -159,17 +160,12 @@ function chatEntry(conversation: Conversation, calls: readonly Call[]): ObjectEn
   };
 }
 
-function toolcallEntry(
-  { messages }: Conversation,
-  call: Call,
-  touched: readonly string[],
-  chat: ObjectEntry,
-): ObjectEntry {
+function toolcallEntry(call: Call, touched: readonly string[], chat: ObjectEntry, turns: Turns): ObjectEntry {
   const { id, block, result, n, resultN, at } = call;
-  const tool = block?.name ?? result?.toolName ?? "";
+  const tool = toolOf(call);
   const moments: Moment[] = [{ version_no: 1, message: n, at }];
   if (result && resultN) moments.push({ version_no: 2, message: resultN, at: result.timestamp });
-  const args_display = argsDisplay(tool, block?.arguments);
+  const args_display = displayOf(call);
   const status = result ? (result.isError ? "fail" : "ok") : "pending";
   return {
     id,
@@ -182,7 +178,7 @@ function toolcallEntry(
     },
     build(version) {
       existing(moments[version - 1], version);
-      const place = { ...staticRef(chat.build(n)), turn: turnOf(messages, n) };
+      const place = { ...staticRef(chat.build(n)), turn: turns(n).length - 1 };
       return toolcallObject(call, version === 2 ? 2 : 1, place, version === 2 ? touched : []);
     },
   };

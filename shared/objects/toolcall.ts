@@ -67,6 +67,22 @@ export function argsDisplay(tool: string, args: unknown): string {
   return oneLine(`${tool}: ${JSON.stringify(mainArgument(args)) ?? ""}`, mostDisplay);
 }
 
+const knownDisplays = new WeakMap<Call, string>();
+
+/** As `argsDisplay`, of a call; made once for it. */
+export function displayOf(call: Call): string {
+  const known = knownDisplays.get(call);
+  if (known !== undefined) return known;
+  const display = argsDisplay(toolOf(call), call.block?.arguments);
+  knownDisplays.set(call, display);
+  return display;
+}
+
+/** The tool of a call, by the name that the model said. */
+export function toolOf({ block, result }: Call): string {
+  return block?.name ?? result?.toolName ?? "";
+}
+
 function mainArgument(args: unknown): unknown {
   if (typeof args !== "object" || args === null) return args;
   const named = new Map<string, unknown>(Object.entries(args));
@@ -96,7 +112,7 @@ export function toolcallObject(
   files: readonly string[] = [],
 ): ToolcallObject {
   const result = version === 2 ? call.result : undefined;
-  const tool = call.block?.name ?? call.result?.toolName ?? "";
+  const tool = toolOf(call);
   const said = call.block?.id ?? call.result?.toolCallId;
   const fields: ToolcallFields = {
     id: call.id,
@@ -108,7 +124,7 @@ export function toolcallObject(
     at: result?.timestamp ?? call.at,
     tool,
     ...(call.block ? { args: call.block.arguments } : {}),
-    args_display: argsDisplay(tool, call.block?.arguments),
+    args_display: displayOf(call),
     status: result ? (result.isError ? "fail" : "ok") : "pending",
     chat_ref: chat,
     ...(files.length > 0 ? { file_refs: [...files] } : {}),

@@ -45,6 +45,7 @@ const result = (
   timestamp: 0,
 });
 
+const none = { active: [], inactive: [], pinned: [] };
 const conversation = (messages: readonly Message[], more: Partial<Conversation> = {}): Conversation => ({
   agentId: "main",
   sessionKey,
@@ -54,7 +55,7 @@ const conversation = (messages: readonly Message[], more: Partial<Conversation> 
     ["p1", "You are kind."],
     ["p2", "You are brief."],
   ]),
-  setsAt: () => ({ active: [], inactive: [], pinned: [] }),
+  setsAt: () => none,
   ...more,
 });
 
@@ -268,16 +269,9 @@ describe("objects of a conversation", () => {
   });
 
   it("M40: the session's sets are those of its messages, and each change is a version", () => {
-    const of: Conversation = {
-      ...everything,
-      setsAt: (n) => {
-        const id = "toolu_1";
-        if (n < 3) return { active: [], inactive: [], pinned: [] };
-        return n < 6
-          ? { active: [id], inactive: [], pinned: [id] }
-          : { active: [], inactive: [id], pinned: [] };
-      },
-    };
+    const pinned = { active: ["toolu_1"], inactive: [], pinned: ["toolu_1"] };
+    const out = { active: [], inactive: ["toolu_1"], pinned: [] };
+    const of: Conversation = { ...everything, setsAt: (n) => (n < 3 ? none : n < 6 ? pinned : out) };
     const sets = history(of, "session:agent:main:main").map((one) => {
       if (one.type !== "session") throw new Error("it is a session");
       return [one.version_no, one.active_set.length, one.inactive_set, one.pinned_set];

@@ -40,7 +40,7 @@ export async function openObjects(gateway: Gateway, name: ConversationName): Pro
   if (sessionId === undefined) throw nothingSaid(sessionKey);
   const read = await readConversation(gateway, { agentId, sessionId, sessionKey }, mostBytes);
   if (read.sessionKey !== sessionKey) {
-    const message = `no conversation ${sessionId} of session ${sessionKey}; session.history lists its conversations`;
+    const message = `no conversation ${sessionId} of session ${sessionKey}: name its session, or one of its conversations (session.history lists them)`;
     throw new PeerError(code.notFound, message);
   }
   const { messages } = read;

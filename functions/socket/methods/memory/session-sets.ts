@@ -1,5 +1,5 @@
-import { activationOf, type ClientChange } from "../../../../shared/context/activation.ts";
-import { contextCalls, isContextTool } from "../../../../shared/context/context-calls.ts";
+import { type Activation, activationOf, type ClientChange } from "../../../../shared/context/activation.ts";
+import { type ContextCall, contextCalls, isContextTool } from "../../../../shared/context/context-calls.ts";
 import { earlierOf } from "../../../../shared/context/view.ts";
 import type { ObjectSets } from "../../../../shared/objects/session.ts";
 import type { Message } from "../../../../shared/protocol/messages.ts";
@@ -16,22 +16,36 @@ export function setsOf(
   messages: readonly Message[],
   changes: readonly ClientChange[] = [],
 ): (n: number) => ObjectSets {
-  const calls = contextCalls(messages).filter(({ tool }) => !isContextTool(tool));
-  const setsAt = (n: number): ObjectSets => {
-    const before = changes.filter(({ after }) => after <= n);
-    const { on, off } = activationOf(messages.slice(0, n), 1, before);
-    const ids = calls.filter(({ index }) => index < n).map(({ id }) => id);
-    const others = [...on.keys()].filter((id) => !ids.includes(id));
-    const pinned = [...on.values()].filter((object) => object.pinned).map(({ id }) => id);
-    return { active: [...ids.filter((id) => !off.has(id)), ...others], inactive: [...off], pinned };
-  };
+  const calls = contextCalls(messages);
+  const results = new Map(calls.map((call) => [call.index + 1, call]));
+  const seen = calls.filter(({ tool }) => !isContextTool(tool));
   const changing = new Set(changes.map(({ after }) => after));
-  let last = { n: 0, sets: setsAt(0) };
-  return (n) => {
-    const isSame = n === last.n + 1 && messages[n - 1]?.role !== "toolResult" && !changing.has(n);
-    last = { n, sets: isSame ? last.sets : setsAt(n) };
-    return last.sets;
-  };
+  const activationAt = (n: number) =>
+    activationOf(
+      messages.slice(0, n),
+      1,
+      changes.filter(({ after }) => after <= n),
+    );
+  let said = activationAt(0);
+  const sets: ObjectSets[] = [];
+  for (const n of messages.keys()) {
+    const result = results.get(n + 1);
+    const isSaid = changing.has(n + 1) || (result && isContextTool(result.tool));
+    if (isSaid) said = activationAt(n + 1);
+    const last = sets.at(-1);
+    const next = last && !isSaid && !result ? last : setsFrom(said, seen, n + 1);
+    // A call of a context tool that failed changes nothing.
+    sets.push(last && isSaid && JSON.stringify(next) === JSON.stringify(last) ? last : next);
+  }
+  return (n) => sets[n - 1] ?? setsFrom(said, seen, n);
+}
+
+function setsFrom({ on, off }: Activation, calls: readonly ContextCall[], n: number): ObjectSets {
+  const ids = calls.filter(({ index }) => index < n).map(({ id }) => id);
+  const known = new Set(ids);
+  const others = [...on.keys()].filter((id) => !known.has(id));
+  const pinned = [...on.values()].filter((object) => object.pinned).map(({ id }) => id);
+  return { active: [...ids.filter((id) => !off.has(id)), ...others], inactive: [...off], pinned };
 }
 
 /**
