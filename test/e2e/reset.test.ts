@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
@@ -162,6 +162,19 @@ describe("a conversation that is over", () => {
     );
     expect([page.messages.length, page.next]).toEqual([0, expect.any(String)]);
     expect(page.piece).toMatchObject({ isLast: false });
+  });
+
+  it("M45: is exported with the command line, and goes on in another session", async () => {
+    await say("what are you?");
+    const { currentSessionId } = await history();
+    await client.call("session.reset", { sessionKey: key });
+    const lines = await run("session", "export", key, "--id", currentSessionId, "--format", "turns");
+    const sessionKey = key.replace(":main", ":copy");
+    const importId = randomUUID();
+    const imported = await client.call("session.import", { sessionKey, importId, format: "turns", lines });
+    expect(imported).toEqual({ ok: true, sessionKey, sessionId: importId, messages: 2 });
+    const { messages } = await client.call<{ messages: Message[] }>("session.preview", { sessionKey });
+    expect(messages).toEqual(await archive(currentSessionId));
   });
 
   it("M14: is looked at object by object with the command line", async () => {
