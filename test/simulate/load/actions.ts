@@ -10,6 +10,7 @@ export type Action = { at: number; via: Via; session: string } & (
   | { kind: "stop" }
   | { kind: "reset" }
   | { kind: "compact"; keep: number }
+  | { kind: "activate" | "deactivate" | "pin"; object: string }
 );
 
 /** Text of an action, for a trace. */
@@ -35,7 +36,10 @@ export function drawActions(random: Random, most: number): Action[] {
     if (kind <= 1 && number > 1) actions.push({ ...about, kind: "stop" });
     else if (kind === 2) actions.push({ ...about, kind: "reset" });
     else if (kind === 3) actions.push({ ...about, kind: "compact", keep: 1 + random.integer(3) });
-    else {
+    else if (kind === 4 && via === "client" && number > 1) {
+      const does = random.pick(["activate", "deactivate", "pin"] as const);
+      actions.push({ ...about, kind: does, object: `file:gsv:notes/q${1 + random.integer(number - 1)}.md` });
+    } else {
       const script = drawScript(random, number);
       actions.push({ ...about, kind: "message", script, hasImage: via !== "platform" && chance(5) });
     }

@@ -7,7 +7,7 @@ import type { Configuration } from "../../../shared/configuration/schema.ts";
 import { storeMedia } from "../../../shared/media/media-store.ts";
 import type { Frame } from "../../../shared/protocol/frames.ts";
 import type { Intake } from "../../../shared/session/intake.ts";
-import { takeMessage } from "../../../shared/session/intake.ts";
+import { submitEntry, takeMessage } from "../../../shared/session/intake.ts";
 import type { Item, World } from "../../../shared/world/world.ts";
 import type { Random } from "../../support/random.ts";
 import type { Timeline } from "../engine/timeline.ts";
@@ -130,6 +130,8 @@ export class Peers {
     const hasImage = action.kind === "message" && action.hasImage;
     const media = hasImage ? [await storeMedia(world.bucket, target, image)] : [];
     const origin = { kind: "client", connectionId: "c-1", requestId: id } as const;
+    const change = changeOf(action);
+    if (change) return submitEntry(intake, sessionKey, { id, at: world.now(), origin, ...change });
     return takeMessage(intake, sessionKey, { id, text: textOf(action), media, origin, writer: {} });
   }
 
@@ -230,6 +232,19 @@ function idOf(action: Action, number: number): string {
   if (action.via === "client") return `${action.kind}-${number}`;
   const { channel, accountId } = addressOf(action);
   return `${channel}:${accountId}:e${number}`;
+}
+
+/** What an action asks of the context; undefined for one that is a text. */
+function changeOf(action: Action) {
+  switch (action.kind) {
+    case "activate":
+    case "deactivate":
+      return { kind: action.kind, object: action.object, via: "method" } as const;
+    case "pin":
+      return { kind: action.kind, object: action.object, pinned: true, via: "method" } as const;
+    default:
+      return undefined;
+  }
 }
 
 function textOf(action: Action): string {

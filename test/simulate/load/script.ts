@@ -1,3 +1,4 @@
+import { isActiveMessage } from "../../../shared/context/render.ts";
 import { type Message, textOf, toolCallsOf } from "../../../shared/protocol/messages.ts";
 import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
 
@@ -44,7 +45,7 @@ export function numberOf(message: Message): number | undefined {
 
 /** The script that a conversation is at, and the rounds of calls that are done. */
 export function placeOf(messages: readonly Message[]): { script: Script; done: number } | undefined {
-  const at = messages.findLastIndex(({ role }) => role === "user");
+  const at = messages.findLastIndex((message) => message.role === "user" && !isActiveMessage(message));
   const question = messages[at];
   const script = question && readScript(textOf(question));
   if (!script) return undefined;

@@ -8,6 +8,7 @@ import type { Item } from "../../../shared/world/world.ts";
 import { answerTo, readScript } from "../load/script.ts";
 import type { Cloud } from "../world/cloud.ts";
 import type { Sent as PlatformMessages } from "../world/platform.ts";
+import { checkContext } from "./context-at-rest.ts";
 import type { Ledger } from "./ledger.ts";
 import { imagesOf } from "./model-request.ts";
 import { checkObjects } from "./objects-at-rest.ts";
@@ -31,6 +32,7 @@ export async function checkRest(rest: Rest): Promise<void> {
     checkIdle(rest, state);
     checkItems(rest, state);
     checkMedia(rest, state);
+    await checkContext(rest, state, liveOf(cloud, state));
     for (const id of ledger.conversations.get(sessionKey) ?? []) await checkConversation(rest, state, id);
   }
   for (const sent of ledger.entries.values()) checkEntry(rest, sent);

@@ -1,5 +1,10 @@
 import type { CallModel, ModelCall, ModelOutcome } from "../../../functions/agent/model/model-call.ts";
-import type { AssistantMessage, ToolCallBlock } from "../../../shared/protocol/messages.ts";
+import {
+  type AssistantMessage,
+  type Message,
+  type ToolCallBlock,
+  toolCallsOf,
+} from "../../../shared/protocol/messages.ts";
 import { answerTo, placeOf } from "../load/script.ts";
 import type { Faults } from "./faults.ts";
 
@@ -29,7 +34,7 @@ export function createModel(faults: Faults, see: (call: ModelCall) => void): Cal
     if (script.fails > 0) return failed("overloaded");
     if (script.refuses > 0 && call.messages.length > refusedAbove)
       return { ...failed("too long"), overflow: true };
-    if (done < script.rounds) return answered(callsOf(script, done));
+    if (done < script.rounds) return answered(callsOf(script, done, call.messages));
     call.onText(answerTo(script.number));
     return answered([{ type: "text", text: answerTo(script.number) }]);
   };
@@ -60,15 +65,30 @@ function answered(content: AssistantMessage["content"]): ModelOutcome {
   return { status: "answered", message: { role: "assistant", content, usage, stopReason, timestamp: 0 } };
 }
 
-/** Ids count from 0 in each reply, as with some servers. */
-function callsOf({ number, node, native }: { number: number; node: number; native: number }, round: number) {
+/** Ids count from 0 in each reply, as with some servers. The last native call is of a context tool. */
+function callsOf(
+  { number, node, native }: { number: number; node: number; native: number },
+  round: number,
+  messages: readonly Message[],
+) {
   const calls: ToolCallBlock[] = [];
   const add = (name: string, args: Record<string, unknown>) =>
     calls.push({ type: "toolCall", id: `call_${calls.length}`, name, arguments: args });
   for (let i = 0; i < node; i++) add("n__probe", { number, round, i });
   for (let i = 0; i < native; i++)
-    if (i % 2 === 0) add("gsv__WriteFile", { path: `notes/q${number}.md`, content: `${round} ${i}` });
+    if (i > 0 && i === native - 1) add(...contextCall(number + round, messages));
+    else if (i % 2 === 0) add("gsv__WriteFile", { path: `notes/q${number}.md`, content: `${round} ${i}` });
     else add("gsv__Message", { channel: "sim", to: "friend", text: `note q${number}/${round}/${i}` });
+  if (calls.length === 0 && number % 2 === 0) add(...contextCall(number, messages));
   if (calls.length === 0) add("gsv__ReadFile", { path: "SOUL.md" });
   return calls;
+}
+
+/** A call about one of the objects that the conversation shows, or about one that nobody knows. */
+function contextCall(number: number, messages: readonly Message[]): [string, Record<string, unknown>] {
+  const ids = messages.flatMap(toolCallsOf).map(({ id }) => id);
+  const objects = [...ids, `file:gsv:notes/q${number}.md`, "unknown"];
+  const id = objects[number % objects.length];
+  const tools = ["gsv__pin", "gsv__deactivate", "gsv__activate", "gsv__pin"] as const;
+  return [tools[number % tools.length] ?? "gsv__pin", { id, ...(number % 4 === 3 ? { pinned: false } : {}) }];
 }
