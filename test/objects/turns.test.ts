@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { turnsAt } from "../../shared/objects/chat.ts";
 import { resultsById, toMessages, toTurns } from "../../shared/objects/turns.ts";
 import type { AssistantMessage, Message, ToolResultMessage } from "../../shared/protocol/messages.ts";
 import { seededRandom } from "../support/random.ts";
@@ -78,6 +79,15 @@ describe("turns", () => {
       user("x"),
     ];
     expect(toMessages(toTurns(messages), resultsById(messages))).toEqual(messages);
+  });
+
+  it("M23: the turns of the first n messages are those of a conversation that ended there", () => {
+    const random = seededRandom(23);
+    for (let i = 0; i < 200; i++) {
+      const messages = randomTranscript(random);
+      const turns = turnsAt(messages);
+      for (let n = 0; n <= messages.length; n++) expect(turns(n)).toEqual(toTurns(messages.slice(0, n)));
+    }
   });
 
   it("M25: 20,000 random conversations are the same after messages, turns, messages", () => {
