@@ -30,7 +30,7 @@ export function dateTerms(question: string): string[] {
   const found: string[] = [];
   for (const [name, words] of foreignNames) if (hasName(plain, name)) found.push(words);
   for (const [, month] of plain.matchAll(/(?<!\d)(\d{1,2})\s?[月월]/g))
-    found.push(monthName(english, Number(month) - 1));
+    found.push(namesOf(english, "month")[Number(month) - 1] ?? "");
   for (const [, year] of plain.matchAll(/(\d{4})\s?[年년]/g)) if (year) found.push(year);
   for (const [, day] of plain.matchAll(/(?<!\d)(\d{1,2})\s?[日号號일]/g)) if (day) found.push(day);
   return found.flatMap((words) => termsOf(words));
@@ -44,27 +44,24 @@ function hasName(plain: string, name: string): boolean {
 
 function readNames(): Map<string, string> {
   const names = new Map<string, string>();
+  const ours = [namesOf(english, "month"), namesOf(english, "weekday")].flat();
   for (const language of languages) {
-    for (let month = 0; month < 12; month++)
-      add(names, monthName(language, month), monthName(english, month));
-    for (let day = 0; day < 7; day++) add(names, weekdayName(language, day), weekdayName(english, day));
+    const theirs = [namesOf(language, "month"), namesOf(language, "weekday")].flat();
+    for (const [i, name] of theirs.entries()) {
+      const plain = plainText(name);
+      // Months that are only a number with a sign (5月) are read by their pattern.
+      if (!/\d/.test(plain)) names.set(plain, ours[i] ?? "");
+    }
   }
   return names;
 }
 
-function add(names: Map<string, string>, name: string, words: string): void {
-  const plain = plainText(name);
-  // Months that are only a number with a sign (5月) are read by their pattern.
-  if (!/\d/.test(plain)) names.set(plain, words);
-}
-
-function monthName(language: string, month: number): string {
-  return new Intl.DateTimeFormat(language, { month: "long", timeZone: "UTC" }).format(
-    Date.UTC(2024, month, 1),
-  );
-}
-
-function weekdayName(language: string, day: number): string {
-  const format = new Intl.DateTimeFormat(language, { weekday: "long", timeZone: "UTC" });
-  return format.format(Date.UTC(2024, 0, 1) + day * dayMs);
+/** The months from January on, or the weekdays from Monday on. Making a format takes long, so each list has one. */
+function namesOf(language: string, part: "month" | "weekday"): string[] {
+  const format = new Intl.DateTimeFormat(language, { [part]: "long", timeZone: "UTC" });
+  const times =
+    part === "month"
+      ? Array.from({ length: 12 }, (_, month) => Date.UTC(2024, month, 1))
+      : Array.from({ length: 7 }, (_, day) => Date.UTC(2024, 0, 1) + day * dayMs);
+  return times.map((time) => format.format(time));
 }
