@@ -123,4 +123,10 @@ export const attackClasses: readonly AttackClass[] = [
     advisories: ["CWE-488"],
     file: "cross-session-leakage.test.ts",
   },
+  {
+    name: "private-strings",
+    attack: "learns in a group what lies in the owner's files, conversations and configuration",
+    advisories: ["CWE-200"],
+    file: "private-strings.test.ts",
+  },
 ];
