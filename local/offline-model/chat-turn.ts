@@ -1,3 +1,4 @@
+import { activeHeading } from "../../shared/context/render.ts";
 import { type ChatMessage, messageText } from "../openai-wire/chat-request.ts";
 
 /**
@@ -38,7 +39,7 @@ const imageNotice = "Attached image(s) from tool result:";
 /** Reads a conversation whose tool calls are all answered. */
 export function readTurn(messages: readonly ChatMessage[]): ChatTurn {
   const last = messages.findLastIndex(
-    (message) => message.role === "user" && messageText(message.content) !== imageNotice,
+    ({ role, content }) => role === "user" && !["", imageNotice].includes(saidIn(content)),
   );
   const since = messages.slice(last + 1);
   const results = new Map(
@@ -56,12 +57,21 @@ export function readTurn(messages: readonly ChatMessage[]): ChatTurn {
       outcome: results.get(call.id) ?? { ok: false as const, error: "no result" },
     }));
   return {
-    question: withoutEnvelope(messageText(messages[last]?.content)),
+    question: withoutEnvelope(saidIn(messages[last]?.content)),
     steps,
     labelled: messages.some(
       (message) => message.role === "assistant" && messageText(message.content).startsWith(label),
     ),
   };
+}
+
+/** What a user has said in a message: active objects may stand behind it, or alone in one. */
+function saidIn(content: ChatMessage["content"] | undefined): string {
+  return (
+    messageText(content ?? "")
+      .split(activeHeading, 1)[0]
+      ?.trim() ?? ""
+  );
 }
 
 /** Messages from channels start with `[channel · time · sender]`. */

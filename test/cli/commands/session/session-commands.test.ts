@@ -137,6 +137,57 @@ describe("gsv session", () => {
     expect(JSON.parse((await run(["session", "context", "--json"])).stdout)).toEqual(found);
   });
 
+  it("shows which objects the model sees, and changes that", async () => {
+    const hash = { metadata_view_hash: "" };
+    const call = {
+      id: "toolu_1",
+      type: "toolcall",
+      args_display: 'n__Bash: "ls"',
+      tokens: 12,
+      ...hash,
+    } as const;
+    const file = {
+      id: "file:gsv:a.md",
+      type: "file",
+      path: "a.md",
+      active: true,
+      pinned: true,
+      ...hash,
+    } as const;
+    answers({
+      "session.context": () => ({
+        ...{
+          sessionKey: "agent:main:main",
+          model: "anthropic/m1",
+          messageCount: 4,
+          rendering: "inline" as const,
+        },
+        entries: [{ ...call, active: false, pinned: false, archived: true as const }, file],
+        ...{ more: 2, active: [file.id], inactive: [call.id], pinned: [file.id], active_hash: "" },
+      }),
+      "session.activate": () => ({
+        ok: true,
+        id: "toolu_1",
+        state: "active",
+        note: "In the next model call",
+      }),
+      "session.deactivate": () => ({ ok: true, id: "toolu_1", state: "inactive", note: "Out of it" }),
+      "session.pin": ({ params: { pinned } }) => ({
+        ...{ ok: true, id: "toolu_1", state: pinned ? "pinned" : "automatic" },
+        note: pinned ? "Pinned" : "No longer pinned",
+      }),
+    });
+    const { stdout } = await run(["session", "context"]);
+    expect(stdout).toContain("2 objects, 1 of them seen by the model (inline)");
+    expect(stdout).toMatch(/archived\s+toolu_1\s+12\s+n__Bash: "ls"\npinned\s+file:gsv:a\.md\s+a\.md/);
+    expect(stdout).toContain("and 2 older calls, whose ids are in the transcript");
+    expect((await run(["session", "activate", "toolu_1"])).stdout).toBe("toolu_1: In the next model call\n");
+    expect((await run(["session", "deactivate", "toolu_1"])).stdout).toBe("toolu_1: Out of it\n");
+    expect((await run(["session", "pin", "toolu_1"])).stdout).toBe("toolu_1: Pinned\n");
+    expect((await run(["session", "pin", "toolu_1", "--remove"])).stdout).toBe("toolu_1: No longer pinned\n");
+    expect((await run(["session", "pin"])).code).toBe(2);
+  });
+
   it("previews the newest messages with their times, and says how many there are", async () => {
     answers({
       "session.preview": () => ({
