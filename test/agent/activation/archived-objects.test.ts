@@ -153,8 +153,11 @@ describe("M41: an archived call", () => {
 describe("a reset", () => {
   it("begins with nothing active", async () => {
     await bench.seed(bench.key, conversation(3));
-    await bench.turn("pin", [pin(idOf("p"), idOf("n1"))]);
     const origin = { kind: "client" } as const;
+    const asked = { kind: "pin", object: idOf("n1"), pinned: true, via: "method" } as const;
+    await bench.submit(bench.key, { id: "pin", at: Date.now(), origin, ...asked });
+    await bench.run();
+    expect(await bench.state(bench.key)).toHaveProperty("context");
     await bench.submit(bench.key, { id: "reset", at: Date.now(), origin, kind: "reset", via: "method" });
     await bench.run();
     const [, request] = await bench.turn("hello", [activate(idOf("a"), idOf("n1"))]);
