@@ -1,4 +1,5 @@
 import { log } from "../runtime/log.ts";
+import { redact } from "../runtime/secret-shapes.ts";
 import { workspacePrefix } from "../workspace/workspace-paths.ts";
 import type { Bucket } from "../world/world.ts";
 import { commitBody, encodeObject, type TreeEntry, treeBody } from "./git-object.ts";
@@ -80,12 +81,23 @@ export async function readFiles(
     const known = index.files[path];
     // A file that was deleted since it was listed is no part of the commit.
     const found = known?.etag === etag ? undefined : await bucket.get(key);
-    if (found) files[path] = { etag: found.etag, blob: await keep(found.body) };
+    if (found) files[path] = { etag: found.etag, blob: await keep(withoutSecrets(path, found.body)) };
     else if (known?.etag === etag) files[path] = known;
   };
   for (let at = 0; at < listed.length; at += atOnce)
     await Promise.all(listed.slice(at, at + atOnce).map(store));
   return files;
+}
+
+/** Files that the agent and the gateway write memories into: what was said in passing may hold a secret. */
+const memoryFiles = /^(?:memory\/.+|MEMORY|DREAMS)\.md$/i;
+
+/** A file as the history keeps it. A secret that was written down as a memory is replaced by `[REDACTED:…]`. */
+function withoutSecrets(path: string, body: Uint8Array): Uint8Array {
+  if (!memoryFiles.test(path)) return body;
+  const text = Buffer.from(body).toString();
+  const left = redact(text);
+  return left === text ? body : Buffer.from(left);
 }
 
 /** Git refuses these names in a tree: a part that is empty, `.`, `..` or `.git`. */
