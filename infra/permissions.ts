@@ -147,8 +147,9 @@ export const grants: Record<FunctionName, readonly Grant[]> = {
     wholeTable,
     { resource: "dueIndex", actions: ["dynamodb:Query"] },
     { resource: "postToConnection", actions: manageConnections },
-    // A heartbeat looks at the agent's HEARTBEAT.md before it asks the model.
-    { resource: "agentObjects", actions: ["s3:GetObject"] },
+    // A heartbeat looks at the agent's HEARTBEAT.md before it asks the model; a sweep of memories writes MEMORY.md, DREAMS.md
+    // and the history of the workspace, and takes out of every file what was forgotten meanwhile.
+    { resource: "agentObjects", actions: ["s3:GetObject", "s3:PutObject"] },
     listBucket,
     { resource: "closeConnection", actions: manageConnections },
     wakeAgent,

@@ -1,5 +1,6 @@
 import { cronPartition, jobIdOf } from "../../shared/cron/job-item.ts";
 import { lookAfterJob } from "../../shared/cron/run-job.ts";
+import { dreamingAgent } from "../../shared/dreaming/dream-state.ts";
 import { beatPartition } from "../../shared/heartbeat/beat-state.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { expireCalls } from "../../shared/session/calls.ts";
@@ -7,6 +8,7 @@ import { unlistIdle } from "../../shared/session/lease.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { duePartition, needsAgent } from "../../shared/session/state.ts";
 import type { Key } from "../../shared/world/world.ts";
+import { dreamIfLost } from "./dream.ts";
 import { endExpired } from "./expired-calls.ts";
 import { beatIfLost } from "./heartbeat.ts";
 import type { Timer } from "./timer.ts";
@@ -51,6 +53,11 @@ async function lookAfterItem(timer: Timer, { pk, sk }: Key, onLeft: () => void):
   }
   if (pk === beatPartition) {
     await beatIfLost(timer, sk);
+    return false;
+  }
+  const agentId = dreamingAgent({ pk, sk });
+  if (agentId !== undefined) {
+    await dreamIfLost(timer, agentId);
     return false;
   }
   log("sweep.unknown", { pk, sk });

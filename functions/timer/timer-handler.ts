@@ -1,8 +1,10 @@
 import { openConfiguration } from "../../shared/configuration/store.ts";
+import { loadSweep } from "../../shared/dreaming/load-sweep.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
 import { expireProbes } from "../../shared/skills/probing.ts";
 import { createCachedReader } from "../../shared/workspace/cached-reader.ts";
 import type { TimerEvent, World } from "../../shared/world/world.ts";
+import { dream } from "./dream.ts";
 import { fireCron } from "./fire-cron.ts";
 import { beat } from "./heartbeat.ts";
 import { closeAgain, closeUnauthenticated, expireTools, resetIfDue, type Timer } from "./timer.ts";
@@ -16,7 +18,8 @@ export function createTimerHandler(world: World) {
   const { table, schedules, secrets, sockets, wake, now } = world;
   const configuration = openConfiguration(table, secrets, { now });
   const files = createCachedReader(world.bucket);
-  const timer: Timer = { table, schedules, configuration, sockets, wake, files, now };
+  const sweepMemories = loadSweep(world);
+  const timer: Timer = { table, schedules, configuration, sockets, wake, files, sweepMemories, now };
   const fireEvent = (event: TimerEvent) => {
     // Read beside what the event is about: it is handled with what was set before it.
     if (event.kind === "reset-due") configuration.load({ fresh: true }).catch(() => {});
@@ -43,6 +46,8 @@ async function fire(timer: Timer, event: TimerEvent): Promise<void> {
       return fireCron(timer, event);
     case "heartbeat":
       return beat(timer, event);
+    case "dream":
+      return dream(timer, event);
     case "sweep":
       return sweepAndNote(timer);
     case "watch":

@@ -1,4 +1,5 @@
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
+import type { DreamRun } from "../../shared/dreaming/dream-sweep.ts";
 import { listAnonymous } from "../../shared/peers/anonymous-sockets.ts";
 import { dropConnection } from "../../shared/peers/registry.ts";
 import { log } from "../../shared/runtime/log.ts";
@@ -19,6 +20,8 @@ export interface Timer {
   schedules: Schedules;
   configuration: Pick<ConfigurationStore, "load">;
   wake: WakeAgent;
+  /** Sweeps the memories of an agent, see `sweepMemories`. */
+  sweepMemories: (run: DreamRun) => Promise<unknown>;
   /** Reads objects of the bucket as text. */
   files: Pick<CachedReader, "read">;
   now: () => number;

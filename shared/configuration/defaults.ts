@@ -36,5 +36,15 @@ export const defaults: Configuration = {
   context: { rendering: "inline", tools: true, deactivateAbove: 0.5, window: { calls: 5, turns: 3 } },
   memory: { sessionLogs: true, selfReport: true, tool: true },
   workspaceGit: { enabled: true, tools: false },
+  dreaming: {
+    enabled: false,
+    intervalSecs: 86_400,
+    atHour: 3,
+    minScore: 0.35,
+    minRecallCount: 3,
+    minUniqueQueries: 2,
+    maxPromotionsPerSweep: 20,
+    weights: { frequency: 0.24, relevance: 0.3, recency: 0.15, diversity: 0.15, consolidation: 0.1 },
+  },
   cron: { enabled: true, maxJobs: 200, maxRunsPerJobHistory: 200, maxConcurrentRuns: 4 },
 };

@@ -145,6 +145,28 @@ const ownContext = v.partial(
 /** The history of an agent's workspace: whether it is kept, and whether the agent has tools for it. */
 const workspaceGit = v.strictObject({ enabled: v.boolean(), tools: v.boolean() });
 
+/** Weight of a recall signal in a score. */
+const weight = v.pipe(v.number(), v.minValue(0, "expected 0 to 1"), v.maxValue(1, "expected 0 to 1"));
+/** Sweeps that promote what was recalled often into MEMORY.md (docs/memory.md). */
+const dreaming = v.strictObject({
+  enabled: v.boolean(),
+  /** From one completed sweep to the next. */
+  intervalSecs: count(300, 31_536_000),
+  /** Hour of the user's timezone, where the interval is a number of days. */
+  atHour: count(0, 23),
+  minScore: weight,
+  minRecallCount: count(1, 1000),
+  minUniqueQueries: count(1, 1000),
+  maxPromotionsPerSweep: count(0, 200),
+  weights: v.strictObject({
+    frequency: weight,
+    relevance: weight,
+    recency: weight,
+    diversity: weight,
+    consolidation: weight,
+  }),
+});
+
 const agent = v.strictObject({
   id: plainName,
   default: flag,
@@ -154,6 +176,10 @@ const agent = v.strictObject({
   context: v.optional(ownContext),
   /** The agent's own settings, which go over those of `workspaceGit` field by field. */
   workspaceGit: v.optional(v.partial(workspaceGit)),
+  /** The agent's own settings, which go over those of `dreaming` field by field. */
+  dreaming: v.optional(
+    v.partial(v.strictObject({ ...dreaming.entries, weights: v.partial(dreaming.entries.weights) })),
+  ),
 });
 
 const binding = v.strictObject({
@@ -219,6 +245,7 @@ export const configurationSchema = v.strictObject({
     tool: v.boolean(),
   }),
   workspaceGit,
+  dreaming,
   cron: v.strictObject({
     enabled: v.boolean(),
     maxJobs: count(0, 10_000),

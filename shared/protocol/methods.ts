@@ -3,6 +3,7 @@ import { peerKinds } from "./channel-accounts.ts";
 import { cronJobField, cronPatchField } from "./cron.ts";
 import { code, PeerError } from "./errors.ts";
 import { execEvent } from "./exec-event-params.ts";
+import { dreamParams } from "./memory/dreaming-schemas.ts";
 import { exportFormats, importFormats } from "./memory/exports.ts";
 import { memoryParams } from "./memory/memory-schemas.ts";
 import { objectTypes } from "./memory/objects.ts";
@@ -264,6 +265,7 @@ export const methodParams = {
   "workspace.write": v.object({ path: pathField, content: v.string(), agentId }),
   "workspace.delete": v.object({ path: pathField, agentId }),
   ...memoryParams,
+  ...dreamParams,
   ...workspaceHistoryParams,
   "agent.init": v.optional(v.object({ agentId }), {}),
   "channels.list": nothing,

@@ -1,6 +1,7 @@
 import type { AgentHeartbeats, SkipReason } from "./agent-heartbeat.ts";
 import type { AccountStatus, ChannelEntry, PairEntry, Role, StartedAccount } from "./channel-accounts.ts";
 import type { CronJob, CronRun, CronRunResult, CronStatusResult } from "./cron.ts";
+import type { DreamResults } from "./memory/dreaming-schemas.ts";
 import type { ExportFormat } from "./memory/exports.ts";
 import type { MemoryResults } from "./memory/memory-schemas.ts";
 import type { ObjectDiff, ObjectHistory, ObjectList } from "./memory/object-results.ts";
@@ -296,7 +297,7 @@ export interface TransferPart {
 }
 
 /** The result of every method. Times are epoch ms, sizes bytes. */
-interface ResultTable extends WorkspaceHistoryResults, MemoryResults {
+interface ResultTable extends WorkspaceHistoryResults, MemoryResults, DreamResults {
   connect: HelloOk;
   "chat.send": ChatSendResult;
   "tools.list": { tools: ToolDefinition[] };

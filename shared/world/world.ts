@@ -216,6 +216,8 @@ export type TimerEvent =
   | { kind: "cron"; jobId: string; at: number }
   /** `at`: the time of the agent's beat, epoch ms. */
   | { kind: "heartbeat"; agentId: string; at: number }
+  /** `at`: the time of the agent's next sweep of memories, epoch ms */
+  | { kind: "dream"; agentId: string; at: number }
   | { kind: "sweep" }
   /** Fails while a function has noted a fault, so that the alarm tells the owner. */
   | { kind: "watch" };

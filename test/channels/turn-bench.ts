@@ -186,6 +186,7 @@ export class TurnBench {
       ...{ table: this.table, configuration, schedules, sockets, now: Date.now },
       wake: async (key) => void this.woken.add(key),
       files: { read: async () => undefined },
+      sweepMemories: async () => {},
     });
     await this.runAgents();
   }

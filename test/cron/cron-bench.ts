@@ -70,7 +70,13 @@ export class CronBench {
 
   timer(life?: Life): Timer {
     const files = { read: async () => undefined };
-    return { ...this.world(life), files, sockets: { post: async () => "sent", close: async () => {} } };
+    const sweepMemories = async () => {};
+    return {
+      ...this.world(life),
+      files,
+      sweepMemories,
+      sockets: { post: async () => "sent", close: async () => {} },
+    };
   }
 
   add(job: object): Promise<CronJob> {

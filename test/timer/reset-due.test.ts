@@ -34,6 +34,7 @@ beforeEach(() => {
     configuration: { load: async () => defaults },
     wake: async (key) => void woken.push(key),
     files: { read: async () => undefined },
+    sweepMemories: async () => {},
     now: () => now,
   };
 });

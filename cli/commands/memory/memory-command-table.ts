@@ -38,12 +38,23 @@ const memoryCommands: readonly CommandEntry[] = [
     examples: ["memory forget 3f2a1bc09d4e5f60", "memory forget 3f2a1bc09d4e5f60 --everywhere"],
     load: async () => (await import("./memory-commands.ts")).forgetMemory,
   },
+  {
+    name: "dream",
+    summary: "promote what was recalled often into MEMORY.md now, or show what would be",
+    options: [
+      agentOption,
+      ["--dry-run", "show each memory, its score, and why it would stay; change nothing"],
+      ["--status", "when the agent dreamed last, what came of it, and when it dreams next"],
+    ],
+    examples: ["memory dream --dry-run", "memory dream --status", "memory dream"],
+    load: async () => (await import("./dream-commands.ts")).dream,
+  },
 ];
 
 /** `gsv memory …` */
 export const memoryCommand: CommandEntry = {
   name: "memory",
-  summary: "what the agent remembers: look, ask why, correct, forget",
+  summary: "what the agent remembers: look, ask why, correct, forget, dream",
   examples: ["memory list"],
   commands: memoryCommands,
 };

@@ -1,6 +1,12 @@
+import { dreamKinds } from "../../../shared/dreaming/choose-memories.ts";
+import { dreamSettings } from "../../../shared/dreaming/dream-settings.ts";
+import { planDream } from "../../../shared/dreaming/plan-dream.ts";
+import { noteRecall, recallEvent } from "../../../shared/dreaming/recall-events.ts";
 import type { Memories, MemoryUse } from "../../../shared/memory/open-memories.ts";
+import type { RecalledMemory } from "../../../shared/memory/use-memories.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { Memory, MemoryType } from "../../../shared/protocol/memory/memory-schemas.ts";
+import { logError } from "../../../shared/runtime/log.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
 import { sessionKind } from "../../../shared/session/key/session-key.ts";
 import { readSession } from "../../../shared/session/sessions.ts";
@@ -51,10 +57,36 @@ async function recall(
   { query = "", limit = usualLimit }: MemoryRequest,
   memories: Memories,
   use: MemoryUse,
-  _context: ToolCallContext,
+  context: ToolCallContext,
 ): Promise<NativeOutcome> {
   const found = await memories.recall(use, query, limit);
-  return { ok: true, result: { memories: found.map(shown), count: found.length } };
+  const result = { memories: found.map(shown), count: found.length };
+  return { ok: true, result, beside: countRecall(context, query, found) };
+}
+
+/**
+ * Counts a recall for the sweeps, and plans one: only in conversations of the owner's own, and only where the agent dreams. A
+ * failure is logged: the answer does not wait for it.
+ */
+async function countRecall(
+  { agent, turn: { agentId }, address: { sessionKey, runId, step, callId } }: ToolCallContext,
+  query: string,
+  found: readonly RecalledMemory[],
+): Promise<void> {
+  if (query.trim() === "" || found.length === 0) return;
+  try {
+    const configuration = await agent.configuration.load();
+    const isOwn = dreamKinds.includes(sessionKind(sessionKey, keyRules(configuration)));
+    if (!isOwn || !dreamSettings(configuration, agentId).enabled) return;
+    const now = agent.now();
+    const event = recallEvent(`${runId}.${step}.${callId}`, query, now, found);
+    await Promise.all([
+      noteRecall(agent.table, agentId, event),
+      planDream(agent, agentId, configuration, now),
+    ]);
+  } catch (error) {
+    logError("recall.uncounted", error, { agentId });
+  }
 }
 
 /** A memory as the model is shown it. */

@@ -3,7 +3,7 @@ import { putIntent, putOutcome, recordResult, settleIntent } from "../../../shar
 import type { Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import type { Hold } from "../hold.ts";
-import { runNativeTool, type ToolTurn } from "./native/native-tool.ts";
+import { type NativeOutcome, runNativeTool, type ToolTurn } from "./native/native-tool.ts";
 import type { PlannedCall } from "./plan-calls.ts";
 import { sendToSession } from "./send-to-session.ts";
 
@@ -47,7 +47,13 @@ async function carryOutNative(
   const { sessionKey, runId } = address;
   log("tool.native", { sessionKey, runId, tool: tool.definition.name });
   if (!tool.repeatable && !(await putIntent(agent.table, address, agent.now()))) return;
-  const outcome = { result: await runNativeTool(tool, args, { agent, turn, address }) };
-  if (tool.repeatable) await putOutcome(agent, address, outcome, agent.now());
-  else await settleIntent(agent, address, outcome);
+  const { beside, ...result } = besides(await runNativeTool(tool, args, { agent, turn, address }));
+  const stored = tool.repeatable
+    ? putOutcome(agent, address, { result }, agent.now())
+    : settleIntent(agent, address, { result });
+  await Promise.all([stored, beside]);
+}
+
+function besides(outcome: NativeOutcome): NativeOutcome & { beside?: Promise<void> } {
+  return outcome;
 }

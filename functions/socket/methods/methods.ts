@@ -7,6 +7,7 @@ import { cronMethods } from "./cron.ts";
 import { heartbeatMethods } from "./heartbeat.ts";
 import { historyMethods } from "./history.ts";
 import { contextMethods } from "./memory/context.ts";
+import { dreamMethods } from "./memory/dreaming.ts";
 import { memoryMethods } from "./memory/memory.ts";
 import { objectMethods } from "./memory/objects.ts";
 import { searchMethods } from "./memory/search.ts";
@@ -45,6 +46,7 @@ export const methodTable: MethodTable = {
   ...workspaceMethods,
   ...workspaceHistoryMethods,
   ...memoryMethods,
+  ...dreamMethods,
   ...channelMethods,
   ...bridgeMethods,
   ...pairingMethods,

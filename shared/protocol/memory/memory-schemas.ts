@@ -27,6 +27,8 @@ export interface MemoryRecord {
   type: MemoryType;
   /** The memory that has taken its place. */
   supersededBy?: string;
+  /** When dreaming has promoted it into MEMORY.md, epoch ms, and with which score. */
+  promoted?: { at: number; score: number };
 }
 
 /** A memory with where it stands. */

@@ -83,7 +83,8 @@ const expire = async (sessionKey = asker) => {
   bench.later += Math.max(0, deadline - Date.now() - bench.later);
   const { table, wake, schedules, sockets, configuration, now } = bench.agent();
   const files = { read: async () => undefined };
-  const timer = { table, files, wake, schedules, sockets, configuration, now };
+  const sweepMemories = async () => {};
+  const timer = { table, files, wake, schedules, sockets, configuration, sweepMemories, now };
   await expireTools(timer, { kind: "tool-timeout", sessionKey, runId, step, deadline });
 };
 

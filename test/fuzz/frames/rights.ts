@@ -43,6 +43,8 @@ const allowed: Record<Mode, ReadonlySet<string>> = {
       "memory.add",
       "memory.forget",
       "memory.correct",
+      "memory.dream",
+      "memory.dreaming",
       "workspace.log",
       "workspace.diff",
       "workspace.show",

@@ -49,7 +49,8 @@ export interface ToolCallContext {
  * @see docs/protocol.md, "Tools"
  */
 export type NativeOutcome =
-  | { ok: true; result: unknown }
+  /** `beside`: what is stored at the same time as the result. It does not fail. */
+  | { ok: true; result: unknown; beside?: Promise<void> }
   | { ok: false; error: string }
   | { send: SessionMessage }
   | { ask: Extract<NodeCall, { event: "logs.get" }> & { nodeId: string } }

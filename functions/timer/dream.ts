@@ -1,0 +1,34 @@
+import { dreamSettings } from "../../shared/dreaming/dream-settings.ts";
+import { type DreamState, noteIdle, readDream } from "../../shared/dreaming/dream-state.ts";
+import { log } from "../../shared/runtime/log.ts";
+import type { TimerEvent } from "../../shared/world/world.ts";
+import type { Timer } from "./timer.ts";
+
+type Dream = Omit<Extract<TimerEvent, { kind: "dream" }>, "kind">;
+
+/**
+ * Handles the time of an agent's sweep of memories, which also plans the next one. A time that was replaced is ignored.
+ * After a failure it is still the planned one: the Scheduler or the sweep of what is overdue repeats it.
+ */
+export async function dream(timer: Timer, { agentId, at }: Dream): Promise<void> {
+  const state = await readDream(timer.table, agentId);
+  // Use the schedule's time when this clock is behind it.
+  if (state.nextAt === at) await sweepOf(timer, agentId, state, Math.max(timer.now(), at));
+}
+
+/** Handles an overdue item: the schedule of a sweep was lost, or a sweep was interrupted. */
+export async function dreamIfLost(timer: Timer, agentId: string): Promise<void> {
+  const state = await readDream(timer.table, agentId);
+  const isDue = state.sweep !== undefined || (state.nextAt !== undefined && state.nextAt <= timer.now());
+  if (isDue) await sweepOf(timer, agentId, state, timer.now());
+  else await noteIdle(timer.table, agentId, state);
+}
+
+async function sweepOf(timer: Timer, agentId: string, state: DreamState, now: number): Promise<void> {
+  const configuration = await timer.configuration.load({ fresh: true });
+  if (!state.sweep && !dreamSettings(configuration, agentId).enabled) {
+    log("dream.off", { agentId });
+    return noteIdle(timer.table, agentId, { ...state, nextAt: undefined });
+  }
+  await timer.sweepMemories({ agentId, configuration, now });
+}

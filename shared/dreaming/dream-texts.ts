@@ -1,0 +1,74 @@
+/** A memory that a sweep writes into MEMORY.md. */
+export interface Promotion {
+  id: string;
+  text: string;
+  score: number;
+  /** How often it was recalled, and on how many days. */
+  hits: number;
+  days: number;
+}
+
+/** What a sweep came to, for the diary. */
+export interface SweepCounts {
+  candidates: number;
+  /** Were promoted by an earlier sweep. */
+  alreadyPromoted: number;
+  /** Hold a secret, and were kept out for it. */
+  secrets: number;
+}
+
+/** How MEMORY.md and DREAMS.md begin where a sweep is the first to write them. */
+const fileTitles = { memory: "# MEMORY.md\n", diary: "# DREAMS.md — Dream Diary\n" } as const;
+
+/** Characters of DREAMS.md. Older entries are in the history alone. */
+const mostOfDiary = 500_000;
+
+/** The section of MEMORY.md with what a sweep has promoted. @param at epoch ms */
+export function dreamedSection(promotions: readonly Promotion[], at: number): string {
+  const lines = promotions.map(
+    ({ text, score, hits, days }) => `- ${text} _(score=${score.toFixed(2)}, hits=${hits}, days=${days})_`,
+  );
+  return [`## Dreamed ${minuteOf(at)}`, "", ...lines, ""].join("\n");
+}
+
+/** The entry of DREAMS.md about a sweep. Secrets are counted, never shown. @param at epoch ms */
+export function diaryEntry(promotions: readonly Promotion[], counts: SweepCounts, at: number): string {
+  const { candidates, alreadyPromoted, secrets } = counts;
+  const lines = promotions.map(
+    ({ text, score, hits }) => `- ${text} — score ${score.toFixed(2)}, hits ${hits}`,
+  );
+  return [
+    `## Deep Sleep ${minuteOf(at)}`,
+    "",
+    `- candidates: ${candidates}`,
+    `- promoted: ${promotions.length}`,
+    `- skipped (already promoted): ${alreadyPromoted}`,
+    ...(secrets > 0 ? [`- kept out (holds a secret): ${secrets}`] : []),
+    ...(lines.length > 0 ? ["", "### Promoted", "", ...lines] : []),
+    "",
+  ].join("\n");
+}
+
+/** MEMORY.md with a section at its end. The same one again changes nothing. */
+export function withDreamed(content: string | undefined, section: string): string {
+  return withSection(content ?? fileTitles.memory, section);
+}
+
+/** DREAMS.md with an entry at its end. The same one again changes nothing. The oldest entries make room for it. */
+export function withDiaryEntry(content: string | undefined, entry: string): string {
+  const whole = withSection(content ?? fileTitles.diary, entry);
+  if (whole.length <= mostOfDiary) return whole;
+  const from = whole.indexOf("\n## Deep Sleep ", whole.length - mostOfDiary);
+  return from < 0 ? whole : `${fileTitles.diary}${whole.slice(from)}`;
+}
+
+function withSection(content: string, section: string): string {
+  if (`\n${content}`.includes(`\n${section}`)) return content;
+  const end = content === "" || content.endsWith("\n\n") ? "" : content.endsWith("\n") ? "\n" : "\n\n";
+  return content + end + section;
+}
+
+/** `2026-04-24 03:00 UTC`. */
+function minuteOf(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
