@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { MemoryRecord, MemoryType } from "../protocol/memory/memory-schemas.ts";
 import { termsOf } from "../recall/words/words.ts";
-import { absent, equal, set, setIfAbsent } from "../world/expression.ts";
+import { absent, equal, remove, set, setIfAbsent } from "../world/expression.ts";
 import { type Item, type Key, succeeds, type Table } from "../world/world.ts";
 import { memoryId } from "./memory-line.ts";
 
@@ -15,13 +15,13 @@ export interface Ledger {
   find(agentId: string, id: string): Promise<MemoryRecord | undefined>;
   /** Every record of an agent, by id. */
   all(agentId: string): Promise<Map<string, MemoryRecord>>;
-  /** Notes that another memory has taken the place of this one. */
-  supersede(agentId: string, id: string, by: string): Promise<void>;
+  /** Notes that another memory has taken the place of this one, and leaves a tombstone that holds for its own words alone. */
+  supersede(agentId: string, id: string, by: { id: string; at: number }): Promise<void>;
   /** Notes that dreaming has promoted a memory. A repeat changes nothing. @returns false when there is no such record */
   promote(agentId: string, id: string, promoted: NonNullable<MemoryRecord["promoted"]>): Promise<boolean>;
   /** Leaves a tombstone in the place of a memory's record. The tombstone does not hold the memory's text. */
   forget(agentId: string, text: string, at: number): Promise<void>;
-  /** Removes the tombstone: somebody has said it again on purpose. */
+  /** Removes the tombstone, and that another memory has taken its place: somebody has said it again on purpose. */
   allow(agentId: string, id: string): Promise<void>;
   /** Tells whether a text says what was forgotten: the same words, or nearly. */
   forgotten(agentId: string): Promise<(text: string) => boolean>;
@@ -50,7 +50,8 @@ export function openLedger(table: Table): Ledger {
       return new Map(items.map((item) => [String(item.sk), recordOf(item)]));
     },
     async supersede(agentId, id, by) {
-      await succeeds(table.update(recordKey(agentId, id), [set("supersededBy", by)], equal("sk", id)));
+      await table.put({ ...tombKey(agentId, id), at: by.at, words: [] });
+      await succeeds(table.update(recordKey(agentId, id), [set("supersededBy", by.id)], equal("sk", id)));
     },
     promote(agentId, id, promoted) {
       const step = setIfAbsent("promoted", { ...promoted });
@@ -64,6 +65,7 @@ export function openLedger(table: Table): Ledger {
     },
     async allow(agentId, id) {
       await table.delete(tombKey(agentId, id));
+      await succeeds(table.update(recordKey(agentId, id), [remove("supersededBy")], equal("sk", id)));
     },
     async forgotten(agentId) {
       const tombs = await table.query({ pk: `FORGOTTEN#${agentId}` });

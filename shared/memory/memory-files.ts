@@ -3,7 +3,14 @@ import { type Audience, isVisible } from "../workspace/privacy.ts";
 import type { Workspace } from "../workspace/workspace-files.ts";
 import { promptFiles, workspacePrefix } from "../workspace/workspace-paths.ts";
 import type { Bucket, ListedObject } from "../world/world.ts";
-import { type MemoryLine, readMemories, withMemory, withMemoryStruck, withoutMemory } from "./memory-line.ts";
+import {
+  type MemoryLine,
+  readAllMemories,
+  readMemories,
+  withMemory,
+  withMemoryStruck,
+  withoutMemory,
+} from "./memory-line.ts";
 
 /** The diary of dreams, which names what was promoted. Its lines are no memories of their own. */
 const diaryPath = "DREAMS.md";
@@ -20,9 +27,14 @@ export interface MemoryFiles {
   list(agentId: string, audience: Audience): Promise<MemoryLine[]>;
   /** The memories of one file; none when it is missing. */
   read(agentId: string, path: string): Promise<MemoryLine[]>;
+  /**
+   * Where a memory stands that a session may see: also where it is struck out, in the notes of what guests and groups
+   * said, and in the diary of dreams.
+   */
+  find(agentId: string, audience: Audience, id: string): Promise<MemoryLine[]>;
   /** Adds a memory to a file, unless the file holds it. */
   add(agentId: string, path: string, text: string): Promise<void>;
-  /** Takes a memory out of every file, the diary of dreams included. @returns the files that held it */
+  /** Takes a memory out of every file in which `find` finds it for the owner. @returns the files that held it */
   remove(agentId: string, id: string): Promise<string[]>;
   /** Strikes a memory out in every file. @returns the files that held it */
   strike(agentId: string, id: string): Promise<string[]>;
@@ -30,15 +42,15 @@ export interface MemoryFiles {
 
 export function openMemoryFiles(bucket: Bucket, workspace: Workspace): MemoryFiles {
   const reader = createCachedReader(bucket, { maxEntries: 2000, maxCharacters: 20_000_000 });
-  const list = async (agentId: string, audience: Audience) => {
+  const linesOf = async (agentId: string, audience: Audience, isAll: boolean) => {
     const prefix = workspacePrefix(agentId);
     const read = async ({ key, etag }: ListedObject) => {
       const content = await reader.readListed(key, etag);
-      return readMemories(key.slice(prefix.length), content ?? "");
+      return (isAll ? readAllMemories : readMemories)(key.slice(prefix.length), content ?? "");
     };
     const [longTerm, notes] = await Promise.all([
       bucket.list(prefix + promptFiles.memory),
-      bucket.list(`${prefix}memory/`, "/"),
+      bucket.list(`${prefix}memory/`, isAll ? undefined : "/"),
     ]);
     const files = [...longTerm.objects.slice(0, 1), ...notes.objects.toReversed()].filter(
       ({ key }) => key.endsWith(".md") && isVisible(audience, key.slice(prefix.length)),
@@ -48,22 +60,37 @@ export function openMemoryFiles(bucket: Bucket, workspace: Workspace): MemoryFil
       memories.push(...(await Promise.all(files.slice(at, at + atOnce).map(read))).flat());
     return memories;
   };
-  const readOne = async (agentId: string, path: string) =>
-    readMemories(path, (await reader.read(workspacePrefix(agentId) + path, 0)) ?? "");
-  const changeAll = async (agentId: string, id: string, change: (content: string) => string) => {
-    const all = await Promise.all([list(agentId, "main"), readOne(agentId, diaryPath)]);
-    const holding = all.flat().filter((memory) => memory.id === id);
+  const list = (agentId: string, audience: Audience) => linesOf(agentId, audience, false);
+  const readOne = async (agentId: string, path: string, readLines = readMemories) =>
+    readLines(path, (await reader.read(workspacePrefix(agentId) + path, 0)) ?? "");
+  const diary = async (agentId: string, audience: Audience) =>
+    isVisible(audience, diaryPath) ? readOne(agentId, diaryPath, readAllMemories) : [];
+  const find = async (agentId: string, audience: Audience, id: string) => {
+    const all = await Promise.all([linesOf(agentId, audience, true), diary(agentId, audience)]);
+    return all.flat().filter((memory) => memory.id === id);
+  };
+  const changeAll = async (
+    agentId: string,
+    holding: readonly MemoryLine[],
+    change: (content: string) => string,
+  ) => {
     const paths = [...new Set(holding.map(({ path }) => path))];
     for (const path of paths) await workspace.change(agentId, path, (content = "") => change(content));
     return paths;
   };
   return {
     list,
-    read: readOne,
+    read: (agentId, path) => readOne(agentId, path),
+    find,
     async add(agentId, path, text) {
       await workspace.change(agentId, path, (content = "") => withMemory(content, text));
     },
-    remove: (agentId, id) => changeAll(agentId, id, (content) => withoutMemory(content, id)),
-    strike: (agentId, id) => changeAll(agentId, id, (content) => withMemoryStruck(content, id)),
+    remove: async (agentId, id) =>
+      changeAll(agentId, await find(agentId, "main", id), (content) => withoutMemory(content, id)),
+    async strike(agentId, id) {
+      const all = await Promise.all([list(agentId, "main"), readOne(agentId, diaryPath)]);
+      const holding = all.flat().filter((memory) => memory.id === id);
+      return changeAll(agentId, holding, (content) => withMemoryStruck(content, id));
+    },
   };
 }

@@ -14,17 +14,28 @@ export interface MemoryLine {
 /** How many hex digits of a hash name a memory. */
 const idDigits = 16;
 
-/** What dreaming writes behind a promoted memory: `_(score=0.42, hits=5, days=3)_`, in the diary ` — score 0.42, hits 5`. */
-const scoreNote = /\s*(?:_\(score=[^)]*\)_| — score \d\.\d\d, hits \d+)\s*$/;
+/** The beginning of what dreaming writes behind a promoted memory: `_(score=0.42, hits=5, days=3)_`. */
+const scoreStart = "_(score=";
+
+/** What dreaming writes behind one in its diary. */
+const diaryScore = / — score \d\.\d\d, hits \d+$/;
 
 /** The id of a memory. Case, spaces, and a full stop at the end make no other memory. */
 export function memoryId(text: string): string {
   return createHash("sha256").update(normalized(text)).digest("hex").slice(0, idDigits);
 }
 
-/** A memory's text as it stands in a file: one line, without spaces at its ends. */
+/** A memory's text as it stands in a file: one line, without spaces at its ends, and without a score. */
 export function memoryText(text: string): string {
-  return text.normalize("NFC").replaceAll(/\s+/g, " ").trim();
+  return withoutScore(text.normalize("NFC").replaceAll(/\s+/g, " ").trim());
+}
+
+function withoutScore(noted: string): string {
+  const text = noted.replace(diaryScore, "");
+  const at = text.lastIndexOf(scoreStart);
+  return at >= 0 && text.indexOf(")", at) === text.length - 2 && text.endsWith(")_")
+    ? text.slice(0, at).trimEnd()
+    : text;
 }
 
 function normalized(text: string): string {
@@ -35,14 +46,17 @@ function normalized(text: string): string {
 
 /** The memories of a file. What is struck out (`~~…~~`), and what stands in a block of code, is none. */
 export function readMemories(path: string, content: string): MemoryLine[] {
-  return placesOf(content).flatMap(({ text, line }) =>
-    /^~~.*~~$/.test(text) ? [] : [{ id: memoryId(text), text, path, line }],
-  );
+  return readLines(path, content).flatMap(({ isStruck, ...memory }) => (isStruck ? [] : [memory]));
 }
 
-/** The file without a memory. */
+/** The memories of a file, those that are struck out included. */
+export function readAllMemories(path: string, content: string): MemoryLine[] {
+  return readLines(path, content).map(({ isStruck: _, ...memory }) => memory);
+}
+
+/** The file without a memory, also where that is struck out. */
 export function withoutMemory(content: string, id: string): string {
-  const gone = linesOfMemory(content, id);
+  const gone = linesOf(readAllMemories("", content), id);
   if (gone.size === 0) return content;
   return content
     .split("\n")
@@ -52,32 +66,38 @@ export function withoutMemory(content: string, id: string): string {
 
 /** The file with a memory struck out. It stays readable, and is no memory any more. */
 export function withMemoryStruck(content: string, id: string): string {
-  const struck = linesOfMemory(content, id);
-  const strike = (line: string) => line.replace(/^(\s{0,3}[-*] +)(.*?)\s*$/, "$1~~$2~~");
+  const struck = linesOf(readMemories("", content), id);
   return content
     .split("\n")
-    .map((line, i) => (struck.has(i + 1) ? strike(line) : line))
+    .map((line, i) => (struck.has(i + 1) ? strike(line.trimEnd()) : line))
     .join("\n");
+}
+
+function strike(line: string): string {
+  const [start = ""] = /^\s{0,3}[-*] +/.exec(line) ?? [];
+  return `${start}~~${line.slice(start.length)}~~`;
 }
 
 /** The file with a memory at its end, unless it holds it. */
 export function withMemory(content: string, text: string): string {
-  if (linesOfMemory(content, memoryId(text)).size > 0) return content;
+  if (linesOf(readMemories("", content), memoryId(text)).size > 0) return content;
   const start = content === "" || content.endsWith("\n") ? content : `${content}\n`;
   return `${start}- ${memoryText(text)}\n`;
 }
 
-function linesOfMemory(content: string, id: string): ReadonlySet<number> {
-  return new Set(readMemories("", content).flatMap((memory) => (memory.id === id ? [memory.line] : [])));
+function linesOf(memories: readonly MemoryLine[], id: string): ReadonlySet<number> {
+  return new Set(memories.flatMap((memory) => (memory.id === id ? [memory.line] : [])));
 }
 
 /** The items of lists in a text of Markdown, each on one line. */
-function placesOf(content: string): { text: string; line: number }[] {
+function readLines(path: string, content: string): (MemoryLine & { isStruck: boolean })[] {
   let isCode = false;
   return content.split("\n").flatMap((whole, i) => {
     if (/^\s{0,3}(```|~~~)/.test(whole)) isCode = !isCode;
-    const [, item] = /^\s{0,3}[-*] +(\S.*)$/.exec(whole) ?? [];
-    const text = item === undefined || isCode ? "" : item.replace(scoreNote, "").trim();
-    return text === "" ? [] : [{ text, line: i + 1 }];
+    const [, item = ""] = /^\s{0,3}[-*] +(\S.*)$/.exec(whole) ?? [];
+    const shown = isCode ? "" : withoutScore(item.trim());
+    const isStruck = /^~~.*~~$/.test(shown);
+    const text = isStruck ? withoutScore(shown.slice(2, -2).trim()) : shown;
+    return text === "" ? [] : [{ id: memoryId(text), text, path, line: i + 1, isStruck }];
   });
 }

@@ -85,7 +85,7 @@ export async function readMemory(
 }
 
 /**
- * Takes a memory out of every file, and leaves a tombstone, so that no reset and no compaction brings it back. The history
+ * Takes a memory out of every file, also where it is struck out, and leaves a tombstone, so that no reset and no compaction brings it back. The history
  * of the workspace keeps it. A repeat changes nothing.
  * @returns the files that held it
  * @throws PeerError 404
@@ -95,15 +95,18 @@ export async function forget(
   { agentId, audience, now }: MemoryUse,
   id: string,
 ): Promise<string[]> {
-  const { text, places } = await readMemory(store, { agentId, audience }, id);
+  const found = await store.files.find(agentId, audience, id);
+  const [memory] = found;
+  if (!memory) throw noMemory(agentId, id);
   // The tombstone comes first: what a conversation that ends meanwhile extracts is held against it.
-  await store.ledger.forget(agentId, text, now);
+  await store.ledger.forget(agentId, memory.text, now);
   const files = await store.files.remove(agentId, id);
-  return files.length > 0 ? files : [...new Set(places.map(({ path }) => path))];
+  return files.length > 0 ? files : [...new Set(found.map(({ path }) => path))];
 }
 
 /**
- * Strikes a memory out, and remembers another in its place. The old one stays readable in its file.
+ * Strikes a memory out, and remembers another in its place. The old one stays readable in its file, and no reset and no
+ * compaction brings it back as a memory.
  * @returns the new memory, and the files that held the old one
  * @throws PeerError 404, 403, or 400 when both say the same
  */
@@ -118,7 +121,7 @@ export async function supersede(
     throw new PeerError(code.badRequest, "text: the correction says what the memory says already");
   const old = await readMemory(store, use, id);
   const by = await remember(store, use, text, { type: old.record?.type, ...origin });
-  await store.ledger.supersede(use.agentId, id, by.id);
+  await store.ledger.supersede(use.agentId, id, { id: by.id, at: use.now });
   return { by, files: await store.files.strike(use.agentId, id) };
 }
 

@@ -24,7 +24,7 @@ const alsoCalled = new Map<string, Field>([
 ]);
 
 /** A line `- **Name:** value`: with or without bold or italics, blanks before it, upper case or lower. */
-const bulletPattern = /^\s*[-*+]\s*[*_]{0,2}([^:*_]{1,40}?)[*_]{0,2}\s*:[*_]{0,2}\s*(.*)$/;
+const bulletPattern = /^\s*[-*+]\s*[*_]{0,2}((?!\s)[^:*_]{1,40})[*_]{0,2}\s*:[*_]{0,2}(.*)$/;
 
 /** A hint of a template that nobody has filled in: `_(a fox, a ghost)_` or `(a fox, a ghost)`. */
 const placeholderPattern = /^([*_]{0,2})\(.*\)\1$/;

@@ -111,6 +111,6 @@ describe("gsv client with a message at a terminal", () => {
       return { status: "started", runId };
     };
     expect(await main(["client", "hi", ...signedIn()], terminal)).toBe(0);
-    expect(terminal.written()).toBe("Good morning\n");
+    expect(terminal.screen().filter((row) => row !== "")).toEqual(["Good morning"]);
   });
 });

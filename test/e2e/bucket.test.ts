@@ -154,6 +154,28 @@ describe("storage-layout.md, Read/Write Summary", () => {
       1,
       "one per compaction",
     ],
+    [
+      "agents/{id}/recall/s/{sid}[-part{ts}].json.gz",
+      new RegExp(`^agents/main/recall/s/${uuid}(-part\\d{13})?\\.json\\.gz$`),
+      0,
+      2,
+      "one per archive",
+    ],
+    ["agents/{id}/objects/{sha256}", /^agents\/main\/objects\/[0-9a-f]{64}$/, 3, 3, "one per system prompt"],
+    [
+      "agents/{id}/.git/objects/{sha1}",
+      /^agents\/main\/\.git\/objects\/[0-9a-f]{2}\/[0-9a-f]{38}$/,
+      0,
+      14,
+      "one per file, folder and commit",
+    ],
+    [
+      "agents/{id}/.git/{name}",
+      /^agents\/main\/\.git\/(HEAD|config|refs\/heads\/main|gsv-index\.json)$/,
+      0,
+      4,
+      "from the first commit on",
+    ],
     ["agents/{id}/skills/{name}/SKILL.md", /^agents\/main\/skills\/tea\/SKILL\.md$/, 1, 1, "persistent"],
     ["skills/{name}/SKILL.md", /^skills\/soup\/SKILL\.md$/, 1, 1, "persistent"],
     [
@@ -207,9 +229,9 @@ describe("every object, as any S3 client sees it", () => {
   });
 
   it("of a part is a gzip file with the layout's metadata", () => {
-    const [key = ""] = keysOf(after, /-part/);
+    const [key = ""] = keysOf(after, /sessions\/.*-part/);
     const at = /-part(\d+)/.exec(key)?.[1];
-    const { contentType, metadata } = one(after, /-part/);
+    const { contentType, metadata } = one(after, /sessions\/.*-part/);
     expect(contentType).toBe("application/gzip");
     expect(metadata).toEqual({
       sessionkey: "agent%3Amain%3Amain",
@@ -241,7 +263,7 @@ describe("every object, as any S3 client sees it", () => {
 describe("the archives together", () => {
   it("are everything that was said, after the summary, as lines of the seed's form", () => {
     const [part, whole] = [
-      linesOf(one(after, /-part/)),
+      linesOf(one(after, /sessions\/.*-part/)),
       linesOf(one(after, /sessions\/[^/]{36}\.jsonl\.gz$/)),
     ];
     const [summary, ...kept] = whole;
@@ -249,6 +271,8 @@ describe("the archives together", () => {
       role: "user",
       content: expect.stringMatching(/^\[Summary of the earlier conversation: \d+ messages, archived\]/),
       timestamp: expect.any(Number),
+      // The calls that can be shown again, which is ours.
+      earlier: expect.any(Object),
     });
     expect([...part, ...kept]).toEqual(live);
     expect(live.length).toBeGreaterThan(40);

@@ -85,6 +85,30 @@ describe("a memory", () => {
     });
   });
 
+  it("that is corrected is not brought back by an extraction, but by whoever corrects it back", async () => {
+    const old = await memories().remember(use(), "Ada likes coffee", origin);
+    const { by } = await memories().supersede(use(), old.id, "Ada likes tea", origin);
+    const extracted = "- Ada likes coffee\n- Ada likes coffee cups";
+    expect(await memories().withoutForgotten(agentId, extracted)).toBe("- Ada likes coffee cups");
+    const back = await memories().supersede(use(), by.id, "Ada likes coffee", origin);
+    expect(back.by.record).not.toHaveProperty("supersededBy");
+    expect(await texts()).toEqual(["Ada likes coffee"]);
+    expect(await memories().withoutForgotten(agentId, extracted)).toBe(extracted);
+  });
+
+  it("that is struck out, or that a guest said too, is forgotten as well", async () => {
+    await write("MEMORY.md", "- the alarm code is 4711 _(score=0.42, hits=5, days=3)_\n- x\n");
+    await write("memory/shared/2026-05-04.md", "### Said by others\n\n- The alarm code is 4711.\n- y\n");
+    const [{ id } = { id: "" }] = await memories().recall(use(), "alarm", 1);
+    await memories().supersede(use(), id, "the alarm code is 4712", origin);
+    expect(await read("MEMORY.md")).toContain("- ~~the alarm code is 4711");
+    expect(await memories().forget(use(), id)).toEqual(["MEMORY.md", "memory/shared/2026-05-04.md"]);
+    expect(await read("MEMORY.md")).toBe("- x\n");
+    expect(await read("memory/shared/2026-05-04.md")).toBe("### Said by others\n\n- y\n");
+    expect(await texts()).toEqual(["x", "the alarm code is 4712"]);
+    await expect(memories().forget(use(), id)).rejects.toMatchObject({ code: 404 });
+  });
+
   it("that is forgotten is in no file, and no extraction brings it back, nor what says nearly the same", async () => {
     const { id } = await memories().remember(use(), "Ada's bank is the Old Bank of Bergen", origin);
     await write("MEMORY.md", "- Ada's bank is the Old Bank of Bergen _(score=0.42, hits=5, days=3)_\n- x\n");

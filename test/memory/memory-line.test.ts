@@ -46,5 +46,27 @@ describe("memories of a file", () => {
     expect(withMemoryStruck(withMemoryStruck(file, id), id)).toBe(withMemoryStruck(file, id));
     expect(withoutMemory(file, id)).toBe(file.replace("- Ada likes **tea**.\n", ""));
     expect(withoutMemory(file, memoryId("rm -rf /"))).toBe(file);
+    expect(withoutMemory(withMemoryStruck(file, id), id)).toBe(withoutMemory(file, id));
+    const promoted = memoryId("User's timezone is Bogota");
+    const [rest = ""] = file.split("- User's");
+    expect(withoutMemory(withMemoryStruck(file, promoted), promoted)).toBe(rest);
+  });
+
+  it("are the same when they are added with a score that dreaming wrote behind them", () => {
+    expect(withMemory("", "x _(score=0.42, hits=5, days=3)_")).toBe("- x\n");
+    expect(withMemory("- x _(score=0.42)_\n", "x _(score=0.5)_")).toBe("- x _(score=0.42)_\n");
+    expect(readMemories("", "- say _(score=1)_ to all\n- (_(score=1\n").map(({ text }) => text)).toEqual([
+      "say _(score=1)_ to all",
+      "(_(score=1",
+    ]);
+  });
+
+  it("cost no more time the longer a line is", () => {
+    for (const long of [" ".repeat(1_000_000), "_(score=".repeat(500_000)]) {
+      const line = `- a${long}b`;
+      const [{ id, text } = { id: "", text: "" }] = readMemories("", line);
+      expect(text).toBe(`a${long}b`);
+      expect(withMemoryStruck(line, id)).toBe(`- ~~a${long}b~~`);
+    }
   });
 });

@@ -1,3 +1,4 @@
+import "../support/loaded-later.ts";
 import type { TableCall } from "../../local/items/table-call.ts";
 import type { JsonObject } from "../../shared/configuration/configuration-paths.ts";
 import { mergeConfiguration, openConfiguration } from "../../shared/configuration/store.ts";
@@ -57,34 +58,8 @@ export interface ScheduleResult {
   took: number;
 }
 
-/** What makes the agent load all that it loads when it first needs it. */
-const everything: readonly Action[] = [
-  { at: 0, via: "client", session: "main", kind: "reset" },
-  ...[1, 2].map((number): Action => {
-    const script = { number, rounds: 1, node: 0, native: 2, fails: 0, refuses: 0, ms: 50 };
-    return { at: number * 1000, via: "client", session: "main", kind: "message", script, hasImage: false };
-  }),
-  { at: 10_000, via: "client", session: "main", kind: "compact", keep: 1 },
-  { at: 30_000, via: "client", session: "main", kind: "reset" },
-];
-
-let loaded: Promise<unknown> | undefined;
-
-/** More than once: what one of them waits for in vain is there for the next. */
-async function load(): Promise<void> {
-  for (let tries = 0; tries < 5; tries++) {
-    await new Simulation({ seed: 0, actions: everything, oneIn: 0 }).run();
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
-/**
- * Runs one schedule: everything in it follows from its seed. One that does not count comes ahead of the first of a process:
- * loading a module takes real time, in which no virtual time passes.
- */
+/** Runs one schedule: everything in it follows from its seed. */
 export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
-  loaded ??= load();
-  await loaded;
   const simulation = new Simulation(options);
   return simulation.run();
 }

@@ -56,6 +56,7 @@ describe("I2: the fields of IDENTITY.md", () => {
   it("are of one line and at most 200 characters, and cost no more time the longer a line is", () => {
     expect(parseIdentity(`- Name: ${"x".repeat(300)}\nmore`).name).toBe("x".repeat(200));
     expect(parseIdentity(`- ${" ".repeat(200_000)}`)).toEqual({});
+    expect(parseIdentity(`- ${" ".repeat(200_000)}x`)).toEqual({});
   });
 });
 

@@ -1,3 +1,4 @@
+import "../../support/loaded-later.ts";
 import type { Agent } from "../../../functions/agent/agent.ts";
 import { createHistory } from "../../../functions/agent/context/history.ts";
 import type { CallModel } from "../../../functions/agent/model/model-call.ts";

@@ -1,0 +1,11 @@
+// What the functions load when it is used first, loaded ahead of time: virtual time does not wait for the disk.
+import "../../functions/agent/compaction/memories.ts";
+import "../../functions/agent/compaction/summarize.ts";
+import "../../functions/agent/recall/answer-memory.ts";
+import "../../functions/agent/recall/read-logs.ts";
+import "../../functions/agent/recall/self-report.ts";
+import "../../shared/git/workspace-commit.ts";
+import "../../shared/git/workspace-history.ts";
+import "../../shared/memory/open-memories.ts";
+import "../../shared/recall/recall.ts";
+import "../../shared/skills/frontmatter.ts";
