@@ -4,6 +4,7 @@ import "../../functions/agent/compaction/summarize.ts";
 import "../../functions/agent/recall/answer-memory.ts";
 import "../../functions/agent/recall/read-logs.ts";
 import "../../functions/agent/recall/self-report.ts";
+import "../../functions/agent/tools/change-jobs.ts";
 import "../../shared/git/workspace-commit.ts";
 import "../../shared/git/workspace-history.ts";
 import "../../shared/memory/open-memories.ts";

@@ -1,17 +1,7 @@
 import * as v from "valibot";
 import { placeOf } from "../../../../shared/channels/conversation-place.ts";
-import { addJob, cronStatus, listJobs, removeJob, runJobs, updateJob } from "../../../../shared/cron/jobs.ts";
-import { listRuns } from "../../../../shared/cron/run-history.ts";
-import {
-  readWrittenJob,
-  readWrittenPatch,
-  type WritingContext,
-} from "../../../../shared/cron/written-job.ts";
-import { code, PeerError } from "../../../../shared/protocol/errors.ts";
 import { count } from "../../../../shared/protocol/schemas.ts";
-import type { Sender } from "../../../../shared/session/inbox-entry.ts";
 import { checkSchedulable } from "../../../../shared/workspace/privacy.ts";
-import type { Agent } from "../../agent.ts";
 import { nativeTool } from "./native-tool.ts";
 
 const job = v.pipe(
@@ -53,8 +43,6 @@ const cronArguments = {
   patch: v.optional(v.looseObject({})),
   jobId: v.optional(v.pipe(v.string(), v.description("For runs: only those of this job"))),
 };
-type Args = v.InferOutput<v.ObjectSchema<typeof cronArguments, undefined>>;
-
 export const cronTool = nativeTool({
   name: "gsv__Cron",
   description:
@@ -70,41 +58,7 @@ export const cronTool = nativeTool({
     const { userTimezone: timezone } = configuration;
     const lastChannel = turn.lastChannel ?? (await placeOf(agent.table, configuration, { sessionKey }));
     const context = { agentId, now: agent.now(), timezone, ...(lastChannel ? { lastChannel } : {}) };
-    return { ok: true, result: await carryOut(agent, args, context, sender) };
+    const { changeJobs } = await import("../change-jobs.ts");
+    return { ok: true, result: await changeJobs(agent, args, context, sender) };
   },
 });
-
-async function carryOut(
-  agent: Agent,
-  args: Args,
-  context: WritingContext,
-  sender: Sender | undefined,
-): Promise<unknown> {
-  const { action, agentId, includeDisabled = true, limit = 200, offset = 0, jobId } = args;
-  switch (action) {
-    case "status":
-      return cronStatus(agent);
-    case "list":
-      return listJobs(agent, { agentId, includeDisabled, limit: Math.min(limit, 500), offset });
-    case "add":
-      return { ok: true, job: await addJob(agent, readWrittenJob(needed("job", args.job), context), sender) };
-    case "update": {
-      const patch = readWrittenPatch(needed("patch", args.patch ?? args.job), context);
-      return { ok: true, job: await updateJob(agent, { id: needed("id", args.id), patch }, sender) };
-    }
-    case "remove":
-      await removeJob(agent, needed("id", args.id));
-      return { ok: true, removed: true };
-    case "run":
-      return runJobs(agent, { id: args.id, mode: args.mode ?? "due" });
-    case "runs": {
-      const runs = await listRuns(agent.table, { jobId, limit, offset }, agent.now());
-      return { runs, count: runs.length };
-    }
-  }
-}
-
-function needed<T>(name: string, value: T | undefined): T {
-  if (value !== undefined) return value;
-  throw new PeerError(code.badRequest, `${name}: is needed for this action`);
-}
