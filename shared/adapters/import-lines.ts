@@ -8,6 +8,9 @@ import { fromTurnLines } from "./turns-adapter.ts";
 /** Most messages of a conversation that is imported. */
 const mostMessages = 100_000;
 
+/** How deeply lists and objects of a line may stand in each other. */
+const mostLevels = 100;
+
 const time = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(8_640_000_000_000_000));
 const optionalText = v.optional(v.string());
 const textBlock = v.object({ type: v.literal("text"), text: v.string(), textSignature: optionalText });
@@ -139,11 +142,22 @@ function ofTurns(lines: readonly Found[]): Found[] {
 }
 
 function parseLine(line: string, number: number): unknown {
+  const value = parseJson(line, number);
+  if (isDeep(value)) throw refused(`line ${number} has more than ${mostLevels} levels of lists and objects`);
+  return value;
+}
+
+function parseJson(line: string, number: number): unknown {
   try {
     return JSON.parse(line) as unknown;
   } catch {
     throw refused(`line ${number} is no JSON`);
   }
+}
+
+function isDeep(value: unknown, levels = mostLevels): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((one) => isDeep(one, levels - 1));
 }
 
 function check<T>(schema: v.GenericSchema<unknown, T>, where: string, value: unknown): T {

@@ -7,7 +7,7 @@ export const summarySize = { most: 40_000, least: 100 };
 /** The line in a summary before the request that is being worked on. */
 export const requestHeader = "The request that is being worked on, in the user's words:";
 
-const pattern = /^\[Summary of the earlier conversation: (\d+) messages, archived\]\n\n/;
+const pattern = /^\[Summary of the earlier conversation: (\d{1,9}) messages, archived\]\n\n/;
 
 /** The part of a conversation that a compaction archived. */
 export interface EarlierConversation {
@@ -34,9 +34,9 @@ export function summaryMessage(content: string, at: number, earlier?: EarlierCon
   return { role: "user", content, ...(isEmpty ? {} : { earlier }), timestamp: at };
 }
 
-/** Reads a message that holds a summary; undefined for any other message. */
+/** Reads a message that holds a summary; undefined for any other message, also for one that somebody wrote to look like it. */
 export function readSummaryMessage(message: Message | undefined): EarlierConversation | undefined {
-  if (message?.role !== "user") return undefined;
+  if (message?.role !== "user" || message.origin) return undefined;
   const content = textOf(message);
   const start = pattern.exec(content);
   if (!start) return undefined;

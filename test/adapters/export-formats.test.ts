@@ -311,7 +311,21 @@ describe("what cannot be imported", () => {
   ])("is named: %j", (lines, reason) => {
     expect(() => parseImport(lines, "pi")).toThrow(reason);
   });
+
+  // No program writes it down again: JSON.stringify throws.
+  it("is what is nested deeply", () => {
+    for (const levels of [101, 100_000])
+      expect(() => parseImport(nested(levels), "pi")).toThrow(/line 1 has more than 100 levels/);
+    expect(() => parseImport(nested(100), "pi")).toThrow(/begins with a message of a user/);
+  });
 });
+
+/** A line with a call whose arguments make it this many levels deep. */
+function nested(levels: number): string {
+  const args = "[".repeat(levels - 3) + "]".repeat(levels - 3);
+  const call = `{"type":"toolCall","id":"x","name":"t","arguments":${args}}`;
+  return `{"role":"assistant","content":[${call}],"timestamp":1}`;
+}
 
 function withoutImages(message: Message): Message {
   if (message.role === "assistant" || typeof message.content === "string") return message;

@@ -5,7 +5,7 @@ import { archiveSession } from "../../shared/session/archive.ts";
 import { type Importer, importConversation } from "../../shared/session/conversation/import-conversation.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
 import { leaseMs } from "../../shared/session/lease.ts";
-import { readSession } from "../../shared/session/sessions.ts";
+import { patchSession, readSession } from "../../shared/session/sessions.ts";
 import { metaKey } from "../../shared/session/state.ts";
 import { readMessages } from "../../shared/session/transcript.ts";
 import { immortal, Killed, type Life, mortal } from "../agent/bench.ts";
@@ -89,6 +89,10 @@ describe("M45: an import", () => {
     const second = { ...newImport(), sessionId: first.sessionId };
     await expect(importConversation(importer(), second)).rejects.toMatchObject({ code: 409 });
     expect(await readSession(state.table, second.sessionKey)).toBeUndefined();
+    // Its archive would be replaced at the next reset of the session.
+    await patchSession(state.table, second.sessionKey, {}, now);
+    await expect(importConversation(importer(), second)).rejects.toMatchObject({ code: 409 });
+    expect(await readSession(state.table, second.sessionKey)).toMatchObject({ head: 0 });
   });
 
   it("wakes the agent for a message that came meanwhile", async () => {

@@ -42,12 +42,10 @@ export async function importConversation(importer: Importer, imported: ImportedC
   const before = await readSession(table, sessionKey);
   if (isImported(before, imported)) return;
   if (before) checkEmpty(before);
-  else {
-    const { parts, final } = await findArchives(bucket, agentIdOf(sessionKey), sessionId);
-    if (final !== undefined || parts.length > 0)
-      throw new PeerError(code.conflict, `importId: ${sessionId} is the id of another conversation`);
-    await patchSession(table, sessionKey, {}, now());
-  }
+  const { parts, final } = await findArchives(bucket, agentIdOf(sessionKey), sessionId);
+  if (final !== undefined || parts.length > 0)
+    throw new PeerError(code.conflict, `importId: ${sessionId} is the id of another conversation`);
+  if (!before) await patchSession(table, sessionKey, {}, now());
   const held = await acquire(table, sessionKey, randomUUID(), now());
   if (!held) throw busy(sessionKey);
   try {
