@@ -9,8 +9,8 @@ import { openRepository, type Repository } from "./repository.ts";
 /** Maximum attempts when others commit at the same time. */
 const maxAttempts = 20;
 
-/** Where a branch stood that has been written anew, until all that only it needs is deleted. */
-const pendingName = "gsv-erasing";
+/** Each names where a branch stood that has been written anew, until all that only it needs is deleted. */
+const pendingNames = "gsv-erasing/";
 
 /**
  * Writes the history of a workspace anew without something that its files have held, from the first commit that has it
@@ -29,13 +29,18 @@ export async function eraseFromHistory(
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const head = await repository.head();
     if (!head) return 0;
-    const commits = (await listCommits(repository, Number.POSITIVE_INFINITY, head.sha)).reverse();
-    const written = await rewriteCommits(repository, commits, createRewriting(repository, without).tree);
+    const commits = await orGone(listCommits(repository, Number.POSITIVE_INFINITY, head.sha));
+    const written = commits && (await orGone(rewriteCommits(repository, commits.reverse(), without)));
+    // Another erasing has deleted what the branch stood for.
+    if (!written) continue;
     const last = written.at(-1);
     if (!last || last === head.sha) return 0;
-    await bucket.put(pendingKey(agentId), head.sha);
-    if (!(await repository.move(head, last))) continue;
+    await bucket.put(pendingPrefix(agentId) + head.sha, "");
+    const isMoved = await repository.move(head, last);
+    // When others came first, it is the new branch that nothing needs.
+    if (!isMoved) await bucket.put(pendingPrefix(agentId) + last, "");
     await deletePending(bucket, agentId);
+    if (!isMoved) continue;
     const count = commits.filter(({ sha }, i) => sha !== written[i]).length;
     log("workspace.erased", { agentId, commits: count });
     return count;
@@ -43,29 +48,33 @@ export async function eraseFromHistory(
   throw new Error(`the history of ${agentId} is being changed by others at the same time`);
 }
 
-const pendingKey = (agentId: string) => `${workspacePrefix(agentId)}.git/${pendingName}`;
+const pendingPrefix = (agentId: string) => `${workspacePrefix(agentId)}.git/${pendingNames}`;
 
-/** Deletes what only the branch that was written anew last needs. */
+/** Deletes what only the branches need that were written anew. One that is still in use has not been moved yet: it stays. */
 async function deletePending(bucket: Bucket, agentId: string): Promise<void> {
-  const found = await bucket.get(pendingKey(agentId));
-  if (!found) return;
-  const repository = openRepository(bucket, agentId);
-  const kept = new Set(await namesOf(repository, (await repository.head())?.sha));
   const prefix = `${workspacePrefix(agentId)}.git/objects/`;
-  for (const sha of await namesOf(repository, Buffer.from(found.body).toString()))
-    if (!kept.has(sha)) await bucket.delete(`${prefix}${sha.slice(0, 2)}/${sha.slice(2)}`);
-  await bucket.delete(pendingKey(agentId));
+  const { objects } = await bucket.list(pendingPrefix(agentId));
+  for (const { key } of objects) {
+    const repository = openRepository(bucket, agentId);
+    const kept = new Set(await namesOf(repository, (await repository.head())?.sha));
+    const old = key.slice(pendingPrefix(agentId).length);
+    if (kept.has(old)) continue;
+    for (const sha of await namesOf(repository, old))
+      if (!kept.has(sha)) await bucket.delete(`${prefix}${sha.slice(0, 2)}/${sha.slice(2)}`);
+    await bucket.delete(key);
+  }
 }
 
 /** @returns the name of each commit as it is now, in the same order */
 async function rewriteCommits(
   repository: Repository,
   commits: readonly Commit[],
-  rewrite: (tree: string) => Promise<string>,
+  without: (content: string) => string,
 ): Promise<string[]> {
+  const rewriting = createRewriting(repository, without);
   const written: string[] = [];
   for (const { sha, tree, author, at, message } of commits) {
-    const changed = await rewrite(tree);
+    const changed = await rewriting.tree(tree);
     const parent = written.at(-1);
     const before = commits[written.length - 1]?.sha;
     const isSame = changed === tree && parent === before;
@@ -127,6 +136,7 @@ async function namesOf(repository: Repository, head: string | undefined): Promis
   return [...found.blobs, ...found.trees, ...[...found.commits].reverse()];
 }
 
+/** Undefined when an object was read that is deleted. */
 async function orGone<T>(read: Promise<T>): Promise<T | undefined> {
   try {
     return await read;

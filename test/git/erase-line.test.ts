@@ -42,13 +42,25 @@ async function expectErased(
 ): Promise<void> {
   expect(await held(bucket)).not.toContain("4711");
   expect(await messages(bucket)).toEqual(commits);
-  expect(bucket.keys().filter((key) => key.endsWith("gsv-erasing"))).toEqual([]);
+  expect(bucket.keys().filter((key) => key.includes("gsv-erasing"))).toEqual([]);
   if (!hasGit) return;
   await withClone(bucket, "main", (git) => {
     expect(git("fsck", "--strict")).toBe("");
     expect(git("show", "HEAD~1:MEMORY.md")).toBe("- three\n");
     expect(git("log", "--format=%an %aI", "-1")).toBe("main 2026-05-05T08:00:00+00:00\n");
   });
+}
+
+/** A bucket that lets something happen before each call. */
+function interrupted(bucket: Bucket, happens: () => Promise<void>): Bucket {
+  const entries = Object.entries(bucket).map(([name, call]) => [
+    name,
+    async (...args: unknown[]) => {
+      await happens();
+      return (call as (...given: unknown[]) => unknown)(...args);
+    },
+  ]);
+  return Object.fromEntries(entries) as Bucket;
 }
 
 describe("erasing a line from the history", () => {
@@ -89,24 +101,33 @@ describe("erasing a line from the history", () => {
     }
   });
 
+  it("leaves nothing of what another erases at the same time, before whichever of its calls", async () => {
+    const other = (content: string) => withoutMemory(content, memoryId("one"));
+    for (let at = 0; ; at++) {
+      const bucket = await given();
+      let calls = 0;
+      const both = interrupted(bucket, async () => {
+        if (calls++ === at) await eraseFromHistory(bucket, "main", other);
+      });
+      await eraseFromHistory(both, "main", without);
+      if (calls <= at) return expect(at).toBeGreaterThan(20);
+      const left = await held(bucket);
+      for (const gone of ["4711", "- one"]) expect(left, `before call ${at}`).not.toContain(gone);
+      expect(await messages(bucket)).toEqual(["fourth", "third", "second", "first"]);
+      expect(bucket.keys().filter((key) => key.includes("gsv-erasing"))).toEqual([]);
+    }
+  });
+
   it("loses no commit that is made at the same time, before whichever of its calls", async () => {
     for (let at = 0; ; at += 3) {
       const bucket = await given();
       let calls = 0;
-      const entries = Object.entries(bucket).map(([name, call]) => [
-        name,
-        async (...args: unknown[]) => {
-          if (calls++ === at) {
-            await bucket.put("agents/main/new.md", "new\n");
-            await commitWorkspace(bucket, "main", {
-              message: "fifth",
-              at: Date.parse("2026-05-05T08:00:00Z"),
-            });
-          }
-          return (call as (...given: unknown[]) => unknown)(...args);
-        },
-      ]);
-      await eraseFromHistory(Object.fromEntries(entries) as Bucket, "main", without);
+      const both = interrupted(bucket, async () => {
+        if (calls++ !== at) return;
+        await bucket.put("agents/main/new.md", "new\n");
+        await commitWorkspace(bucket, "main", { message: "fifth", at: Date.parse("2026-05-05T08:00:00Z") });
+      });
+      await eraseFromHistory(both, "main", without);
       if (calls <= at) return expect(at).toBeGreaterThan(20);
       expect(await held(bucket), `a commit before call ${at}`).not.toContain("4711");
       expect((await messages(bucket))[0]).toBe("fifth");
