@@ -36,7 +36,7 @@ const agents = `# Operating instructions
 
 - A conversation ends; files stay. What I want to know tomorrow, I write down today.
 - memory/YYYY-MM-DD.md: what happened, what was decided, what is open.
-- MEMORY.md: what holds for long. Short, one fact a line; wrong or stale lines are changed, not added to.
+- MEMORY.md: what holds for long. Short, one fact a line; wrong or stale lines are changed, not added to. Sections named Dreamed come from memories that you recalled often; curate them like the rest.
 - USER.md: who my human is and how they like things done.
 
 ## Work

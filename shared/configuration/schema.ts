@@ -239,7 +239,7 @@ export const configurationSchema = v.strictObject({
   memory: v.strictObject({
     /** Whether the agent is offered `gsv__session_logs`. */
     sessionLogs: v.boolean(),
-    /** Whether it is offered `gsv__who_am_i` and `gsv__what_do_i_know`. */
+    /** Whether it is offered `gsv__who_am_i`, `gsv__what_do_i_know` and `gsv__my_stats`. */
     selfReport: v.boolean(),
     /** Whether the agent is offered `gsv__memory`. */
     tool: v.boolean(),

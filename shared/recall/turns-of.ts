@@ -6,7 +6,7 @@ import type { Turn } from "./segment.ts";
 const resultCharacters = 500;
 
 /** Tools that show what was said before: their results would be found instead of what they show. */
-const recallTools = ["gsv__session_logs", "gsv__what_do_i_know", "gsv__memory"];
+const recallTools = ["gsv__session_logs", "gsv__what_do_i_know", "gsv__my_stats", "gsv__memory"];
 
 /**
  * The turns of consecutive messages of a conversation: its first ones, or those that follow a summary, which says how many

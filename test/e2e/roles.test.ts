@@ -69,6 +69,7 @@ async function useFilesAndSkills(): Promise<void> {
         call("gsv__SessionsList", {}),
         call("gsv__session_logs", { action: "search", query: "files" }),
         call("gsv__who_am_i", {}),
+        call("gsv__my_stats", {}),
       ],
     },
     { text: "done", delayMs: 1500 },

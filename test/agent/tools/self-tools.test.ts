@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
+import { loadSweep } from "../../../shared/dreaming/load-sweep.ts";
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import { memorySections } from "../../../shared/workspace/memory-sections.ts";
@@ -161,9 +162,49 @@ describe("gsv__what_do_i_know", () => {
     }
   });
 
-  it("I25: the two are not offered where the configuration turns them off", async () => {
+  it("I21: gsv__my_stats counts conversations, memories, recalls and dreams", async () => {
+    bench.configuration.dreaming.enabled = true;
+    expect(await ask("gsv__my_stats", {}, "agent:main:work")).toContain("private memory");
+    expect(await ask("gsv__my_stats")).toEqual({
+      sessions_total: 2,
+      memories_stored: 0,
+      memories_promoted: 0,
+      last_dream_ts: null,
+      recall_events_7d: 0,
+      top_concept_tags_7d: [],
+      workspace_files_present: [],
+    });
+    for (const name of ["SOUL.md", "USER.md", "OTHER.md"]) await put(name, "x");
+    await put("sessions/11111111-1111-4111-8111-111111111111.jsonl.gz", "x");
+    for (const at of [1, 2])
+      await put(`sessions/22222222-2222-4222-8222-222222222222-part${at}.jsonl.gz`, "x");
+    for (const content of ["Ada stores the backup in the harbour", "Bo likes the harbour"])
+      await ask("gsv__memory", { action: "remember", content });
+    for (const query of ["harbour", "backup", "where is the backup"])
+      await ask("gsv__memory", { action: "recall", query });
+    const run = { agentId: "main", configuration: bench.configuration, now: bench.agent().now() };
+    await loadSweep(bench.agent())(run);
+    expect(await ask("gsv__my_stats")).toEqual({
+      sessions_total: 4,
+      memories_stored: 2,
+      memories_promoted: 1,
+      last_dream_ts: new Date(run.now).toISOString(),
+      recall_events_7d: 4,
+      top_concept_tags_7d: [
+        ["harbour", 4],
+        ["ada", 3],
+        ["backup", 3],
+        ["stores", 3],
+      ],
+      workspace_files_present: ["SOUL.md", "USER.md", "MEMORY.md", "DREAMS.md"],
+    });
+    bench.later += 8 * 86_400_000;
+    expect(await ask("gsv__my_stats")).toMatchObject({ recall_events_7d: 0, top_concept_tags_7d: [] });
+  });
+
+  it("I25: the three are not offered where the configuration turns them off", async () => {
     bench.configuration.memory.selfReport = false;
-    for (const name of ["gsv__who_am_i", "gsv__what_do_i_know"])
+    for (const name of ["gsv__who_am_i", "gsv__what_do_i_know", "gsv__my_stats"])
       expect(await ask(name)).toContain("Tool not found");
   });
 });

@@ -5,7 +5,7 @@ import { memoryCheckpoint, memoryHistory } from "./history-tools.ts";
 import { memoryTool } from "./memory-tool.ts";
 import { message } from "./message-tool.ts";
 import type { NativeTool } from "./native-tool.ts";
-import { whatDoIKnow, whoAmI } from "./self-tools.ts";
+import { myStats, whatDoIKnow, whoAmI } from "./self-tools.ts";
 import { sessionLogs } from "./session-logs-tool.ts";
 import { sessionSend, sessionsList } from "./session-tools.ts";
 import { transfer } from "./transfer-tool.ts";
@@ -30,6 +30,7 @@ export const nativeTools: readonly NativeTool[] = [
   sessionLogs,
   whoAmI,
   whatDoIKnow,
+  myStats,
   memoryTool,
   memoryHistory,
   memoryCheckpoint,

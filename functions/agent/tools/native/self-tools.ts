@@ -29,3 +29,16 @@ export const whatDoIKnow = nativeTool({
     return { ok: true, result: await report.whatDoIKnow(args, context) };
   },
 });
+
+export const myStats = nativeTool({
+  name: "gsv__my_stats",
+  description: "Your conversations, memories, recalls and dreams in numbers.",
+  arguments: {},
+  repeatable: true,
+  forGuests: false,
+  isOffered: ({ memory }) => memory.selfReport,
+  async run(_, context) {
+    const stats = await import("../../recall/agent-stats.ts");
+    return { ok: true, result: await stats.myStats(context) };
+  },
+});
