@@ -81,7 +81,7 @@ export function commitBody({ tree, parent, author, at, message }: Omit<Commit, "
     `author ${who}`,
     `committer ${who}`,
   ];
-  return Buffer.from(`${lines.join("\n")}\n\n${message.trimEnd()}\n`);
+  return Buffer.from(`${lines.join("\n")}\n\n${message.replaceAll("\0", "").trimEnd()}\n`);
 }
 
 export function parseCommit(sha: string, body: Buffer): Commit {

@@ -76,7 +76,8 @@ export async function readFiles(
   const listed = objects
     .map(({ key, etag, size }) => ({ key, etag, size, path: key.slice(prefix.length) }))
     .filter(({ path, size }) => size <= maxFileBytes && !leftOut.test(path) && isGitPath(path));
-  const files: CommitIndex["files"] = {};
+  // A file may be called __proto__.
+  const files: CommitIndex["files"] = Object.create(null);
   const store = async ({ key, etag, path }: (typeof listed)[number]) => {
     const known = index.files[path];
     // A file that was deleted since it was listed is no part of the commit.
@@ -100,9 +101,13 @@ function withoutSecrets(path: string, body: Uint8Array): Uint8Array {
   return left === text ? body : Buffer.from(left);
 }
 
-/** Git refuses these names in a tree: a part that is empty, `.`, `..` or `.git`. */
+/** Characters that some file systems leave out of names. */
+const leftOutOfNames = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
+
+/** Git refuses these names in a tree: a part that is empty, `.`, `..`, or `.git` on any file system. */
 function isGitPath(path: string): boolean {
-  return path.split("/").every((part) => !/^(|\.{1,2}|\.git)$/i.test(part));
+  const isGitPart = (part: string) => !/^(\.{0,2}|(\.git|git~1)[ .]*(:.*)?)$/i.test(part);
+  return path.split("/").every((part) => isGitPart(part) && isGitPart(part.replace(leftOutOfNames, "")));
 }
 
 /**

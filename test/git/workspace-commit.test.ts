@@ -124,6 +124,19 @@ describe("a commit of the workspace", () => {
     await expectSound(bucket, ["checkpoint: x"]);
   });
 
+  it("holds a file of any name, but for those that git takes for its own folder on some file system", async () => {
+    const bucket = createMemoryBucket();
+    const kept = ["__proto__", "constructor", "git~2", ".gitignore"];
+    const refused = [".GIT/x", "git~1", "a/.git ", "a/.git.", ".git::$INDEX/x", ".g\u200cit/x", "\ufeff/x"];
+    for (const path of [...kept, ...refused]) await put(bucket, path, path);
+    await commit(bucket, "a\0b");
+    expect((await newest(bucket)).files.sort()).toEqual(kept.sort());
+    await put(bucket, "second", "x");
+    await commit(bucket, "second");
+    expect((await newest(bucket)).files).toContain("__proto__");
+    await expectSound(bucket, ["second", "ab"]);
+  });
+
   it("reads and stores only what has changed", async () => {
     const bucket = createMemoryBucket(files);
     await commit(bucket);
