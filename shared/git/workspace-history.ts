@@ -65,7 +65,16 @@ export async function workspaceCommit(
   name: string,
 ): Promise<CommitEntry & CommitFiles> {
   const repository = openRepository(bucket, agentId);
-  const commit = await findCommit(repository, name);
+  return describe(repository, await findCommit(repository, name));
+}
+
+/** What a commit of the history did, without going through the history. `sha`: as `workspaceLog` gives it. */
+export async function listedCommit(bucket: Bucket, agentId: string, sha: string): Promise<CommitFiles> {
+  const repository = openRepository(bucket, agentId);
+  return describe(repository, await repository.readCommit(sha));
+}
+
+async function describe(repository: Repository, commit: Commit): Promise<CommitEntry & CommitFiles> {
   const changes = await changesOf(repository, commit);
   return {
     ...entryOf(commit, changes),

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
+import { memoryHistory } from "../../../functions/agent/tools/native/history-tools.ts";
 import { listCommits } from "../../../shared/git/commits.ts";
 import { openRepository } from "../../../shared/git/repository.ts";
+import { commitWorkspace } from "../../../shared/git/workspace-commit.ts";
+import { createMemoryBucket } from "../../support/memory-bucket.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelServer, Reply } from "../../support/models/scripted-model.ts";
 import { type State, startState } from "../../support/state.ts";
@@ -58,6 +61,22 @@ describe("the agent's tools for its history", () => {
     const all = await result("gsv__memory_history", {});
     expect(all.commits.at(-1)).toMatchObject({ sha: first.sha, message: "checkpoint: tea" });
     expect(all.commits[0]).not.toHaveProperty("diff");
+  });
+
+  it("read each commit as often however long the history is", async () => {
+    const bucket = createMemoryBucket();
+    const turn = { agentId: "main", audience: "main" };
+    const readsOf = async (limit: number) => {
+      bucket.resetCounters();
+      await memoryHistory.run({ limit, include_diff: true } as never, { agent: { bucket }, turn } as never);
+      return bucket.downloads.length;
+    };
+    for (let i = 0; i < 40; i++) {
+      await bucket.put("agents/main/SOUL.md", `version ${i}\n`);
+      await commitWorkspace(bucket, "main", { message: "x", at: 1000 * i });
+    }
+    const [few, many] = [await readsOf(10), await readsOf(20)];
+    expect(many).toBeLessThanOrEqual(2 * few);
   });
 
   it("I44: are refused a limit above 100", async () => {

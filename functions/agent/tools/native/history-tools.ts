@@ -32,13 +32,13 @@ export const memoryHistory = nativeTool({
     if (!seesHistory(context)) return refusal;
     const { bucket } = context.agent;
     const { agentId } = context.turn;
-    const { workspaceCommit, workspaceLog } = await import("../../../../shared/git/workspace-history.ts");
+    const { listedCommit, workspaceLog } = await import("../../../../shared/git/workspace-history.ts");
     const entries = await workspaceLog(bucket, agentId, { limit });
     let left = withDiff ? maxDiffChars : 0;
     const commits: object[] = [];
     for (const { at, ...entry } of entries) {
       const commit = { ...entry, at: new Date(at).toISOString() };
-      const { patch } = left > 0 ? await workspaceCommit(bucket, agentId, entry.sha) : { patch: undefined };
+      const { patch } = left > 0 ? await listedCommit(bucket, agentId, entry.sha) : { patch: undefined };
       commits.push(patch === undefined ? commit : { ...commit, diff: patch.slice(0, left) });
       left -= patch?.length ?? 0;
     }
