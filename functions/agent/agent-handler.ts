@@ -77,7 +77,7 @@ export function createAgent(world: World): Agent {
     prompts,
     keptPrompts: createKeptPrompts(prompts.bucket),
     history: createHistory({ table, bucket }),
-    recall: loadRecall({ table, bucket }),
+    recall: loadRecall({ table, bucket, configuration, secrets, now }),
     memories: loadMemories({ table, bucket, workspace }),
     archivedResults: createArchivedResults(bucket),
     callModel: createCallModel({ configuration, secrets }, createMediaCache(bucket)),

@@ -79,7 +79,7 @@ function createGateway(world: World): Gateway {
     bridges,
     sender: noteFailures(createChannelSender({ table, secrets, configuration, bridges, now }), activity),
     workspace,
-    recall: loadRecall({ table, bucket }),
+    recall: loadRecall({ table, bucket, configuration, secrets, now }),
     memories: loadMemories({ table, bucket, workspace }),
     skills: createSkillLister(bucket),
     tokens: createTokenVerifier(table, now),

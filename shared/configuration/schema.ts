@@ -91,6 +91,20 @@ const transcription = v.strictObject({
   apiKey: v.optional(secret()),
 });
 
+/** A server with OpenAI's API `/embeddings`, by which search finds what says the same in other words. */
+const embeddings = v.strictObject({
+  /** Absent: off, and nothing is sent. */
+  model: v.optional(text(256)),
+  /** Default: OpenAI's server, with `apiKeys.openai`. */
+  baseUrl: v.optional(httpUrl),
+  apiKey: v.optional(secret()),
+  /** Numbers of a vector that are kept. */
+  dimensions: count(1, 4096),
+  /** Put before a question and before a message, for models that expect it. */
+  questionPrefix: v.optional(text(1000)),
+  textPrefix: v.optional(text(1000)),
+});
+
 const duration = v.pipe(
   v.string(),
   v.regex(durationPattern, "expected a duration such as 30m or 2h30m; 0 switches off"),
@@ -243,6 +257,7 @@ export const configurationSchema = v.strictObject({
     selfReport: v.boolean(),
     /** Whether the agent is offered `gsv__memory`. */
     tool: v.boolean(),
+    embeddings,
   }),
   workspaceGit,
   dreaming,

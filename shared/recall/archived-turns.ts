@@ -33,6 +33,8 @@ export interface ArchiveScope {
 export interface ArchivedTurns {
   /** Do not add to it. */
   index: TurnIndex;
+  /** The objects of the segments that are in it. */
+  segments: readonly ListedObject[];
   /** Archives that are not in it yet: they had no segment, and the next call goes on with them. */
   waiting: number;
 }
@@ -59,7 +61,7 @@ export function createArchivedTurns(bucket: Bucket): (scope: ArchiveScope) => Pr
     const state = current ?? { index: createTurnIndex(scope.timezone), etags: new Map() };
     await addSegments(bucket, state, objects);
     kept.set(name, state);
-    return { index: state.index, waiting };
+    return { index: state.index, segments: objects, waiting };
   };
 }
 

@@ -1,3 +1,4 @@
+import { fuse } from "./fuse.ts";
 import { densestPlace, type Preview, partAround } from "./preview.ts";
 import { questionTerms, type RankedTurn, rankTurns } from "./ranking.ts";
 import type { SaidTurns } from "./said-turns.ts";
@@ -13,6 +14,7 @@ export interface FoundTurn extends RankedTurn {
  * Finds what was said about something. The question may be words or a sentence; a part of a word is found only when no word
  * is.
  * @param most characters of a preview
+ * @param nearest turns that mean the same in other words, the nearest first; with them the score is that of both orders
  * @returns the best first, at most `limit`
  */
 export function findTurns(
@@ -20,27 +22,30 @@ export function findTurns(
   question: string,
   limit: number,
   most: number,
+  nearest: readonly IndexedTurn[] = [],
 ): FoundTurn[] {
-  const ranked = rankTurns(indexes, question, limit);
-  if (ranked.length === 0) return turnsWith(indexes, question, limit, most);
+  const depth = nearest.length > 0 ? Math.max(limit, nearest.length) : limit;
+  const ranked = rankTurns(indexes, question, depth);
+  const byWords = ranked.length > 0 ? ranked : turnsWith(indexes, question, depth);
+  const found = nearest.length > 0 ? fuse(byWords, nearest) : byWords;
   const terms = new Set(questionTerms(question));
-  return ranked.map((one) => {
+  return found.slice(0, limit).map((one) => {
     const { text } = one.turn;
-    return { ...one, preview: partAround(text, densestPlace(text, terms, most), most) };
+    const place = ranked.length > 0 ? densestPlace(text, terms, most) : placeOfText(one.turn, question);
+    return { ...one, preview: partAround(text, Math.max(0, place), most) };
   });
 }
 
 /** The turns that hold a text as it is, the newest first. */
-function turnsWith(indexes: SaidTurns["indexes"], text: string, limit: number, most: number): FoundTurn[] {
-  const wanted = plainText(text.trim());
-  if (wanted === "") return [];
-  const holds = (turn: IndexedTurn) => plainText(turn.text).includes(wanted);
+function turnsWith(indexes: SaidTurns["indexes"], text: string, limit: number): RankedTurn[] {
+  if (plainText(text.trim()) === "") return [];
   return indexes
-    .flatMap(({ turns }) => turns.filter(holds))
+    .flatMap(({ turns }) => turns.filter((turn) => placeOfText(turn, text) >= 0))
     .sort((a, b) => b.ts - a.ts)
     .slice(0, limit)
-    .map((turn) => {
-      const place = plainText(turn.text).indexOf(wanted);
-      return { turn, score: 0, preview: partAround(turn.text, place, most) };
-    });
+    .map((turn) => ({ turn, score: 0 }));
+}
+
+function placeOfText(turn: IndexedTurn, text: string): number {
+  return plainText(turn.text).indexOf(plainText(text.trim()));
 }

@@ -9,6 +9,8 @@ import {
 import { type FoundTurn, findTurns } from "./find-turns.ts";
 import { createSaidTurns, type RecallScope } from "./said-turns.ts";
 import { deleteSegment, writeSegment } from "./segment-files.ts";
+import type { FindEmbedder } from "./vectors/embedder.ts";
+import { createNearTurns } from "./vectors/near-turns.ts";
 
 /** Looks into everything that was said to and by an agent. Keep one while a function is warm: it keeps what it has read. */
 export interface Recall {
@@ -32,12 +34,18 @@ export interface Waiting {
   waiting: number;
 }
 
-export function openRecall(store: { table: Table; bucket: Bucket }): Recall {
+/** @param findEmbedder what makes vectors, by which a search also finds what says the same in other words */
+export function openRecall(
+  store: { table: Table; bucket: Bucket },
+  findEmbedder: FindEmbedder = async () => undefined,
+): Recall {
   const open = createSaidTurns(store);
+  const near = createNearTurns(store.bucket, findEmbedder);
   return {
     async search(scope, { question, limit, preview }) {
-      const said = await open(scope);
-      return { found: findTurns(said, question, limit, preview), waiting: said.waiting };
+      const [said, asked] = await Promise.all([open(scope), near.ask(question)]);
+      const nearest = asked ? await near.find(asked, said) : [];
+      return { found: findTurns(said, question, limit, preview, nearest), waiting: said.waiting };
     },
     async conversations(scope) {
       const said = await open(scope);
@@ -46,7 +54,10 @@ export function openRecall(store: { table: Table; bucket: Bucket }): Recall {
     async read(scope, request) {
       return readConversation(await open(scope), request);
     },
-    keep: (archiveKey) => writeSegment(store.bucket, archiveKey),
+    async keep(archiveKey) {
+      await writeSegment(store.bucket, archiveKey);
+      await near.keep(archiveKey);
+    },
     drop: (archiveKey) => deleteSegment(store.bucket, archiveKey),
   };
 }

@@ -1,4 +1,4 @@
-import type { Bucket, Table } from "../world/world.ts";
+import type { Bucket, ListedObject, Table } from "../world/world.ts";
 import { createArchivedTurns } from "./archived-turns.ts";
 import { type LiveTurns, liveSessionKeys, readLiveTurns } from "./live-turns.ts";
 import { createTurnIndex, type TurnIndex } from "./turn-index.ts";
@@ -18,8 +18,11 @@ export interface RecallScope {
 
 /** What was said, as far as the scope goes. */
 export interface SaidTurns {
+  agentId: string;
   /** Archived conversations, then those that go on. Do not add to them. */
-  indexes: readonly TurnIndex[];
+  indexes: readonly [archived: TurnIndex, live: TurnIndex];
+  /** The objects of the archived conversations' segments. */
+  segments: readonly ListedObject[];
   /** The sessions that go on, by their key: the id of each one's conversation. */
   live: ReadonlyMap<string, string>;
   /** Archives that could not be looked into yet. Looking again goes on with them. */
@@ -40,9 +43,15 @@ export function createSaidTurns(store: {
     const read = await Promise.all([...keys].map((key) => readLiveTurns(store, key)));
     const live = read.filter((one) => one !== undefined);
     const ids = live.flatMap(({ state }) => [...state.previousSessionIds, state.sessionId]);
-    const { index, waiting } = await archived({ agentId, timezone, ...(all ? {} : { sessionIds: ids }) });
+    const { index, segments, waiting } = await archived({
+      agentId,
+      timezone,
+      ...(all ? {} : { sessionIds: ids }),
+    });
     return {
+      agentId,
       indexes: [index, indexLive(live, index, scope)],
+      segments,
       live: new Map(live.map(({ state }) => [state.sessionKey, state.sessionId])),
       waiting,
     };

@@ -3,6 +3,7 @@ import { readArchive } from "../session/archive.ts";
 import { type Bucket, PreconditionFailed } from "../world/world.ts";
 import type { Segment, Turn } from "./segment.ts";
 import { numberTurns } from "./turns-of.ts";
+import { vectorsKey } from "./vectors/vector-files.ts";
 
 /** Most characters of the turns in one object; a longer segment has several. */
 const mostCharacters = 5_000_000;
@@ -81,9 +82,16 @@ export async function readSegment(bucket: Bucket, key: string): Promise<Segment 
   return object && (JSON.parse(gunzipSync(object.body).toString("utf8")) as Segment);
 }
 
-/** Deletes the segment of an archive. Deleting what is not there is not an error. */
+/** The keys of the objects of an archive's segment that are there. */
+export async function segmentPieces(bucket: Bucket, archiveKey: string): Promise<string[]> {
+  const { objects } = await bucket.list(segmentKey(archiveKey).replace(/\.json\.gz$/, "."));
+  return objects.map(({ key }) => key);
+}
+
+/** Deletes the segment of an archive, and its vectors. Deleting what is not there is not an error. */
 export async function deleteSegment(bucket: Bucket, archiveKey: string): Promise<void> {
-  const key = segmentKey(archiveKey);
-  const { objects } = await bucket.list(key.replace(/\.json\.gz$/, "."));
-  for (const object of objects) await bucket.delete(object.key);
+  for (const key of await segmentPieces(bucket, archiveKey)) {
+    await bucket.delete(vectorsKey(key));
+    await bucket.delete(key);
+  }
 }

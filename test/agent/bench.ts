@@ -120,7 +120,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         prompts,
         keptPrompts: createKeptPrompts(prompts.bucket),
         history: createHistory({ table: mortalTable, bucket: prompts.bucket }),
-        recall: loadRecall({ table: mortalTable, bucket: prompts.bucket }),
+        recall: loadRecall({ table: mortalTable, bucket: prompts.bucket, configuration, secrets, now }),
         memories: loadMemories({
           table: mortalTable,
           bucket: prompts.bucket,

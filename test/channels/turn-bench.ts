@@ -224,7 +224,7 @@ export class TurnBench {
       broadcast: createBroadcast(table, sockets, Date.now),
       workspace: openWorkspace(prompts.bucket),
       history: createHistory({ table, bucket: prompts.bucket }),
-      recall: loadRecall({ table, bucket: prompts.bucket }),
+      recall: loadRecall({ table, bucket: prompts.bucket, configuration, secrets, now: Date.now }),
       memories: loadMemories({ table, bucket: prompts.bucket, workspace: openWorkspace(prompts.bucket) }),
       archivedResults: createArchivedResults(prompts.bucket),
       callModel: ({ messages }) => life.call("model", () => this.askModel(messages.at(-1)?.role)),

@@ -1,7 +1,10 @@
 import type { Message } from "../../shared/protocol/messages.ts";
 import { openRecall } from "../../shared/recall/recall.ts";
-import { writeSegment } from "../../shared/recall/segment-files.ts";
+import { segmentPieces, writeSegment } from "../../shared/recall/segment-files.ts";
+import type { FindEmbedder } from "../../shared/recall/vectors/embedder.ts";
+import { makeVectors } from "../../shared/recall/vectors/make-vectors.ts";
 import { archivePart } from "../../shared/session/archive.ts";
+import type { Bucket } from "../../shared/world/world.ts";
 import type { State } from "../support/state.ts";
 import { type QuestionSet, timeOf } from "./question-set.ts";
 
@@ -14,7 +17,7 @@ export interface RecallFigures {
   any_at_5: number;
   /** Evidence turns that are among the first ten turns that are found; the mean over the questions. */
   evidence_at_10: number;
-  /** Writing what search reads, once for each conversation. */
+  /** Writing what search reads, once for each conversation; with a server for vectors, those too. */
   index_ms: number;
   /** The first search of a cold function: it reads everything and builds its index. */
   first_query_ms: number;
@@ -29,8 +32,15 @@ const firstTurns = 10;
 /** Turns that are asked for, so that five conversations are among them. */
 const asked = 200;
 
-/** Puts the conversations into a gateway's bucket as compactions do, asks the questions, and compares what is found. */
-export async function measure(set: QuestionSet, { table, bucket }: State): Promise<RecallFigures> {
+/**
+ * Puts the conversations into a gateway's bucket as compactions do, asks the questions, and compares what is found.
+ * @param findEmbedder what makes vectors; all of them are made before the first question
+ */
+export async function measure(
+  set: QuestionSet,
+  { table, bucket }: State,
+  findEmbedder?: FindEmbedder,
+): Promise<RecallFigures> {
   const places = new Map<string, string>();
   const began = performance.now();
   for (const [i, session] of set.sessions.entries()) {
@@ -43,9 +53,10 @@ export async function measure(set: QuestionSet, { table, bucket }: State): Promi
       stream: messages,
     });
     await writeSegment(bucket, key);
+    if (findEmbedder) await makeAllVectors(bucket, key, findEmbedder);
   }
   const indexed = performance.now();
-  const recall = openRecall({ table, bucket });
+  const recall = openRecall({ table, bucket }, findEmbedder);
   const scope = { agentId, all: true, timezone: "UTC" };
   const times: number[] = [];
   let [anyAtFive, evidenceAtTen] = [0, 0];
@@ -73,6 +84,16 @@ export async function measure(set: QuestionSet, { table, bucket }: State): Promi
     query_p50_ms: Math.round(10 * median(later)) / 10,
     rss_mb: Math.round(process.memoryUsage().rss / 1024 / 1024),
   };
+}
+
+/** @throws when the server makes none: figures with some of them would say nothing */
+async function makeAllVectors(bucket: Bucket, archiveKey: string, findEmbedder: FindEmbedder): Promise<void> {
+  const embedder = await findEmbedder();
+  for (const piece of await segmentPieces(bucket, archiveKey)) {
+    const allowance = { texts: Number.POSITIVE_INFINITY, until: Number.POSITIVE_INFINITY };
+    const made = embedder && (await makeVectors(bucket, embedder, piece, allowance));
+    if (!made?.vectors.complete) throw new Error("the server for vectors made none; the line above says why");
+  }
 }
 
 const sessionOf = (place: string): string => place.split(" ")[0] ?? "";

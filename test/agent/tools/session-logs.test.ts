@@ -3,6 +3,7 @@ import { holdSession } from "../../../functions/agent/session-loop.ts";
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import { segmentsPrefix } from "../../../shared/recall/segment-files.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
+import { startEmbeddingsServer } from "../../support/models/embeddings-server.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer } from "../../support/models/scripted-model.ts";
 import { type State, startState } from "../../support/state.ts";
@@ -190,6 +191,26 @@ describe("gsv__session_logs", () => {
     expect((await logs({ action: "list_sessions" })).sessions.map(({ session }) => session)).not.toContain(
       "agent:work:main",
     );
+  });
+
+  it("finds what says the same in other words, where a server makes vectors, and looks no further than it may", async () => {
+    const server = await startEmbeddingsServer();
+    const embeddings = { model: "m", baseUrl: `${server.url}/v1`, dimensions: 256 };
+    try {
+      await say("I hate aubergine", group);
+      await say("I hate my hound");
+      expect(previews(await search("vegetable dislike"))).toEqual([]);
+      bench.configuration.memory = { ...bench.configuration.memory, embeddings };
+      expect(previews(await search("vegetable dislike"))).toContain("I hate aubergine");
+      expect(previews(await search("which puppy?"))).toContain("I hate my hound");
+      await reset();
+      expect(previews(await search("the puppy?"))).toContain("I hate my hound");
+      const asked = server.texts.flat().length;
+      expect(previews(await search("puppy", group))).toEqual([]);
+      expect(server.texts.flat().slice(asked)).not.toContain("I hate my hound");
+    } finally {
+      await server.close();
+    }
   });
 
   it("I25: is not offered where the configuration turns it off", async () => {

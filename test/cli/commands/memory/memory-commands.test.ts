@@ -3,7 +3,7 @@ import type { Gateway } from "../../../../functions/socket/gateway.ts";
 import { memoryMethods } from "../../../../functions/socket/methods/memory/memory.ts";
 import { commitWorkspace } from "../../../../shared/git/workspace-commit.ts";
 import { openMemories } from "../../../../shared/memory/open-memories.ts";
-import { loadRecall } from "../../../../shared/recall/load-recall.ts";
+import { openRecall } from "../../../../shared/recall/recall.ts";
 import { openWorkspace } from "../../../../shared/workspace/workspace-files.ts";
 import { type State, startState } from "../../../support/state.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
@@ -23,7 +23,7 @@ beforeEach(async () => {
       bucket,
       now: () => now,
       memories: async () => memories,
-      recall: loadRecall({ table, bucket }),
+      recall: async () => openRecall({ table, bucket }),
     },
     configuration: { load: async () => ({ agents: { list: [] }, userTimezone: "UTC" }) },
   };

@@ -1,0 +1,81 @@
+import type { Configuration } from "../../configuration/schema.ts";
+import { secretMarker } from "../../configuration/secret.ts";
+import type { ConfigurationStore } from "../../configuration/store.ts";
+import { log } from "../../runtime/log.ts";
+import type { Secrets } from "../../world/world.ts";
+import { askForVectors, type EmbeddingsServer } from "./embeddings-server.ts";
+
+/** Makes vectors of texts. Those of texts that mean the same point the same way, whatever their words. */
+export interface Embedder {
+  /** Names what makes the vectors. Only vectors of the same name can be compared. */
+  name: string;
+  /**
+   * One vector for each text, in order. Undefined when they could not be made in time, which is logged. Does not throw.
+   * @param purpose models want to know whether a text is a question or may answer one
+   */
+  embed(texts: readonly string[], purpose: "question" | "text"): Promise<Int8Array[] | undefined>;
+}
+
+/** What makes vectors at present; undefined when nothing does. */
+export type FindEmbedder = () => Promise<Embedder | undefined>;
+
+export interface EmbedderOptions {
+  configuration: Pick<ConfigurationStore, "load">;
+  secrets: Pick<Secrets, "get">;
+  /** Epoch ms. */
+  now(): number;
+  /** How long an answer is waited for, in milliseconds. */
+  limits?: { question: number; text: number };
+}
+
+/** What is asked where the configuration names no server. */
+const openAi = "https://api.openai.com/v1";
+
+const usualLimits = { question: 3000, text: 5000 };
+
+/** How long a server that is down or slow is left alone, in milliseconds. */
+const restMs = 60_000;
+
+/** Longest part of a text that is sent, in UTF-16 units: a message says at its beginning what it is about. */
+const mostCharacters = 2000;
+
+/** The server that the setting `memory.embeddings` names. Without a model there is none, and nothing is sent. */
+export function createFindEmbedder(options: EmbedderOptions): FindEmbedder {
+  const { configuration, secrets, now, limits = usualLimits } = options;
+  const resting = { server: "", until: 0 };
+  return async () => {
+    const server = await findServer(await configuration.load(), secrets);
+    if (!server) return undefined;
+    const place = `${server.baseUrl} ${server.model}`;
+    if (resting.server === place && now() < resting.until) return undefined;
+    const { model, dimensions, prefixes } = server;
+    return {
+      name: JSON.stringify([model, dimensions, prefixes.text]),
+      async embed(texts, purpose) {
+        const sent = texts.map((text) => prefixes[purpose] + text.slice(0, mostCharacters).toWellFormed());
+        const answer = await askForVectors(server, sent, limits[purpose]);
+        if (answer.ok) return answer.vectors;
+        log("recall.embeddings-failed", { purpose, texts: texts.length, reason: answer.reason });
+        if (answer.passing) Object.assign(resting, { server: place, until: now() + restMs });
+        return undefined;
+      },
+    };
+  };
+}
+
+type Server = EmbeddingsServer & { prefixes: { question: string; text: string } };
+
+/** A server of one's own gets a key of its own, or none: never OpenAI's. */
+async function findServer(
+  { memory: { embeddings }, apiKeys }: Configuration,
+  secrets: Pick<Secrets, "get">,
+): Promise<Server | undefined> {
+  const { model, baseUrl, dimensions, apiKey: marker, questionPrefix = "", textPrefix = "" } = embeddings;
+  if (model === undefined) return undefined;
+  const about = { model, dimensions, prefixes: { question: questionPrefix, text: textPrefix } };
+  const ownKey = marker === secretMarker ? await secrets.get("memory.embeddings.apiKey") : undefined;
+  if (baseUrl !== undefined) return { ...about, baseUrl, ...(ownKey ? { apiKey: ownKey } : {}) };
+  const shared = apiKeys.openai === secretMarker ? await secrets.get("apiKeys.openai") : undefined;
+  const apiKey = ownKey ?? shared;
+  return apiKey ? { ...about, baseUrl: openAi, apiKey } : undefined;
+}

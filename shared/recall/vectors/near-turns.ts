@@ -1,0 +1,177 @@
+import { LRUCache } from "lru-cache";
+import { logError } from "../../runtime/log.ts";
+import type { Bucket, ListedObject } from "../../world/world.ts";
+import type { SaidTurns } from "../said-turns.ts";
+import { segmentPieces, sessionIdOfSegment } from "../segment-files.ts";
+import type { IndexedTurn } from "../turn-index.ts";
+import type { Embedder, FindEmbedder } from "./embedder.ts";
+import { type Allowance, embedTurns, isMeant, makeVectors, usualAllowance } from "./make-vectors.ts";
+import { nearestTurns, type TurnVectors } from "./nearest.ts";
+import { readVectors, type SegmentVectors, vectorsKey, vectorsPrefix } from "./vector-files.ts";
+
+/** Memory that a warm function may keep for vectors, in bytes: those of 100,000 messages. */
+const mostBytes = 25_000_000;
+
+/** Messages of conversations that go on that have a vector: the newest ones. A warm function keeps it. */
+const mostLive = 64;
+
+const readsAtOnce = 20;
+
+/** Segments whose vectors could not be made, after which one call stops trying. */
+const mostFailures = 2;
+
+/** A question, and what made its vector. */
+export interface AskedQuestion {
+  embedder: Embedder;
+  vector: Int8Array;
+}
+
+/** Finds turns that mean the same as a question, in whatever words. Keep one while a function is warm. */
+export interface NearTurns {
+  /** Undefined when nothing makes vectors at present. Does not throw. */
+  ask(question: string): Promise<AskedQuestion | undefined>;
+  /** The nearest turns, the nearest first. Makes some of the vectors that are missing. Does not throw. */
+  find(asked: AskedQuestion, said: SaidTurns): Promise<IndexedTurn[]>;
+  /** Makes the vectors of an archive whose segment was written. Does not throw; a search makes up for what is left out. */
+  keep(archiveKey: string): Promise<void>;
+}
+
+interface State {
+  bucket: Bucket;
+  findEmbedder: FindEmbedder;
+  /** By key and ETag. */
+  kept: LRUCache<string, SegmentVectors>;
+  /** By what made it, conversation and message's number. */
+  live: LRUCache<string, Int8Array>;
+  /** Segments whose vectors could not be made: they are tried after the others. */
+  failed: Set<string>;
+}
+
+export function createNearTurns(bucket: Bucket, findEmbedder: FindEmbedder): NearTurns {
+  const kept = new LRUCache<string, SegmentVectors>({
+    maxSize: mostBytes,
+    sizeCalculation: ({ numbers, turns }) => numbers.length + 8 * turns.length + 200,
+  });
+  const live = new LRUCache<string, Int8Array>({ max: 2 * mostLive });
+  const state: State = { bucket, findEmbedder, kept, live, failed: new Set() };
+  return {
+    ask: (question) => silently(() => ask(state, question)),
+    find: async (asked, said) => (await silently(() => find(state, asked, said))) ?? [],
+    keep: (archiveKey) => silently(() => keep(state, archiveKey)),
+  };
+}
+
+/** A search, a reset and a compaction do without vectors. */
+async function silently<T>(run: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await run();
+  } catch (error) {
+    logError("recall.vectors", error);
+    return undefined;
+  }
+}
+
+async function ask({ findEmbedder }: State, question: string): Promise<AskedQuestion | undefined> {
+  const embedder = await findEmbedder();
+  const [vector] = (await embedder?.embed([question], "question")) ?? [];
+  return embedder && vector && { embedder, vector };
+}
+
+async function find(
+  state: State,
+  { embedder, vector }: AskedQuestion,
+  said: SaidTurns,
+): Promise<IndexedTurn[]> {
+  const allowance = usualAllowance();
+  const live = await liveVectors(state, embedder, said, allowance);
+  const archived = await archivedVectors(state, embedder, said, allowance);
+  return nearestTurns(vector, [...archived, ...live], said.indexes);
+}
+
+async function keep({ bucket, findEmbedder }: State, archiveKey: string): Promise<void> {
+  const embedder = await findEmbedder();
+  if (!embedder) return;
+  const allowance = usualAllowance();
+  for (const piece of await segmentPieces(bucket, archiveKey))
+    await makeVectors(bucket, embedder, piece, allowance);
+}
+
+async function liveVectors(
+  { live }: State,
+  embedder: Embedder,
+  { indexes: [, index] }: SaidTurns,
+  allowance: Allowance,
+): Promise<TurnVectors[]> {
+  const turns = index.turns
+    .filter(isMeant)
+    .sort((a, b) => b.ts - a.ts)
+    .slice(0, mostLive);
+  const nameOf = ({ conversation, n }: IndexedTurn) => `${embedder.name} ${conversation.sessionId} ${n}`;
+  const lacking = turns.filter((turn) => !live.has(nameOf(turn)));
+  const made = await embedTurns(embedder, lacking, allowance);
+  for (const [i, numbers] of made.entries()) live.set(nameOf(lacking[i] as IndexedTurn), numbers);
+  return turns.flatMap((turn) => {
+    const numbers = live.get(nameOf(turn));
+    const { sessionId } = turn.conversation;
+    return numbers ? [{ sessionId, turns: [turn.n], dimensions: numbers.length, numbers }] : [];
+  });
+}
+
+async function archivedVectors(
+  state: State,
+  embedder: Embedder,
+  { agentId, segments }: SaidTurns,
+  allowance: Allowance,
+): Promise<TurnVectors[]> {
+  const read = await readKept(state, agentId, segments);
+  const isLacking = ({ key }: ListedObject) => {
+    const vectors = read.get(key);
+    return vectors?.name !== embedder.name || !vectors.complete;
+  };
+  let failures = 0;
+  for (const { key } of segments.filter(isLacking).sort(byUrgency(state.failed))) {
+    if (failures >= mostFailures || allowance.texts <= 0 || performance.now() >= allowance.until) break;
+    const made = await makeVectors(state.bucket, embedder, key, allowance);
+    if (made) {
+      read.set(key, made.vectors);
+      state.kept.set(`${vectorsKey(key)} ${made.etag}`, made.vectors);
+      state.failed.delete(key);
+    } else {
+      failures++;
+      state.failed.add(key);
+    }
+  }
+  return [...read]
+    .filter(([, { name }]) => name === embedder.name)
+    .map(([key, vectors]) => ({ sessionId: sessionIdOfSegment(key), ...vectors }));
+}
+
+/** The vectors of segments that have some, of whatever model, by the segment's key. */
+async function readKept(
+  { bucket, kept }: State,
+  agentId: string,
+  segments: readonly ListedObject[],
+): Promise<Map<string, SegmentVectors>> {
+  const { objects } = await bucket.list(vectorsPrefix(agentId));
+  const etags = new Map(objects.map(({ key, etag }) => [key, etag]));
+  const there = segments.filter(({ key }) => etags.has(vectorsKey(key)));
+  const read = new Map<string, SegmentVectors>();
+  for (let start = 0; start < there.length; start += readsAtOnce) {
+    const some = there.slice(start, start + readsAtOnce).map(async ({ key }) => {
+      const place = vectorsKey(key);
+      const name = `${place} ${etags.get(place)}`;
+      const vectors = kept.get(name) ?? (await readVectors(bucket, place));
+      if (!vectors) return;
+      kept.set(name, vectors);
+      read.set(key, vectors);
+    });
+    await Promise.all(some);
+  }
+  return read;
+}
+
+/** The newest first; last of all, those that failed before. */
+function byUrgency(failed: ReadonlySet<string>): (a: ListedObject, b: ListedObject) => number {
+  const late = ({ key }: ListedObject) => Number(failed.has(key));
+  return (a, b) => late(a) - late(b) || b.lastModified - a.lastModified;
+}
