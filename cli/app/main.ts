@@ -3,7 +3,7 @@ import { commands } from "../commands/command-table.ts";
 import type { Context } from "./context.ts";
 import { exitCode, type Failure, failureOf, usage } from "./failure.ts";
 import type { GlobalOptions } from "./options.ts";
-import { buildProgram, type Chosen, type CommandEntry, commandPath, namesOf } from "./program.ts";
+import { buildProgram, type Chosen, type CommandEntry, commandPath, namesOf, wordsOf } from "./program.ts";
 import { didYouMean } from "./suggestion.ts";
 import { processTerminal, type Terminal, writeLines } from "./terminal.ts";
 import { version } from "./version.ts";
@@ -26,9 +26,10 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
   let context: Context | undefined;
   try {
     if (argv.length === 0) program.help();
-    const isHelp = argv[0] === "help";
-    if (isHelp) checkCommand(argv.slice(1));
-    await program.parseAsync(isHelp ? [...argv.slice(1), "--help"] : [...argv], { from: "user" });
+    const [first, ...explained] = wordsOf(argv);
+    const isHelp = first === "help";
+    if (isHelp) checkCommand(explained);
+    await program.parseAsync(isHelp ? [...explained, "--help"] : [...argv], { from: "user" });
     if (chosen === undefined) throw usage("nothing to do; see `gsv --help`");
     // Help and wrong usage need no context, and loading it takes longer than they do.
     context = new (await import("./context.ts")).Context(terminal, program.opts<GlobalOptions>());
@@ -84,7 +85,7 @@ function usageOf(error: CommanderError, argv: readonly string[]): Failure {
 function checkCommand(words: readonly string[]): void {
   const known = commandPath(words, commands);
   const unknown = words[known.length];
-  if (unknown === undefined || unknown.startsWith("-")) return;
+  if (unknown === undefined) return;
   const meant = didYouMean(unknown, namesBelow(known));
   throw usage(`there is no command ${words.join(" ")}${meant}; see \`gsv --help\``);
 }

@@ -100,9 +100,19 @@ function commandOf(
   return command;
 }
 
-/** The leading words of a command line that name a known command: `session set` of `session set x y`. */
+/** The options of every command that take a value, as they are written: `-u`, `--url`, … */
+const takeValue = new Set(
+  globalOptions.flatMap(([flags]) => (flags.includes("<") ? (flags.match(/-[\w-]+/g) ?? []) : [])),
+);
+
+/** The words of a command line without options, and without the values of those that every command has. */
+export function wordsOf(argv: readonly string[]): string[] {
+  return argv.filter((arg, at) => !arg.startsWith("-") && !takeValue.has(argv[at - 1] ?? ""));
+}
+
+/** The leading words of a command line that name a known command: `session set` of `-u wss://… session set x y`. */
 export function commandPath(argv: readonly string[], entries: readonly CommandEntry[]): string[] {
-  const [word, ...rest] = argv.filter((arg) => !arg.startsWith("-"));
+  const [word, ...rest] = wordsOf(argv);
   const entry = entries.find((entry) => word !== undefined && namesOf(entry).includes(word));
   return word === undefined || entry === undefined ? [] : [word, ...commandPath(rest, entry.commands ?? [])];
 }

@@ -57,7 +57,12 @@ describe("the command line", () => {
     [["help", "token", "crate"], "there is no command token crate (did you mean create?); see `gsv --help`"],
     [["session", "lst"], "unknown command 'lst' (Did you mean list?); see `gsv session --help`"],
     [["tools", "call"], "missing required argument 'tool'; see `gsv tools call --help`"],
+    [
+      ["-u", "ws://x", "--token", "t", "tools", "call"],
+      "missing required argument 'tool'; see `gsv tools call --help`",
+    ],
     [["help", "session", "lst"], "there is no command session lst (did you mean list?); see `gsv --help`"],
+    [["--data", "x", "help", "crn"], "there is no command crn (did you mean cron?); see `gsv --help`"],
     [["help", "nothing"], "there is no command nothing; see `gsv --help`"],
   ])("answers %j with what is missing, and where that is explained", async (args, message) => {
     expect(await gsv(args)).toMatchObject({ code: 2, stdout: "", stderr: `gsv: ${message}\n` });
