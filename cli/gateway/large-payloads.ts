@@ -133,14 +133,17 @@ function nameOf(frame: Frame): string {
 /**
  * Sends one request to the storage, with retries. No error contains the presigned url, because it grants
  * access.
+ * @param into memory for the answer's body, which it may not exceed; without it, the body gets memory of its own
+ * @returns the body; with `into`, the part of it that was filled
  */
 export async function callStorage(
   url: string,
   request: RequestInit,
   limits: TransferLimits,
+  into?: Buffer,
 ): Promise<Buffer> {
   for (let tries = 1; ; tries++) {
-    const outcome = await tryTransfer(url, request, limits);
+    const outcome = await tryTransfer(url, request, limits, into);
     if (Buffer.isBuffer(outcome)) return outcome;
     if (!outcome.again || tries === mostTries) throw new Error(outcome.reason);
     await delay(backoffDelay(tries, 250, 2000), undefined, { signal: limits.signal });
@@ -151,6 +154,7 @@ async function tryTransfer(
   url: string,
   request: RequestInit,
   { timeoutMs, signal }: TransferLimits,
+  into?: Buffer,
 ): Promise<Buffer | { reason: string; again: boolean }> {
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
@@ -159,6 +163,10 @@ async function tryTransfer(
       redirect: "error",
       signal: AbortSignal.any([timeout, signal]),
     });
+    if (response.ok && into)
+      return (
+        (await fill(into, response)) ?? { reason: `it has more than ${into.byteLength} bytes`, again: false }
+      );
     const body = Buffer.from(await response.arrayBuffer());
     if (response.ok) return body;
     return { reason: `the storage answered HTTP ${response.status}`, again: response.status >= 500 };
@@ -168,4 +176,15 @@ async function tryTransfer(
     const { cause } = error as { cause?: NodeJS.ErrnoException };
     return { reason: `the storage cannot be reached${cause?.code ? ` (${cause.code})` : ""}`, again: true };
   }
+}
+
+/** Reads a body into memory that is there. @returns what was filled; undefined when the body is longer */
+async function fill(into: Buffer, { body }: Response): Promise<Buffer | undefined> {
+  let filled = 0;
+  for await (const chunk of body ?? []) {
+    if (filled + chunk.byteLength > into.byteLength) return undefined;
+    into.set(chunk, filled);
+    filled += chunk.byteLength;
+  }
+  return into.subarray(0, filled);
 }

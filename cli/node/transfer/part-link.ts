@@ -64,13 +64,12 @@ export class PartLink {
     );
   }
 
-  /** Fetches a part of so many bytes. */
-  async fetch(part: number, bytes: number): Promise<Buffer> {
-    return this.#movePart(part, async (url, headers, limits) => {
-      const body = await this.#storage(url, { method: "GET", headers }, limits);
-      if (body.byteLength !== bytes)
-        throw new Error(`part ${part} has ${body.byteLength} bytes, not ${bytes}`);
-      return body;
+  /** Fetches a part into memory of the part's size. */
+  async fetch(part: number, into: Buffer): Promise<void> {
+    await this.#movePart(part, async (url, headers, limits) => {
+      const { byteLength } = await this.#storage(url, { method: "GET", headers }, limits, into);
+      if (byteLength !== into.byteLength)
+        throw new Error(`part ${part} has ${byteLength} bytes, not ${into.byteLength}`);
     });
   }
 

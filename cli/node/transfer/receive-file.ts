@@ -91,14 +91,18 @@ export async function dropPartial({
   await rm(partPath(await targetOf(path).catch(() => path), transferId), { force: true }).catch(() => {});
 }
 
-/** Writes the parts from number `kept` on. @returns the SHA-256 of all, in hex */
+/**
+ * Writes the parts from number `kept` on. One piece of memory holds each of them in turn: what waits for the garbage
+ * collector would be several parts.
+ * @returns the SHA-256 of all, in hex
+ */
 async function writeParts(
   file: FileHandle,
   { size, partBytes, kept }: { size: number; partBytes: number; kept: number },
   link: Pick<PartLink, "fetch">,
 ): Promise<string> {
   const hash = createHash("sha256");
-  const buffer = kept > 0 ? Buffer.allocUnsafeSlow(partBytes) : Buffer.alloc(0);
+  const buffer = Buffer.allocUnsafeSlow(Math.min(partBytes, size));
   for (let part = 0; part * partBytes < size; part++) {
     const at = part * partBytes;
     if (part < kept) {
@@ -106,7 +110,8 @@ async function writeParts(
       hash.update(buffer.subarray(0, bytesRead));
       continue;
     }
-    const bytes = await link.fetch(part, Math.min(partBytes, size - at));
+    const bytes = buffer.subarray(0, Math.min(partBytes, size - at));
+    await link.fetch(part, bytes);
     hash.update(bytes);
     for (let written = 0; written < bytes.byteLength; )
       written += (await file.write(bytes, written, bytes.byteLength - written, at + written)).bytesWritten;

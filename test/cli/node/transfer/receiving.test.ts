@@ -2,8 +2,10 @@ import { createHash } from "node:crypto";
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { callStorage } from "../../../../cli/gateway/large-payloads.ts";
 import { FileTransfers } from "../../../../cli/node/transfer/file-transfers.ts";
 import type { TransferGateway } from "../../../../cli/node/transfer/part-link.ts";
+import { startStorage } from "../../gateway/storage-server.ts";
 import { newFolder } from "../../run-gsv.ts";
 
 const content = Buffer.from("one two three");
@@ -20,9 +22,13 @@ beforeEach(() => {
 });
 afterEach(() => vi.restoreAllMocks());
 
-/** A machine whose gateway answers this before each part is fetched. @returns it, and what it reported */
+/**
+ * A machine whose gateway answers this before each part is fetched.
+ * @returns it, what it reported, and the memory that each part was fetched into
+ */
 function machine(beforePart: (part: number) => void) {
   const reports: unknown[] = [];
+  const memory: unknown[] = [];
   const request = async (method: string, params: { part?: number }) => {
     if (method !== "transfer.part") return reports.push({ method, ...params });
     beforePart(params.part ?? 0);
@@ -32,9 +38,13 @@ function machine(beforePart: (part: number) => void) {
     gateway: { request } as unknown as TransferGateway,
     base: folder,
     log: () => {},
-    storage: async (url) => content.subarray(Number(url) * partBytes, (Number(url) + 1) * partBytes),
+    storage: async (url, _request, _limits, into = Buffer.alloc(0)) => {
+      memory.push(into.buffer);
+      const at = Number(url) * partBytes;
+      return into.subarray(0, content.copy(into, 0, at, at + partBytes));
+    },
   });
-  return { transfers, reports };
+  return { transfers, reports, memory };
 }
 
 const modeOf = (name: string) => statSync(join(folder, name)).mode & 0o777;
@@ -75,4 +85,25 @@ it("a pause while a request waits to be repeated keeps what was received, and re
   expect(readdirSync(folder)).toEqual([part]);
   expect(readFileSync(join(folder, part), "utf8")).toBe("one two ");
   expect(reports).toEqual([]);
+});
+
+it("one piece of memory holds each part in turn", async () => {
+  const { transfers, memory } = machine(() => {});
+  transfers.handle("transfer.end", file);
+  await transfers.settled();
+  expect(memory).toHaveLength(4);
+  expect(new Set(memory).size).toBe(1);
+});
+
+it("the storage's answer is read into the memory that is given, and one that does not fit is an error", async () => {
+  const storage = await startStorage();
+  storage.objects.set("part", "x".repeat(200_000));
+  const limits = { timeoutMs: 10_000, signal: new AbortController().signal };
+  const fetchInto = (bytes: number, into = Buffer.alloc(bytes)) =>
+    callStorage(storage.url("part"), { method: "GET" }, limits, into).then((body) => ({ body, into }));
+  const { body, into } = await fetchInto(200_001);
+  expect(body.buffer).toBe(into.buffer);
+  expect(body.toString()).toBe("x".repeat(200_000));
+  await expect(fetchInto(199_999)).rejects.toThrow("more than 199999 bytes");
+  await storage.close();
 });
