@@ -77,7 +77,8 @@ export function instantsOf(day: string, time: string, timezone: string): Instant
   return { first: change, skipped: true };
 }
 
-const dayMs = 86_400_000;
+/** A day of 24 hours, in milliseconds. */
+export const dayMs = 86_400_000;
 
 /**
  * The first instant in (`before`, `after`] for which `holds` is true. It must be false at `before` and true

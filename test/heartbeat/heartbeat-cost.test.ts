@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { tokensOfBeat } from "../../cli/commands/heartbeat/heartbeat-cost.ts";
 import { costOf } from "./cost-of.ts";
 import { HeartbeatBench } from "./heartbeat-bench.ts";
 
@@ -42,6 +43,7 @@ it("a day's beats see each other, and what each sends to the model is what docs/
     .slice(1)
     .map((text) => Number(text.replace(",", "")));
   expect(tokens).toHaveLength(30);
+  expect(tokensOfBeat).toBe(all);
   // Tools come and go: the page is told of a change that matters.
   for (const [sent = 0, said] of [
     [average, all],

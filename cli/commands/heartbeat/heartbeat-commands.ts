@@ -5,6 +5,7 @@ import type {
 } from "../../../shared/protocol/agent-heartbeat.ts";
 import { durationText, moment, pairs } from "../../app/columns.ts";
 import type { Action } from "../../app/program.ts";
+import { monthText } from "./heartbeat-cost.ts";
 
 export const showHeartbeats: Action = async (context) => {
   const gateway = await context.gateway();
@@ -52,6 +53,7 @@ function describeOne(agent: AgentHeartbeat): string {
     ["agent", agentId],
     ["heartbeat", stateOf(agent)],
     ["tells", targetOf(agent)],
+    ["costs", on && agent.everyMs > 0 ? monthText(agent) : undefined],
     ["next", on ? moment(nextHeartbeatAt ?? undefined) : undefined],
     [
       "last answer",

@@ -47,13 +47,28 @@ describe("gsv heartbeat", () => {
     expect(first).toMatch(
       /^heartbeat +off; `gsv heartbeat start` turns it on, every 2h30m from 08:00 to 23:00/m,
     );
-    expect(first).not.toMatch(/^next/m);
+    expect(first).not.toMatch(/^(next|costs)/m);
     expect(second).toMatch(/^heartbeat +on, every 2h30m from 08:00 to 23:00 \(Europe\/Berlin\)$/m);
     expect(second).toMatch(/^tells +an owner, on telegram$/m);
     expect(second).toMatch(/^next +2026-05-05 /m);
     expect(second).toMatch(/^last answer +2026-05-05 .*: The build fails\. x{283} …$/m);
     expect(second).toMatch(/^last skipped +2026-05-05 .*: HEARTBEAT.md holds only headings and comments/m);
     expect(second).toMatch(/^last channel +telegram, 2026-05-05/m);
+  });
+
+  it.each([
+    ["30m", 30, "08:00", "23:00", "900 model calls a month: $13 or more"],
+    ["2h30m", 150, "22:00", "06:00", "96 model calls a month: $1 or more"],
+    ["a minute, all day", 1, "00:00", "00:00", "43200 model calls a month: $609 or more"],
+    ["10 hours", 600, "08:00", "10:00", "30 model calls a month: $0.42 or more"],
+    ["two days", 2880, "08:00", "10:00", "15 model calls a month: $0.21 or more"],
+  ])("says what a month costs when it is turned on: %s", async (_, minutes, start, end, costs) => {
+    const hours = { everyMs: minutes * 60_000, activeHours: { ...on.activeHours, start, end } };
+    const agents = { work: { ...on, ...hours } };
+    gateway.methods = { "heartbeat.start": () => ({ message: "Heartbeat on for work.", agents }) };
+    expect((await run("start", "work")).stdout).toContain(
+      `\ncosts         up to ${costs} where a million tokens cost $3; none while HEARTBEAT.md is empty\n`,
+    );
   });
 
   it("turns one agent's on or off, or all of them", async () => {
