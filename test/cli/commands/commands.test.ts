@@ -69,13 +69,17 @@ describe("gsv tools", () => {
     expect((await run(["tools", "call", "laptop__Grep"])).stdout).toBe("no such thing\n(exit 3)\n");
   });
 
-  it.each([[["nothing"]], [["=x"]], [["--args", "[1]"]], [["--args", "{"]], [["{"]]])(
-    "refuses arguments that are none: %j",
-    async (args) => {
-      answers({ "tools.list": () => ({ tools: [tool] }) });
-      expect((await run(["tools", "call", "laptop__Grep", ...args])).code).toBe(2);
-    },
-  );
+  it.each([
+    [["nothing"]],
+    [["=x"]],
+    [["--args", "[1]"]],
+    [["--args", "{"]],
+    [["{"]],
+    [["pattern=x", "--args", "{}"]],
+  ])("refuses arguments that are none: %j", async (args) => {
+    answers({ "tools.list": () => ({ tools: [tool] }) });
+    expect((await run(["tools", "call", "laptop__Grep", ...args])).code).toBe(2);
+  });
 
   it("says that a tool is not there", async () => {
     answers({ "tools.list": () => ({ tools: [] }) });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { shownTime } from "../../../../shared/cron/cron-message.ts";
 import { addJob, cronStatus, listJobs, removeJob, runJobs, updateJob } from "../../../../shared/cron/jobs.ts";
 import { listRuns } from "../../../../shared/cron/run-history.ts";
 import type { CronJob } from "../../../../shared/protocol/cron.ts";
@@ -60,6 +61,26 @@ describe("gsv cron add", () => {
     expect(job).not.toHaveProperty("deleteAfterRun");
   });
 
+  it("asks at a terminal before it saves, and saves nothing when the answer is no", async () => {
+    const answered = (input: string) =>
+      run(["add", "every hour", "x"], { isInteractive: true, input: `${input}\r` });
+    const refused = await answered("n");
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("nothing was changed");
+    expect(await jobs()).toEqual([]);
+    expect((await answered("y")).code).toBe(0);
+    expect(await jobs()).toHaveLength(1);
+  });
+
+  it("shows runs in the timezone of --tz, and periods from now on", async () => {
+    const { stderr } = await run(["add", "every day at 9", "x", "--tz", "Asia/Tokyo", "--yes"]);
+    expect(stderr.match(/ — 9:00 AM GMT\+9/g)).toHaveLength(3);
+    const before = Date.now();
+    const periods = await run(["add", "every 127 minutes", "x", "--yes"]);
+    const shown = [before, Date.now()].map((now) => shownTime(now + 127 * 60_000, "America/Chicago"));
+    expect(shown.filter((time) => periods.stderr.includes(`runs    ${time}\n`))).not.toEqual([]);
+  });
+
   it("saves nothing when nobody can be asked, or for a time that means nothing", async () => {
     const unasked = await run(["add", "every hour", "x"]);
     expect(unasked).toMatchObject({ code: 2, stdout: "" });
@@ -117,6 +138,11 @@ describe("gsv cron", () => {
       schedule: { kind: "every", everyMs: 7_200_000 },
       spec: { message: "short report", channel: "last" },
     });
+    const unasked = await run(["edit", "daily", "--when", "every 3 hours"]);
+    expect(unasked.code).toBe(2);
+    expect(unasked.stderr).toContain("every 3h");
+    expect(unasked.stderr).toContain("--yes is needed");
+    expect((await jobs())[0]).toMatchObject({ schedule: { everyMs: 7_200_000 } });
     await run(["edit", "daily", "--to", "nowhere", "--yes"]);
     expect((await jobs())[0]?.spec).toEqual({ mode: "task", message: "short report", deliver: false });
     expect((await run(["disable", job.id.slice(0, 8)])).stdout).toContain("next   disabled");

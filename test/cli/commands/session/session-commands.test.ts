@@ -206,6 +206,7 @@ describe("gsv session", () => {
     [["model", "m2"], { settings: { model: { provider: "anthropic", id: "m2" } } }],
     [["model", "default"], { settings: { model: null } }],
     [["thinking", "low"], { settings: { thinkingLevel: "low" } }],
+    [["thinking", "default"], { settings: { thinkingLevel: null } }],
     [["max-tokens", "500"], { settings: { maxTokens: 500 } }],
     [["prompt", "Be brief."], { settings: { systemPrompt: "Be brief." } }],
     [["label", "work"], { label: "work" }],
@@ -213,13 +214,16 @@ describe("gsv session", () => {
     [["reset", "daily:6"], { resetPolicy: { mode: "daily", atHour: 6 } }],
     [["reset", "idle:30"], { resetPolicy: { mode: "idle", idleMinutes: 30 } }],
     [["reset", "manual"], { resetPolicy: { mode: "manual" } }],
+    [["reset", "default"], { resetPolicy: null }],
     [
       ["agent:main:main", "model", "openai/gpt-5.5"],
       { settings: { model: { provider: "openai", id: "gpt-5.5" } } },
     ],
     [["agent:main:main", "thinkingLevel", "low"], { settings: { thinkingLevel: "low" } }],
     [["agent:main:main", "settings.maxTokens", "500"], { settings: { maxTokens: 500 } }],
+    [["agent:main:main", "systemPrompt", "Be brief."], { settings: { systemPrompt: "Be brief." } }],
     [["agent:main:main", "label", "work"], { label: "work" }],
+    [["agent:main:main", "resetPolicy", "idle:30"], { resetPolicy: { mode: "idle", idleMinutes: 30 } }],
     [["agent:main:main", "resetPolicy.atHour", "6"], { resetPolicy: { mode: "daily", atHour: 6 } }],
     [["agent:main:main", "resetPolicy.idleMinutes", "9"], { resetPolicy: { mode: "idle", idleMinutes: 9 } }],
     [["agent:main:main", "resetPolicy.mode", "manual"], { resetPolicy: { mode: "manual", atHour: 4 } }],
@@ -239,6 +243,16 @@ describe("gsv session", () => {
     expect(code).toBe(2);
     expect(stderr).toMatch(/one of|is manual|whole number/);
     expect(gateway.requests).toEqual([]);
+  });
+
+  it("suggests the setting that was meant, and says how a model without a provider is written", async () => {
+    answers({ "session.get": () => ({ ...session, settings: {} }) });
+    expect((await run(["session", "set", "modle", "m2"])).stderr).toContain(
+      "no setting modle (did you mean model?)",
+    );
+    const { code, stderr } = await run(["session", "set", "model", "m2"]);
+    expect([code, stderr]).toEqual([2, "gsv: model is provider/id, for instance anthropic/m2\n"]);
+    expect(gateway.requests.map(({ method }) => method)).toEqual(["session.get"]);
   });
 
   it("resets a session only when told to for sure", async () => {
