@@ -27,8 +27,11 @@ export interface Ledger {
   forgotten(agentId: string): Promise<(text: string) => boolean>;
 }
 
-/** A text that shares this part of the words of what was forgotten says it again. */
-const sameWords = 0.8;
+/**
+ * A text says again what was forgotten when it has this part of its words, and when they are this part of its own: a longer
+ * one says something else about the same ("Ada no longer lives in Bern, she moved to Basel").
+ */
+const sameWords = { ofForgotten: 0.8, ofText: 0.6 };
 /** A word in a tombstone: the first digits of its hash. */
 const wordDigits = 10;
 
@@ -74,15 +77,15 @@ export function openLedger(table: Table): Ledger {
       return (text) => {
         if (ids.has(memoryId(text))) return true;
         const said = wordsOf(agentId, text);
-        return words.some((gone) => gone.size > 1 && shared(gone, said) >= sameWords);
+        return words.some((gone) => gone.size > 1 && saysAgain(gone, said));
       };
     },
   };
 }
 
-/** The part of the words of `gone` that are in `said`. */
-function shared(gone: ReadonlySet<string>, said: ReadonlySet<string>): number {
-  return [...gone].filter((word) => said.has(word)).length / gone.size;
+function saysAgain(gone: ReadonlySet<string>, said: ReadonlySet<string>): boolean {
+  const shared = [...gone].filter((word) => said.has(word)).length;
+  return shared >= sameWords.ofForgotten * gone.size && shared >= sameWords.ofText * said.size;
 }
 
 function wordsOf(agentId: string, text: string): Set<string> {
