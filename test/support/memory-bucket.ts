@@ -49,11 +49,26 @@ export function createMemoryBucket(
   const downloads: string[] = [];
   const requests: { operation: Operation; key: string }[] = [];
 
+  /** Every key, in the order of its bytes. */
+  const sorted: string[] = [];
+  const isBefore = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
+  /** The place of the first key that does not come before this one. */
+  const placeOf = (key: string) => {
+    let [from, to] = [0, sorted.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (isBefore(sorted[middle] ?? "", key)) from = middle + 1;
+      else to = middle;
+    }
+    return from;
+  };
+
   const store = (key: string, body: Uint8Array | string, options: PutOptions = {}): string => {
     const bytes = Buffer.from(body);
     const etag = `"${createHash("md5").update(bytes).digest("hex")}"`;
     const metadata = decodeMetadata(encodeMetadata(options.metadata ?? {}));
     const lastModified = Math.floor(Date.now() / 1000) * 1000; // S3 keeps whole seconds.
+    if (!objects.has(key)) sorted.splice(placeOf(key), 0, key);
     objects.set(key, { body: bytes, contentType: options.contentType, metadata, etag, lastModified });
     return etag;
   };
@@ -76,7 +91,6 @@ export function createMemoryBucket(
     downloads.push(key);
     return { ...object, body: new Uint8Array(object.body), metadata: { ...object.metadata } };
   };
-  const sortedKeys = () => [...objects.keys()].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   for (const [key, body] of Object.entries(initial)) store(key, body);
 
   return {
@@ -89,7 +103,7 @@ export function createMemoryBucket(
       requests.length = 0;
     },
     peek: (key) => (objects.has(key) ? Buffer.from(objects.get(key)!.body).toString("utf8") : undefined),
-    keys: sortedKeys,
+    keys: () => [...sorted],
     async get(key) {
       await request("get", key);
       return download(key);
@@ -120,14 +134,14 @@ export function createMemoryBucket(
     },
     async delete(key) {
       await request("delete", key);
-      objects.delete(key);
+      if (objects.delete(key)) sorted.splice(placeOf(key), 1);
     },
     async list(prefix, delimiter) {
       await request("list", prefix);
       const found: ListedObject[] = [];
       const prefixes = new Set<string>();
-      for (const key of sortedKeys()) {
-        if (!key.startsWith(prefix)) continue;
+      for (let at = placeOf(prefix); sorted[at]?.startsWith(prefix); at++) {
+        const key = sorted[at] ?? "";
         const end = delimiter ? key.indexOf(delimiter, prefix.length) : -1;
         const { body, lastModified, etag } = objects.get(key)!;
         if (end >= 0) prefixes.add(key.slice(0, end + 1));
