@@ -98,6 +98,10 @@ const attempts: Record<string, Attempt> = {
     'call gsv__session_logs {"action":"list_sessions"}',
     "agent:main:main",
   ),
+  "have the agent recall, change and forget its memories (`gsv__memory`)": agentSays(
+    'call gsv__memory {"action":"recall","query":"zebra"}',
+    "memories.*count",
+  ),
   "have the agent search what was said in other conversations, from a group": agentSays(
     'call gsv__session_logs {"action":"list_sessions"}',
     "agent:main:main",
