@@ -5,12 +5,12 @@ import { log, logError } from "../../shared/runtime/log.ts";
 import { archiveSession } from "../../shared/session/archive.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { agentIdOf } from "../../shared/session/key/session-key.ts";
+import { keepPreviousIds } from "../../shared/session/reset/previous-ids.ts";
 import { isResetDue } from "../../shared/session/reset/reset-policy.ts";
 import { resetRules, resetScheduleSteps } from "../../shared/session/reset/reset-schedule.ts";
 import { nothingSpent } from "../../shared/session/spending/spending.ts";
 import {
   assign,
-  maxPreviousIds,
   messageCount,
   type Resetting,
   type SessionState,
@@ -90,7 +90,7 @@ async function carryOut(agent: Agent, hold: Hold): Promise<void> {
       await deleteMedia(agent, hold);
       await clearMessages(agent, hold.sessionKey, hold.state.sessionId);
       await commitHistory(agent, hold);
-      await startAfresh(hold);
+      await startAfresh(agent, hold);
     }
     await answer(agent, hold);
   });
@@ -187,8 +187,9 @@ async function deleteMedia(agent: Agent, hold: Hold): Promise<void> {
 }
 
 /** Switches to the new id. A request waits for its answer with the reset; for a message, the reset is over. */
-async function startAfresh(hold: Hold): Promise<void> {
+async function startAfresh({ table }: Agent, hold: Hold): Promise<void> {
   const { sessionKey, sessionId, tokens, spent, previousSessionIds } = hold.state;
+  const earlier = await keepPreviousIds(table, sessionKey, [...previousSessionIds, sessionId]);
   const { newSessionId, at, messages, archivedTo, mediaDeleted = 0 } = resettingOf(hold);
   const entry = requestOf(hold);
   const result = {
@@ -204,7 +205,7 @@ async function startAfresh(hold: Hold): Promise<void> {
   const isActivity = entry !== undefined && entry.via !== "policy";
   await hold.commit([
     set("sessionId", newSessionId),
-    set("previousSessionIds", [...previousSessionIds, sessionId].slice(-maxPreviousIds)),
+    set("previousSessionIds", earlier),
     set("first", 1),
     set("head", 0),
     set("tokens", { input: 0, output: 0, total: 0 }),

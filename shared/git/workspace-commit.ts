@@ -1,7 +1,7 @@
 import { log } from "../runtime/log.ts";
 import { redact } from "../runtime/secret-shapes.ts";
 import { workspacePrefix } from "../workspace/workspace-paths.ts";
-import type { Bucket } from "../world/world.ts";
+import type { Bucket, ListedObject } from "../world/world.ts";
 import { commitBody, encodeObject, type TreeEntry, treeBody } from "./git-object.ts";
 import { type CommitIndex, openRepository } from "./repository.ts";
 
@@ -72,8 +72,7 @@ export async function readFiles(
   keep: (body: Uint8Array) => Promise<string>,
 ): Promise<CommitIndex["files"]> {
   const prefix = workspacePrefix(agentId);
-  const { objects } = await bucket.list(prefix);
-  const listed = objects
+  const listed = (await listFiles(bucket, prefix))
     .map(({ key, etag, size }) => ({ key, etag, size, path: key.slice(prefix.length) }))
     .filter(({ path, size }) => size <= maxFileBytes && !leftOut.test(path) && isGitPath(path));
   // A file may be called __proto__.
@@ -88,6 +87,14 @@ export async function readFiles(
   for (let at = 0; at < listed.length; at += atOnce)
     await Promise.all(listed.slice(at, at + atOnce).map(store));
   return files;
+}
+
+/** Lists the workspace without the folders that are left out: archives and git's own objects are many. */
+async function listFiles(bucket: Bucket, prefix: string): Promise<ListedObject[]> {
+  const { objects, prefixes } = await bucket.list(prefix, "/");
+  const folders = prefixes.filter((folder) => !leftOut.test(folder.slice(prefix.length)));
+  const within = await Promise.all(folders.map((folder) => bucket.list(folder)));
+  return [...objects, ...within.flatMap((listing) => listing.objects)];
 }
 
 /** Files that the agent and the gateway write memories into: what was said in passing may hold a secret. */

@@ -8,6 +8,9 @@ import type { MemoryFiles } from "./memory-files.ts";
 import { type MemoryLine, memoryId, memoryText } from "./memory-line.ts";
 import { rankMemories } from "./rank-memories.ts";
 
+/** Answers of more memories read all records at once. */
+const mostSingly = 50;
+
 /** What the memories of an agent are kept in. */
 export interface MemoryStore {
   files: MemoryFiles;
@@ -62,11 +65,24 @@ export async function recall(
   query: string,
   limit: number,
 ): Promise<RecalledMemory[]> {
-  const [lines, records] = await Promise.all([files.list(agentId, audience), ledger.all(agentId)]);
-  const known = joined(lines, records);
-  const ranked =
-    query.trim() === "" ? [...known.values()] : rankMemories([...known.values()], query, timezone);
-  return ranked.slice(0, limit).map((memory, i) => ({ ...memory, rank: i + 1 }));
+  const known = [...joined(await files.list(agentId, audience), new Map()).values()];
+  const ranked = query.trim() === "" ? known : rankMemories(known, query, timezone);
+  const found = ranked.slice(0, limit);
+  // There is a record for each memory that ever was: those of the answer alone are read.
+  const records = limit > mostSingly ? await ledger.all(agentId) : await singly(ledger, agentId, found);
+  return found.map((memory, i) => {
+    const record = records.get(memory.id);
+    return { ...memory, ...(record ? { record } : {}), rank: i + 1 };
+  });
+}
+
+async function singly(
+  ledger: Ledger,
+  agentId: string,
+  memories: readonly Memory[],
+): Promise<Map<string, MemoryRecord>> {
+  const records = await Promise.all(memories.map(({ id }) => ledger.find(agentId, id)));
+  return new Map(records.flatMap((record) => (record ? [[record.id, record]] : [])));
 }
 
 /** One memory. @throws PeerError 404 */

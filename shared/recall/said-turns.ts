@@ -1,3 +1,4 @@
+import { readPreviousIds } from "../session/reset/previous-ids.ts";
 import type { Bucket, ListedObject, Table } from "../world/world.ts";
 import { createArchivedTurns } from "./archived-turns.ts";
 import { type LiveTurns, liveSessionKeys, readLiveTurns } from "./live-turns.ts";
@@ -42,11 +43,11 @@ export function createSaidTurns(store: {
     // Archives are listed after the sessions are read: what a session holds no more is in one of them.
     const read = await Promise.all([...keys].map((key) => readLiveTurns(store, key)));
     const live = read.filter((one) => one !== undefined);
-    const ids = live.flatMap(({ state }) => [...state.previousSessionIds, state.sessionId]);
+    const ofSessions = all ? {} : { sessionIds: await conversationIds(store.table, live) };
     const { index, segments, waiting } = await archived({
       agentId,
       timezone,
-      ...(all ? {} : { sessionIds: ids }),
+      ...ofSessions,
     });
     return {
       agentId,
@@ -56,6 +57,12 @@ export function createSaidTurns(store: {
       waiting,
     };
   };
+}
+
+/** The ids of every conversation that sessions hold or have held. */
+async function conversationIds(table: Table, live: readonly LiveTurns[]): Promise<string[]> {
+  const ids = live.map(async ({ state }) => [...(await readPreviousIds(table, state)), state.sessionId]);
+  return (await Promise.all(ids)).flat();
 }
 
 /** A compaction or a reset that is going on has archived messages that are live as well. */

@@ -115,12 +115,9 @@ export interface SessionState {
   resetting?: Resetting;
   /** Time of the schedule that checks for a reset. Other schedules of the session are ignored. */
   resetScheduledFor?: number;
-  /** Oldest first; at most `maxPreviousIds`, the newest ones. */
+  /** Oldest first; the newest ones alone: `readPreviousIds` reads all. */
   previousSessionIds: string[];
 }
-
-/** Maximum number of earlier session ids in a session's item. The bucket keeps the archives of all. */
-export const maxPreviousIds = 500;
 
 export function metaKey(sessionKey: string): Key {
   return { pk: `S#${sessionKey}`, sk: "META" };

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { storeMedia } from "../../shared/media/media-store.ts";
 import type { StoredMedia } from "../../shared/protocol/messages.ts";
-import { maxPreviousIds, type SessionState } from "../../shared/session/state.ts";
+import { keepPreviousIds, maxPreviousIds, readPreviousIds } from "../../shared/session/reset/previous-ids.ts";
+import type { SessionState } from "../../shared/session/state.ts";
 import { isReading } from "../support/models/model-window.ts";
 import { conversation, message, nextDay, ResetBench, reset } from "./reset-bench.ts";
 
@@ -234,6 +235,12 @@ describe("a reset by hand", () => {
     const before = await resets.seed({ previousSessionIds: old });
     await resets.submit(reset("method", nextDay));
     await resets.invoke(nextDay);
-    expect((await resets.current()).previousSessionIds).toEqual([...old.slice(1), before.sessionId]);
+    const all = [...old.slice(1), before.sessionId];
+    const state = await resets.current();
+    expect(await readPreviousIds(resets.state.table, state)).toEqual(all);
+    // The session's own item, which every turn writes, holds the newest alone.
+    expect(state.previousSessionIds).toEqual(all.slice(-20));
+    expect(await keepPreviousIds(resets.state.table, resets.key, all)).toEqual(all.slice(-20));
+    expect(await readPreviousIds(resets.state.table, state)).toEqual(all);
   });
 });

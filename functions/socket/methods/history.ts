@@ -3,6 +3,7 @@ import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import { importConversation } from "../../../shared/session/conversation/import-conversation.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
 import { agentIdOf, clientKinds, sessionKind } from "../../../shared/session/key/session-key.ts";
+import { readPreviousIds } from "../../../shared/session/reset/previous-ids.ts";
 import { readSession } from "../../../shared/session/sessions.ts";
 import { readExportPage } from "../export-page.ts";
 import type { Gateway, MethodTable } from "../gateway.ts";
@@ -19,7 +20,8 @@ export const historyMethods: Pick<
     async handle(gateway, params) {
       const sessionKey = await canonicalKey(gateway, params.sessionKey);
       const state = await readSession(gateway.table, sessionKey);
-      const { sessionId: currentSessionId = "", previousSessionIds = [] } = state ?? {};
+      const { sessionId: currentSessionId = "" } = state ?? {};
+      const previousSessionIds = state ? await readPreviousIds(gateway.table, state) : [];
       return { sessionKey, currentSessionId, previousSessionIds };
     },
   },

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { maxPayloadBytes } from "../../../shared/protocol/frames.ts";
 import { logError } from "../../../shared/runtime/log.ts";
 import { submitEntry } from "../../../shared/session/intake.ts";
+import { readPreviousIds } from "../../../shared/session/reset/previous-ids.ts";
 import { planReset } from "../../../shared/session/reset/reset-schedule.ts";
 import { completePatch } from "../../../shared/session/session-patch.ts";
 import { listSessions, patchSession, readSession } from "../../../shared/session/sessions.ts";
@@ -43,8 +44,7 @@ export const sessionMethods: Pick<
     async handle(gateway, { sessionKey }) {
       const state = await load(gateway, sessionKey);
       const { defaultResetPolicy } = (await gateway.configuration.load()).session;
-      const { sessionId, createdAt, updatedAt, tokens, settings, lastResetAt, previousSessionIds, label } =
-        state;
+      const { sessionId, createdAt, updatedAt, tokens, settings, lastResetAt, label } = state;
       return {
         sessionId,
         sessionKey: state.sessionKey,
@@ -55,7 +55,7 @@ export const sessionMethods: Pick<
         settings,
         resetPolicy: state.resetPolicy ?? defaultResetPolicy,
         ...(lastResetAt === undefined ? {} : { lastResetAt }),
-        previousSessionIds,
+        previousSessionIds: await readPreviousIds(gateway.table, state),
         ...(label === undefined ? {} : { label }),
       };
     },
