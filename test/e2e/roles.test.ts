@@ -110,6 +110,19 @@ async function useHeartbeat(): Promise<void> {
   await client.call("heartbeat.stop");
 }
 
+async function useDreaming(): Promise<void> {
+  await client.call("config.set", { path: "dreaming.enabled", value: true });
+  expect(await client.call("memory.dream")).toMatchObject({ busy: false });
+  const { nextAt } = await client.call("memory.dreaming");
+  await stack.host.invoke("timer", { kind: "dream", agentId: "main", at: nextAt });
+  const diary = async () => (await client.call("workspace.read", { path: "DREAMS.md" })).content;
+  await until(
+    async () => String(await diary()).split("## Deep Sleep").length === 3,
+    "the timer dreams",
+    20_000,
+  );
+}
+
 async function useLargePayloads(): Promise<void> {
   const identity = { id: "large", version: "0", platform: "test", mode: "client" } as const;
   const large = new Connection({
@@ -166,6 +179,7 @@ it("uses every permission that the roles grant, and needs no other", async () =>
   await useLargePayloads();
   await useTelegram();
   await useHeartbeat();
+  await useDreaming();
   await client.call("config.set", { path: "apiKeys.anthropic", value: "sk-test" });
   await client.call("config.set", { path: "apiKeys.anthropic", value: null });
   const { id } = await client.call("token.create", { name: "short" });
