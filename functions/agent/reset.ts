@@ -8,7 +8,7 @@ import { agentIdOf } from "../../shared/session/key/session-key.ts";
 import { keepPreviousIds } from "../../shared/session/reset/previous-ids.ts";
 import { isResetDue } from "../../shared/session/reset/reset-policy.ts";
 import { resetRules, resetScheduleSteps } from "../../shared/session/reset/reset-schedule.ts";
-import { nothingSpent } from "../../shared/session/spending/spending.ts";
+import { spentAfterReset } from "../../shared/session/spending/spending.ts";
 import {
   assign,
   messageCount,
@@ -210,7 +210,7 @@ async function startAfresh({ table }: Agent, hold: Hold): Promise<void> {
     set("head", 0),
     set("tokens", { input: 0, output: 0, total: 0 }),
     // The day goes on.
-    ...(spent ? [assign("spent", { session: nothingSpent, day: spent.day })] : []),
+    ...(spent ? [assign("spent", spentAfterReset(spent))] : []),
     remove("contextTokens"),
     remove("context"),
     remove("resetScheduledFor"),

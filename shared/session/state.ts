@@ -1,7 +1,6 @@
 import type { SessionContext } from "../context/activation.ts";
 import type { CompactResult, ResetResult, TokenCount } from "../protocol/results.ts";
 import type { ResetPolicy, SessionSettings } from "../protocol/schemas.ts";
-import type { Spending } from "../protocol/session/session-cost.ts";
 import { type Step, set } from "../world/expression.ts";
 import type { Item, ItemValue, Key } from "../world/world.ts";
 import type { InboxEntry, Origin } from "./inbox-entry.ts";
@@ -48,14 +47,17 @@ export interface Resetting {
   result?: ResetResult;
 }
 
-/** What the model calls of a session took. */
-export interface SpentByPeriod {
+/**
+ * What the model calls of a session took, as its item holds it (`shared/session/spending/spending.ts`): each period is one
+ * text, because the item is written several times a turn and billed by its size.
+ */
+export interface StoredSpending {
   /** The last turn that the model has answered. */
-  turn?: Spending & { runId: string };
+  turn?: string;
   /** Since the last reset. */
-  session: Spending;
+  session: string;
   /** On one day, `YYYY-MM-DD` in the user's timezone. */
-  day: Spending & { date: string };
+  day: string;
 }
 
 /**
@@ -90,7 +92,7 @@ export interface SessionState {
   stop?: string;
   tokens: TokenCount;
   /** What model calls took: absent in an item of an earlier version until the next reply. */
-  spent?: SpentByPeriod;
+  spent?: StoredSpending;
   /** Input tokens of the last model call, as reported by the provider: the size of the context. */
   contextTokens?: number;
   /** Tokens for each character of the context, measured at that call. */

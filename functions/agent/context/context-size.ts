@@ -116,10 +116,10 @@ export function sizeSteps({ usage }: AssistantMessage, request: Request): Step[]
   const characters = requestCharacters(request);
   return [
     set("contextTokens", tokens),
-    set("tokensPerCharacter", tokens / characters),
+    set("tokensPerCharacter", Number((tokens / characters).toPrecision(4))),
     set("contextLimits", {
       window: request.contextWindow,
-      promptShare: request.promptCharacters / characters,
+      promptShare: Number((request.promptCharacters / characters).toFixed(3)),
       ...(request.settings.enabled ? { compactsAt: compactionThreshold(request) } : {}),
     }),
   ];

@@ -3,6 +3,7 @@ import { type AssistantMessage, textOf } from "../../../shared/protocol/messages
 import { log, logError } from "../../../shared/runtime/log.ts";
 import { resetScheduleSteps } from "../../../shared/session/reset/reset-schedule.ts";
 import { failed, type Run } from "../../../shared/session/run.ts";
+import { turnSpent } from "../../../shared/session/spending/spending.ts";
 import { assign, type SessionState } from "../../../shared/session/state.ts";
 import type { Agent } from "../agent.ts";
 import { readPeers } from "../context/connected-peers.ts";
@@ -54,10 +55,11 @@ async function deliverAnswer(agent: Agent, hold: Hold, run: Run, listeners: List
 }
 
 /** What the turn took, for clients. */
-function turnOf({ spent, contextTokens, contextLimits }: SessionState, { runId }: Run): ChatReply["turn"] {
-  if (spent?.turn?.runId !== runId) return undefined;
-  const { runId: _, ...spending } = spent.turn;
-  return { ...spending, contextTokens, contextWindow: contextLimits?.window };
+function turnOf(state: SessionState, { runId }: Run): ChatReply["turn"] {
+  const turn = turnSpent(state);
+  if (turn?.runId !== runId) return undefined;
+  const { runId: _, ...spending } = turn;
+  return { ...spending, contextTokens: state.contextTokens, contextWindow: state.contextLimits?.window };
 }
 
 /** An answer as a channel shows it. Clients see `stopReason` in the event. */

@@ -3,7 +3,7 @@ import type { CostResult, Spending } from "../../protocol/session/session-cost.t
 import { localTime, timeOfDay } from "../../runtime/zoned-time.ts";
 import type { Table } from "../../world/world.ts";
 import { listSessions, readSession } from "../sessions.ts";
-import { addSpending, nothingSpent, spentOn } from "./spending.ts";
+import { addSpending, nothingSpent, sessionSpent, spentOn, turnSpent } from "./spending.ts";
 
 /** Sessions that are listed or read at a time. */
 const atOnce = 50;
@@ -24,11 +24,11 @@ export async function costOf(
     readSession(table, sessionKey),
     withAll ? spentByAll(table, date, since) : undefined,
   ]);
-  const spent = state?.spent;
+  const turn = state && turnSpent(state);
   return {
     sessionKey,
-    ...(spent?.turn ? { turn: spent.turn } : {}),
-    session: spent?.session ?? nothingSpent,
+    ...(turn ? { turn } : {}),
+    session: state ? sessionSpent(state) : nothingSpent,
     today: { date, session: state ? spentOn(state, date) : nothingSpent, ...(all ? { all } : {}) },
   };
 }
