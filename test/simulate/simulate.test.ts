@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { standIn } from "./engine/stand-ins.ts";
 import { runSchedules } from "./run-schedules.ts";
 import { runSchedule } from "./schedule.ts";
 
@@ -19,4 +20,16 @@ it("a schedule follows from its seed alone", async () => {
   expect(first.length).toBeGreaterThan(100);
   expect(await traceOf(7)).toEqual(first);
   expect(await traceOf(8)).not.toEqual(first);
+});
+
+it("a timer that was made before virtual time can be cancelled in it", async () => {
+  let fired = false;
+  const timer = setTimeout(() => {
+    fired = true;
+  }, 1);
+  const putBack = standIn({ machine: () => ({}) as never, random: {} as never });
+  clearTimeout(timer);
+  putBack();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(fired).toBe(false);
 });

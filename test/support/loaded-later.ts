@@ -1,10 +1,13 @@
 // What the functions load when it is used first, loaded ahead of time: virtual time does not wait for the disk.
 import "../../functions/agent/compaction/memories.ts";
 import "../../functions/agent/compaction/summarize.ts";
+import "../../functions/agent/recall/agent-stats.ts";
 import "../../functions/agent/recall/answer-memory.ts";
 import "../../functions/agent/recall/read-logs.ts";
 import "../../functions/agent/recall/self-report.ts";
 import "../../functions/agent/tools/change-jobs.ts";
+import "../../shared/dreaming/dream-sweep.ts";
+import "../../shared/git/patch.ts";
 import "../../shared/git/workspace-commit.ts";
 import "../../shared/git/workspace-history.ts";
 import "../../shared/memory/open-memories.ts";
