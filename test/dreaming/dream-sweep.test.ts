@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { writeTemplates } from "../../functions/socket/templates.ts";
 import { workspaceCommit, workspaceLog } from "../../shared/git/workspace-history.ts";
 import { setLogOutput } from "../../shared/runtime/log.ts";
 import { type State, startState } from "../support/state.ts";
@@ -64,6 +65,32 @@ describe("a sweep of memories", () => {
       alreadyPromoted: 0,
       scores: [0.461, 0.84],
     });
+  });
+
+  it("I1: leaves a workspace of the seed's files, of the notes of days, and of a repository", async () => {
+    await writeTemplates(state.bucket, bench.agentId);
+    await bench.recall(await bench.remember("Ada drinks green tea at breakfast"), questions);
+    await bench.sweep();
+    const prefix = `agents/${bench.agentId}/`;
+    const { objects, prefixes } = await state.bucket.list(prefix, "/");
+    const names = [...objects.map(({ key }) => key), ...prefixes].map((key) => key.slice(prefix.length));
+    const files = ["IDENTITY", "SOUL", "USER", "AGENTS", "MEMORY", "DREAMS"].map((name) => `${name}.md`);
+    expect(names).toEqual(expect.arrayContaining([...files, "memory/", ".git/"]));
+  });
+
+  it("I37: writes what is its own, and nothing of a session, so that no turn waits for it", async () => {
+    const written: string[] = [];
+    const noting =
+      (name: "put" | "update" | "delete") =>
+      async (first: { pk: string }, ...rest: never[]) => {
+        written.push(first.pk.replace(/#.*/, ""));
+        return (state.table[name] as (...args: unknown[]) => Promise<unknown>)(first, ...rest);
+      };
+    const table = { ...state.table, put: noting("put"), update: noting("update"), delete: noting("delete") };
+    const noted = new DreamBench({ table: table as State["table"], bucket: state.bucket }, bench.agentId);
+    await bench.recall(await bench.remember("Ada drinks green tea at breakfast"), questions);
+    expect((await noted.sweep())?.summary.promoted).toBe(1);
+    expect([...new Set(written)].sort()).toEqual(["DREAM", "MEM"]);
   });
 
   it("I33: leaves what MEMORY.md holds as it is, and appends", async () => {
