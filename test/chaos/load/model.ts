@@ -142,7 +142,9 @@ function isTrue({ text, toolCallId = "" }: Turn, calls: ReadonlyMap<string, stri
   return text === resultText(calls.get(toolCallId) ?? "") || isLoss(text);
 }
 
-/** What a model may be told of a call that a fault has cost: its node was gone, or its time ran out. */
+/** What a model may be told of a call that a fault has cost: its node was gone, or did not read, or its time ran out. */
 export function isLoss(text: string): boolean {
-  return /^Error: (the tool did not answer in time|Node not connected: )/.test(text);
+  return /^Error: (the tool did not answer in time|Node not connected: |Node does not read what it is sent: )/.test(
+    text,
+  );
 }
