@@ -103,7 +103,8 @@ export async function changesOf(repository: Repository, { tree, parent }: Commit
   return changesBetween(repository, before, tree);
 }
 
-function fileChange(path: string, before: string | undefined, after: string | undefined): FileChange {
+/** What has become of a file that differs. @param before its blob; undefined where it was not there */
+export function fileChange(path: string, before: string | undefined, after: string | undefined): FileChange {
   if (before === undefined) return { path, change: "added", after };
   return after === undefined
     ? { path, change: "removed", before }

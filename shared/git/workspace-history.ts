@@ -2,7 +2,15 @@ import { code, PeerError } from "../protocol/errors.ts";
 import type { CommitEntry, CommitFiles } from "../protocol/memory/workspace-history-schemas.ts";
 import { keyUnder, workspacePrefix } from "../workspace/workspace-paths.ts";
 import type { Bucket } from "../world/world.ts";
-import { changesBetween, changesOf, type FileChange, filesOf, findCommit, listCommits } from "./commits.ts";
+import {
+  changesBetween,
+  changesOf,
+  type FileChange,
+  fileChange,
+  filesOf,
+  findCommit,
+  listCommits,
+} from "./commits.ts";
 import { type Commit, encodeObject } from "./git-object.ts";
 import { openRepository, type Repository } from "./repository.ts";
 import { commitWorkspace, readFiles } from "./workspace-commit.ts";
@@ -156,11 +164,7 @@ function changesOfFiles(
   const paths = [...new Set([...before.keys(), ...after.keys()])].sort();
   return paths.flatMap((path): FileChange[] => {
     const [was, is] = [before.get(path), after.get(path)];
-    if (was === is) return [];
-    if (was === undefined) return [{ path, change: "added", after: is }];
-    return is === undefined
-      ? [{ path, change: "removed", before: was }]
-      : [{ path, change: "changed", before: was, after: is }];
+    return was === is ? [] : [fileChange(path, was, is)];
   });
 }
 

@@ -98,5 +98,5 @@ function recordOf({ pk: _, sk, ...fields }: Item): MemoryRecord {
   return { ...(fields as unknown as Omit<MemoryRecord, "id">), id: String(sk) };
 }
 
-/** What a memory is about, by which dreaming lets it fade: see `MemoryType`. */
+/** The type of a memory of which nobody has said what it is about. */
 export const usualType: MemoryType = "project";

@@ -101,8 +101,8 @@ export async function readMemory(
 }
 
 /**
- * Takes a memory out of every file, also where it is struck out, and leaves a tombstone, so that no reset and no compaction brings it back. The history
- * of the workspace keeps it. A repeat changes nothing.
+ * Takes a memory out of every file, also where it is struck out, and leaves a tombstone, so that no reset and no compaction
+ * brings it back. The history of the workspace keeps it. A repeat changes nothing.
  * @returns the files that held it
  * @throws PeerError 404
  */
