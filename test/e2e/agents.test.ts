@@ -14,16 +14,21 @@ beforeAll(async () => {
   model = await startOpenAiServer((request) => reply(request));
   telegram = { home: await startTelegram(), work: await startTelegram() };
   stack = await startStack();
+  const ownModel = { provider: "openai-compatible", id: "w", baseUrl: model.url };
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
+    // Each test has agents of its own: a function uses for up to 30 seconds what it has read of a workspace.
     agents: {
       list: [
         { id: "main", default: true },
-        { id: "work", model: { provider: "openai-compatible", id: "w", baseUrl: model.url } },
+        { id: "apprentice", model: ownModel },
+        { id: "home" },
+        { id: "work", model: ownModel },
+        { id: "clerk" },
       ],
       bindings: [
         { agentId: "work", match: { channel: "telegram", accountId: "office" } },
-        { agentId: "main", match: { channel: "telegram" } },
+        { agentId: "home", match: { channel: "telegram" } },
       ],
     },
     "channels.telegram": {
@@ -43,26 +48,32 @@ afterAll(async () => {
 
 it("gives a new agent its files once, and its ceremony is what the model sees first", async () => {
   const client = await stack.client();
-  const first = await client.call<{ agentId: string; written: string[] }>("agent.init", { agentId: "Work" });
-  expect(first.agentId).toBe("work");
+  const first = await client.call<{ agentId: string; written: string[] }>("agent.init", {
+    agentId: "Apprentice",
+  });
+  expect(first.agentId).toBe("apprentice");
   expect(first.written).toContain("BOOTSTRAP.md");
   expect(first.written).toContain("SOUL.md");
-  expect((await client.call("agent.init", { agentId: "work" })).written).toEqual([]);
+  expect((await client.call("agent.init", { agentId: "apprentice" })).written).toEqual([]);
   reply = () => ({ text: "Who shall I be?" });
-  await client.call("chat.send", { sessionKey: "agent:work:main", message: "hello", runId: "ceremony" });
+  await client.call("chat.send", {
+    sessionKey: "agent:apprentice:main",
+    message: "hello",
+    runId: "ceremony",
+  });
   await client.ended("ceremony");
   expect(model.requests.at(-1)?.system).toContain("## COMMISSIONING CEREMONY (First Run)");
   expect(model.requests.at(-1)?.body).toMatchObject({ model: "w" });
 
-  await client.call("workspace.delete", { path: "BOOTSTRAP.md", agentId: "work" });
-  expect((await client.call("agent.init", { agentId: "work" })).written).toEqual([]);
+  await client.call("workspace.delete", { path: "BOOTSTRAP.md", agentId: "apprentice" });
+  expect((await client.call("agent.init", { agentId: "apprentice" })).written).toEqual([]);
   await client.close();
 });
 
 it("lets two agents that bindings choose work at the same time, each with its own workspace and model", async () => {
   const client = await stack.client();
   const agents = [
-    { agentId: "main", modelId: "m", soul: "I keep house.", account: "private", platform: telegram.home },
+    { agentId: "home", modelId: "m", soul: "I keep house.", account: "private", platform: telegram.home },
     { agentId: "work", modelId: "w", soul: "I mind the office.", account: "office", platform: telegram.work },
   ];
   for (const { agentId, soul } of agents)
@@ -106,7 +117,7 @@ it("asks a machine twice for the programs of both agents' skills, and tells the 
   const write = (agentId: string, bin: string) =>
     client.call("workspace.write", { path: `skills/with-${bin}/SKILL.md`, content: skill(bin), agentId });
   await write("main", "kettle");
-  await write("work", "stapler");
+  await write("clerk", "stapler");
   const node = await stack.node("laptop", { Bash: () => "" });
   const probe = (await node.event((_payload, event) => event === "node.probe", "a probe")) as {
     probeId: string;
@@ -120,7 +131,7 @@ it("asks a machine twice for the programs of both agents' skills, and tells the 
   const { skills } = await client.call<SkillsResult>("skills.status");
   expect(skills).toMatchObject([{ name: "with-kettle", eligible: true, eligibleHosts: ["laptop"] }]);
 
-  const asked = await client.call("skills.update", { agentId: "work", force: true, timeoutMs: 1000 });
+  const asked = await client.call("skills.update", { agentId: "clerk", force: true, timeoutMs: 1000 });
   expect(asked).toMatchObject({ requiredBins: ["stapler"], updatedNodeCount: 1, errors: [] });
   const probes = () => node.events.filter(({ event }) => event === "node.probe");
   await until(() => probes().length === 3, "the timer sends the second probe again");
