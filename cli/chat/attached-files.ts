@@ -2,6 +2,7 @@ import { open, readFile, stat } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
 import { imageTypeOf, shownImageTypes } from "../../shared/media/image-format.ts";
 import { maxMediaBytes } from "../../shared/media/media-store.ts";
+import { sizeText } from "../../shared/runtime/size-text.ts";
 import { usage } from "../app/failure.ts";
 import type { Gateway } from "../gateway/gateway-client.ts";
 
@@ -69,14 +70,8 @@ async function headOf(file: string): Promise<Uint8Array> {
 async function readUpToLimit(file: string, name: string): Promise<Uint8Array> {
   const { size } = await stat(file);
   if (size > maxMediaBytes)
-    throw usage(
-      `${name} has ${megabytes(size)} MB; an attachment may have ${megabytes(maxMediaBytes)} MB at most`,
-    );
+    throw usage(`${name} has ${sizeText(size)}; an attachment may have ${sizeText(maxMediaBytes)} at most`);
   return readFile(file);
-}
-
-function megabytes(bytes: number): string {
-  return (Math.ceil((bytes / 1024 / 1024) * 10) / 10).toString();
 }
 
 /**

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { sizeText } from "../runtime/size-text.ts";
 import type { Bucket } from "../world/world.ts";
 import type { Transfer } from "./transfer-state.ts";
 
@@ -47,7 +48,7 @@ export async function storeParts(
   for await (const chunk of body) {
     hash.update(chunk);
     size += chunk.byteLength;
-    if (size > mostBytes) throw new WrongParts(`it has more than ${mostBytes} bytes`);
+    if (size > mostBytes) throw new WrongParts(`it has more than ${sizeText(mostBytes)}`);
     for (let at = 0; at < chunk.byteLength; ) {
       const piece = chunk.subarray(at, at + partBytes - held);
       pieces.push(piece);

@@ -1,5 +1,6 @@
 import { code, PeerError } from "../protocol/errors.ts";
 import type { TransferPart } from "../protocol/results.ts";
+import { sizeText } from "../runtime/size-text.ts";
 import type { Presigner } from "../world/world.ts";
 import { acceptedBy, advance, checkAlive, isEndOf, move } from "./transfer.ts";
 import { endName } from "./transfer-end.ts";
@@ -30,7 +31,11 @@ export async function reportMeta(
   await report(world, reporter, id, "source", "asked", (transfer) => {
     if (error !== undefined || size === undefined) throw refusal(transfer, "source", error ?? "told no size");
     if (size > maxTransferBytes)
-      throw refusal(transfer, "source", `${size} bytes; a transfer holds at most ${maxTransferBytes}`);
+      throw refusal(
+        transfer,
+        "source",
+        `the file has ${sizeText(size)}; a transfer holds at most ${sizeText(maxTransferBytes)}`,
+      );
     const { destination } = transfer;
     if (destination.kind === "workspace" && size > maxBytesAt(destination)) throw tooLarge(destination);
     return { step: "offered", size, mime };
@@ -74,7 +79,7 @@ export async function reportDone(
   await report(world, reporter, id, "destination", "stored", (transfer) => {
     if (error !== undefined) throw refusal(transfer, "destination", error);
     if (bytesWritten !== transfer.size)
-      throw refusal(transfer, "destination", `wrote ${bytesWritten} bytes of ${transfer.size}`);
+      throw refusal(transfer, "destination", `wrote ${bytesWritten} of ${transfer.size} bytes`);
     return { step: "done", taken: transfer.stored };
   });
 }

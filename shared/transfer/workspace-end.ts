@@ -1,4 +1,5 @@
 import { code, PeerError } from "../protocol/errors.ts";
+import { sizeText } from "../runtime/size-text.ts";
 import { maxFileBytes, workspaceContentType } from "../workspace/workspace-files.ts";
 import { isPromptPath, isSkillPath } from "../workspace/workspace-paths.ts";
 import type { Bucket, ObjectStream } from "../world/world.ts";
@@ -62,7 +63,7 @@ export function tooLarge(destination: WorkspaceEnd): PeerError {
   const most = maxBytesAt(destination);
   const what =
     most === maxFileBytes ? "a file that prompts use holds" : "transfers from and to the workspace hold";
-  const message = `gsv:${destination.path}: ${what} at most ${most} bytes`;
+  const message = `gsv:${destination.path}: ${what} at most ${sizeText(most)}`;
   return new PeerError(code.tooLarge, message);
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { FileContent, Listing } from "../protocol/results.ts";
+import { sizeText } from "../runtime/size-text.ts";
 import { type Bucket, PreconditionFailed, type StoredObject } from "../world/world.ts";
 import { checkNotInternal } from "./privacy.ts";
 import { filePath, folderPath, isSkillPath, keyUnder, workspacePrefix } from "./workspace-paths.ts";
@@ -262,6 +263,6 @@ function notFound(path: string): PeerError {
 function tooLarge(path: string, size: number): PeerError {
   return new PeerError(
     code.tooLarge,
-    `${path} has ${size} bytes; a workspace file holds at most ${maxFileBytes}`,
+    `${path} has ${sizeText(size)}; a workspace file holds at most ${sizeText(maxFileBytes)}`,
   );
 }

@@ -65,7 +65,7 @@ describe("a file that prompts use", () => {
       const large = Buffer.alloc(2 * 1024 * 1024 + 1);
       await bench.bucket.put("agents/main/large", large);
       await laptop.write("large", large);
-      const error = `gsv:${path}: a file that prompts use holds at most 2097152 bytes`;
+      const error = `gsv:${path}: a file that prompts use holds at most 2 MB`;
       for (const source of ["laptop:large", "gsv:large"])
         expect(await copied(source, `gsv:${path}`)).toMatchObject({ status: "failed", error });
       expect(await bench.bucket.get(`agents/main/${path}`)).toBeUndefined();

@@ -212,14 +212,14 @@ describe("a transfer that cannot be is refused with the reason, and leaves nothi
     expect(await failed("laptop:a.bin", "pi:/proc/gsv/x")).toMatch(/^pi: receive: \/proc\/gsv\/x: /);
     await pi.start(undefined, { freeBytes: async () => size - 1 });
     expect(await failed("laptop:a.bin", "pi:x")).toBe(
-      `pi: receive: ${pi.folder}/x: not enough space: 4500 bytes, and 4499 are free`,
+      `pi: receive: ${pi.folder}/x: not enough space: the file has 4.4 KB, and 4.4 KB are free`,
     );
   });
 
   it("to a workspace that does not take it: too large, an archive, a path outside", async () => {
     await laptop.write("large", new Uint8Array(100 * 1024 * 1024 + 1));
     expect(await failed("laptop:large", "gsv:large")).toBe(
-      "gsv:large: transfers from and to the workspace hold at most 104857600 bytes",
+      "gsv:large: transfers from and to the workspace hold at most 100 MB",
     );
     await expect(open("laptop:a.bin", "gsv:sessions/x.gz")).rejects.toMatchObject({ code: 400 });
     await expect(open("laptop:a.bin", "gsv:.git/HEAD")).rejects.toMatchObject({ code: 403 });

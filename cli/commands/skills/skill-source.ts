@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import type { GuardedFetch } from "../../../shared/http/guarded-fetch.ts";
+import { sizeText } from "../../../shared/runtime/size-text.ts";
 import { parseSkill, type SkillDocument } from "../../../shared/skills/frontmatter.ts";
 import { Failure, usage } from "../../app/failure.ts";
 import { shippedSkills } from "./shipped-skills.ts";
@@ -101,7 +102,10 @@ function asSkill(fallback: string, files: SkillFile[], left: string[] = []): New
     );
   const bytes = files.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
   if (bytes > limits.bytes)
-    throw new Failure("too large", `the skill has ${bytes} bytes; at most ${limits.bytes} are installed`);
+    throw new Failure(
+      "too large",
+      `the skill has ${sizeText(bytes)}; at most ${sizeText(limits.bytes)} are installed`,
+    );
   return { name: folderName(document.name ?? "") || folderName(fallback), document, files, left };
 }
 
@@ -130,7 +134,7 @@ async function readText(file: string, shown: string): Promise<string> {
   if (size > limits.fileBytes)
     throw new Failure(
       "too large",
-      `${shown}: has ${size} bytes; at most ${limits.fileBytes} a file are installed`,
+      `${shown}: has ${sizeText(size)}; at most ${sizeText(limits.fileBytes)} a file are installed`,
     );
   return decode(await readFile(file), shown);
 }

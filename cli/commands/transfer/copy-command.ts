@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { TransferStatus } from "../../../shared/protocol/results.ts";
+import { sizeText } from "../../../shared/runtime/size-text.ts";
 import { Failure } from "../../app/failure.ts";
 import { text } from "../../app/options.ts";
 import { untilSignal } from "../../app/process/signals.ts";
@@ -8,7 +9,7 @@ import { RequestError } from "../../gateway/connection.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { FileTransfers } from "../../node/transfer/file-transfers.ts";
 import { type CopyEnds, readEnds } from "./copy-ends.ts";
-import { type Progress, sizeText, startProgress } from "./copy-progress.ts";
+import { type Progress, startProgress } from "./copy-progress.ts";
 
 /** Shortest and longest time between two questions of how a transfer goes, in milliseconds. */
 const askEvery = { first: 100, most: 2000 };

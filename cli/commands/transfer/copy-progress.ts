@@ -1,14 +1,8 @@
 import type { TransferStatus } from "../../../shared/protocol/results.ts";
+import { sizeText } from "../../../shared/runtime/size-text.ts";
 import { type Terminal, writeText } from "../../app/terminal.ts";
 
 const barWidth = 24;
-
-/** Bytes for people: `1.2 GB`. */
-export function sizeText(bytes: number): string {
-  const units = ["bytes", "KB", "MB", "GB"];
-  const power = Math.min(3, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
-  return `${power === 0 ? bytes : (bytes / 1000 ** power).toFixed(1)} ${units[power]}`;
-}
 
 /** One line: how much of a transfer is done. A byte counts half when it is stored, and whole when it has arrived. */
 export function progressText(

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Stats } from "node:fs";
 import { chmod, type FileHandle, mkdir, open, realpath, rename, rm, stat, statfs } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { sizeText } from "../../../shared/runtime/size-text.ts";
 import { explainFaults } from "../files/node-files.ts";
 import type { PartLink } from "./part-link.ts";
 
@@ -40,7 +41,9 @@ export async function prepareFile(file: IncomingFile, freeBytes: FreeBytes = fre
     await makeFolders(dirname(target));
     const free = await freeBytes(dirname(target));
     if (free < file.size)
-      throw new Error(`${tool}: ${file.path}: not enough space: ${file.size} bytes, and ${free} are free`);
+      throw new Error(
+        `${tool}: ${file.path}: not enough space: the file has ${sizeText(file.size)}, and ${sizeText(free)} are free`,
+      );
     await (await open(partPath(target, file.transferId), "a", partMode)).close();
   });
 }

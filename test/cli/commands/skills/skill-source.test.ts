@@ -69,14 +69,14 @@ describe("a skill of a folder", () => {
       "x.png: is not text",
     ],
     ["a file with a NUL", { "SKILL.md": `${tea}\0` }, "SKILL.md: is not text"],
-    ["a large file", { "SKILL.md": tea, "data.txt": "x".repeat(300_000) }, "data.txt: has 300000 bytes"],
+    ["a large file", { "SKILL.md": tea, "data.txt": "x".repeat(300_000) }, "data.txt: has 293 KB"],
     [
       "five large files",
       {
         "SKILL.md": tea,
         ...Object.fromEntries(Array.from({ length: 5 }, (_, n) => [`${n}.txt`, "x".repeat(250_000)])),
       },
-      "at most 1048576 are installed",
+      "at most 1 MB are installed",
     ],
     [
       "many files",

@@ -1,0 +1,11 @@
+const units = ["bytes", "KB", "MB", "GB"];
+
+/**
+ * A number of bytes for people, of 1024 bytes a KB: `999 bytes`, `1.5 KB`, `100 MB`. It is rounded up, so that a file
+ * above a limit never reads as the limit.
+ */
+export function sizeText(bytes: number): string {
+  const power = Math.min(3, Math.floor(Math.log2(Math.max(bytes, 1)) / 10));
+  const amount = Math.ceil((bytes / 1024 ** power) * 10) / 10;
+  return `${amount} ${bytes === 1 ? "byte" : units[power]}`;
+}
