@@ -31,8 +31,8 @@ const commonSettings = ["agentId", "apiBaseUrl"];
  * Starts an account with its stored settings and secrets, changed by `given`. The platform verifies the
  * credentials before anything is stored. Afterwards it gets the webhook's address. Safe to repeat.
  * @param given settings and secrets by their configuration names
- * @throws PeerError 404 for an unknown channel, 400 for a missing or unknown field and for credentials that
- * the platform refuses
+ * @throws PeerError 404 for an unknown channel, and for an account that is neither stored nor given; 400 for a missing
+ * or unknown field and for credentials that the platform refuses
  */
 export async function startAccount(
   accounts: AccountTools,
@@ -42,12 +42,15 @@ export async function startAccount(
   const channel = findChannel(accounts, address.channel);
   const added = checkGiven(channel, given);
   const configuration = await accounts.configuration.load({ fresh: true });
-  const known = accountSettings(configuration, address) ?? {};
-  const stored = await readAccount(channel, address.accountId, known, accounts.secrets);
+  const known = accountSettings(configuration, address);
+  if (!known && Object.keys(added).length === 0) throw noAccount(accounts, address);
+  const stored = await readAccount(channel, address.accountId, known ?? {}, accounts.secrets);
   const account = withGiven(channel, stored, added);
   const missing = missingFields(channel, account);
-  if (missing.length > 0)
-    throw new PeerError(code.badRequest, `config: ${channel.name} needs ${missing.join(", ")}`);
+  if (missing.length > 0) {
+    const message = `config: ${channel.name} needs ${missing.join(", ")}; ${howToAdd(address)} asks for what is missing`;
+    throw new PeerError(code.badRequest, message);
+  }
   const checked = await channel.check(account);
   if (!checked.ok) {
     const message = `${channel.name} does not take these credentials: ${checked.reason}`;
@@ -138,7 +141,21 @@ async function findSettings(accounts: AccountTools, address: ChannelAddress): Pr
   const settings = accountSettings(await accounts.configuration.load({ fresh: true }), address);
   if (settings) return settings;
   if (await isBridged(accounts, address)) return {};
-  throw new PeerError(code.notFound, `there is no account ${address.accountId} of ${address.channel}`);
+  throw noAccount(accounts, address);
+}
+
+/** The refusal of an account that there is not, with what to do. */
+export function noAccount({ channels }: Pick<AccountTools, "channels">, address: ChannelAddress): PeerError {
+  // What is not built in comes by a bridge, which adds its account when it connects.
+  const todo = ownValue(channels, address.channel)
+    ? `${howToAdd(address)} connects one`
+    : "`gsv channel list` shows those that there are";
+  const message = `there is no account ${address.accountId} of ${address.channel}; ${todo}`;
+  return new PeerError(code.notFound, message);
+}
+
+function howToAdd({ channel, accountId }: ChannelAddress): string {
+  return `\`gsv channel add ${channel}${accountId === "default" ? "" : ` ${accountId}`}\``;
 }
 
 async function isBridged(accounts: AccountTools, address: ChannelAddress): Promise<boolean> {

@@ -83,7 +83,7 @@ describe.each(Object.entries(platformStarts))("an account of %s", (name, start) 
   it("needs every field, and takes no other", async () => {
     for (const { name: field } of findChannel(accounts, name).fields) {
       const { [field]: _left, ...rest } = platform.account;
-      const message = `config: ${name} needs ${field}`;
+      const message = `config: ${name} needs ${field}; \`gsv channel add ${name}\` asks for what is missing`;
       await expect(startAccount(accounts, address, rest)).rejects.toMatchObject({ code: 400, message });
     }
     const more = { ...platform.account, pigeonToken: "x" };
@@ -91,6 +91,15 @@ describe.each(Object.entries(platformStarts))("an account of %s", (name, start) 
     await expect(startAccount(accounts, address, { agentId: 5 })).rejects.toThrow(
       "config.agentId: expected a text",
     );
+  });
+
+  it("says how it is connected when there is none", async () => {
+    const connects = `\`gsv channel add ${name}\` connects one`;
+    const message = `there is no account default of ${name}; ${connects}`;
+    await expect(startAccount(accounts, address)).rejects.toMatchObject({ code: 404, message });
+    await expect(stopAccount(accounts, address)).rejects.toMatchObject({ code: 404, message });
+    const other = startAccount(accounts, { ...address, accountId: "work" });
+    await expect(other).rejects.toThrow(`\`gsv channel add ${name} work\``);
   });
 
   it("is started again with what is stored, and one of its fields may be replaced", async () => {

@@ -35,7 +35,8 @@ export const showStatus: Action = async (context, { args }) => {
   const shown = answers.flatMap((answer) =>
     answer.accounts.map((account) => statusText(answer.channel, account)),
   );
-  context.print({ channels: answers }, shown.join("\n\n") || "no accounts; see `gsv channel add`");
+  const none = `no accounts; \`gsv channel add ${channel ?? Object.keys(channels)[0]}\` connects one`;
+  context.print({ channels: answers }, shown.join("\n\n") || none);
 };
 
 export const testChannel: Action = async (context, { args, options }) => {

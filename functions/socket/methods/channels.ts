@@ -3,6 +3,7 @@ import { accountSettings, isOwnAccount, ownValue } from "../../../shared/channel
 import { bridgeStatusOf, statusOf } from "../../../shared/channels/account-status.ts";
 import {
   findChannel,
+  noAccount,
   removeAccount,
   startAccount,
   startBridge,
@@ -57,8 +58,7 @@ export const channelMethods: Pick<MethodTable, ChannelMethod> = {
       const all = await statusesOf(gateway, channel);
       if (accountId === undefined) return { channel, accounts: all };
       const accounts = all.filter((account) => account.accountId === accountId);
-      if (accounts.length === 0)
-        throw new PeerError(code.notFound, `there is no account ${accountId} of ${channel}`);
+      if (accounts.length === 0) throw noAccount(gateway, { channel, accountId });
       return { channel, accounts };
     },
   },
