@@ -130,11 +130,7 @@ async function end(supervisor: Supervisor): Promise<void> {
 }
 
 async function change({ context, supervisor }: NodeService, how: "start" | "stop"): Promise<void> {
-  if (!(await exists(supervisor.file)))
-    throw new Failure(
-      "not-installed",
-      "the node is not installed as a service; `gsv node install` does that",
-    );
+  if (!(await exists(supervisor.file))) throw notInstalled();
   await supervisor.check();
   await supervisor[how]();
   const told =
@@ -185,13 +181,25 @@ function stateText({ running, pid, since }: ServiceState): string {
   return `runs${since === undefined ? "" : ` since ${moment(since)}`}${pid === undefined ? "" : ` (pid ${pid})`}`;
 }
 
-async function showLog({ context, log }: NodeService, options: Invocation["options"]): Promise<void> {
+async function showLog(
+  { context, supervisor, log }: NodeService,
+  options: Invocation["options"],
+): Promise<void> {
   const most = wholeNumber("--lines", options.lines, 1, 100_000) ?? 100;
+  const isThere = await exists(log);
+  if (!isThere && !(await exists(supervisor.file))) {
+    const failure = notInstalled();
+    const other = "`gsv logs` shows the log of a node that runs otherwise";
+    throw new Failure(failure.kind, `there is no log ${log}: ${failure.message}; ${other}`);
+  }
   const { lines, end } = await newestLines(log, most);
+  const none = isThere ? `${log} is empty` : `${log} is not there yet`;
+  const nothing = `${none}: the service has written nothing; \`gsv node status\` shows whether it runs`;
   if (options.follow !== true) {
-    context.print({ file: log, lines }, lines.join("\n") || `${log} is empty`);
+    context.print({ file: log, lines }, lines.join("\n") || nothing);
     return;
   }
+  if (lines.length === 0 && !context.json) context.note(`gsv: ${nothing}`);
   const show = context.json
     ? byLine((line) => context.print({ line }, ""))
     : (more: string) => writeText(context.terminal.stdout, more);
@@ -202,6 +210,10 @@ async function showLog({ context, log }: NodeService, options: Invocation["optio
   } finally {
     signal.dispose();
   }
+}
+
+function notInstalled(): Failure {
+  return new Failure("not-installed", "the node is not installed as a service; `gsv node install` does that");
 }
 
 async function exists(file: string): Promise<boolean> {

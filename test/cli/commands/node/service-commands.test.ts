@@ -52,6 +52,14 @@ async function run(name: Name, { options = {}, flags, env, platform = "linux", i
   return JSON.parse(String(stdout.read() ?? "{}"));
 }
 
+/** Runs `gsv node NAME` as a person does. @returns what it printed on standard output */
+async function printed(name: Name): Promise<string> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const terminal = { stdin, stdout, stderr, cwd: home, env: { HOME: home, ...machine.env } };
+  await serviceCommands("linux")[name](new Context(terminal, {}), { args: [], options: {} });
+  return String(stdout.read() ?? "");
+}
+
 const gateway = { url: "wss://abc.example/ws", token: "gsv_secret" };
 const install = (more: Run = {}) =>
   run("install", { flags: gateway, options: { id: "laptop", workspace: "projects" }, ...more });
@@ -196,6 +204,19 @@ describe("an installed node", () => {
     mkdirSync(dirname(log()), { recursive: true });
     writeFileSync(log(), "one\ntwo\nthree\n");
     expect(await run("logs", { options: { lines: "2" } })).toEqual({ file: log(), lines: ["two", "three"] });
+  });
+
+  it("says of a log that is not there that nothing is installed, or that nothing was written", async () => {
+    const { error } = await run("logs");
+    expect(error).toContain(
+      `there is no log ${log()}: the node is not installed as a service; \`gsv node install\``,
+    );
+    expect((await run("logs", { options: { follow: true } })).error).toBe(error);
+    await install();
+    const shown = await printed("logs");
+    expect(shown).toContain(
+      `${log()} is not there yet: the service has written nothing; \`gsv node status\``,
+    );
   });
 });
 
