@@ -10,6 +10,7 @@ import type { Action } from "../../app/program.ts";
 import { confirm } from "../../app/questions.ts";
 import { findJob } from "./cron-commands.ts";
 import { hasReceiverDetails, orUsage, readWhen, taskOptions, withReceiverDetails } from "./cron-options.ts";
+import { checkReceiver } from "./cron-receiver.ts";
 import { jobLines, receiverText, scheduleText } from "./cron-text.ts";
 
 /** How many of a job's next runs are shown before it is saved. */
@@ -40,6 +41,7 @@ export const addCronJob: Action = async (context, { args, options }) => {
     schedule,
     spec,
   };
+  await checkReceiver(context, gateway, spec);
   await showPlan(context, { schedule, spec }, timezone, options.yes === true, "Add it?");
   const answer = await gateway.request("cron.add", job);
   context.print(answer, `added: ${answer.job.id}`);
@@ -64,6 +66,8 @@ export const editCronJob: Action = async (context, { args, options }) => {
   if (Object.keys(patch).length === 0)
     throw usage("say what to change: --when, --message, --to, --name; see --help");
   const planned = { schedule: schedule ?? job.schedule, spec: spec ?? job.spec };
+  if (options.to !== undefined || options.account !== undefined)
+    await checkReceiver(context, gateway, planned.spec);
   if (schedule || spec) await showPlan(context, planned, timezone, options.yes === true, "Change it?");
   const answer = await gateway.request("cron.update", { id: job.id, patch });
   context.print(answer, pairs(jobLines(answer.job, timezone)));

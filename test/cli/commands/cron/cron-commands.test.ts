@@ -9,6 +9,10 @@ import { type GsvOptions, gsv } from "../../run-gsv.ts";
 
 let cron: CronBench;
 let gateway: FakeGateway;
+const account = (channel: string, accountId = "default", stopped = false) => ({
+  ...{ channel, accountId, stopped, connectedAt: 1 },
+});
+const accounts = [account("slack"), account("slack", "team"), account("slack", "off", true)];
 
 beforeEach(async () => {
   cron = new CronBench();
@@ -17,6 +21,7 @@ beforeEach(async () => {
   cron.configuration.userTimezone = "America/Chicago";
   const world = cron.world();
   gateway = await startFakeGateway({
+    "channels.list": () => ({ channels: accounts, count: accounts.length }),
     "cron.status": () => cronStatus(world),
     "cron.list": ({ params }) => listJobs(world, params),
     "cron.add": async ({ params }) => ({ ok: true, job: await addJob(world, params) }),
@@ -114,6 +119,27 @@ describe("gsv cron add", () => {
       ...{ deliver: true, channel: "slack", to: "C1", accountId: "team", peerKind: "channel" },
     });
     expect(job.schedule).toEqual({ kind: "cron", expr: "0 9 * * *", tz: "Europe/Berlin" });
+  });
+
+  it("saves no job whose answer could not be sent, and says of a stopped account that it is", async () => {
+    const add = (to: string, ...more: string[]) =>
+      run(["add", "every hour", "x", "--to", to, "--yes", ...more]);
+    const absent = await add("telegram:42");
+    expect(absent).toMatchObject({ code: 1, stdout: "" });
+    expect(absent.stderr).toBe(
+      "gsv: the answer could not be sent: there is no account default of telegram; `gsv channel add telegram` connects one\n",
+    );
+    expect((await add("slack:C1", "--account", "home")).stderr).toContain("`gsv channel add slack home`");
+    expect((await add("telegarm:42")).stderr).toContain("did you mean telegram?");
+    expect(await jobs()).toEqual([]);
+    const stopped = await add("slack:C1", "--account", "off");
+    expect(stopped.code).toBe(0);
+    expect(stopped.stderr).toContain(
+      "slack/off is stopped: no answer is sent until `gsv channel start slack off`",
+    );
+    const [job] = await jobs();
+    expect((await run(["edit", job?.id ?? "", "--to", "telegram:42", "--yes"])).code).toBe(1);
+    expect((await jobs())[0]?.spec).toMatchObject({ channel: "slack" });
   });
 
   it("takes clients, nowhere, and an event of the main session; a job of one time goes unless it is kept", async () => {
