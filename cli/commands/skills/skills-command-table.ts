@@ -49,9 +49,9 @@ export const skillsCommand: CommandEntry = {
     },
     {
       name: "remove <name>",
-      summary: "remove an installed skill, with all files of its folder",
-      options: [agentOption],
-      examples: ["skills remove github"],
+      summary: "remove an installed skill, with all files of its folder, after asking",
+      options: [agentOption, ["--yes", "do not ask"]],
+      examples: ["skills remove github", "skills remove github --yes"],
       load: async () => (await import("./skills-commands.ts")).removeSkill,
     },
   ],

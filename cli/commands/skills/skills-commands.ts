@@ -1,9 +1,10 @@
 import { code } from "../../../shared/protocol/errors.ts";
 import type { SkillEntry, SkillNode, SkillsResult } from "../../../shared/protocol/results.ts";
 import { columns, moment } from "../../app/columns.ts";
-import { Failure } from "../../app/failure.ts";
+import { Failure, usage } from "../../app/failure.ts";
 import { type Invocation, text, wholeNumber } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
+import { confirm } from "../../app/questions.ts";
 import { deleteFiles, installedFiles } from "./installed-files.ts";
 
 /** The agent that a command is about. */
@@ -41,7 +42,7 @@ export const updateSkills: Action = async (context, invocation) => {
   context.print(result, `${told.join("\n")}\n\n${statusText(result)}`);
 };
 
-/** Deletes the agent's copy of a skill, SKILL.md first. */
+/** Deletes the agent's copy of a skill, SKILL.md first, after asking. */
 export const removeSkill: Action = async (context, invocation) => {
   const [wanted = ""] = invocation.args;
   const agentId = agentOf(invocation);
@@ -62,6 +63,13 @@ export const removeSkill: Action = async (context, invocation) => {
       `${name} is a skill of all agents, which stays; \`gsv config set skills.entries.${name}.enabled false\` hides it`,
     );
   const files = await installedFiles(gateway, agentId, name);
+  if (invocation.options.yes !== true) {
+    const what = `the skill ${name} of the agent ${agentId}`;
+    if (context.terminal.stdin.isTTY !== true)
+      throw usage(`--yes is needed to remove ${what} without asking`);
+    if (!(await confirm(context.terminal, `Remove ${what} (${counted(files)})?`)))
+      throw new Failure("cancelled", "nothing was removed");
+  }
   const first = (path: string) => (path.endsWith("/SKILL.md") ? 0 : 1);
   const removed = await deleteFiles(
     gateway,
@@ -70,9 +78,13 @@ export const removeSkill: Action = async (context, invocation) => {
   );
   context.print(
     { agentId, name, removed },
-    `${name} is removed from the agent ${agentId} (${removed.length} file${removed.length === 1 ? "" : "s"})`,
+    `${name} is removed from the agent ${agentId} (${counted(removed)})`,
   );
 };
+
+function counted(files: readonly string[]): string {
+  return files.length === 1 ? "1 file" : `${files.length} files`;
+}
 
 function statusText({ agentId, skills, nodes }: SkillsResult): string {
   const usable = skills.filter(({ eligible }) => eligible).length;

@@ -200,10 +200,25 @@ describe("gsv skills remove", () => {
     ])
       files.set(path, "x");
     skills = [entry("tea", { name: "Tea Time" })];
-    const { stdout } = await run(["remove", "Tea Time", "--json"]);
+    const { stdout } = await run(["remove", "Tea Time", "--yes", "--json"]);
     const removed = ["skills/tea/SKILL.md", "skills/tea/a.md", "skills/tea/scripts/brew.sh"];
     expect(JSON.parse(stdout)).toEqual({ agentId: "main", name: "tea", removed });
     expect([...files.keys()]).toEqual(["skills/tealeaf/SKILL.md"]);
+  });
+
+  it("asks at a terminal, and without one wants --yes", async () => {
+    files.set("skills/tea/SKILL.md", "x");
+    skills = [entry("tea")];
+    const unasked = await run(["remove", "tea"]);
+    expect(unasked).toMatchObject({ code: 2, stdout: "" });
+    expect(unasked.stderr).toContain("--yes is needed to remove the skill tea of the agent main");
+    const answered = (input: string) => run(["remove", "tea"], { isInteractive: true, input: `${input}\r` });
+    const refused = await answered("n");
+    expect(refused.stderr).toContain("Remove the skill tea of the agent main (1 file)?");
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("nothing was removed") });
+    expect([...files.keys()]).toEqual(["skills/tea/SKILL.md"]);
+    expect((await answered("y")).stdout).toBe("tea is removed from the agent main (1 file)\n");
+    expect([...files.keys()]).toEqual([]);
   });
 
   it("leaves a skill of all agents, and says how to hide it", async () => {
