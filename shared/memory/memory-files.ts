@@ -11,6 +11,7 @@ import {
   withMemoryStruck,
   withoutMemory,
 } from "./memory-line.ts";
+import { openNotesIndex } from "./notes-index.ts";
 
 /** The diary of dreams, which names what was promoted. Its lines are no memories of their own. */
 const diaryPath = "DREAMS.md";
@@ -38,10 +39,13 @@ export interface MemoryFiles {
   remove(agentId: string, id: string): Promise<string[]>;
   /** Strikes a memory out in every file. @returns the files that held it */
   strike(agentId: string, id: string): Promise<string[]>;
+  /** Deletes what is kept of the notes beside their files. */
+  dropIndex(agentId: string): Promise<void>;
 }
 
 export function openMemoryFiles(bucket: Bucket, workspace: Workspace): MemoryFiles {
   const reader = createCachedReader(bucket, { maxEntries: 2000, maxCharacters: 20_000_000 });
+  const index = openNotesIndex(bucket, reader);
   const linesOf = async (agentId: string, audience: Audience, isAll: boolean) => {
     const prefix = workspacePrefix(agentId);
     const read = async ({ key, etag }: ListedObject) => {
@@ -55,6 +59,7 @@ export function openMemoryFiles(bucket: Bucket, workspace: Workspace): MemoryFil
     const files = [...longTerm.objects.slice(0, 1), ...notes.objects.toReversed()].filter(
       ({ key }) => key.endsWith(".md") && isVisible(audience, key.slice(prefix.length)),
     );
+    await index.fill(agentId, files);
     const memories: MemoryLine[] = [];
     for (let at = 0; at < files.length; at += atOnce)
       memories.push(...(await Promise.all(files.slice(at, at + atOnce).map(read))).flat());
@@ -76,6 +81,7 @@ export function openMemoryFiles(bucket: Bucket, workspace: Workspace): MemoryFil
   ) => {
     const paths = [...new Set(holding.map(({ path }) => path))];
     for (const path of paths) await workspace.change(agentId, path, (content = "") => change(content));
+    await index.drop(agentId, paths);
     return paths;
   };
   return {
@@ -92,5 +98,6 @@ export function openMemoryFiles(bucket: Bucket, workspace: Workspace): MemoryFil
       const holding = all.flat().filter((memory) => memory.id === id);
       return changeAll(agentId, holding, (content) => withMemoryStruck(content, id));
     },
+    dropIndex: (agentId) => index.drop(agentId),
   };
 }

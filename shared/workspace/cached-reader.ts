@@ -23,6 +23,10 @@ export interface CachedReader {
    * cached.
    */
   readListed(key: string, etag: string): Promise<string | undefined>;
+  /** Whether that version is cached. */
+  holds(key: string, etag: string): boolean;
+  /** Caches a version that was read in another way. */
+  keep(key: string, version: { etag: string; text: string }): void;
 }
 
 interface Entry {
@@ -61,5 +65,7 @@ export function createCachedReader(bucket: Bucket, options: CachedReaderOptions 
       const found = entries.get(key)?.found;
       return found?.etag === etag ? found.text : revalidate(key, 0);
     },
+    holds: (key, etag) => entries.peek(key)?.found?.etag === etag,
+    keep: (key, found) => void remember(key, { found, checkedAt: 0 }),
   };
 }

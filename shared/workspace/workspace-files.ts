@@ -4,7 +4,15 @@ import type { FileContent, Listing } from "../protocol/results.ts";
 import { sizeText } from "../runtime/size-text.ts";
 import { type Bucket, PreconditionFailed, type StoredObject } from "../world/world.ts";
 import { checkNotInternal } from "./privacy.ts";
-import { filePath, folderPath, isSkillPath, keyUnder, workspacePrefix } from "./workspace-paths.ts";
+import {
+  filePath,
+  folderPath,
+  isDailyMemory,
+  isSkillPath,
+  keyUnder,
+  notesIndexPath,
+  workspacePrefix,
+} from "./workspace-paths.ts";
 
 /** A workspace file holds at most this many bytes of UTF-8. */
 export const maxFileBytes = 2 * 1024 * 1024;
@@ -115,6 +123,7 @@ export function openWorkspace(bucket: Bucket, wait: (ms: number) => Promise<unkn
       checkNotInternal(path);
       const key = keyUnder(workspacePrefix(agentId), path);
       if (await exists(bucket, key)) {
+        if (isDailyMemory(path)) await bucket.delete(workspacePrefix(agentId) + notesIndexPath);
         await bucket.delete(key);
         return { path, deleted: true };
       }

@@ -82,6 +82,14 @@ export function dailyMemoryPath(date: string): string {
   return `memory/${date}.md`;
 }
 
+/** Whether a path is the notes of a day that the owner's conversations have left, or another file beside them. */
+export function isDailyMemory(path: string): boolean {
+  return /^memory\/[^/]+\.md$/.test(path);
+}
+
+/** The texts of past days' notes as one object, from which a cold function recalls (docs/decisions/notes-index.md). */
+export const notesIndexPath = "recall/notes.json.gz";
+
 /** The path of the notes of a date from conversations that others than the owner take part in. No prompt loads them. */
 export function sharedMemoryPath(date: string): string {
   return `memory/shared/${date}.md`;

@@ -44,6 +44,7 @@ export const memoryMethods: Pick<MethodTable, keyof MemoryResults> = {
       });
       const { eraseFromHistory } = await import("../../../../shared/git/erase-line.ts");
       const without = (content: string) => memories.without(content, id);
+      await memories.files.dropIndex(use.agentId);
       const commits = await eraseFromHistory(gateway.bucket, use.agentId, without);
       if (Array.isArray(files)) return { id, files, commits };
       if (commits === 0) throw files;
