@@ -1,3 +1,4 @@
+import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Gateway } from "../../../../functions/socket/gateway.ts";
 import { memoryMethods } from "../../../../functions/socket/methods/memory/memory.ts";
@@ -79,10 +80,14 @@ describe("gsv memory", () => {
     const { stdout } = await run("forget", id);
     expect(stdout).toContain("forgotten: taken out of MEMORY.md\nThe history of the workspace keeps it");
     expect(await read("MEMORY.md")).toBe("- x\n");
+    const stale = { v: 1, notes: { "memory/2026-01-01.md": { etag: "old", text: "- the code is 4711\n" } } };
+    await state.bucket.put("agents/main/recall/notes.json.gz", gzipSync(JSON.stringify(stale)));
     const everywhere = (await run("forget", id, "--everywhere")).stdout;
     expect(everywhere).toContain(
       "forgotten: in no file\n1 commits of the history were written anew without it.",
     );
+    const index = await state.bucket.get("agents/main/recall/notes.json.gz");
+    expect(JSON.parse(gunzipSync(index?.body ?? "").toString())).toEqual({ v: 1, notes: {} });
     expect((await run("forget", id, "--everywhere")).stderr).toContain("has no memory");
     expect((await run("forget", "nonsense")).stderr).toContain("16 hex digits");
   });
