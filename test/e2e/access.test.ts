@@ -5,7 +5,7 @@ import { type Stack, startStack } from "./stack.ts";
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startStack({ acceleration: 60 });
+  stack = await startStack({ acceleration: 20 });
 });
 afterAll(async () => {
   expect(stack.roles.refusals()).toEqual([]);
@@ -15,7 +15,7 @@ afterAll(async () => {
 // The first socket without a token: accelerated, the schedule of its slot fires before the slot is over, and only once.
 it("closes a socket that has shown no token within ten seconds", async () => {
   const peer = await Peer.open(stack.cloud.ws);
-  await until(() => peer.closed !== undefined, "the socket is closed", 20_000);
+  await until(() => peer.closed !== undefined, "the socket is closed");
 });
 
 it("refuses the upgrade to a wrong token", async () => {

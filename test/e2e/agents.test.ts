@@ -84,14 +84,14 @@ it("lets two agents that bindings choose work at the same time, each with its ow
     seen.push(request);
     if (request.turns.at(-1)?.role === "tool") return { text: `${modelOf(request)} is done` };
     // Neither gets an answer before both have asked.
-    await until(() => new Set(seen.map(modelOf)).size === 2, "both agents call their models", 20_000);
+    await until(() => new Set(seen.map(modelOf)).size === 2, "both agents call their models");
     const path = "who.md";
     return { toolCalls: [{ name: "gsv__WriteFile", arguments: { path, content: modelOf(request) } }] };
   };
   for (const { platform, account } of agents)
     await platform.deliver(stack.cloud.webhook, platform.direct("who are you?"), account);
   for (const { platform, modelId } of agents)
-    await until(() => platform.answers().includes(`${modelId} is done`), "both are answered", 20_000);
+    await until(() => platform.answers().includes(`${modelId} is done`), "both are answered");
   for (const { agentId, modelId, soul, platform } of agents) {
     const own = seen.filter((request) => modelOf(request) === modelId);
     const others = agents.find((agent) => agent.agentId !== agentId)!;

@@ -37,6 +37,7 @@ const markdown = "text/markdown; charset=utf-8";
 const skill = "---\ndescription: makes tea\n---\nBoil water.";
 const [photo, scan] = [imageBytes("image/jpeg", 5_000), imageBytes("image/png", 4_000)];
 const filename = "Überweisung 🧾.pdf";
+const hoursPastNoon = new Date().getUTCHours() - 12;
 
 /** What the agent does when it is told to: commissions itself, learns a skill, looks at a picture. */
 function talk(request: ModelRequest): Reply {
@@ -73,7 +74,11 @@ beforeAll(async () => {
   model = await startOpenAiServer(talk);
   stack = await startStack();
   s3 = new S3Client({});
-  await stack.configure({ model: { provider: "openai-compatible", id: "m", baseUrl: model.url } });
+  await stack.configure({
+    model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
+    // It is about noon there, so that all that is remembered is of one day.
+    userTimezone: `Etc/GMT${hoursPastNoon < 0 ? "" : "+"}${hoursPastNoon}`,
+  });
   client = await stack.client();
   const image = { type: "image", mimeType: "image/png", data: scan.toString("base64") };
   const node = await stack.node("laptop", { Read: () => ({ content: [image] }) });
@@ -98,7 +103,7 @@ beforeAll(async () => {
   await client.call("session.reset", { sessionKey: "main" });
   after = await everything();
   await node.close();
-}, 120_000);
+});
 afterAll(async () => {
   s3?.destroy();
   await client?.close();

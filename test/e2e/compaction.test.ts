@@ -85,7 +85,7 @@ it("keeps a long conversation with a node's tools under a small window, over the
   for (let turn = 0; turn < turns; turn++) {
     const runId = `t${turn}`;
     await client.call("chat.send", { sessionKey: "main", message: runId, runId });
-    const end = await client.ended(runId, 30_000);
+    const end = await client.ended(runId);
     expect(end.state).toBe("final");
   }
   expect(script.refused).toBe(0);

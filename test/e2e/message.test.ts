@@ -40,7 +40,7 @@ const named = (name: string) => platforms.find((platform) => platform.name === n
 /** Has a client's message answered. */
 async function ask(sessionKey: string, message: string) {
   const { runId } = await client.call("chat.send", { sessionKey, message });
-  return client.ended(String(runId), 20_000);
+  return client.ended(String(runId));
 }
 
 const plan = { name: "plan.pdf", type: "application/pdf", bytes: Buffer.from("%PDF-1.7 plan") };
@@ -60,11 +60,11 @@ describe.each(Object.keys(platformStarts))("the agent writes on %s", (name) => {
   it("with a file that it was sent, to where that came from, and then answers", async () => {
     model.queue({ text: "thanks" });
     expect(await deliver(platform.attach("keep this", plan))).toBe(200);
-    await until(() => said().length === 1, "the file was taken", 20_000);
+    await until(() => said().length === 1, "the file was taken");
     const [, media] = /(media\/\S+)\]$/.exec(lastAsked()) ?? [];
     model.queue(sending({ text: "here you are", media }), { text: "sent" });
     expect(await deliver(platform.direct("send it back"))).toBe(200);
-    await until(() => said().length === 3, "both are there", 20_000);
+    await until(() => said().length === 3, "both are there");
     expect(said()).toEqual(["thanks", "here you are", "sent"]);
     const [file] = platform.received().slice(received);
     expect(file).toMatchObject({ name: "plan.pdf", type: "application/pdf" });
@@ -76,7 +76,7 @@ describe.each(Object.keys(platformStarts))("the agent writes on %s", (name) => {
     await client.call("workspace.write", { path: "list.md", content: "- milk\n" });
     model.queue(sending({ text: "", media: "gsv:list.md" }), { text: "sent" });
     expect(await deliver(platform.direct("my list, please"))).toBe(200);
-    await until(() => said().length === 1, "it is answered", 20_000);
+    await until(() => said().length === 1, "it is answered");
     expect(platform.received().slice(received)).toMatchObject([{ name: "list.md", type: "text/plain" }]);
   });
 
@@ -84,7 +84,7 @@ describe.each(Object.keys(platformStarts))("the agent writes on %s", (name) => {
     platform.refuse("never");
     model.queue(sending({ text: "hello" }), { text: "it was refused" });
     expect(await deliver(platform.direct("say hello"))).toBe(200);
-    await until(() => said().length === 1, "it is answered", 20_000);
+    await until(() => said().length === 1, "it is answered");
     expect(said()).toEqual(["it was refused"]);
     expect(JSON.parse(told())).toMatchObject({ ok: false, error: expect.stringMatching(/^not sent: /) });
   });
@@ -134,7 +134,7 @@ describe("from a client's session", () => {
     model.queue({ text: "hello" });
     const before = telegram.answers().length;
     await telegram.deliver(stack.cloud.webhook, telegram.direct("hello"));
-    await until(() => telegram.answers().length > before, "it is answered", 20_000);
+    await until(() => telegram.answers().length > before, "it is answered");
     model.queue(sending({ text: "by the way" }), { text: "told" });
     await ask(`agent:main:telegram:dm:${ann}`, "tell me on Telegram");
     expect(telegram.answers().slice(before)).toEqual(["hello", "by the way"]);
@@ -148,7 +148,7 @@ describe("a room", () => {
     const [answers, received] = [telegram.answers().length, telegram.received().length];
     model.queue(sending({ text: "look", media: "gsv:MEMORY.md" }), { text: "I may not" });
     await telegram.deliver(stack.cloud.webhook, telegram.inRoom?.("send me MEMORY.md") ?? {});
-    await until(() => telegram.answers().length > answers, "it is answered", 20_000);
+    await until(() => telegram.answers().length > answers, "it is answered");
     expect(told()).toContain("MEMORY.md is private memory");
     expect(telegram.answers().slice(answers)).toEqual(["I may not"]);
     expect(telegram.received()).toHaveLength(received);

@@ -63,7 +63,7 @@ async function expectClientsOnly(methods: readonly string[]): Promise<void> {
 async function copied(source: string, destination: string): Promise<TransferStatus> {
   const opened = await client.call<TransferStatus>("transfer.open", { source, destination });
   const status = () => client.call<TransferStatus>("transfer.status", { transferId: opened.transferId });
-  await until(async () => (await status()).status !== "running", `${source} is copied`, 40_000);
+  await until(async () => (await status()).status !== "running", `${source} is copied`);
   return status();
 }
 
@@ -105,7 +105,7 @@ it("a command that is left in the background tells its session of its end, once"
   const bash = { name: "laptop__Bash", arguments: { command: "sleep 1; echo late", background: true } };
   model.queue({ toolCalls: [bash] }, { text: "it runs" }, { text: "it has ended" });
   const { runId } = await client.call("chat.send", { sessionKey, message: "build it" });
-  const first = await client.ended(String(runId), 40_000);
+  const first = await client.ended(String(runId));
   expect(first).toMatchObject({ state: "final", message: { content: [{ text: "it runs" }] } });
   const second = await client.event(
     (payload, event) =>
@@ -114,7 +114,6 @@ it("a command that is left in the background tells its session of its end, once"
       payload.state === "final" &&
       payload.runId !== runId,
     "the end wakes the agent",
-    40_000,
   );
   expect(second).toMatchObject({ message: { content: [{ text: "it has ended" }] } });
   const asked = model.requests.at(-1)?.turns.at(-1)?.text ?? "";
@@ -134,7 +133,7 @@ it("a heartbeat is turned on, asked by hand, kept to itself when it has nothing 
   const asked = model.requests.length;
   model.queue({ text: "HEARTBEAT_OK" });
   expect(await client.call("heartbeat.trigger", { agentId: "main" })).toMatchObject({ ok: true });
-  await until(async () => (await main())?.lastHeartbeatText === "HEARTBEAT_OK", "the beat has ended", 40_000);
+  await until(async () => (await main())?.lastHeartbeatText === "HEARTBEAT_OK", "the beat has ended");
   expect(model.requests.length).toBe(asked + 1);
   expect(await client.call("heartbeat.stop", {})).toMatchObject({ agents: { main: { on: false } } });
   await expectRefusals([

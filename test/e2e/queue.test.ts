@@ -111,7 +111,7 @@ it("refuses with 429 what an inbox has no room for, and answers all that it took
   expect(refusal.error).toMatchObject({ code: 429, retryable: true });
   expect(taken.length).toBeGreaterThanOrEqual(4);
   open();
-  for (const n of taken) expect(await client.ended(`full-${n}`, 60_000)).toMatchObject({ state: "final" });
+  for (const n of taken) expect(await client.ended(`full-${n}`)).toMatchObject({ state: "final" });
   expect(seen).toEqual(taken.map((n) => String(n).padStart(2, "0")));
   // The very same message, sent again as it was told, is taken now.
   expect(await send(taken.length)).toMatchObject({ ok: true });

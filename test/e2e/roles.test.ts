@@ -42,7 +42,7 @@ afterAll(async () => {
 
 async function ask(sessionKey: string, message: string) {
   const { runId } = await client.call("chat.send", { sessionKey, message });
-  return client.ended(String(runId), 40_000);
+  return client.ended(String(runId));
 }
 
 const call = (name: string, args: object) => ({ name, arguments: args as Record<string, unknown> });
@@ -91,7 +91,7 @@ async function useNodes(): Promise<void> {
   await ask("main", "again");
   model.queue({ toolCalls: [call("laptop__Bash", {})] }, { text: "no answer" });
   await ask("main", "wait for nothing");
-  await node.event((_, event) => event === "tool.cancel", "the node is told that its call has ended", 20_000);
+  await node.event((_, event) => event === "tool.cancel", "the node is told that its call has ended");
   await node.close();
 }
 
@@ -102,11 +102,11 @@ async function useHeartbeat(): Promise<void> {
   });
   await client.call("heartbeat.start");
   const skipped = () => stack.logs.some((line) => line.skipped === "no_heartbeat_file");
-  await until(skipped, "a heartbeat is skipped without a HEARTBEAT.md", 20_000);
+  await until(skipped, "a heartbeat is skipped without a HEARTBEAT.md");
   model.queue({ text: "HEARTBEAT_OK" });
   const asked = model.requests.length;
   await client.call("workspace.write", { path: "HEARTBEAT.md", content: "Look after the roses." });
-  await until(() => model.requests.length > asked, "the heartbeat asks the model", 20_000);
+  await until(() => model.requests.length > asked, "the heartbeat asks the model");
   await client.call("heartbeat.stop");
 }
 
@@ -116,11 +116,7 @@ async function useDreaming(): Promise<void> {
   const { nextAt } = await client.call("memory.dreaming");
   await stack.host.invoke("timer", { kind: "dream", agentId: "main", at: nextAt });
   const diary = async () => (await client.call("workspace.read", { path: "DREAMS.md" })).content;
-  await until(
-    async () => String(await diary()).split("## Deep Sleep").length === 3,
-    "the timer dreams",
-    20_000,
-  );
+  await until(async () => String(await diary()).split("## Deep Sleep").length === 3, "the timer dreams");
 }
 
 async function useLargePayloads(): Promise<void> {
@@ -141,7 +137,7 @@ async function useLargePayloads(): Promise<void> {
     if (event.state === "final") final = JSON.stringify(event);
   });
   await large.request("chat.send", { sessionKey: "large", message: "say much" });
-  await until(() => final.length > 200_000, "the whole answer arrives", 20_000);
+  await until(() => final.length > 200_000, "the whole answer arrives");
   large.close();
 }
 
@@ -162,7 +158,7 @@ async function useTelegram(): Promise<void> {
   const url = `${stack.cloud.webhook}/telegram/default`;
   const answer = await telegram.deliver(photoUpdate("a-photo", "hello"), { url, secret: "s".repeat(20) });
   expect(answer.status).toBe(200);
-  await until(() => telegram.sent.length > 0, "the answer is sent", 20_000);
+  await until(() => telegram.sent.length > 0, "the answer is sent");
   const stranger = textUpdate("/status", { from: { id: 42 } });
   await telegram.deliver(stranger, { url, secret: "s".repeat(20) });
   await client.call("pair.approve", { channel: "telegram", senderId: "42" });
@@ -200,12 +196,12 @@ it("uses every permission that the roles grant, and needs no other", async () =>
   });
   model.queue({ text: "a file" });
   await client.ended("with-media");
-  await client.call("session.reset", { sessionKey: "main" }, 20_000);
+  await client.call("session.reset", { sessionKey: "main" });
   // It fires a half-second later. Its answer has nowhere to go, so that no model is asked.
   const schedule = { kind: "at", atMs: Date.now() + 30_000 };
   await client.call("cron.add", { name: "x", schedule, spec: { mode: "task", message: "x", deliver: true } });
   await stack.cloud.fire("timer", { kind: "sweep" });
-  await until(() => stranger.closed !== undefined, "the stranger is closed", 20_000);
+  await until(() => stranger.closed !== undefined, "the stranger is closed");
   expect(stack.roles.refusals()).toEqual([]);
-  await expect.poll(() => stack.roles.unusedGrants(), { timeout: 20_000 }).toEqual(unreached);
-}, 120_000);
+  await expect.poll(() => stack.roles.unusedGrants()).toEqual(unreached);
+});

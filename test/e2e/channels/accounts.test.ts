@@ -77,7 +77,7 @@ it("a bot of Telegram is added by one command, and answers as soon as its owner 
   });
   const approved = await run(["pair", "approve", "telegram", "5001002003", "--owner"]);
   expect(approved.result).toMatchObject({ role: "owner" });
-  await until(() => telegram.sent.length === 2, "the message is answered", 20_000);
+  await until(() => telegram.sent.length === 2, "the message is answered");
   expect(telegram.sent[1]?.text).toBe("hello from the agent");
   expect(await statusBy("telegram")).toMatchObject({ connected: true, extra: { identity: "@gsv_test_bot" } });
   expect((await run(["channel", "test", "telegram", "42", "--text", "a test"])).result).toMatchObject({
@@ -89,9 +89,7 @@ it("a bot of Telegram is added by one command, and answers as soon as its owner 
 it("a stopped account is answered, takes nothing in and sends nothing; started again, it goes on", async () => {
   await run(["channel", "stop", "telegram"]);
   await expect
-    .poll(async () => (await run(["channel", "test", "telegram", "42"])).result.error?.message, {
-      timeout: 15_000,
-    })
+    .poll(async () => (await run(["channel", "test", "telegram", "42"])).result.error?.message)
     .toContain("telegram/default: stopped");
   const asked = model.requests.length;
   const sent = telegram.sent.length;
@@ -103,7 +101,7 @@ it("a stopped account is answered, takes nothing in and sends nothing; started a
   ]);
   expect((await run(["channel", "start", "telegram"])).code).toBe(0);
   await telegram.deliver(textUpdate("and now?"));
-  await until(() => telegram.sent.length === sent + 1, "it is answered again", 20_000);
+  await until(() => telegram.sent.length === sent + 1, "it is answered again");
   expect(model.requests).toHaveLength(asked + 1);
   expect(JSON.stringify(model.requests.at(-1)?.body)).not.toContain("are you there?");
 });
@@ -118,7 +116,7 @@ it("an application of Discord is added with its commands, and Discord tries the 
     commands: [{ name: "gsv" }, { name: "Ask gsv" }],
   });
   await discord.deliver(stack.cloud.webhook, directCommand("hello"));
-  await until(() => discord.shown().includes("hello from the agent"), "the command is answered", 20_000);
+  await until(() => discord.shown().includes("hello from the agent"), "the command is answered");
   const other = await add("discord", { ...account, publicKey: "0".repeat(64) });
   expect(other).toMatchObject({ code: 1, result: { error: { code: 400 } } });
   expect(other.result.error.message).toContain("the public key is not the application's");
@@ -140,9 +138,7 @@ it("what WhatsApp does not deliver, at once or later, shows in the status", asyn
   whatsapp.away.add("16505551234");
   await whatsapp.deliver(stack.cloud.webhook, notify(whatsappMessage("hello")));
   const lastError = async () => (await statusBy("whatsapp")).extra.lastError;
-  await expect
-    .poll(lastError, { timeout: 20_000 })
-    .toBe("outside WhatsApp's 24-hour window: the user must write first");
+  await expect.poll(lastError).toBe("outside WhatsApp's 24-hour window: the user must write first");
   const statuses = [statusOf("failed", { code: 131026, title: "Message undeliverable" })];
   await whatsapp.deliver(stack.cloud.webhook, notificationOf(changeOf({ statuses })));
   expect(await lastError()).toBe("131026 Message undeliverable");

@@ -19,14 +19,17 @@ let stack: Stack;
 let model: ModelServer;
 let owner: Peer;
 const opened: Peer[] = [];
+/** What the model waits for before it answers a message that holds "later". */
+let gate: Promise<unknown> = Promise.resolve();
 
 beforeAll(async () => {
-  model = await startOpenAiServer((request) => {
+  model = await startOpenAiServer(async (request) => {
     const text = said(lastUser(request)) ?? "";
     const isCalled = text.startsWith("send me ") && request.turns.at(-1)?.role === "user";
     const sending = { text: "", media: `gsv:${text.slice("send me ".length)}` };
     if (isCalled) return { toolCalls: [{ name: "gsv__Message", arguments: sending }] };
-    return { text: `answer to ${text}`, delayMs: text.includes("slowly") ? 1500 : 0 };
+    if (text.includes("later")) await gate;
+    return { text: `answer to ${text}` };
   });
   stack = await startStack();
   const open = { dmPolicy: "open", owners: ["ann"] };
@@ -80,7 +83,7 @@ describe("a bridge that attaches in mode channel", () => {
     const bridge = await attach("signal");
     const reply = await bridge.call("channel.inbound", inboundParams("signal", "m1", "hello"));
     expect(reply).toEqual({ status: "started", sessionKey: "agent:main:signal:dm:ann" });
-    await until(() => bridge.texts().length === 1, "the answer comes", 20_000);
+    await until(() => bridge.texts().length === 1, "the answer comes");
     expect(bridge.said()[0]).toEqual({
       channel: "signal",
       accountId: "default",
@@ -112,9 +115,9 @@ describe("a bridge that attaches in mode channel", () => {
     const replies = await Promise.all([1, 2, 3].map(() => bridge.call("channel.inbound", params)));
     for (const reply of replies) expect(reply.status).toBe("started");
     expect(await bridge.call("channel.inbound", params)).toEqual({ status: "started", duplicate: true });
-    await until(() => bridge.texts().includes("answer to once"), "the answer comes", 20_000);
+    await until(() => bridge.texts().includes("answer to once"), "the answer comes");
     await bridge.call("channel.inbound", inboundParams("signal", "after", "then"));
-    await until(() => bridge.texts().includes("answer to then"), "the next one too", 20_000);
+    await until(() => bridge.texts().includes("answer to then"), "the next one too");
     expect(bridge.texts().filter((text) => text === "answer to once")).toHaveLength(1);
   });
 
@@ -126,7 +129,7 @@ describe("a bridge that attaches in mode channel", () => {
     expect(await send("c2", "/think:high")).toMatchObject({ status: "directive-only" });
     expect(await send("c3", "/new")).toMatchObject({ status: "command" });
     const isReset = (text: string) => text.startsWith("Session reset.");
-    await until(() => bridge.texts().some(isReset), "the session is reset", 20_000);
+    await until(() => bridge.texts().some(isReset), "the session is reset");
     expect(bridge.texts()).toEqual(
       expect.arrayContaining([expect.stringMatching(/^Session: agent:main:signal/)]),
     );
@@ -147,7 +150,7 @@ describe("a bridge that attaches in mode channel", () => {
     await until(() => bridge.texts().length === 1, "they are told once");
     expect(bridge.texts()[0]).toMatch(/^You are not known here yet/);
     await owner.call("pair.approve", { channel: "asking", senderId: "ann" });
-    await until(() => bridge.texts().length === 2, "they are answered", 20_000);
+    await until(() => bridge.texts().length === 2, "they are answered");
     expect(bridge.texts()[1]).toBe("answer to let me in");
     const inRoom = { peer: { kind: "group", id: "g" }, sender: { id: "ann", name: "Ann" } };
     const aside = inboundParams("asking", "2", "by the way", inRoom);
@@ -172,7 +175,7 @@ describe("a bridge that attaches in mode channel", () => {
       media: [{ type: "image", mimeType: "image/png", data, filename: "a.png" }],
     };
     await bridge.call("channel.inbound", { ...inboundParams("signal", "", ""), message });
-    await until(() => bridge.texts().length === 1, "the answer comes", 20_000);
+    await until(() => bridge.texts().length === 1, "the answer comes");
     const request = model.requests.find((one) =>
       lastUser(one).includes("look\n[location: Berlin 52.5, 13.4]"),
     );
@@ -183,7 +186,7 @@ describe("a bridge that attaches in mode channel", () => {
     const bridge = await attach("signal");
     await owner.call("workspace.write", { path: "list.md", content: "- milk\n" });
     await bridge.call("channel.inbound", inboundParams("signal", "file", "send me list.md"));
-    await until(() => bridge.said().length === 2, "the file and the answer come", 20_000);
+    await until(() => bridge.said().length === 2, "the file and the answer come");
     const [{ message }] = bridge.said() as [Outbound];
     const file = { type: "document", mimeType: "text/plain", filename: "list.md", size: 7 };
     expect(message).toMatchObject({ text: "", media: [{ ...file, url: expect.any(String) }] });
@@ -245,18 +248,22 @@ describe("a token with the scope channel", () => {
     const second = await attach("irc");
     await until(() => first.closed !== undefined, "the first is closed");
     await second.call("channel.inbound", inboundParams("irc", "1", "hello"));
-    await until(() => second.texts().length === 1, "the answer comes", 20_000);
+    await until(() => second.texts().length === 1, "the answer comes");
   });
 });
 
 describe("an answer for a bridge that is away", () => {
   it("waits for it, in order, and is sent once it attaches again", async () => {
+    let open = () => {};
+    gate = new Promise<void>((resolve) => (open = resolve));
     const first = await attach("matrix");
-    await first.call("channel.inbound", inboundParams("matrix", "1", "one, slowly"));
+    await first.call("channel.inbound", inboundParams("matrix", "1", "one, later"));
     await first.call("channel.inbound", inboundParams("matrix", "2", "two"));
     await first.close();
+    await expect.poll(() => statusOf("matrix")).toMatchObject({ connected: false });
+    open();
     await expect
-      .poll(() => statusOf("matrix"), { timeout: 20_000 })
+      .poll(() => statusOf("matrix"))
       .toMatchObject({
         connected: false,
         error: "its bridge is not attached",
@@ -264,7 +271,7 @@ describe("an answer for a bridge that is away", () => {
       });
     const second = await attach("matrix");
     await until(() => second.texts().length === 2, "both answers come");
-    expect(second.texts()).toEqual(["answer to one, slowly", "answer to two"]);
+    expect(second.texts()).toEqual(["answer to one, later", "answer to two"]);
     await expect.poll(() => statusOf("matrix")).toMatchObject({ connected: true, extra: { waiting: 0 } });
     await second.close();
     const third = await attach("matrix");
@@ -276,7 +283,7 @@ describe("an answer for a bridge that is away", () => {
     const receipts = ["channel-receipts"];
     const first = await attach("matrix", receipts);
     await first.call("channel.inbound", inboundParams("matrix", "3", "three"));
-    await until(() => first.texts().length === 1, "the answer comes", 20_000);
+    await until(() => first.texts().length === 1, "the answer comes");
     await first.close();
     const second = await attach("matrix", receipts);
     await until(() => second.texts().length === 1, "it comes again");
@@ -287,7 +294,7 @@ describe("an answer for a bridge that is away", () => {
     await second.close();
     const third = await attach("matrix", receipts);
     await third.call("channel.inbound", inboundParams("matrix", "4", "four"));
-    await until(() => third.texts().length === 1, "only the next one comes", 20_000);
+    await until(() => third.texts().length === 1, "only the next one comes");
     expect(third.texts()).toEqual(["answer to four"]);
     const error = "the room is gone";
     await third.call("channel.delivered", { id: third.said()[0]?.message.id, error });
@@ -318,11 +325,11 @@ it("a bridge's account is listed, stopped and started like every other", async (
   });
   await owner.call("channel.stop", { channel: "mychat" });
   await expect
-    .poll(() => bridge.call("channel.inbound", inboundParams("mychat", "1", "hello")), { timeout: 15_000 })
+    .poll(() => bridge.call("channel.inbound", inboundParams("mychat", "1", "hello")))
     .toEqual({ status: "blocked", reason: "stopped" });
   expect(await owner.call("channel.start", { channel: "mychat" })).toMatchObject({ ok: true });
   await expect
-    .poll(() => bridge.call("channel.inbound", inboundParams("mychat", "2", "hello")), { timeout: 15_000 })
+    .poll(() => bridge.call("channel.inbound", inboundParams("mychat", "2", "hello")))
     .toMatchObject({ status: "started" });
 });
 
@@ -349,24 +356,26 @@ describe("the reference bridge", () => {
     const first = await start(token);
     const peer = { kind: "dm", id: "bob", name: "Bob" };
     first.write({ id: "b1", peer, text: "hello" });
-    await until(() => texts(first.lines).length === 1, "the answer is written", 20_000);
+    await until(() => texts(first.lines).length === 1, "the answer is written");
     expect(first.lines.find(({ text }) => text)).toEqual({ peer, text: "answer to hello", replyToId: "b1" });
     expect(first.lines).toContainEqual({ peer: { kind: "dm", id: "bob" }, typing: true });
     first.write({ id: "long", peer, text: "x".repeat(130_000) });
     first.write({ id: "longish", peer, text: "é".repeat(20_000) });
     const isHeard = () => texts(first.lines).some((text) => text.startsWith("éé"));
-    await until(isHeard, "what is longer than a frame is answered", 20_000);
-    first.write({ id: "b2", peer, text: "slowly, please" });
-    const isAsked = () => model.requests.some((one) => lastUser(one).includes("slowly, please"));
-    await until(isAsked, "the model is asked", 20_000);
+    await until(isHeard, "what is longer than a frame is answered");
+    let open = () => {};
+    gate = new Promise<void>((resolve) => (open = resolve));
+    first.write({ id: "b2", peer, text: "later, please" });
+    const isAsked = () => model.requests.some((one) => lastUser(one).includes("later, please"));
+    await until(isAsked, "the model is asked");
     child?.kill("SIGKILL");
     await once(child as ChildProcess, "exit");
-    await expect
-      .poll(async () => (await statusOf("terminal"))?.extra, { timeout: 20_000 })
-      .toMatchObject({ waiting: 1 });
+    await expect.poll(() => statusOf("terminal")).toMatchObject({ connected: false });
+    open();
+    await expect.poll(async () => (await statusOf("terminal"))?.extra).toMatchObject({ waiting: 1 });
     const second = await start(token);
-    await until(() => texts(second.lines).length === 1, "the answer is written", 20_000);
-    expect(texts(second.lines)).toEqual(["answer to slowly, please"]);
+    await until(() => texts(second.lines).length === 1, "the answer is written");
+    expect(texts(second.lines)).toEqual(["answer to later, please"]);
     await expect.poll(async () => (await statusOf("terminal"))?.extra).toMatchObject({ waiting: 0 });
   });
 });

@@ -80,7 +80,7 @@ describe.each(names)("a file that comes by %s", (name) => {
   const answered = async (event: object) => {
     const answers = platform.answers().length;
     expect(await deliver(event)).toBe(200);
-    await until(() => platform.answers().length > answers, "it is answered", 20_000);
+    await until(() => platform.answers().length > answers, "it is answered");
   };
 
   beforeEach(async () => {
@@ -183,7 +183,7 @@ describe("the agent dies over a file", () => {
     open();
     await stack.table.update(metaKey(key), [set("leaseUntil", 1)]);
     await stack.cloud.fire("agent", { sessionKey: key });
-    await until(() => platform.answers().length > answers, "it is answered", 20_000);
+    await until(() => platform.answers().length > answers, "it is answered");
     expect((await stored()).length).toBe(before.length + 1);
     expect(platform.answers().length).toBe(answers + 1);
   });

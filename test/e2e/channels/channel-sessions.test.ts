@@ -68,11 +68,7 @@ it("two people on two accounts of every platform have one session with each agen
         expect((await platform.deliver(stack.cloud.webhook, event, account)).status).toBe(200);
       }
   const all = platforms.flatMap(({ home, work }) => [home, work]);
-  await until(
-    () => all.every((platform) => platform.answers().length === 2),
-    "everybody is answered",
-    30_000,
-  );
+  await until(() => all.every((platform) => platform.answers().length === 2), "everybody is answered");
   const names = platforms.map(({ home }) => home.name);
   for (const agent of accounts)
     for (const person of ["ann", "bob"]) {

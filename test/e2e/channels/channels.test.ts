@@ -58,7 +58,7 @@ describe.each(names)("%s, over the bundles", (name) => {
   let before: number;
   const answers = () => platform.answers().slice(before);
   const areAnswered = (count: number) =>
-    until(() => answers().length >= count, `${name} has ${count} answers`, 20_000);
+    until(() => answers().length >= count, `${name} has ${count} answers`);
   const deliver = async (event: object) => (await platform.deliver(stack.cloud.webhook, event)).status;
   const asked = () => model.requests.length;
   const logged = (event: string) =>
@@ -106,7 +106,7 @@ describe.each(names)("%s, over the bundles", (name) => {
   it("may turn an answer away: that is logged with its reason, and the next one is delivered", async () => {
     platform.refuse("never");
     expect(await deliver(platform.direct("hello"))).toBe(200);
-    await until(() => logged("channel.undelivered").length > 0, "the answer is given up", 20_000);
+    await until(() => logged("channel.undelivered").length > 0, "the answer is given up");
     const reason = expect.stringContaining(platform.neverReason);
     expect(logged("channel.undelivered")).toMatchObject([{ reason }]);
     expect(answers()).toEqual([]);
@@ -151,7 +151,7 @@ describe.each(names)("%s, over the bundles", (name) => {
     expect(answers()).toHaveLength(1);
     expect(answers()[0]).toContain("said: ");
     expect(asked() - already).toBe(1);
-    expect(await readSession(stack.table, platform.room!)).toMatchObject({ head: 2 });
+    await expect.poll(() => readSession(stack.table, platform.room!)).toMatchObject({ head: 2 });
   });
 });
 
@@ -162,7 +162,7 @@ it("a platform is waited for when it asks for it, and tried again after a fault 
     const before = platform.answers().length;
     platform.refuse("busy", "down");
     await platform.deliver(stack.cloud.webhook, platform.direct("hello"));
-    await until(() => platform.answers().length > before, `${platform.name} has an answer`, 20_000);
+    await until(() => platform.answers().length > before, `${platform.name} has an answer`);
     const waits = retries(platform.name).map(({ waitMs }) => waitMs);
     expect(waits, platform.name).toEqual([1000, 2000]);
   });
@@ -177,18 +177,14 @@ it("what was stopped has no answer, and nobody is shown to be waiting for one", 
     for (const platform of platforms) await platform.deliver(stack.cloud.webhook, platform.direct(text));
   };
   await deliver("wait");
-  await until(() => model.active() === platforms.length, "the model is asked for every platform", 20_000);
+  await until(() => model.active() === platforms.length, "the model is asked for every platform");
   await deliver("/stop");
   const stopped = () => stack.logs.filter(({ event }) => event === "run.stopped").length;
-  await until(() => stopped() === platforms.length, "every run has been stopped", 20_000);
+  await until(() => stopped() === platforms.length, "every run has been stopped");
   open();
   await deliver("the next");
   const said = (platform: Platform) => platform.answers().map((answer) => answer.replace(/^\[.*\] /, ""));
-  await until(
-    () => platforms.every((one) => said(one).includes("said: the next")),
-    "all are answered",
-    20_000,
-  );
+  await until(() => platforms.every((one) => said(one).includes("said: the next")), "all are answered");
   for (const platform of platforms) {
     const shown = platform.name === "discord" ? ["Stopped."] : [];
     const replies = [expect.stringMatching(/^Stopped run /), "said: the next"];
@@ -204,7 +200,7 @@ it("an answer that kill -9 interrupted comes once, and so does what was said mea
   const deliver = (platform: Platform, text: string) =>
     platform.deliver(stack.cloud.webhook, platform.direct(text));
   for (const platform of platforms) expect((await deliver(platform, "wait")).status).toBe(200);
-  await until(() => model.active() === platforms.length, "the model is asked for every platform", 20_000);
+  await until(() => model.active() === platforms.length, "the model is asked for every platform");
   stack.host.kill();
   await until(() => stack.host.instances() === 0, "nothing runs");
   for (const platform of platforms) expect((await deliver(platform, "and this")).status).toBe(200);
@@ -215,11 +211,7 @@ it("an answer that kill -9 interrupted comes once, and so does what was said mea
   );
   await stack.cloud.fire("timer", { kind: "sweep" });
   open();
-  await until(
-    () => platforms.every((platform) => platform.answers().length >= 2),
-    "all are answered",
-    40_000,
-  );
+  await until(() => platforms.every((platform) => platform.answers().length >= 2), "all are answered");
   for (const platform of platforms)
     expect(
       platform.answers().map((answer) => answer.split("] ")[1]),

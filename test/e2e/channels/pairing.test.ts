@@ -52,7 +52,7 @@ async function write(senderId: string, text: string): Promise<void> {
 const told = (senderId: string) =>
   telegram.sent.filter(({ chat }) => String(chat.id) === senderId).map(({ text }) => text);
 const isTold = (senderId: string, messages: number) =>
-  until(() => told(senderId).length === messages, `${senderId} has ${messages} messages`, 20_000);
+  until(() => told(senderId).length === messages, `${senderId} has ${messages} messages`);
 const of = (senderId: string) => ({ channel: "telegram", senderId });
 const waiting = async () =>
   Object.values((await owner.call<{ pairs: Record<string, { senderId: string }> }>("pair.list")).pairs);
@@ -160,8 +160,8 @@ it("an approval whose process dies at a write is made whole by the next one, and
     const state = killAt(index, moment);
     owner.send({ type: "req", id: `dies-${id}`, method: "pair.approve", params: of(id) });
     const isDead = () => state.killed && stack.host.instances("socket") === 0;
-    await until(isDead, `the function dies ${moment} write ${index}`, 20_000);
-    expect(await owner.call("pair.approve", of(id), 20_000)).toMatchObject({
+    await until(isDead, `the function dies ${moment} write ${index}`);
+    expect(await owner.call("pair.approve", of(id))).toMatchObject({
       approved: true,
       senderId: id,
     });
@@ -176,4 +176,4 @@ it("an approval whose process dies at a write is made whole by the next one, and
   );
   expect([...all].filter((id) => told(id).length !== 2)).toEqual([]);
   expect(await waiting()).toEqual([]);
-}, 180_000);
+});
