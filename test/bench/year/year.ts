@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Agent } from "../../../functions/agent/agent.ts";
 import type { CallModel, ModelCall } from "../../../functions/agent/model/model-call.ts";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
@@ -47,7 +48,7 @@ export class Year {
   private readonly first = Date.parse("2026-01-01T00:00:00Z");
   private readonly turns: number;
   private tokens = 0;
-  private messages = 0;
+  private toolCalls = 0;
 
   constructor(turns: number) {
     this.turns = turns;
@@ -128,7 +129,7 @@ export class Year {
     const said = last?.role === "user" ? text : "";
     const call = (args: object) =>
       answer(
-        [{ type: "toolCall", id: `call-${++this.messages}`, name: "gsv__memory", arguments: args }],
+        [{ type: "toolCall", id: `call-${++this.toolCalls}`, name: "gsv__memory", arguments: args }],
         "toolUse",
       );
     const [, query] = /(Recall what .*)/.exec(said) ?? [];
@@ -149,7 +150,7 @@ export class Year {
   }
 
   private async submit(agent: Agent, entry: object): Promise<void> {
-    const base = { id: `m${++this.messages}`, at: agent.now(), origin: { kind: "client" } };
+    const base = { id: randomUUID(), at: agent.now(), origin: { kind: "client" } };
     await this.bench.submit(sessionKey, { ...base, ...entry } as InboxEntry);
     await holdSession(agent, sessionKey, () => 900_000);
   }
