@@ -5,7 +5,7 @@ import { log, logError } from "../../shared/runtime/log.ts";
 import { archiveSession } from "../../shared/session/archive.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { agentIdOf } from "../../shared/session/key/session-key.ts";
-import { keepPreviousIds } from "../../shared/session/reset/previous-ids.ts";
+import { notePreviousId } from "../../shared/session/reset/previous-ids.ts";
 import { isResetDue } from "../../shared/session/reset/reset-policy.ts";
 import { resetRules, resetScheduleSteps } from "../../shared/session/reset/reset-schedule.ts";
 import { spentAfterReset } from "../../shared/session/spending/spending.ts";
@@ -188,8 +188,8 @@ async function deleteMedia(agent: Agent, hold: Hold): Promise<void> {
 
 /** Switches to the new id. A request waits for its answer with the reset; for a message, the reset is over. */
 async function startAfresh({ table }: Agent, hold: Hold): Promise<void> {
-  const { sessionKey, sessionId, tokens, spent, previousSessionIds } = hold.state;
-  const earlier = await keepPreviousIds(table, sessionKey, [...previousSessionIds, sessionId]);
+  const { sessionKey, sessionId, tokens, spent } = hold.state;
+  const resets = await notePreviousId(table, hold.state);
   const { newSessionId, at, messages, archivedTo, mediaDeleted = 0 } = resettingOf(hold);
   const entry = requestOf(hold);
   const result = {
@@ -205,7 +205,8 @@ async function startAfresh({ table }: Agent, hold: Hold): Promise<void> {
   const isActivity = entry !== undefined && entry.via !== "policy";
   await hold.commit([
     set("sessionId", newSessionId),
-    set("previousSessionIds", earlier),
+    set("resets", resets),
+    remove("previousSessionIds"),
     set("first", 1),
     set("head", 0),
     set("tokens", { input: 0, output: 0, total: 0 }),

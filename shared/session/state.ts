@@ -117,8 +117,10 @@ export interface SessionState {
   resetting?: Resetting;
   /** Time of the schedule that checks for a reset. Other schedules of the session are ignored. */
   resetScheduledFor?: number;
-  /** Oldest first; the newest ones alone: `readPreviousIds` reads all. */
-  previousSessionIds: string[];
+  /** Number of resets. Each has an item with the id of the conversation that it ended: `readPreviousIds` reads them. */
+  resets?: number;
+  /** Earlier ids, oldest first, in an item of an earlier version until its next reset. */
+  previousSessionIds?: string[];
 }
 
 export function metaKey(sessionKey: string): Key {
@@ -169,7 +171,6 @@ export function newSession(sessionKey: string, sessionId: string, now: number): 
     head: 0,
     tokens: { input: 0, output: 0, total: 0 },
     settings: {},
-    previousSessionIds: [],
   };
 }
 

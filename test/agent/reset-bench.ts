@@ -4,6 +4,7 @@ import { storeMedia } from "../../shared/media/media-store.ts";
 import type { Message, StoredMedia } from "../../shared/protocol/messages.ts";
 import { readArchive } from "../../shared/session/archive.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
+import { readPreviousIds } from "../../shared/session/reset/previous-ids.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import type { Bucket, TimerEvent } from "../../shared/world/world.ts";
 import { isReading } from "../support/models/model-window.ts";
@@ -139,6 +140,11 @@ export class ResetBench {
 
   current(): Promise<SessionState> {
     return this.bench.state(this.key);
+  }
+
+  /** The ids of the conversations before. */
+  async previous(): Promise<string[]> {
+    return readPreviousIds(this.state.table, await this.current());
   }
 
   live(): Promise<Message[]> {

@@ -13,7 +13,7 @@ describe("a reset by policy", () => {
     await resets.submit(reset("policy", nextDay));
     await resets.submit(message("good morning", nextDay));
     await resets.invoke(nextDay);
-    expect((await resets.current()).previousSessionIds).toEqual([before.sessionId]);
+    expect(await resets.previous()).toEqual([before.sessionId]);
     expect((await resets.live()).map(({ role }) => role)).toEqual(["user", "assistant"]);
   });
 
@@ -22,7 +22,7 @@ describe("a reset by policy", () => {
     await resets.submit(message("good morning", nextDay));
     await resets.submit(reset("policy", nextDay));
     await resets.invoke(nextDay);
-    expect((await resets.current()).previousSessionIds).toEqual([before.sessionId]);
+    expect(await resets.previous()).toEqual([before.sessionId]);
     expect(await resets.live()).toHaveLength(2);
   });
 
@@ -39,7 +39,7 @@ describe("a reset by policy", () => {
     await patchSession(resets.state.table, resets.key, { resetPolicy: { mode: "manual" } }, nextDay);
     await resets.submit(message("good morning", nextDay));
     await resets.invoke(nextDay);
-    expect((await resets.current()).previousSessionIds).toEqual([]);
+    expect(await resets.previous()).toEqual([]);
     expect((await resets.live()).slice(0, conversation.length)).toEqual(conversation);
   });
 
@@ -47,7 +47,7 @@ describe("a reset by policy", () => {
     await resets.seed({ resetPolicy: { mode: "idle", idleMinutes: 30 } });
     await resets.submit(message("still there?", lastActivity + 29 * 60_000));
     await resets.invoke(nextDay);
-    expect((await resets.current()).previousSessionIds).toEqual([]);
+    expect(await resets.previous()).toEqual([]);
     expect(resets.scheduled).toMatchObject([{ at: nextDay + 30 * 60_000 + 1 }]);
   });
 
@@ -55,7 +55,7 @@ describe("a reset by policy", () => {
     const before = await resets.seed({ resetPolicy: { mode: "idle", idleMinutes: 30 } });
     await resets.submit(message("hello again", lastActivity + 31 * 60_000));
     await resets.invoke(lastActivity + 31 * 60_000);
-    expect((await resets.current()).previousSessionIds).toEqual([before.sessionId]);
+    expect(await resets.previous()).toEqual([before.sessionId]);
   });
 });
 

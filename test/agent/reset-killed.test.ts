@@ -36,7 +36,7 @@ async function outcome(before: SessionState) {
     isNew: sessionId !== before.sessionId && /^[0-9a-f-]{36}$/.test(sessionId),
     wasReset: Number(lastResetAt) >= nextDay,
     archivedAtReset: head?.metadata.archivedAt === String(lastResetAt),
-    previousSessionIds: after.previousSessionIds.map((id) => (id === before.sessionId ? "old" : id)),
+    previousSessionIds: (await resets.previous()).map((id) => (id === before.sessionId ? "old" : id)),
     live: (await resets.live()).map(({ role, content }) => ({ role, content })),
     rows: (await resets.bench.items(resets.key)).map((item) => String(item.sk).replace(sessionId, "new")),
     keys: [

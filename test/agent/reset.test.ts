@@ -2,8 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { storeMedia } from "../../shared/media/media-store.ts";
 import type { StoredMedia } from "../../shared/protocol/messages.ts";
-import { keepPreviousIds, maxPreviousIds, readPreviousIds } from "../../shared/session/reset/previous-ids.ts";
-import type { SessionState } from "../../shared/session/state.ts";
+import { maxPreviousIds, notePreviousId } from "../../shared/session/reset/previous-ids.ts";
+import { metaKey, type SessionState } from "../../shared/session/state.ts";
+import { set } from "../../shared/world/expression.ts";
 import { isReading } from "../support/models/model-window.ts";
 import { conversation, message, nextDay, ResetBench, reset } from "./reset-bench.ts";
 
@@ -50,7 +51,7 @@ describe("session-routing.md, Reset Behavior", () => {
   });
 
   it("6. the old sessionId is appended to previousSessionIds", async () => {
-    expect((await resets.current()).previousSessionIds).toEqual([before.sessionId]);
+    expect(await resets.previous()).toEqual([before.sessionId]);
   });
 
   it("7. token counters are zeroed", async () => {
@@ -83,7 +84,7 @@ describe("session-routing.md, Reset Behavior", () => {
   it("does not happen again for the next message", async () => {
     await resets.submit(message("and now?", nextDay + 60_000));
     await resets.invoke(nextDay + 60_000);
-    expect((await resets.current()).previousSessionIds).toEqual([before.sessionId]);
+    expect(await resets.previous()).toEqual([before.sessionId]);
     expect(await resets.live()).toHaveLength(4);
   });
 });
@@ -122,7 +123,7 @@ describe("a reset by hand", () => {
     await resets.invoke(nextDay);
     expect(resets.responses()).toMatchObject([{ archivedMessages: 0, mediaDeleted: 0 }]);
     expect(resets.responses()[0]).not.toHaveProperty("archivedTo");
-    expect((await resets.current()).previousSessionIds).toEqual([before.sessionId]);
+    expect(await resets.previous()).toEqual([before.sessionId]);
     expect(await resets.keysUnder(`agents/${resets.agentId}/`)).toEqual([]);
     expect(resets.model.requests).toEqual([]);
   });
@@ -230,17 +231,39 @@ describe("a reset by hand", () => {
     expect(await resets.keysUnder(`media/${resets.key}/`)).toHaveLength(1);
   });
 
-  it("remembers the newest ids, and no more than fit", async () => {
-    const old = Array.from({ length: maxPreviousIds }, (_, i) => `old-${i}`);
-    const before = await resets.seed({ previousSessionIds: old });
+  it("tells of the newest ids, which are not in the session's own item", async () => {
+    const before = await resets.seed();
+    const session = { sessionKey: resets.key, sessionId: "" };
+    for (let n = 0; n < maxPreviousIds; n++)
+      await notePreviousId(resets.state.table, { ...session, sessionId: `old-${n}`, resets: n });
+    await resets.state.table.update(metaKey(resets.key), [set("resets", maxPreviousIds)]);
     await resets.submit(reset("method", nextDay));
     await resets.invoke(nextDay);
-    const all = [...old.slice(1), before.sessionId];
-    const state = await resets.current();
-    expect(await readPreviousIds(resets.state.table, state)).toEqual(all);
-    // The session's own item, which every turn writes, holds the newest alone.
-    expect(state.previousSessionIds).toEqual(all.slice(-20));
-    expect(await keepPreviousIds(resets.state.table, resets.key, all)).toEqual(all.slice(-20));
-    expect(await readPreviousIds(resets.state.table, state)).toEqual(all);
+    const ids = await resets.previous();
+    expect([ids.length, ids[0], ids.at(-1)]).toEqual([maxPreviousIds, "old-1", before.sessionId]);
+    expect(JSON.stringify(await resets.current())).not.toContain("old-");
+  });
+
+  it("takes over the ids that an earlier version has left in two items", async () => {
+    const [older, newer] = [["a", "b"], Array.from({ length: 20 }, (_, i) => `c-${i}`)];
+    await resets.state.table.put({ ...metaKey(resets.key), sk: "PREVIOUS", ids: older });
+    const before = await resets.seed({ previousSessionIds: newer });
+    expect(await resets.previous()).toEqual([...older, ...newer]);
+    for (const day of [0, 1]) {
+      const at = nextDay + day * 86_400_000;
+      await resets.submit({ ...reset("method", at), id: `reset-${day}` });
+      await resets.invoke(at);
+    }
+    const [first, ...more] = (await resets.previous()).slice(older.length + newer.length);
+    expect(await resets.previous()).toEqual([...older, ...newer, before.sessionId, ...more]);
+    expect([first, more.length]).toEqual([before.sessionId, 1]);
+    expect(await resets.current()).not.toHaveProperty("previousSessionIds");
+  });
+
+  it("does not tell of the conversation that a reset in progress is about to end", async () => {
+    await resets.seed({ resets: 1 });
+    await notePreviousId(resets.state.table, { sessionKey: resets.key, sessionId: "ended" });
+    await notePreviousId(resets.state.table, await resets.current());
+    expect(await resets.previous()).toEqual(["ended"]);
   });
 });

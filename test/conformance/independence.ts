@@ -41,13 +41,13 @@ function isOwnerRead(call: TableCall): boolean {
   return call.op === "get" && call.key.sk === metaKey(sessionKey).sk;
 }
 
-/** Messages, archives and the text of a compaction: only who holds the session reads and writes them. */
+/** Messages, archives, earlier ids and the text of a compaction: only who holds the session reads and writes them. */
 function isOfHolder(call: TableCall): boolean {
   if (call.op === "queryIndex") return false;
   if (call.op === "query")
     return call.query.pk === bucketPartition || (call.query.from ?? call.query.prefix ?? "").startsWith("M#");
   const { pk, sk } = call.op === "put" ? call.item : call.key;
-  return pk === bucketPartition || sk === "COMPACTION" || sk.startsWith("M#");
+  return pk === bucketPartition || sk === "COMPACTION" || /^(M|PREVIOUS)#/.test(sk);
 }
 
 /** Whether only this process can access them: its lease cannot expire, and no other process has had one. */

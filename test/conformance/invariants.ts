@@ -145,7 +145,7 @@ export function doneFaults(table: Snapshot, stopped: ReadonlySet<string>): strin
   const accepted = acceptedIds(table.session);
   for (const id of accepted) if (!isCommand(id) && !ids.includes(id)) faults.push(`${id} is lost`);
   const resets = accepted.filter((id) => id === "/reset" || id === "/new").length;
-  const ended = table.session?.previousSessionIds.length ?? 0;
+  const ended = table.session?.resets ?? 0;
   if (ended !== resets) faults.push(`${resets} resets were accepted, and ${ended} conversations ended`);
   return faults;
 }

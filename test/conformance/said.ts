@@ -1,5 +1,6 @@
 import type { Message } from "../../shared/protocol/messages.ts";
 import { archiveKey, partTime } from "../../shared/session/archive.ts";
+import { previousKey } from "../../shared/session/reset/previous-ids.ts";
 import { messageKey, type SessionState } from "../../shared/session/state.ts";
 import { readSummaryMessage } from "../../shared/session/summary-message.ts";
 import type { Item } from "../../shared/world/world.ts";
@@ -36,10 +37,9 @@ export function saidIn(table: Snapshot): (string | undefined)[] {
 const saidBefore = new WeakMap<Snapshot, (string | undefined)[]>();
 
 function collect(table: Snapshot, session: SessionState): (string | undefined)[] {
-  const before = session.previousSessionIds.flatMap((id) => [
-    ...partsOf(table, id, session),
-    ...finalOf(table, id),
-  ]);
+  const before = endedIn(table, session).flatMap((id) =>
+    id === undefined ? [id] : [...partsOf(table, id, session), ...finalOf(table, id)],
+  );
   const all = [...before, ...partsOf(table, session.sessionId, session), ...liveOf(table, session)];
   return all.filter((body) => body === undefined || !readSummaryMessage(JSON.parse(body) as Message));
 }
@@ -61,6 +61,14 @@ export function leftoverMessages({ items, session }: Snapshot): string[] {
   return [...items].flatMap(([name, item]) => {
     const isMessage = name.startsWith(`${prefix}#`) && item.expiresAt === undefined;
     return isMessage && !(name.startsWith(own) && name >= first) ? [name.slice(prefix.length - 1)] : [];
+  });
+}
+
+/** The ids of the conversations that were reset, in order. Undefined stands for one that was not noted. */
+function endedIn({ items }: Snapshot, { resets = 0 }: SessionState): (string | undefined)[] {
+  return Array.from({ length: resets }, (_, i) => i + 1).flatMap((reset) => {
+    const noted = items.get(itemName(previousKey(sessionKey, reset)))?.ids;
+    return Array.isArray(noted) ? noted.map(String) : [undefined];
   });
 }
 

@@ -3,6 +3,7 @@ import { holdSession } from "../../../functions/agent/session-loop.ts";
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import { segmentsPrefix } from "../../../shared/recall/segment-files.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
+import { readPreviousIds } from "../../../shared/session/reset/previous-ids.ts";
 import { startEmbeddingsServer } from "../../support/models/embeddings-server.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer } from "../../support/models/scripted-model.ts";
@@ -65,6 +66,10 @@ async function reset(sessionKey = main): Promise<void> {
   await holdSession(bench.agent(), sessionKey, () => 900_000);
 }
 
+async function previous(): Promise<string[]> {
+  return readPreviousIds(state.table, await bench.state(main));
+}
+
 interface Answer {
   count: number;
   hits: {
@@ -121,17 +126,16 @@ describe("gsv__session_logs", () => {
     bench.later += 60_000;
     await say("two");
     const { sessions } = await logs({ action: "list_sessions" });
-    const { sessionId, previousSessionIds } = await bench.state(main);
-    expect(sessions.map(({ session_id }) => session_id)).toEqual([sessionId, ...previousSessionIds]);
+    const { sessionId } = await bench.state(main);
+    expect(sessions.map(({ session_id }) => session_id)).toEqual([sessionId, ...(await previous())]);
     expect(sessions[1]).toMatchObject({ session: main, entry_count: 2, source: "main" });
   });
 
   it("I22: reads a conversation in order, and says how much of it there is", async () => {
     for (const text of ["one", "two", "three"]) await say(text);
-    const { previousSessionIds: none } = await bench.state(main);
-    expect(none).toEqual([]);
+    expect(await previous()).toEqual([]);
     await reset();
-    const [session_id] = (await bench.state(main)).previousSessionIds;
+    const [session_id] = await previous();
     const read = await logs({ action: "read_session", session_id, limit: 3 });
     expect(read).toMatchObject({ total_entries: 6, returned: 3, truncated: true });
     expect(read.entries.map(({ content }) => content)).toEqual(["one", "heard", "two"]);
@@ -243,8 +247,8 @@ describe("C8: whose conversations are looked into", () => {
 
   it("a group finds what was said in it, also before its reset, and nothing else", async () => {
     expect(previews(await search("picnic", group))).toContain("the picnic is on Sunday");
-    const { sessionId, previousSessionIds } = await bench.state(main);
-    const ids = [main, sessionId, ...previousSessionIds];
+    const { sessionId } = await bench.state(main);
+    const ids = [main, sessionId, ...(await previous())];
     const attempts = [
       ...["code", "kiwi", "what is the new code", "priv"].map((query) => ({ action: "search", query })),
       { action: "list_sessions" },

@@ -1,7 +1,9 @@
 import { gunzipSync } from "node:zlib";
+import { tableOver } from "../../../local/world/local-table.ts";
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import { archiveKey, partTime } from "../../../shared/session/archive.ts";
 import { agentIdOf } from "../../../shared/session/key/session-key.ts";
+import { readPreviousIds } from "../../../shared/session/reset/previous-ids.ts";
 import { isLeased, messageKey, metaKey, type SessionState, toState } from "../../../shared/session/state.ts";
 import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
 import type { Item } from "../../../shared/world/world.ts";
@@ -31,6 +33,7 @@ export async function checkRest(rest: Rest): Promise<void> {
     const state = toState(cloud.store.get(metaKey(sessionKey)) as Item);
     checkIdle(rest, state);
     checkItems(rest, state);
+    await checkPrevious(rest, state);
     checkMedia(rest, state);
     await checkContext(rest, state, liveOf(cloud, state));
     for (const id of ledger.conversations.get(sessionKey) ?? []) await checkConversation(rest, state, id);
@@ -77,13 +80,22 @@ function checkEntry({ ledger, cloud, sent, faults }: Rest, { id, entry, isTaken,
 }
 type EntryOf = Ledger["entries"] extends Map<string, infer T> ? T : never;
 
-/** What the table holds beside the session's item: the live messages, and what expires. */
+/** A session tells of all its earlier conversations, oldest first. */
+async function checkPrevious({ ledger, cloud }: Rest, state: SessionState): Promise<void> {
+  const ended = ledger.conversations.get(state.sessionKey)?.slice(0, -1) ?? [];
+  const told = await readPreviousIds(tableOver(cloud.store), state);
+  if (told.join() !== ended.join())
+    ledger.fault(`${state.sessionKey}: ${ended.length} conversations ended, and it tells of ${told}`);
+}
+
+/** What the table holds beside the session's item: the live messages, the earlier ids, and what expires. */
 function checkItems({ ledger, cloud }: Rest, { sessionKey, sessionId, first, head }: SessionState): void {
   const live = new Set<string>();
   for (let seq = first; seq <= head; seq++) live.add(messageKey(sessionKey, sessionId, seq).sk);
   for (const item of cloud.store.range({ pk: metaKey(sessionKey).pk })) {
     const sk = String(item.sk);
     if (live.delete(sk) || sk === "META" || item.expiresAt !== undefined) continue;
+    if (sk.startsWith("PREVIOUS#")) continue;
     // A message that was never committed is overwritten by the next.
     const next = messageKey(sessionKey, sessionId, head).sk;
     if (sk.startsWith(`M#${sessionId}#`) && sk > next) continue;
