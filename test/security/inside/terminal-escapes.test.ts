@@ -40,7 +40,7 @@ const given: Record<string, string[]> = {
   "cron remove": [hostile, "--yes"],
   "cron run": [hostile],
   "skills add": ["github", "--yes"],
-  "skills remove": ["evil"],
+  "skills remove": ["evil", "--yes"],
   "channel start": ["telegram"],
   "channel stop": ["telegram"],
   "channel status": ["telegram"],
