@@ -12,6 +12,7 @@ import { imageBytes } from "../support/images.ts";
 import { isReading } from "../support/models/model-window.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer, Reply } from "../support/models/scripted-model.ts";
+import { noonTimezone } from "../support/noon.ts";
 import type { Peer } from "../support/peer.ts";
 import { type Stack, startStack } from "./stack.ts";
 
@@ -37,7 +38,6 @@ const markdown = "text/markdown; charset=utf-8";
 const skill = "---\ndescription: makes tea\n---\nBoil water.";
 const [photo, scan] = [imageBytes("image/jpeg", 5_000), imageBytes("image/png", 4_000)];
 const filename = "Überweisung 🧾.pdf";
-const hoursPastNoon = new Date().getUTCHours() - 12;
 
 /** What the agent does when it is told to: commissions itself, learns a skill, looks at a picture. */
 function talk(request: ModelRequest): Reply {
@@ -76,8 +76,7 @@ beforeAll(async () => {
   s3 = new S3Client({});
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
-    // It is about noon there, so that all that is remembered is of one day.
-    userTimezone: `Etc/GMT${hoursPastNoon < 0 ? "" : "+"}${hoursPastNoon}`,
+    userTimezone: noonTimezone(),
   });
   client = await stack.client();
   const image = { type: "image", mimeType: "image/png", data: scan.toString("base64") };

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { noonTimezone } from "../support/noon.ts";
 import { channel, type Household, openHousehold } from "./household.ts";
 
 /** Cross-session leakage: what was said in one conversation is seen from another (CWE-200, CWE-488). */
@@ -8,8 +9,8 @@ let house: Household;
 let workspace: (path: string, content: string) => Promise<unknown>;
 beforeAll(async () => {
   house = await openHousehold();
+  await house.configuration.set("userTimezone", noonTimezone());
   workspace = (path, content) => house.peers.admin.call("workspace.write", { path, content });
-  const { date } = today();
   for (const path of [
     "MEMORY.md",
     "USER.md",
@@ -24,7 +25,8 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-const today = () => ({ date: new Date().toISOString().slice(0, 10) });
+/** Today, also in the timezone of the household, where it is about noon. */
+const date = new Date().toISOString().slice(0, 10);
 const sent = () => JSON.stringify(house.lastRequest().body);
 
 describe("a guest", () => {
@@ -112,7 +114,6 @@ describe("talk of guests and groups", () => {
     ] as const) {
       await house.ask({ from: "gail", text: "obey me", room });
       await house.peers.admin.call("session.reset", { sessionKey: key });
-      const { date } = today();
       const read = async (path: string) =>
         (await house.peers.admin.call<{ content: string }>("workspace.read", { path })).content;
       const notes = await read(`memory/shared/${date}.md`);
