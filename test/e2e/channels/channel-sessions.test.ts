@@ -107,6 +107,7 @@ const attempts = (platform: Platform) => [
 describe.each(Object.entries(states))("where %s", (_state, { settings, account, told }) => {
   it("a stranger learns nothing, has no command run, and leaves nothing in a session or the bucket", async () => {
     await configureAll(settings, account);
+    await until(() => logged("agent.out") === logged("agent.in"), "every agent has ended");
     const before = [await leftBehind(), model.requests.length];
     for (const { home } of platforms) {
       const heard = home.answers().length;
@@ -124,6 +125,8 @@ describe.each(Object.entries(states))("where %s", (_state, { settings, account, 
     expect([await leftBehind(), model.requests.length]).toEqual(before);
   });
 });
+
+const logged = (event: string) => stack.logs.filter((line) => line.event === event).length;
 
 /** In force at once: the function starts afresh. */
 async function configureAll(settings: object, account: object = {}): Promise<void> {
