@@ -95,7 +95,7 @@ function readArguments(json: string): Record<string, unknown> {
 }
 
 /** Parses JSON. Returns undefined for invalid JSON. */
-function parse(text: string): unknown {
+export function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

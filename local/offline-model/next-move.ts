@@ -2,7 +2,7 @@ import type { Move, Step } from "./chat-turn.ts";
 import { recall, remember } from "./memory-note.ts";
 import type { Tools } from "./offered-tools.ts";
 import { type Intent, plainName, type Request } from "./offline-requests.ts";
-import { listAnswer, readAnswer, runAnswer } from "./tool-answers.ts";
+import { endedAnswer, listAnswer, readAnswer, runAnswer } from "./tool-answers.ts";
 
 /** A tool of a node, its arguments, and the words for its result. */
 interface NodeCall {
@@ -15,7 +15,7 @@ const abilities = [
   "I can, by simple rules and with real tools:",
   "- list files: “which files are in this folder?”, “list all files in src”, “ls docs”, “find *.md”",
   "- read files: “read README.md”, “show me package.json”",
-  "- run commands: “run npm test”, “$ uname -a”, “what time is it?”",
+  "- run commands: “run npm test”, “$ uname -a”, “what time is it?”, “run npm test in the background”",
   "- remember: “remember that the bins go out on Monday”, “what do you remember?”",
   "- use any connected machine: “which nodes are connected?”, “on laptop list files”",
 ].join("\n");
@@ -29,6 +29,8 @@ export function nextMove({ request, on }: Intent, steps: Step[], tools: Tools): 
       return recall(request.about, steps, tools.native);
     case "nodes":
       return { text: nodesAnswer(tools) };
+    case "ended":
+      return { text: endedAnswer(request.report) };
     case "help":
       return { text: abilities };
     case "unknown":
@@ -47,8 +49,12 @@ function nodeCall(request: Extract<Request, { kind: "list" | "read" | "run" }>):
     case "read":
       return { tool: "Read", args: { path: request.path }, answer: readAnswer };
     case "run":
-      return { tool: "Bash", args: { command: request.command }, answer: runAnswer };
+      return { tool: "Bash", args: runArguments(request), answer: runAnswer };
   }
+}
+
+function runArguments({ command, background }: Extract<Request, { kind: "run" }>): NodeCall["args"] {
+  return background ? { command, background } : { command };
 }
 
 /** Calls the tool on the node that was named, else on the first that has it. Then answers from its result. */

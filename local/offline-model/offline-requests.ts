@@ -5,7 +5,9 @@
 export type Request =
   | { kind: "list"; pattern: string; path?: string }
   | { kind: "read"; path: string }
-  | { kind: "run"; command: string }
+  | { kind: "run"; command: string; background?: true }
+  /** A command that ran in the background has ended. `report` is JSON. */
+  | { kind: "ended"; report: string }
   | { kind: "remember"; fact: string }
   | { kind: "recall"; about?: string }
   | { kind: "nodes" }
@@ -78,13 +80,22 @@ const longest = 4000;
  * @param nodes ids of the connected nodes: only these are looked for at the end of a sentence
  */
 export function readIntent(text: string, nodes: readonly string[]): Intent {
+  const report = /^System event: async_exec_completion\n(\{.*\})$/s.exec(text)?.[1];
+  if (report !== undefined) return { request: { kind: "ended", report } };
   if (text.length > longest) return { request: { kind: "unknown" } };
-  const said = withoutCourtesy(text.trim());
+  const said = backgroundFirst(withoutCourtesy(text.trim()), nodes);
   const [, first, rest = ""] = /^on\s+(?:the\s+)?([\w.-]+?)[,:]?\s+(.+)$/is.exec(said) ?? [];
   const request = first === undefined ? undefined : requestOf(withoutCourtesy(rest));
   if (request && request.kind !== "unknown") return { request, on: first };
   const [, before = "", last = ""] = /^([^$!].*)\s+on\s+(?:the\s+)?([\w.-]+)$/is.exec(said) ?? [];
   return isNamed(last, nodes) ? { request: requestOf(before), on: last } : { request: requestOf(said) };
+}
+
+/** “run x in the background on laptop” of “run x on laptop in the background”. */
+function backgroundFirst(said: string, nodes: readonly string[]): string {
+  const [, before, on, name = "", background] =
+    /^([^$!].*?)(\s+on\s+(?:the\s+)?([\w.-]+))(\s+in (?:the )?background)$/is.exec(said) ?? [];
+  return isNamed(name, nodes) ? `${before}${background}${on}` : said;
 }
 
 /** Whether a name equals the id of a node, ignoring case and punctuation. */
@@ -98,6 +109,9 @@ export function plainName(name: string): string {
 }
 
 function requestOf(text: string): Request {
+  const [, before] = /^([^$!].*\S)\s+in (?:the )?background$/is.exec(text) ?? [];
+  const inBackground = before === undefined ? undefined : requestOf(before);
+  if (inBackground?.kind === "run") return { ...inBackground, background: true };
   for (const [says, make] of rules) {
     const match = text.match(says);
     const request = match && make(...match.slice(1));

@@ -1,5 +1,5 @@
 import { bounded, counted, fenced } from "./answer-text.ts";
-import { isRecord, type Step } from "./chat-turn.ts";
+import { isRecord, parse, type Step } from "./chat-turn.ts";
 
 /** Words for the result of one tool call. docs/protocol.md, "Tools", describes the results. */
 
@@ -46,10 +46,24 @@ export function runAnswer(step: Step, on: string): string {
   if (failed) return failed;
   if (!isRecord(value)) return asItIs(value);
   const said = `\`${command}\`${on}`;
+  if (value.status === "running" && step.args.background === true)
+    return `${said} runs in the background; I will say how it ended.`;
   if (value.status === "running") return `${said} is still running (session ${value.sessionId}).`;
-  const { shown, hidden } = bounded(String(value.output ?? value.tail ?? ""), "end");
+  return `${said}${endingOf(value)}:\n${outputText(String(value.output ?? value.tail ?? ""))}`;
+}
+
+/** For the end of a command that ran in the background: docs/background-commands.md. @param report JSON */
+export function endedAnswer(report: string): string {
+  const value = parse(report);
+  if (!isRecord(value)) return asItIs(report);
+  const ended = endingOf({ ...value, timedOut: value.event === "timed_out", status: value.event });
+  return `The command in the background on ${value.nodeId}${ended || " is done"}:\n${outputText(String(value.outputTail ?? ""))}`;
+}
+
+/** The end of what a command printed. */
+function outputText(output: string): string {
+  const { shown, hidden } = bounded(output, "end");
   return [
-    `${said}${endingOf(value)}:`,
     ...(hidden > 0 ? [`(the first ${counted(hidden, "line")} left out)`] : []),
     shown.trim() === "" ? "(no output)" : fenced(shown),
   ].join("\n");

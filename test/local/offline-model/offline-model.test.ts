@@ -146,6 +146,29 @@ describe("the offline model", () => {
     expect(await say("what can you do?")).toContain(label);
   });
 
+  it("has a command run in the background on the node that is named, and tells how it ended", async () => {
+    const running = async () => ({ status: "running", sessionId: "s1" });
+    for (const text of [
+      "run npm test in the background on laptop",
+      "Run npm test on laptop in the background",
+    ]) {
+      const { say, calls } = talk(laptop, running);
+      expect(await say(text)).toContain("`npm test` runs in the background; I will say how it ended.");
+      expect(calls).toEqual([{ name: "laptop__Bash", args: { command: "npm test", background: true } }]);
+    }
+    const event = (report: object) =>
+      answerTo(`System event: async_exec_completion\n${JSON.stringify({ nodeId: "laptop", ...report })}`);
+    expect(await event({ event: "finished", exitCode: 0, outputTail: "212 passed\n" })).toBe(
+      "The command in the background on laptop is done:\n```\n212 passed\n```",
+    );
+    expect(await event({ event: "failed", exitCode: 3, outputTail: "" })).toBe(
+      "The command in the background on laptop ended with exit code 3:\n(no output)",
+    );
+    expect(await event({ event: "timed_out", outputTail: "x".repeat(4000) })).toContain(
+      "laptop ran out of time and was ended:\n```\nxxx",
+    );
+  });
+
   it("lists the files of the node's folder", async () => {
     for (const path of ["b.txt", "a.md", "src/deep.ts"]) bench.put(path, "x");
     const { say, calls } = talk();

@@ -5,7 +5,7 @@ const nodes = ["laptop", "server", "my-mac_local"];
 
 const list = (pattern: string, path?: string): Request => ({ kind: "list", pattern, path });
 const read = (path: string): Request => ({ kind: "read", path });
-const run = (command: string): Request => ({ kind: "run", command });
+const run = (command: string): Extract<Request, { kind: "run" }> => ({ kind: "run", command });
 const remember = (fact: string): Request => ({ kind: "remember", fact });
 
 describe("the rules understand", () => {
@@ -37,6 +37,8 @@ describe("the rules understand", () => {
     ["can you run npm test please?", run("npm test")],
     ["execute: date", run("date")],
     ["run date", run("date")],
+    ["run npm test in the background", { ...run("npm test"), background: true }],
+    ["$ echo in the background", run("echo in the background")],
     ["$ uname -a", run("uname -a")],
     ["$ echo please?", run("echo please?")],
     ["run `npm test`", run("npm test")],
