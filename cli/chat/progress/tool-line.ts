@@ -19,8 +19,16 @@ export function toolLine(step: Extract<RunStep, { kind: "tool" | "calling" }>): 
   const call = `⏵ ${step.tool} ${shortArguments(step.args)}`.trimEnd();
   if (step.kind === "calling") return `${call} …`;
   const { isError, preview, command } = step;
-  if (command === undefined) return isError ? `${call} ✗ ${shorten(preview, 160)}` : `${call} ✓`;
+  if (command === undefined)
+    return isError ? `${call} ✗ ${shorten(preview, 160)}` : `${call} ${begun(step.args)}`;
   const first = preview.split("\n").find((line) => line.trim() !== "");
   const said = commandEnding(command);
   return first === undefined ? `${call} ${said}` : `${call} ${said}: ${shorten(first, 120)}`;
+}
+
+/** How a call went that came back well without the end of a command: of one for the background, the command goes on. */
+function begun(args: unknown): string {
+  const isOfBackground =
+    typeof args === "object" && args !== null && "background" in args && args.background === true;
+  return isOfBackground ? "✓ runs in the background" : "✓";
 }

@@ -1,5 +1,6 @@
 import type { ChatError, ChatReply } from "../../../shared/protocol/events.ts";
 import { textOf } from "../../../shared/protocol/messages.ts";
+import { isCommandEnd } from "../../../shared/session/results/command-end-id.ts";
 import type { Style } from "../../app/terminal.ts";
 import { drawable } from "../../app/text/text-width.ts";
 import type { AttachedFile } from "../attached-files.ts";
@@ -82,9 +83,13 @@ export class RunDisplay {
     this.#working();
   }
 
-  /** Shows the answer to a message that another client or channel sent. */
+  /** Shows the answer to a message that another client or channel sent, or to the end of a background command. */
   otherRun(end: ChatReply | ChatError): void {
-    this.note("the answer to another message in this session");
+    this.note(
+      isCommandEnd(end.runId)
+        ? "a command in the background has ended"
+        : "the answer to another message in this session",
+    );
     if (end.state === "error") this.text(`error: ${end.error}`);
     else this.text(textOf(end.message), true);
     this.#screen.print("");

@@ -9,6 +9,7 @@ import { type CallAddress, decodeCallAddress } from "../../../shared/session/cal
 import type { CallOutcome } from "../../../shared/session/calls.ts";
 import type { InboxEntry, Origin, Sender } from "../../../shared/session/inbox-entry.ts";
 import { submitEntry } from "../../../shared/session/intake.ts";
+import { commandEndId } from "../../../shared/session/results/command-end-id.ts";
 import { askersOf, type Run, senderOf } from "../../../shared/session/run.ts";
 import { readSession } from "../../../shared/session/sessions.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
@@ -194,7 +195,7 @@ function entryOf(
   const { eventId: _id, callId: _call, outputTail, ...facts } = event;
   const report = { nodeId, callId: decodeCallAddress(callId)?.callId, ...facts, outputTail };
   return {
-    id: entryId(nodeId, event.sessionId, callId),
+    id: commandEndId(nodeId, event.sessionId, callId),
     at: now,
     origin,
     // What is stored and not known gives the fewest rights.
@@ -219,12 +220,4 @@ async function originOf(
 ): Promise<Origin> {
   const place = channel === undefined ? undefined : await placeOf(table, await configuration.load(), state);
   return place ?? { kind: "client" };
-}
-
-/** A command ends once, so its end has one id, whatever its node calls the event. */
-function entryId(nodeId: string, sessionId: string, callId: string): string {
-  const digest = createHash("sha256")
-    .update(JSON.stringify([nodeId, sessionId, callId]))
-    .digest("hex");
-  return `exec-${digest.slice(0, 40)}`;
 }

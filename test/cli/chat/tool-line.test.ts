@@ -16,6 +16,13 @@ describe("the line of a command", () => {
     expect(toolLine({ ...call, isError, preview, command })).toBe(`⏵ pi__Bash npm test ${ending}`);
   });
 
+  it("says of one for the background that it goes on", () => {
+    const args = { command: "npm test", background: true };
+    const said = (isError: boolean) => toolLine({ ...call, args, isError, preview: "no bash" });
+    expect(said(false)).toBe("⏵ pi__Bash npm test ✓ runs in the background");
+    expect(said(true)).toBe("⏵ pi__Bash npm test ✗ no bash");
+  });
+
   it("is one line, however long the first line of the output is", () => {
     const line = toolLine({ ...call, isError: false, preview: "x\t".repeat(250), command: {} });
     expect(line).not.toMatch(/[\n\t]/);

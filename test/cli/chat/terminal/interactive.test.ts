@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { main } from "../../../../cli/app/main.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
+import { commandEndId } from "../../../../shared/session/results/command-end-id.ts";
 import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
 import { type FakeTerminal, fakeTerminal } from "../../fake-terminal.ts";
 import { newFolder } from "../../run-gsv.ts";
@@ -259,6 +260,12 @@ describe("a chat at the terminal", () => {
     const screen = terminal.screen().join("\n");
     expect(screen).toContain(
       "(the answer to another message in this session)\nfrom the phone\n\n> mine\nfor me",
+    );
+    const runId = commandEndId("laptop", "s1", "c1");
+    gateway.emit("chat", { runId, sessionKey, state: "final", message: assistant("the tests pass") });
+    await sees("the tests pass");
+    expect(terminal.screen().join("\n")).toContain(
+      "(a command in the background has ended)\nthe tests pass\n",
     );
     expect(screen).not.toContain("no\n");
     expect(screen.match(/for me/g)).toHaveLength(1);
