@@ -14,13 +14,10 @@ import { jobKey, jobQuery, type StoredJob, toCronJob, toJob } from "./job-item.t
 import { type CronWorld, dueSteps, nextRunOf, nextRunSteps, readJob, scheduleNext } from "./plan-run.ts";
 import { lookAfterJob, startRun } from "./run-job.ts";
 import { freeSlot } from "./run-slots.ts";
-import { checkSchedule } from "./run-times.ts";
+import { checkPeriod, checkSchedule } from "./run-times.ts";
 
 /** Most jobs that are run by one `cron.run`; the others' schedules run them. */
 const mostAtOnce = 50;
-
-/** Shortest period of a job that runs, ms: each run costs a model call. An expression of five fields has no shorter one. */
-const leastEveryMs = 60_000;
 
 /** Every job, the next to run first. */
 export async function allJobs({ table }: Pick<CronWorld, "table">): Promise<StoredJob[]> {
@@ -112,8 +109,7 @@ function checkJob(
   // A single time that has come is no fault of a job that does not run.
   if (enabled || schedule.kind !== "at") checkSchedule(schedule, now, configuration.userTimezone);
   // A job of an earlier version may have a shorter period, and can still be switched off.
-  if (enabled && schedule.kind === "every" && schedule.everyMs < leastEveryMs)
-    throw new PeerError(code.badRequest, "schedule: a job runs at most once a minute; write a longer period");
+  if (enabled) checkPeriod(schedule);
   if (spec.mode !== "task" || typeof spec.model !== "string") return;
   if (!parseModelSelector(spec.model, configuration.model))
     throw new PeerError(code.badRequest, `spec.model: "${spec.model}" is neither provider/id nor an id`);

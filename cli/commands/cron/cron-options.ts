@@ -1,4 +1,5 @@
 import { durationMs, durationPattern } from "../../../shared/configuration/duration.ts";
+import { checkPeriod } from "../../../shared/cron/run-times.ts";
 import { parseSchedule } from "../../../shared/cron/schedule-words.ts";
 import { peerKinds } from "../../../shared/protocol/channel-accounts.ts";
 import type { CronSchedule, CronSpec } from "../../../shared/protocol/cron.ts";
@@ -17,7 +18,11 @@ type TaskSpec = Extract<CronSpec, { mode: "task" }>;
 export function readWhen(words: string, options: Options, now: number, timezone: string): CronSchedule {
   const zone = text(options.tz) ?? timezone;
   if (!isTimezone(zone)) throw usage(`--tz: ${zone} is no timezone; write one such as Europe/Berlin`);
-  return orUsage(() => parseSchedule(words, now, zone));
+  return orUsage(() => {
+    const schedule = parseSchedule(words, now, zone);
+    checkPeriod(schedule);
+    return schedule;
+  });
 }
 
 /** What `read` makes of a schedule. @throws Failure of wrong usage, when it refuses the schedule */

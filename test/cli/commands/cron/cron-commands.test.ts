@@ -92,6 +92,10 @@ describe("gsv cron add", () => {
     expect(unasked.stderr).toContain("--yes is needed");
     expect((await run(["add", "some day", "x", "--yes"])).stderr).toContain('"some day" is not understood');
     expect((await run(["add", "* * *", "x", "--yes"])).stderr).toContain("expected 5 fields");
+    const often = await run(["add", "every 5 seconds", "x", "--yes"]);
+    expect(often).toMatchObject({
+      ...{ code: 2, stderr: "gsv: a job runs at most once a minute; write a longer period\n" },
+    });
     expect((await run(["add", "2020-01-01 10:00", "x", "--yes"])).stderr).toContain("in the past");
     expect((await run(["add", "every hour", "x", "--to", "somebody", "--yes"])).stderr).toContain(
       "telegram:42",
