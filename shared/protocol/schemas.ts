@@ -121,14 +121,14 @@ export type AnnouncedRuntime = v.InferOutput<typeof nodeRuntimeField>;
 /** As the gateway keeps it: every host has a role. */
 export type NodeRuntime = AnnouncedRuntime & Required<Pick<AnnouncedRuntime, "hostRole">>;
 
+/** What the id of a peer is of, a node's for instance. */
+export const peerIdPattern = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,63}$/;
+
 export const connectParams = v.object({
   minProtocol: v.number(),
   maxProtocol: v.optional(v.number()),
   client: v.object({
-    id: v.pipe(
-      v.string(),
-      v.regex(/^[A-Za-z0-9][A-Za-z0-9._:@-]{0,63}$/, "letters, digits and . _ : @ -, at most 64"),
-    ),
+    id: v.pipe(v.string(), v.regex(peerIdPattern, "letters, digits and . _ : @ -, at most 64")),
     version: v.optional(v.pipe(v.string(), v.maxLength(64)), ""),
     platform: v.optional(v.pipe(v.string(), v.maxLength(64)), ""),
     mode: v.string(),

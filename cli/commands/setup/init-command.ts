@@ -9,6 +9,7 @@ import type { Action } from "../../app/program.ts";
 import { ask, askHidden, confirm, readAll } from "../../app/questions.ts";
 import { openGateway } from "../../gateway/gateway-client.ts";
 import { machineId } from "../../gateway/machine-id.ts";
+import { checkedNodeId } from "../node/node-settings.ts";
 
 interface Answers {
   url: string;
@@ -41,8 +42,9 @@ export const init: Action = async (context, invocation) => {
 async function answersFor(context: Context, { options }: Invocation): Promise<Answers> {
   const { terminal, flags } = context;
   const settings = await context.settings();
+  const nodeId = text(options.nodeId);
   const given = {
-    nodeId: text(options.nodeId),
+    nodeId: nodeId === undefined ? undefined : checkedNodeId(nodeId),
     workspace: text(options.workspace) && resolve(terminal.cwd, text(options.workspace) ?? ""),
     sessionKey: text(options.session),
   };
@@ -62,10 +64,11 @@ async function answersFor(context: Context, { options }: Invocation): Promise<An
       : await askHidden(terminal, kept ? "Token (empty: keep)" : "Token");
   const token = asked || kept;
   if (!token) throw usage("a token is needed; the gateway's owner creates one with `gsv token create`");
-  const nodeId =
-    given.nodeId ??
-    (await ask(terminal, "Name of this machine's node", settings.nodeId ?? machineId(hostname())));
-  return { url: checkedUrl(url), token, ...given, nodeId };
+  if (given.nodeId === undefined) {
+    const preset = settings.nodeId ?? machineId(hostname());
+    given.nodeId = checkedNodeId(await ask(terminal, "Name of this machine's node", preset));
+  }
+  return { url: checkedUrl(url), token, ...given };
 }
 
 /** A gateway's address. @throws Failure (usage) for any other text */

@@ -4,6 +4,7 @@ import { usage } from "../../app/failure.ts";
 import type { Action } from "../../app/program.ts";
 import { askHidden, readAll } from "../../app/questions.ts";
 import { didYouMean } from "../../app/suggestion.ts";
+import { checkedNodeId } from "../node/node-settings.ts";
 import { checkedUrl } from "./init-command.ts";
 
 /** The settings of the config file that are never shown with the others. */
@@ -74,6 +75,7 @@ function checkKey(key: string): void {
 
 function checkedValue(key: string, value: string, cwd: string): string {
   if (key === "gateway.url") return checkedUrl(value);
+  if (key === "node.id") return checkedNodeId(value);
   if (key === "chat.cost_line" && value !== "on" && value !== "off")
     throw usage(`chat.cost_line is on or off, not ${value}`);
   return key === "node.workspace" && !/^~(\/|$)/.test(value) ? resolve(cwd, value) : value;

@@ -38,6 +38,20 @@ it("an unattended node logs to its file alone, and waits after a refusal before 
   expect((await running).code).toBe(1);
 });
 
+it("a node whose id no gateway takes is not started, and init writes down none", async () => {
+  const reason = `not "my laptop!"; choose another with --id or \`gsv local-config set node.id\``;
+  const runs = [
+    ["node", "--id", "my laptop!"],
+    ["init", "--node-id", "my laptop!"],
+  ];
+  for (const args of runs) {
+    const { code, stderr } = await gsv([...args, "-u", gateway.url, "-t", "t"], {});
+    expect(code).toBe(2);
+    expect(stderr).toContain(reason);
+  }
+  expect(gateway.of("connect")).toEqual([]);
+});
+
 it("a node in the foreground takes the id of its own option, and ends at a signal", async () => {
   const running = gsv(["node", "--id", "desk", "-u", gateway.url, "-t", "t"], {});
   await until(() => gateway.of("connect")[0], "it connects");

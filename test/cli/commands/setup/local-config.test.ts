@@ -56,6 +56,7 @@ describe("gsv local-config", () => {
     [["get", "gateway.ulr"], "no setting gateway.ulr (did you mean gateway.url?); one of"],
     [["set", "gateway.url", "https://x"], "a gateway url starts with wss://"],
     [["set", "chat.cost_line", "no"], "chat.cost_line is on or off, not no"],
+    [["set", "node.id", "my laptop!"], "a node's id is of letters, digits and . _ : @ -, at most 64"],
     [["set", "gateway.token"], "no value for gateway.token"],
   ])("refuses %j", async (args, message) => {
     const { code, stderr } = await run(args);
