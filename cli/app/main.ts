@@ -76,6 +76,9 @@ function isGroup(error: unknown): boolean {
 function usageOf(error: CommanderError, argv: readonly string[]): Failure {
   const words = commandPath(argv, commands);
   const path = ["gsv", ...words].join(" ");
+  const unknown = wordsOf(argv)[words.length];
+  if (error.code === "commander.excessArguments" && unknown !== undefined && namesBelow(words).length > 0)
+    return noCommand(words, unknown, path);
   const said = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
   const message = isGroup(error) ? `${path} needs one of ${namesBelow(words).join(", ")}` : said;
   return usage(`${message}; see \`${path} --help\``);
@@ -86,8 +89,13 @@ function checkCommand(words: readonly string[]): void {
   const known = commandPath(words, commands);
   const unknown = words[known.length];
   if (unknown === undefined) return;
+  throw noCommand(known, unknown, "gsv");
+}
+
+/** @param path the command whose help tells what there is */
+function noCommand(known: readonly string[], unknown: string, path: string): Failure {
   const meant = didYouMean(unknown, namesBelow(known));
-  throw usage(`there is no command ${words.join(" ")}${meant}; see \`gsv --help\``);
+  return usage(`there is no command ${[...known, unknown].join(" ")}${meant}; see \`${path} --help\``);
 }
 
 /** The names of the commands that may follow a command's words. */

@@ -63,6 +63,7 @@ describe("the command line", () => {
     ],
     [["help", "session", "lst"], "there is no command session lst (did you mean list?); see `gsv --help`"],
     [["--data", "x", "help", "crn"], "there is no command crn (did you mean cron?); see `gsv --help`"],
+    [["node", "statu"], "there is no command node statu (did you mean status?); see `gsv node --help`"],
     [["help", "nothing"], "there is no command nothing; see `gsv --help`"],
   ])("answers %j with what is missing, and where that is explained", async (args, message) => {
     expect(await gsv(args)).toMatchObject({ code: 2, stdout: "", stderr: `gsv: ${message}\n` });
