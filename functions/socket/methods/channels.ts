@@ -27,7 +27,7 @@ type ChannelMethod =
   | "channel.test";
 
 const noLogin = async (_gateway: Gateway, { channel }: { channel: string }): Promise<never> => {
-  const message = `${channel} has no login: its credentials are given by channel.start, or \`gsv channel add ${channel}\``;
+  const message = `${channel} has no login: \`gsv channel add ${channel}\` sets its credentials (channel.start), \`gsv channel remove ${channel}\` deletes them`;
   throw new PeerError(code.badRequest, message);
 };
 
