@@ -113,7 +113,7 @@ describe.each(Object.entries(jobs))("%s", (_name, job) => {
         expect(broken.survived, place).toBe(false);
         expect(broken.ended, place).toEqual(ended);
       }
-  }, 60_000);
+  });
 
   it("has one run for its time, though the agent is killed after each of its AWS calls in turn", async () => {
     const whole = immortal();
@@ -126,7 +126,7 @@ describe.each(Object.entries(jobs))("%s", (_name, job) => {
       expect(broken.ended.called, place).toBeLessThanOrEqual(ended.called + 1);
       expect({ ...broken.ended, called: 0 }, place).toEqual({ ...ended, called: 0 });
     }
-  }, 60_000);
+  });
 
   it("has one run for its time, though a timer pauses at any of its calls until another one has done it all", async () => {
     const { ended } = await runKilled(immortal(), immortal(), none);

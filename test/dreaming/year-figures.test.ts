@@ -25,4 +25,4 @@ it("a day of an agent that dreams makes the calls of the first week, but for the
   expect(own()).toBeLessThan(sizeBefore);
   // It has dreamed each night.
   expect(year.stored()["bucket DREAMS.md"]?.bytes).toBeGreaterThan(5000);
-}, 60_000);
+});

@@ -20,4 +20,4 @@ test("the app synthesizes where nothing was built, with nothing but node in the 
   // As the CDK starts it.
   await promisify(execFile)("/bin/sh", ["-c", app], { cwd: clone, env });
   expect(existsSync(join(clone, "cdk.out/gsv-dev.template.json"))).toBe(true);
-}, 60_000);
+});

@@ -243,7 +243,7 @@ describe("the WebSocket API", () => {
   });
 
   it("closes a connection that only pings", async () => {
-    await start(ok, { idleMs: 500 });
+    await start(ok, { idleMs: 1000 });
     const [pinging, talking] = [await opened(), await opened()];
     const timers = [setInterval(() => pinging.ping(), 20), setInterval(() => talking.send("still here"), 20)];
     expect((await closing(pinging)).code).toBe(1001);

@@ -163,6 +163,5 @@ describe("a client's change of what the model sees", () => {
         }
       }
     },
-    120_000,
   );
 });

@@ -16,7 +16,7 @@ beforeAll(async () => {
   without = await holdLongSession(state, "agent:w:main", { ...way, rendering: "inline", deactivates: false });
   inline = await holdLongSession(state, "agent:i:main", { ...way, rendering: "inline", deactivates: true });
   pools = await holdLongSession(state, "agent:p:main", { ...way, rendering: "pools", deactivates: true });
-}, 120_000);
+});
 afterAll(() => state?.close());
 
 it("C11: needs half of the compactions at most when old results become references first, and reads nothing again", () => {
@@ -46,4 +46,4 @@ it("M41: every call that was ever made can be activated by its id, and shows wha
       expect(found).toMatchObject({ status: "found", id, text: expect.stringContaining(words) });
     }
   }
-}, 60_000);
+});

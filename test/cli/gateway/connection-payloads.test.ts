@@ -191,12 +191,14 @@ describe("an answer by reference", () => {
     );
     let open = () => {};
     storage.gate = new Promise<void>((resolve) => (open = resolve));
-    const slow = connection.request("token.list", {}, { timeoutMs: 30 });
+    const slow = connection.request("token.list", {}, { timeoutMs: 500 });
     const { id } = await until(() => gateway.of("token.list")[0], "the request arrives");
     const payloadRef = store("a", { type: "res", id, ok: true, payload: 1 });
     gateway.sendText(JSON.stringify({ type: "res", id, ok: true, payloadRef }));
     await until(() => storage.requests.length === 1, "it is being fetched");
-    const later = refusalOf(connection.request("session.preview", { sessionKey: "main" }, { timeoutMs: 60 }));
+    const later = refusalOf(
+      connection.request("session.preview", { sessionKey: "main" }, { timeoutMs: 600 }),
+    );
     expect(await later).toMatchObject({ code: 408 });
     open();
     expect(await slow).toBe(1);

@@ -15,9 +15,7 @@ const keys = ["a.txt", "b/c.txt", "b/d", "b/d/e"];
 /** A body that says which write it is of, so that a mixture of two would show. */
 const bodyOf = (write: number) => `${write} `.repeat(20_000);
 
-it("keeps every object whole, and every acknowledged write, through kill -9 while writing", {
-  timeout: 60_000,
-}, async () => {
+it("keeps every object whole, and every acknowledged write, through kill -9 while writing", async () => {
   const s3 = new S3Fixture();
   await s3.start();
   let write = 0;

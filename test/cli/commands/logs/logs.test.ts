@@ -143,7 +143,7 @@ describe("gsv logs --gateway of a gateway on AWS", () => {
 
   it("follows until it is told to end, and ends what it started", async () => {
     aws(
-      'echo "2026-11-22T10:00:00 $3"; trap "echo ended >> $HOME/calls; exit 0" TERM; while :; do sleep 0.05; done',
+      'trap "echo ended >> $HOME/calls; exit 0" TERM; echo "2026-11-22T10:00:00 $3"; while :; do sleep 0.05; done',
     );
     let end: () => void = () => undefined;
     const ended = new Promise<void>((resolve) => {

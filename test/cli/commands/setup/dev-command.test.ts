@@ -8,7 +8,6 @@ import { startTelegramServer } from "../../../support/platforms/telegram/telegra
 import { type GsvProcess, killLeftovers, runGsv, startGsv } from "../../gsv-process.ts";
 import { gsv, newFolder } from "../../run-gsv.ts";
 
-const whole = 60_000;
 afterEach(killLeftovers);
 
 async function serve(cwd: string, args: string[] = [], env = {}): Promise<{ run: GsvProcess; ready: Ready }> {
@@ -33,113 +32,89 @@ async function end(run: GsvProcess, signal: NodeJS.Signals = "SIGINT"): Promise<
 }
 
 describe("gsv dev with messages on standard input", () => {
-  it(
-    "answers on standard output alone, and leaves the conversation for other commands",
-    async () => {
-      const cwd = newFolder();
-      writeFileSync(join(cwd, "a-file-of-mine.txt"), "x");
-      const run = await runGsv(cwd, ["dev"], { input: "which files are in this folder?\n" });
-      expect(run.code).toBe(0);
-      expect(run.stdout).toContain("a-file-of-mine.txt");
-      expect(run.stdout.split("\n")[0]).toContain("offline model");
-      expect(run.stdout).not.toContain("⏵");
-      expect(run.stderr).toContain("everything is kept in ~/.gsv;");
-      expect(run.stderr).toMatch(/⏵ \S+ .* ✓/);
+  it("answers on standard output alone, and leaves the conversation for other commands", async () => {
+    const cwd = newFolder();
+    writeFileSync(join(cwd, "a-file-of-mine.txt"), "x");
+    const run = await runGsv(cwd, ["dev"], { input: "which files are in this folder?\n" });
+    expect(run.code).toBe(0);
+    expect(run.stdout).toContain("a-file-of-mine.txt");
+    expect(run.stdout.split("\n")[0]).toContain("offline model");
+    expect(run.stdout).not.toContain("⏵");
+    expect(run.stderr).toContain("everything is kept in ~/.gsv;");
+    expect(run.stderr).toMatch(/⏵ \S+ .* ✓/);
 
-      const preview = await runGsv(cwd, ["session", "preview", "--json"]);
-      expect(preview).toMatchObject({ code: 0 });
-      const { messages } = JSON.parse(preview.stdout);
-      expect(messages.map(({ role }: { role: string }) => role)).toEqual([
-        "user",
-        "assistant",
-        "toolResult",
-        "assistant",
-      ]);
-      expect(preview.stderr).toBe("");
-      expect(JSON.parse(readFileSync(join(cwd, ".gsv/gateway.json"), "utf8"))).not.toHaveProperty("pid");
-    },
-    whole,
-  );
+    const preview = await runGsv(cwd, ["session", "preview", "--json"]);
+    expect(preview).toMatchObject({ code: 0 });
+    const { messages } = JSON.parse(preview.stdout);
+    expect(messages.map(({ role }: { role: string }) => role)).toEqual([
+      "user",
+      "assistant",
+      "toolResult",
+      "assistant",
+    ]);
+    expect(preview.stderr).toBe("");
+    expect(JSON.parse(readFileSync(join(cwd, ".gsv/gateway.json"), "utf8"))).not.toHaveProperty("pid");
+  });
 
-  it(
-    "keeps what is its user's for its user alone, and handler logs out of the chat",
-    async () => {
-      const cwd = newFolder();
-      const run = await runGsv(cwd, ["dev"], { input: "hello\n" });
-      expect(run.code).toBe(0);
-      expect(run.stdout + run.stderr).not.toContain('"event":');
-      expect(readdirSync(join(cwd, ".gsv/logs"))).toEqual(
-        expect.arrayContaining(["functions.log", "node.log"]),
-      );
-      expect(statSync(join(cwd, ".gsv/gateway.json")).mode & 0o777).toBe(0o600);
-      expect(statSync(join(cwd, ".gsv")).mode & 0o777).toBe(0o700);
-      expect(readFileSync(join(cwd, ".gsv/.gitignore"), "utf8")).toBe("*\n");
-    },
-    whole,
-  );
+  it("keeps what is its user's for its user alone, and handler logs out of the chat", async () => {
+    const cwd = newFolder();
+    const run = await runGsv(cwd, ["dev"], { input: "hello\n" });
+    expect(run.code).toBe(0);
+    expect(run.stdout + run.stderr).not.toContain('"event":');
+    expect(readdirSync(join(cwd, ".gsv/logs"))).toEqual(
+      expect.arrayContaining(["functions.log", "node.log"]),
+    );
+    expect(statSync(join(cwd, ".gsv/gateway.json")).mode & 0o777).toBe(0o600);
+    expect(statSync(join(cwd, ".gsv")).mode & 0o777).toBe(0o700);
+    expect(readFileSync(join(cwd, ".gsv/.gitignore"), "utf8")).toBe("*\n");
+  });
 
-  it(
-    "gives the agent its files at the first chat, also where it only served before, and once",
-    async () => {
-      const cwd = newFolder();
-      const { run } = await serve(cwd);
-      await end(run);
-      await runGsv(cwd, ["dev"], { input: "hello\n" });
-      const files = async () => (await runGsv(cwd, ["workspace", "ls"])).stdout;
-      expect(await files()).toContain("SOUL.md");
-      await runGsv(cwd, ["workspace", "rm", "SOUL.md"]);
-      await runGsv(cwd, ["dev"], { input: "hello\n" });
-      expect(await files()).not.toContain("SOUL.md");
-    },
-    whole,
-  );
+  it("gives the agent its files at the first chat, also where it only served before, and once", async () => {
+    const cwd = newFolder();
+    const { run } = await serve(cwd);
+    await end(run);
+    await runGsv(cwd, ["dev"], { input: "hello\n" });
+    const files = async () => (await runGsv(cwd, ["workspace", "ls"])).stdout;
+    expect(await files()).toContain("SOUL.md");
+    await runGsv(cwd, ["workspace", "rm", "SOUL.md"]);
+    await runGsv(cwd, ["dev"], { input: "hello\n" });
+    expect(await files()).not.toContain("SOUL.md");
+  });
 
-  it(
-    "runs commands in its user's environment, not in the local cloud's, and without the model's key",
-    async () => {
-      const command =
-        "echo region=$AWS_REGION endpoint=$AWS_ENDPOINT_URL_S3 key=$GSV_MODEL_API_KEY other=$MINE";
-      const model = await startOpenAiServer(({ turns, tools }) => {
-        const last = turns.at(-1);
-        const name = tools.find((tool) => tool.endsWith("__Bash")) ?? "";
-        return last?.role === "tool"
-          ? { text: last.text }
-          : { toolCalls: [{ name, arguments: { command } }] };
-      });
-      const named = { GSV_MODEL_BASE_URL: model.url, GSV_MODEL: "tiny", GSV_MODEL_API_KEY: "key-1" };
-      const env = { ...named, AWS_REGION: "eu-west-9", MINE: "key-2" };
-      const run = await runGsv(newFolder(), ["dev"], { input: "go\n", env });
-      await model.close();
-      expect(run.stdout).toContain("region=eu-west-9 endpoint= key= other=key-2");
-    },
-    whole,
-  );
+  it("runs commands in its user's environment, not in the local cloud's, and without the model's key", async () => {
+    const command =
+      "echo region=$AWS_REGION endpoint=$AWS_ENDPOINT_URL_S3 key=$GSV_MODEL_API_KEY other=$MINE";
+    const model = await startOpenAiServer(({ turns, tools }) => {
+      const last = turns.at(-1);
+      const name = tools.find((tool) => tool.endsWith("__Bash")) ?? "";
+      return last?.role === "tool" ? { text: last.text } : { toolCalls: [{ name, arguments: { command } }] };
+    });
+    const named = { GSV_MODEL_BASE_URL: model.url, GSV_MODEL: "tiny", GSV_MODEL_API_KEY: "key-1" };
+    const env = { ...named, AWS_REGION: "eu-west-9", MINE: "key-2" };
+    const run = await runGsv(newFolder(), ["dev"], { input: "go\n", env });
+    await model.close();
+    expect(run.stdout).toContain("region=eu-west-9 endpoint= key= other=key-2");
+  });
 
-  it(
-    "uses the OpenAI-compatible server that the environment names, and fails when that does",
-    async () => {
-      const asked: string[] = [];
-      const server = createServer((request, response) => {
-        asked.push(`${request.url} ${request.headers.authorization}`);
-        request
-          .resume()
-          .on("end", () => response.writeHead(400).end('{"error":{"message":"no such model"}}'));
-      });
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-      const env = {
-        GSV_MODEL_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-        GSV_MODEL: "tiny",
-        GSV_MODEL_API_KEY: "key-1",
-      };
-      const run = await runGsv(newFolder(), ["dev"], { input: "hello\n", env });
-      server.close();
-      expect(asked[0]).toBe("/v1/chat/completions Bearer key-1");
-      expect(run.stderr).toContain("model: openai-compatible/tiny (GSV_MODEL_BASE_URL");
-      expect(run.stderr).toContain("no such model");
-      expect(run.code).toBe(1);
-    },
-    whole,
-  );
+  it("uses the OpenAI-compatible server that the environment names, and fails when that does", async () => {
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      asked.push(`${request.url} ${request.headers.authorization}`);
+      request.resume().on("end", () => response.writeHead(400).end('{"error":{"message":"no such model"}}'));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const env = {
+      GSV_MODEL_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+      GSV_MODEL: "tiny",
+      GSV_MODEL_API_KEY: "key-1",
+    };
+    const run = await runGsv(newFolder(), ["dev"], { input: "hello\n", env });
+    server.close();
+    expect(asked[0]).toBe("/v1/chat/completions Bearer key-1");
+    expect(run.stderr).toContain("model: openai-compatible/tiny (GSV_MODEL_BASE_URL");
+    expect(run.stderr).toContain("no such model");
+    expect(run.code).toBe(1);
+  });
 
   it("says what is missing when the environment names half a model", async () => {
     const run = await runGsv(newFolder(), ["dev"], { env: { GSV_MODEL: "tiny" } });
@@ -149,168 +124,136 @@ describe("gsv dev with messages on standard input", () => {
 });
 
 describe("gsv dev --serve", () => {
-  it(
-    "opens the table, the bucket and the schedules, whose addresses it prints, to other programs",
-    async () => {
-      const { ready } = await serve(newFolder());
-      const signedFor = (service: string) => ({
-        authorization: `AWS4-HMAC-SHA256 Credential=ANY/20300101/us-east-1/${service}/aws4_request, Signature=0`,
-      });
-      const table = await fetch(ready.dynamodb, {
-        method: "POST",
-        headers: { ...signedFor("dynamodb"), "x-amz-target": "DynamoDB_20120810.Scan" },
-        body: JSON.stringify({ TableName: ready.table }),
-      });
-      const bucket = await fetch(`${ready.s3}/${ready.bucket}?list-type=2`, { headers: signedFor("s3") });
-      const schedules = await fetch(`${ready.scheduler}/schedules`, { headers: signedFor("scheduler") });
-      expect([table.status, bucket.status, schedules.status]).toEqual([200, 200, 200]);
-    },
-    whole,
-  );
+  it("opens the table, the bucket and the schedules, whose addresses it prints, to other programs", async () => {
+    const { ready } = await serve(newFolder());
+    const signedFor = (service: string) => ({
+      authorization: `AWS4-HMAC-SHA256 Credential=ANY/20300101/us-east-1/${service}/aws4_request, Signature=0`,
+    });
+    const table = await fetch(ready.dynamodb, {
+      method: "POST",
+      headers: { ...signedFor("dynamodb"), "x-amz-target": "DynamoDB_20120810.Scan" },
+      body: JSON.stringify({ TableName: ready.table }),
+    });
+    const bucket = await fetch(`${ready.s3}/${ready.bucket}?list-type=2`, { headers: signedFor("s3") });
+    const schedules = await fetch(`${ready.scheduler}/schedules`, { headers: signedFor("scheduler") });
+    expect([table.status, bucket.status, schedules.status]).toEqual([200, 200, 200]);
+  });
 
-  it(
-    "prints one line of JSON when it is ready, serves other commands, and ends on a signal",
-    async () => {
-      const cwd = newFolder();
-      const { run, ready } = await serve(cwd);
-      expect(Object.keys(ready).sort()).toEqual(
-        "bucket dynamodb pid s3 scheduler table token webhook ws".split(" "),
-      );
-      expect(ready.pid).toBe(run.child.pid);
-      const status = await gsv(["status", "--json"], { cwd });
-      expect(JSON.parse(status.stdout)).toMatchObject({ url: ready.ws, model: "openai-compatible/offline" });
-      expect(JSON.parse(status.stdout).source).toBe(`.gsv (running, pid ${ready.pid})`);
-      expect((await gsv(["workspace", "ls"], { cwd })).stdout).toContain("SOUL.md\n");
-      const answer = await gsv(["client", "hello"], { cwd });
-      expect(answer).toMatchObject({ code: 0, stdout: expect.stringContaining("offline model") });
+  it("prints one line of JSON when it is ready, serves other commands, and ends on a signal", async () => {
+    const cwd = newFolder();
+    const { run, ready } = await serve(cwd);
+    expect(Object.keys(ready).sort()).toEqual(
+      "bucket dynamodb pid s3 scheduler table token webhook ws".split(" "),
+    );
+    expect(ready.pid).toBe(run.child.pid);
+    const status = await gsv(["status", "--json"], { cwd });
+    expect(JSON.parse(status.stdout)).toMatchObject({ url: ready.ws, model: "openai-compatible/offline" });
+    expect(JSON.parse(status.stdout).source).toBe(`.gsv (running, pid ${ready.pid})`);
+    expect((await gsv(["workspace", "ls"], { cwd })).stdout).toContain("SOUL.md\n");
+    const answer = await gsv(["client", "hello"], { cwd });
+    expect(answer).toMatchObject({ code: 0, stdout: expect.stringContaining("offline model") });
 
-      const second = await runGsv(cwd, ["dev", "--serve"]);
-      expect(second.code).toBe(1);
-      expect(second.stderr).toBe(
-        `gsv: a gateway already runs in .gsv (pid ${ready.pid}); \`gsv client\` connects to it\n`,
-      );
-      mkdirSync(join(cwd, "below"));
-      const below = await runGsv(join(cwd, "below"), ["dev", "--serve"]);
-      expect(below.stderr).toContain(`in ${cwd}/.gsv (pid ${ready.pid})`);
-      expect(below.stderr).toContain("`gsv dev --data .gsv` starts another one here\n");
-      expect(await end(run)).toBe(0);
-      expect(run.stdout().trim().split("\n")).toHaveLength(1);
-    },
-    whole,
-  );
+    const second = await runGsv(cwd, ["dev", "--serve"]);
+    expect(second.code).toBe(1);
+    expect(second.stderr).toBe(
+      `gsv: a gateway already runs in .gsv (pid ${ready.pid}); \`gsv client\` connects to it\n`,
+    );
+    mkdirSync(join(cwd, "below"));
+    const below = await runGsv(join(cwd, "below"), ["dev", "--serve"]);
+    expect(below.stderr).toContain(`in ${cwd}/.gsv (pid ${ready.pid})`);
+    expect(below.stderr).toContain("`gsv dev --data .gsv` starts another one here\n");
+    expect(await end(run)).toBe(0);
+    expect(run.stdout().trim().split("\n")).toHaveLength(1);
+  });
 
-  it(
-    "finds everything again: token, address, sessions, configuration, and the user's own model",
-    async () => {
-      const cwd = newFolder();
-      const first = await serve(cwd);
-      await gsv(["client", "remember me"], { cwd });
-      await gsv(["config", "set", "userTimezone", "Europe/Berlin"], { cwd });
-      await gsv(["config", "set", "model", '{"provider":"anthropic","id":"mine"}'], { cwd });
-      expect(await end(first.run, "SIGTERM")).toBe(0);
-      const second = await serve(cwd);
-      expect([second.ready.token, second.ready.ws]).toEqual([first.ready.token, first.ready.ws]);
-      const status = JSON.parse((await gsv(["status", "--json"], { cwd })).stdout);
-      expect(status).toMatchObject({ sessions: 1, model: "anthropic/mine" });
-      expect((await gsv(["config", "get", "userTimezone"], { cwd })).stdout).toBe("Europe/Berlin\n");
-      expect(await end(second.run)).toBe(0);
-    },
-    whole,
-  );
+  it("finds everything again: token, address, sessions, configuration, and the user's own model", async () => {
+    const cwd = newFolder();
+    const first = await serve(cwd);
+    await gsv(["client", "remember me"], { cwd });
+    await gsv(["config", "set", "userTimezone", "Europe/Berlin"], { cwd });
+    await gsv(["config", "set", "model", '{"provider":"anthropic","id":"mine"}'], { cwd });
+    expect(await end(first.run, "SIGTERM")).toBe(0);
+    const second = await serve(cwd);
+    expect([second.ready.token, second.ready.ws]).toEqual([first.ready.token, first.ready.ws]);
+    const status = JSON.parse((await gsv(["status", "--json"], { cwd })).stdout);
+    expect(status).toMatchObject({ sessions: 1, model: "anthropic/mine" });
+    expect((await gsv(["config", "get", "userTimezone"], { cwd })).stdout).toBe("Europe/Berlin\n");
+    expect(await end(second.run)).toBe(0);
+  });
 
-  it(
-    "takes a provider's key from the environment, and keeps it out of sight",
-    async () => {
-      const cwd = newFolder();
-      const { run } = await serve(cwd, [], { ANTHROPIC_API_KEY: "sk-ant-secret" });
-      expect(run.stderr()).toMatch(/model: anthropic\/claude-\S+ \(ANTHROPIC_API_KEY\)/);
-      const config = await gsv(["config", "get", "apiKeys"], { cwd });
-      expect(JSON.parse(config.stdout)).toEqual({ anthropic: "***" });
-      await end(run);
-      expect(run.stdout() + run.stderr()).not.toContain("sk-ant-secret");
-      // A later start without the key goes on with it.
-      const later = await serve(cwd);
-      expect(later.run.stderr()).toContain("model: anthropic/claude-");
-      await end(later.run);
-    },
-    whole,
-  );
+  it("takes a provider's key from the environment, and keeps it out of sight", async () => {
+    const cwd = newFolder();
+    const { run } = await serve(cwd, [], { ANTHROPIC_API_KEY: "sk-ant-secret" });
+    expect(run.stderr()).toMatch(/model: anthropic\/claude-\S+ \(ANTHROPIC_API_KEY\)/);
+    const config = await gsv(["config", "get", "apiKeys"], { cwd });
+    expect(JSON.parse(config.stdout)).toEqual({ anthropic: "***" });
+    await end(run);
+    expect(run.stdout() + run.stderr()).not.toContain("sk-ant-secret");
+    // A later start without the key goes on with it.
+    const later = await serve(cwd);
+    expect(later.run.stderr()).toContain("model: anthropic/claude-");
+    await end(later.run);
+  });
 
-  it(
-    "makes a new token when its own was revoked, and ends the old",
-    async () => {
-      const cwd = newFolder();
-      const first = await serve(cwd);
-      const { tokens } = JSON.parse((await gsv(["token", "list", "--json"], { cwd })).stdout);
-      await gsv(["token", "revoke", tokens[0].id], { cwd });
-      await end(first.run);
-      expect((await runGsv(cwd, ["token", "list"])).code).toBe(0);
-      const second = await serve(cwd);
-      expect(second.ready.token).not.toBe(first.ready.token);
-      const left = JSON.parse((await gsv(["token", "list", "--json"], { cwd })).stdout).tokens;
-      expect(left.map(({ name }: { name: string }) => name)).toEqual(["local"]);
-      await end(second.run);
-    },
-    whole,
-  );
+  it("makes a new token when its own was revoked, and ends the old", async () => {
+    const cwd = newFolder();
+    const first = await serve(cwd);
+    const { tokens } = JSON.parse((await gsv(["token", "list", "--json"], { cwd })).stdout);
+    await gsv(["token", "revoke", tokens[0].id], { cwd });
+    await end(first.run);
+    expect((await runGsv(cwd, ["token", "list"])).code).toBe(0);
+    const second = await serve(cwd);
+    expect(second.ready.token).not.toBe(first.ready.token);
+    const left = JSON.parse((await gsv(["token", "list", "--json"], { cwd })).stdout).tokens;
+    expect(left.map(({ name }: { name: string }) => name)).toEqual(["local"]);
+    await end(second.run);
+  });
 
-  it(
-    "goes on after it was killed",
-    async () => {
-      const cwd = newFolder();
-      const first = await serve(cwd);
-      await gsv(["client", "remember me"], { cwd });
-      await end(first.run, "SIGKILL");
-      const between = await runGsv(cwd, ["session", "preview"]);
-      expect(between.stdout).toMatch(/ user\n {2}remember me\n/);
-      const second = await serve(cwd);
-      expect(second.ready.token).toBe(first.ready.token);
-      expect(await end(second.run)).toBe(0);
-    },
-    whole,
-  );
+  it("goes on after it was killed", async () => {
+    const cwd = newFolder();
+    const first = await serve(cwd);
+    await gsv(["client", "remember me"], { cwd });
+    await end(first.run, "SIGKILL");
+    const between = await runGsv(cwd, ["session", "preview"]);
+    expect(between.stdout).toMatch(/ user\n {2}remember me\n/);
+    const second = await serve(cwd);
+    expect(second.ready.token).toBe(first.ready.token);
+    expect(await end(second.run)).toBe(0);
+  });
 
-  it(
-    "serves on the port it is told to, with 0 on a free one, and says in one line that it is in use",
-    async () => {
-      const taken = createTcpServer();
-      await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
-      const { port } = taken.address() as AddressInfo;
-      const refused = await runGsv(newFolder(), ["dev", "--serve", "--port", String(port)]);
-      expect(refused).toMatchObject({ code: 1, stdout: "" });
-      expect(refused.stderr).toBe(`gsv: port ${port} is in use; choose another with --port\n`);
-      await new Promise((resolve) => taken.close(resolve));
-      const cwd = newFolder();
-      const { run, ready } = await serve(cwd, ["--port", String(port)]);
-      expect(ready.ws).toBe(`ws://127.0.0.1:${port}/ws`);
-      await end(run);
-      const elsewhere = await serve(cwd, ["--port", "0"]);
-      expect(elsewhere.ready.ws).toMatch(/^ws:\/\/127\.0\.0\.1:\d+\/ws$/);
-      expect(elsewhere.ready.ws).not.toBe(ready.ws);
-      await end(elsewhere.run);
-    },
-    whole,
-  );
+  it("serves on the port it is told to, with 0 on a free one, and says in one line that it is in use", async () => {
+    const taken = createTcpServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    const { port } = taken.address() as AddressInfo;
+    const refused = await runGsv(newFolder(), ["dev", "--serve", "--port", String(port)]);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toBe(`gsv: port ${port} is in use; choose another with --port\n`);
+    await new Promise((resolve) => taken.close(resolve));
+    const cwd = newFolder();
+    const { run, ready } = await serve(cwd, ["--port", String(port)]);
+    expect(ready.ws).toBe(`ws://127.0.0.1:${port}/ws`);
+    await end(run);
+    const elsewhere = await serve(cwd, ["--port", "0"]);
+    expect(elsewhere.ready.ws).toMatch(/^ws:\/\/127\.0\.0\.1:\d+\/ws$/);
+    expect(elsewhere.ready.ws).not.toBe(ready.ws);
+    await end(elsewhere.run);
+  });
 
-  it(
-    "has platforms told a tunnel's address, which Telegram takes",
-    async () => {
-      const cwd = newFolder();
-      const telegram = await startTelegramServer();
-      const { run } = await serve(cwd, ["--webhook-url", "https://tunnel.example"]);
-      const input = JSON.stringify({ botToken: telegram.token, apiBaseUrl: telegram.url });
-      const added = await runGsv(cwd, ["channel", "add", "telegram", "--from", "-", "--json"], { input });
-      expect(JSON.parse(added.stdout)).toMatchObject({
-        webhookUrl: "https://tunnel.example/telegram/default",
-        registration: { status: "registered" },
-      });
-      await end(run);
-      await telegram.close();
-      const wrong = await gsv(["dev", "--serve", "--webhook-url", "tunnel.example"]);
-      expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("http or https address")]);
-    },
-    whole,
-  );
+  it("has platforms told a tunnel's address, which Telegram takes", async () => {
+    const cwd = newFolder();
+    const telegram = await startTelegramServer();
+    const { run } = await serve(cwd, ["--webhook-url", "https://tunnel.example"]);
+    const input = JSON.stringify({ botToken: telegram.token, apiBaseUrl: telegram.url });
+    const added = await runGsv(cwd, ["channel", "add", "telegram", "--from", "-", "--json"], { input });
+    expect(JSON.parse(added.stdout)).toMatchObject({
+      webhookUrl: "https://tunnel.example/telegram/default",
+      registration: { status: "registered" },
+    });
+    await end(run);
+    await telegram.close();
+    const wrong = await gsv(["dev", "--serve", "--webhook-url", "tunnel.example"]);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("http or https address")]);
+  });
 
   it("says in one line that its folder cannot be written", async () => {
     const cwd = newFolder();
@@ -320,79 +263,63 @@ describe("gsv dev --serve", () => {
     expect(run.stderr).toMatch(/^gsv: .*taken.*--data\n$/);
   });
 
-  it(
-    "keeps its data where it is told to, and other commands find it there",
-    async () => {
-      const cwd = newFolder();
-      const { run, ready } = await serve(cwd, ["--data", "elsewhere"]);
-      const status = await gsv(["status", "--json", "--data", "elsewhere"], { cwd });
-      expect(JSON.parse(status.stdout).url).toBe(ready.ws);
-      expect((await gsv(["status"], { cwd })).stderr).toContain("no gateway is configured");
-      await end(run);
-    },
-    whole,
-  );
+  it("keeps its data where it is told to, and other commands find it there", async () => {
+    const cwd = newFolder();
+    const { run, ready } = await serve(cwd, ["--data", "elsewhere"]);
+    const status = await gsv(["status", "--json", "--data", "elsewhere"], { cwd });
+    expect(JSON.parse(status.stdout).url).toBe(ready.ws);
+    expect((await gsv(["status"], { cwd })).stderr).toContain("no gateway is configured");
+    await end(run);
+  });
 });
 
 describe("gsv node", () => {
-  it(
-    "lends a folder to a gateway until it is told to end",
-    async () => {
-      const cwd = newFolder();
-      writeFileSync(join(cwd, "note.txt"), "written here");
-      const { run } = await serve(cwd);
-      const node = startGsv(cwd, ["node", "--id", "desk", "--json"]);
-      const [line] = await node.prints(/^\{.*\}$/m);
-      expect(JSON.parse(line)).toMatchObject({ nodeId: "desk", workspace: cwd });
-      expect((await gsv(["tools", "list"], { cwd })).stdout).toContain("desk__Read");
-      const read = await gsv(["tools", "call", "desk__Read", "path=note.txt"], { cwd });
-      expect(read.stdout).toContain("written here");
-      expect((await gsv(["logs", "--node", "desk"], { cwd })).stdout).toContain("Read done");
-      expect(JSON.parse((await gsv(["status", "--json"], { cwd })).stdout).nodes).toEqual(["desk"]);
-      expect(await end(node)).toBe(0);
-      await end(run);
-      const refused = await runGsv(cwd, [
-        "node",
-        "--url",
-        "ws://127.0.0.1:9/ws",
-        "--workspace",
-        "none",
-        "--token",
-        "t",
-      ]);
-      expect(refused.stderr).toBe(`gsv: the workspace is not a folder: ${join(cwd, "none")}\n`);
-    },
-    whole,
-  );
+  it("lends a folder to a gateway until it is told to end", async () => {
+    const cwd = newFolder();
+    writeFileSync(join(cwd, "note.txt"), "written here");
+    const { run } = await serve(cwd);
+    const node = startGsv(cwd, ["node", "--id", "desk", "--json"]);
+    const [line] = await node.prints(/^\{.*\}$/m);
+    expect(JSON.parse(line)).toMatchObject({ nodeId: "desk", workspace: cwd });
+    expect((await gsv(["tools", "list"], { cwd })).stdout).toContain("desk__Read");
+    const read = await gsv(["tools", "call", "desk__Read", "path=note.txt"], { cwd });
+    expect(read.stdout).toContain("written here");
+    expect((await gsv(["logs", "--node", "desk"], { cwd })).stdout).toContain("Read done");
+    expect(JSON.parse((await gsv(["status", "--json"], { cwd })).stdout).nodes).toEqual(["desk"]);
+    expect(await end(node)).toBe(0);
+    await end(run);
+    const refused = await runGsv(cwd, [
+      "node",
+      "--url",
+      "ws://127.0.0.1:9/ws",
+      "--workspace",
+      "none",
+      "--token",
+      "t",
+    ]);
+    expect(refused.stderr).toBe(`gsv: the workspace is not a folder: ${join(cwd, "none")}\n`);
+  });
 });
 
 describe("a local gateway that is not running", () => {
-  it(
-    "is started for one command after the other when several need it at once",
-    async () => {
-      const cwd = newFolder();
-      await runGsv(cwd, ["dev"], { input: "hello\n" });
-      const runs = await Promise.all([1, 2, 3].map(() => runGsv(cwd, ["session", "list", "--json"])));
-      expect(runs.map(({ code }) => code)).toEqual([0, 0, 0]);
-      for (const { stdout } of runs) expect(JSON.parse(stdout).count).toBe(1);
-    },
-    whole,
-  );
+  it("is started for one command after the other when several need it at once", async () => {
+    const cwd = newFolder();
+    await runGsv(cwd, ["dev"], { input: "hello\n" });
+    const runs = await Promise.all([1, 2, 3].map(() => runGsv(cwd, ["session", "list", "--json"])));
+    expect(runs.map(({ code }) => code)).toEqual([0, 0, 0]);
+    for (const { stdout } of runs) expect(JSON.parse(stdout).count).toBe(1);
+  });
 
-  it(
-    "is not started for a chat or a node, which would end with the command",
-    async () => {
-      const cwd = newFolder();
-      const { run } = await serve(cwd);
-      await end(run);
-      for (const command of [["client", "hi"], ["node"]]) {
-        const refused = await gsv(command, { cwd });
-        expect(refused.code).toBe(1);
-        expect(refused.stderr).toBe(
-          "gsv: the local gateway of .gsv is not running; start it with `gsv dev` or `npm start`\n",
-        );
-      }
-    },
-    whole,
-  );
+  it("is not started for a chat or a node, which would end with the command", async () => {
+    const cwd = newFolder();
+    const { run } = await serve(cwd);
+    await end(run);
+    for (const command of [["client", "hi"], ["node"]]) {
+      const refused = await gsv(command, { cwd });
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).toBe(
+        "gsv: the local gateway of .gsv is not running; start it with `gsv dev` or `npm start`\n",
+      );
+    }
+  });
 });

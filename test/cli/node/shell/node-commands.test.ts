@@ -66,7 +66,7 @@ beforeEach(() => {
 const late = () => join(folder, "late.txt");
 const isRunning = () => processesNamed(sleep).length > 0;
 const state = async () => (await readSession(gateway.world.table, sessionKey))!;
-const isOver = () => until(() => !isRunning(), "nothing of the command runs", 20_000);
+const isOver = () => until(() => !isRunning(), "nothing of the command runs");
 
 /** The texts that the model was given as results of its calls. */
 async function results(): Promise<string[]> {
