@@ -1,15 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bucketName } from "../../local/cloud-names.ts";
 import { createMemoryStore } from "../../local/items/item-store.ts";
 import { openJsonFile } from "../../local/json-file.ts";
-import { openStore } from "../../local/objects/object-files.ts";
 import { openParameters, type ParametersFile } from "../../local/ssm/parameter-store.ts";
-import { openLocalBucket } from "../../local/world/local-bucket.ts";
 import { openLocalSecrets } from "../../local/world/local-secrets.ts";
 import { tableOver } from "../../local/world/local-table.ts";
 import type { Bucket, Secrets, Table } from "../../shared/world/world.ts";
+import { createMemoryBucket } from "./memory-bucket.ts";
 
 /** The state of the local world. */
 export interface State {
@@ -24,13 +22,13 @@ export interface State {
 export type Allow = (action: string) => boolean;
 
 /**
- * The table (in memory), the bucket and the secrets of the local world, in a folder of its own.
+ * The table and the bucket (both in memory, held to the contracts in test/world) and the secrets, in a folder of its own.
  * @param allow asked before each call to the table and the bucket; what it refuses fails with AccessDenied
  */
 export async function startState(allow?: Allow): Promise<State> {
   const dir = await mkdtemp(join(tmpdir(), "gsv-state-"));
   const table = tableOver(createMemoryStore());
-  const bucket = openLocalBucket(await openStore(join(dir, "s3"), [bucketName]));
+  const bucket: Bucket = createMemoryBucket();
   const file = await openJsonFile<ParametersFile>(join(dir, "ssm.json"), { parameters: {} });
   const parameters = openParameters(file);
   return {
