@@ -6,9 +6,9 @@ const shared = {
   // The files of a project that a worker runs one after the other share its loaded modules; `file-end.ts` puts back
   // what a file replaced in the process. Loading them again for each file takes as long as many of the tests.
   isolate: false,
-  setupFiles: ["test/support/run/file-end.ts"],
+  setupFiles: ["test/support/run/failed-logs.ts", "test/support/run/file-end.ts"],
   // Fewer collections of short-lived garbage: a tenth of a worker's time with the default of 16 MB.
-  execArgv: ["--max-semi-space-size=64"],
+  execArgv: ["--max-semi-space-size=64", "--single-threaded-gc"],
   // A busy machine takes many times what a quiet one does.
   testTimeout: 180_000,
   hookTimeout: 180_000,
