@@ -4,12 +4,12 @@ import { logError } from "../../../shared/runtime/log.ts";
 import { submitEntry } from "../../../shared/session/intake.ts";
 import { readPreviousIds } from "../../../shared/session/reset/previous-ids.ts";
 import { planReset } from "../../../shared/session/reset/reset-schedule.ts";
-import { completePatch } from "../../../shared/session/session-patch.ts";
 import { listSessions, patchSession, readSession } from "../../../shared/session/sessions.ts";
 import { costOf } from "../../../shared/session/spending/cost.ts";
 import { messageCount, newSession, type SessionState } from "../../../shared/session/state.ts";
 import { readMessages } from "../../../shared/session/transcript.ts";
 import { deferred, type Gateway, type MethodTable } from "../gateway.ts";
+import { completePatch } from "../session-patch.ts";
 import { canonicalKey, originOf } from "./chat.ts";
 
 /** Number of messages in a preview without `limit`. */

@@ -1,10 +1,10 @@
-import type { Configuration } from "../configuration/schema.ts";
-import type { ConfigurationStore } from "../configuration/store.ts";
-import type { Params } from "../protocol/methods.ts";
-import type { Table } from "../world/world.ts";
-import { effectiveModel } from "./commands/model-choice.ts";
-import { readSession, type SessionPatch } from "./sessions.ts";
-import type { SessionState } from "./state.ts";
+import type { Configuration } from "../../shared/configuration/schema.ts";
+import type { ConfigurationStore } from "../../shared/configuration/store.ts";
+import type { Params } from "../../shared/protocol/methods.ts";
+import { effectiveModel } from "../../shared/session/commands/model-choice.ts";
+import { readSession, type SessionPatch } from "../../shared/session/sessions.ts";
+import type { SessionState } from "../../shared/session/state.ts";
+import type { Table } from "../../shared/world/world.ts";
 
 /**
  * The patch that a client asks for, with what it leaves out of a model or a reset policy: of the session's own, else
