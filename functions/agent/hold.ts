@@ -1,6 +1,6 @@
 import type { Message } from "../../shared/protocol/messages.ts";
 import { logError } from "../../shared/runtime/log.ts";
-import { forgetOldIds } from "../../shared/session/inbox.ts";
+import { settleSteps } from "../../shared/session/accepted-ids.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import {
   commit,
@@ -32,7 +32,7 @@ export interface Hold {
   readonly interrupted: AbortSignal;
   /** Writes the state. @throws LeaseLost */
   commit(steps: readonly Step[]): Promise<SessionState>;
-  /** Writes the state, takes the oldest entry out of the inbox, and forgets old ids. @throws LeaseLost */
+  /** Writes the state, takes the oldest entry out of the inbox, and settles accepted ids. @throws LeaseLost */
   commitEntry(entry: InboxEntry, steps: readonly Step[]): Promise<SessionState>;
   /**
    * Puts messages at the end of the transcript and writes the state with them.
@@ -117,7 +117,7 @@ export function startHold(
   const write = (steps: readonly Step[]) => inTurn(async () => see(await commit(table, lease, steps, state)));
   const writeEntry = (entry: InboxEntry, steps: readonly Step[]) =>
     inTurn(async () => {
-      const all = [...steps, ...forgetOldIds(state, now())];
+      const all = [...steps, ...settleSteps(state, entry.id, now())];
       return see(await commitEntry(table, lease, entry, all));
     });
   const session: HeldSession = {

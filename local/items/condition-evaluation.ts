@@ -15,6 +15,8 @@ export function holds(item: Item, condition: Condition): boolean {
       return valueAt(item, partsOf(condition.path)) !== undefined;
     case "absent":
       return valueAt(item, partsOf(condition.path)) === undefined;
+    case "lacks":
+      return lacksPart(valueAt(item, partsOf(condition.path)), condition.part);
     case "all":
       return condition.of.every((one) => holds(item, one));
     case "any":
@@ -22,6 +24,11 @@ export function holds(item: Item, condition: Condition): boolean {
     default:
       return compares(valueAt(item, partsOf(condition.path)), condition.is, condition.value);
   }
+}
+
+/** What is no text lacks every part. */
+function lacksPart(found: ItemValue | undefined, part: string): boolean {
+  return typeof found !== "string" || !found.includes(part);
 }
 
 /** Compares two values. Values of different types, and absent values, are unequal and unordered. */

@@ -80,6 +80,8 @@ export function compileCondition(condition: Condition, placeholders: Placeholder
       return `attribute_exists(${placeholders.path(condition.path)})`;
     case "absent":
       return `attribute_not_exists(${placeholders.path(condition.path)})`;
+    case "lacks":
+      return `NOT contains(${placeholders.path(condition.path)}, ${placeholders.value(condition.part)})`;
     case "all":
     case "any": {
       const word = condition.is === "all" ? " AND " : " OR ";

@@ -1,6 +1,7 @@
 import { findOwner } from "../channels/last-active.ts";
 import type { Configuration } from "../configuration/schema.ts";
 import type { SkipReason } from "../protocol/agent-heartbeat.ts";
+import { wasAccepted } from "../session/accepted-ids.ts";
 import { type Intake, submitEntry } from "../session/intake.ts";
 import { heartbeatSessionKey } from "../session/key/session-key.ts";
 import { readSession } from "../session/sessions.ts";
@@ -33,7 +34,7 @@ export async function skipReason(
   if (text === undefined) return "no_heartbeat_file";
   if (!asksForHeartbeat(text)) return "empty_heartbeat_file";
   const session = await readSession(table, heartbeatSessionKey(agentId));
-  if (!session || Object.hasOwn(session.recent, beatId)) return undefined;
+  if (!session || wasAccepted(session, beatId)) return undefined;
   return session.run || session.inbox.length > 0 ? "session_busy" : undefined;
 }
 

@@ -1,18 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { code, PeerError } from "../protocol/errors.ts";
-import {
-  absent,
-  add,
-  all,
-  append,
-  below,
-  exists,
-  remove,
-  type Step,
-  set,
-  setIfAbsent,
-} from "../world/expression.ts";
+import { absent, add, all, append, below, exists, setIfAbsent } from "../world/expression.ts";
 import { ConditionFailed, type Item, type ItemValue, type Key, type Table } from "../world/world.ts";
+import { acceptStep, notAccepted, wasAccepted } from "./accepted-ids.ts";
 import type { InboxEntry } from "./inbox-entry.ts";
 import { duePartition, metaKey, newSession, type SessionState, sessionPartition, toState } from "./state.ts";
 
@@ -27,18 +17,6 @@ export const maxEntryBytes = 100_000;
 
 /** Minimum bytes counted for an entry, so that the limit also bounds the number of entries (about 100). */
 const leastEntryBytes = 2_000;
-
-/** Accepted ids that are kept to recognize retries: this many in any case … */
-const leastRemembered = 50;
-
-/** … and those that are younger than this, in milliseconds … */
-const rememberedMs = 3_600_000;
-
-/** … but no more than this, because the item has at most 400 KB. */
-const mostRemembered = 250;
-
-/** Maximum ids removed by one write: a DynamoDB expression has at most 4 KB. */
-const forgottenAtOnce = 100;
 
 export interface Appended {
   /** False when the entry was already accepted earlier; nothing was written. */
@@ -76,11 +54,11 @@ export async function appendEntry(
         [
           append("inbox", value),
           add("inboxBytes", bytes),
-          set(["recent", entry.id], now),
+          acceptStep(entry.id, now),
           setIfAbsent("duePk", duePartition),
           setIfAbsent("dueAt", now),
         ],
-        all(exists("pk"), absent(["recent", entry.id]), below("inboxBytes", maxInboxBytes)),
+        all(exists("pk"), notAccepted(entry.id), below("inboxBytes", maxInboxBytes)),
       );
       return { accepted: true, state: toState(item) };
     } catch (error) {
@@ -89,7 +67,7 @@ export async function appendEntry(
     const found = await table.get(key);
     if (found) {
       const state = toState(found);
-      if (Object.hasOwn(state.recent, entry.id)) return { accepted: false, state };
+      if (wasAccepted(state, entry.id)) return { accepted: false, state };
       if (state.inboxBytes < maxInboxBytes) continue;
       throw new PeerError(code.rateLimited, "the session's inbox is full; try again in a moment", {
         retryable: true,
@@ -101,18 +79,6 @@ export async function appendEntry(
   throw new PeerError(code.rateLimited, "the session is very busy; try again in a moment", {
     retryable: true,
   });
-}
-
-/**
- * Update steps that remove the oldest accepted ids. Ids of entries still in the inbox are kept.
- * @param now epoch ms
- */
-export function forgetOldIds({ recent, inbox }: Pick<SessionState, "recent" | "inbox">, now: number): Step[] {
-  const ids = Object.entries(recent).sort(([, a], [, b]) => b - a);
-  const waiting = new Set(inbox.map((entry) => entry.id));
-  const isOld = (at: number, rank: number) => rank >= mostRemembered || at < now - rememberedMs;
-  const old = ids.filter(([id, at], rank) => rank >= leastRemembered && isOld(at, rank) && !waiting.has(id));
-  return old.slice(-forgottenAtOnce).map(([id]) => remove(["recent", id]));
 }
 
 /** Undefined when another writer created the session at the same time. */

@@ -78,8 +78,10 @@ export interface SessionState {
   inbox: InboxEntry[];
   /** Sum of `entryBytes` of the inbox, limited by `maxInboxBytes`. */
   inboxBytes: number;
-  /** Ids of recently accepted entries with their time. A retry of one of them is dropped. */
+  /** Accepted ids, a retry of which is dropped: the latest with their times … */
   recent: Record<string, number>;
+  /** … and those before, in short (`shared/session/accepted-ids.ts`). Absent until an entry is taken out of the inbox. */
+  accepted?: string;
   /** Sequence numbers of the first and last live message, both inclusive. */
   first: number;
   head: number;
@@ -99,7 +101,7 @@ export interface SessionState {
   tokensPerCharacter?: number;
   /** The size of the context window at that call, the share of prompt and tools in its characters (0 to 1), and above how many tokens a compaction begins. */
   contextLimits?: { window: number; promptShare: number; compactsAt?: number };
-  /** SHA-256 of the prompt of the newest reply, once its text is stored (`shared/objects/text-store.ts`). Kept across resets. */
+  /** The first digits of the SHA-256 of the newest reply's prompt, once its text is stored (`shared/objects/text-store.ts`). Kept across resets. */
   promptHash?: string;
   /** What was said of the conversation's objects outside of its messages. */
   context?: SessionContext;

@@ -1,5 +1,6 @@
 import { absent, all, any, differs, equal, set } from "../world/expression.ts";
 import { ConditionFailed, type Table } from "../world/world.ts";
+import { acceptStep, notAccepted, wasAccepted } from "./accepted-ids.ts";
 import type { Writer } from "./inbox-entry.ts";
 import { duePartition, metaKey, type SessionState, toState } from "./state.ts";
 
@@ -33,13 +34,13 @@ export async function requestStop(
   only?: string,
 ): Promise<Stop | "refused" | undefined> {
   const key = metaKey(sessionKey);
-  const remembered = ["recent", `stop:${id}`];
+  const request = `stop:${id}`;
   let chosen = only;
   for (;;) {
     const item = await table.get(key);
     if (!item) return undefined;
     const state = toState(item);
-    if (Object.hasOwn(state.recent, `stop:${id}`)) return { state, runId: state.stop, pendingCount: 0 };
+    if (wasAccepted(state, request)) return { state, runId: state.stop, pendingCount: 0 };
     const target = stoppable(state);
     if (!target) return undefined;
     const { runId, pendingCount, writer, unchanged } = target;
@@ -47,11 +48,11 @@ export async function requestStop(
     if (runId !== chosen) return undefined;
     if (by.role === "guest" && !isSameGuest(by, writer)) return "refused";
     const steps = [
-      ...[set("stop", runId), set(remembered, now)],
+      ...[set("stop", runId), acceptStep(request, now)],
       ...[set("duePk", duePartition), set("dueAt", now)],
     ];
     try {
-      const written = await table.update(key, steps, all(unchanged, absent(remembered)));
+      const written = await table.update(key, steps, all(unchanged, notAccepted(request)));
       return { state: toState(written), runId, pendingCount };
     } catch (error) {
       if (!(error instanceof ConditionFailed)) throw error;

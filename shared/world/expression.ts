@@ -16,6 +16,7 @@ export type Step =
 export type Condition =
   | { is: "exists" | "absent"; path: Path }
   | { is: "=" | "<>" | "<" | "<=" | ">" | ">="; path: Path; value: string | number | boolean }
+  | { is: "lacks"; path: Path; part: string }
   | { is: "all" | "any"; of: Condition[] };
 
 export const set = (path: Path, value: ItemValue): Step => ({ op: "set", path, value });
@@ -33,6 +34,8 @@ export const differs = (path: Path, value: string | number | boolean): Condition
   path,
   value,
 });
+/** A text that does not have `part` in it. Also true when the attribute is absent. */
+export const lacks = (path: Path, part: string): Condition => ({ is: "lacks", path, part });
 export const below = (path: Path, value: string | number): Condition => ({ is: "<", path, value });
 export const atMost = (path: Path, value: string | number): Condition => ({ is: "<=", path, value });
 export const above = (path: Path, value: string | number): Condition => ({ is: ">", path, value });

@@ -64,6 +64,11 @@ describe("the check", () => {
       /more than once/,
     ],
     [
+      "the ids settled before",
+      scenario("", { ...used, senders: [sender("m1"), sender("m1")] }),
+      /more than once/,
+    ],
+    [
       "no stop at the waiting release",
       scenario("", { ...stopped, senders: [sender("tool1"), sender("/stop")] }),
       /nobody comes for 0 waiting and the run tool1/,

@@ -35,7 +35,8 @@ export const mutations = {
   "a pending call at the waiting release": without(
     (part) => isAt(part, "run", "pendingCount") && part.is === ">",
   ),
-  "the ids accepted before": without((part) => part.is === "absent" && [part.path].flat()[0] === "recent"),
+  "the ids accepted before": without(({ is, path }) => is === "absent" && [path].flat()[0] === "recent"),
+  "the ids settled before": without((part) => part.is === "lacks"),
   "no stop at the waiting release": without((part) => part.is === "absent" && isAt(part, "stop")),
   "the lease of another": without((part) => isAt(part, "leaseUntil")),
   "a holder to renew": without((part) => part.is === "exists" && isAt(part, "owner")),

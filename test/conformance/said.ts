@@ -1,4 +1,5 @@
 import type { Message } from "../../shared/protocol/messages.ts";
+import { idHash, readSettled } from "../../shared/session/accepted-ids.ts";
 import { archiveKey, partTime } from "../../shared/session/archive.ts";
 import { previousKey } from "../../shared/session/reset/previous-ids.ts";
 import { messageKey, type SessionState } from "../../shared/session/state.ts";
@@ -12,9 +13,19 @@ const agentId = "main";
 /** Whether an entry is a reset or a compaction. */
 export const isCommand = (id: string) => id.startsWith("/");
 
+/** Every id that a sender of the check has, by what the session remembers of it. */
+const sentIds = new Map<string, string>();
+
+/** Notes the ids that a sender has, so that `acceptedIds` can name them. */
+export function noteSent(ids: readonly string[]): void {
+  for (const id of ids) sentIds.set(idHash(id), id);
+}
+
 /** Ids of accepted entries. Those of stops are remembered beside them. */
 export function acceptedIds(session: SessionState | undefined): string[] {
-  return Object.keys(session?.recent ?? {}).filter((id) => !id.startsWith("stop:"));
+  const { recent = {}, accepted } = session ?? {};
+  const settled = readSettled(accepted).flatMap(({ hash }) => sentIds.get(hash) ?? []);
+  return [...settled, ...Object.keys(recent).filter((id) => !id.startsWith("stop:"))];
 }
 
 /** The body of a message of the session's live conversation, JSON; undefined where there is none. */

@@ -40,7 +40,7 @@ describe("the same update, delivered again and again", () => {
   it("is known although its session remembers only the newest", async () => {
     const update = textUpdate("hello");
     await on.deliver(update);
-    await on.table.update(metaKey(main), [set("recent", {}), set("inbox", [])]);
+    await on.table.update(metaKey(main), [set("recent", {}), remove("accepted"), set("inbox", [])]);
     expect(await on.deliver(update)).toBe(200);
     expect(await on.inbox(main)).toEqual([]);
   });

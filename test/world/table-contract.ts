@@ -11,6 +11,7 @@ import {
   type Condition,
   equal,
   exists,
+  lacks,
   remove,
   set,
   setIfAbsent,
@@ -268,6 +269,7 @@ export function describeTable(
       const item: Item = {
         n: 5,
         text: "b",
+        long: "abcdef",
         flag: true,
         nothing: null,
         map: { "x.y": 1 },
@@ -289,6 +291,7 @@ export function describeTable(
           all({ is: "<>", path: "n", value: 4 }, { is: "<>", path: "none", value: 1 }),
         ],
         ["difference of types", { is: "<>", path: "n", value: "5" }],
+        ["a text without a part, absent too", all(lacks("text", "c"), lacks("none", "b"))],
       ];
       const broken: [string, Condition][] = [
         ["another value", equal("n", 6)],
@@ -298,6 +301,7 @@ export function describeTable(
         ["a name inside a list, an index inside a map", any(exists(["list", "id"]), exists(["map", 0]))],
         ["one of two", all(equal("n", 5), equal("text", "c"))],
         ["equality by <>", { is: "<>", path: "n", value: 5 }],
+        ["a text with a part", lacks("long", "bcd")],
       ];
 
       it.each(held)("holds: %s", async (_, condition) => {

@@ -22,7 +22,7 @@ export const nextSessionId = "next";
 
 /**
  * A request without the parts that no decision reads, so that runs which differ only in these count as one: the times
- * above, the times in `recent`, expiry times, and the random ids of sessions.
+ * above, the times of accepted ids, expiry times, and the random ids of sessions.
  */
 export function maskRequest(request: Request): Request {
   return request.to === "table" ? { to: "table", call: maskCall(request.call) } : request;
@@ -47,6 +47,7 @@ function maskStep(step: Step): Step {
   const name = typeof step.path === "string" ? step.path : step.path[0];
   if (step.op === "append") return { ...step, values: step.values.map(maskTimes) };
   if (step.op !== "set") return step;
+  if (name === "accepted") return { ...step, value: String(step.value).replace(/@\d+/g, "@0") };
   if (deeds.has(String(name))) return { ...step, value: maskNextSession(step.value) };
   if (idleTimes.has(String(name)) || name === "recent") return { ...step, value: 0 };
   return { ...step, value: maskTimes(step.value) };

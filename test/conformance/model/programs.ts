@@ -21,6 +21,7 @@ import {
 import { decodeCallAddress } from "../../../shared/session/call-address.ts";
 import { takeMessage } from "../../../shared/session/intake.ts";
 import type { Bucket, Item, ItemValue, Table, TimerEvent } from "../../../shared/world/world.ts";
+import { noteSent } from "../said.ts";
 import { bucketOver } from "./bucket.ts";
 import type { Program, Surroundings } from "./process.ts";
 import { sessionKey } from "./snapshot.ts";
@@ -73,6 +74,7 @@ function intakeOf(surroundings: Surroundings) {
 
 /** Sends messages and commands one after the other; the text of each is its id. */
 export function sender(...ids: string[]): Program {
+  noteSent(ids);
   return {
     name: `sender of ${ids.join(", ")}`,
     async run(surroundings) {

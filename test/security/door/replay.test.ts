@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { metaKey } from "../../../shared/session/state.ts";
-import { set } from "../../../shared/world/expression.ts";
+import { remove, set } from "../../../shared/world/expression.ts";
 import { directCommand, pingInteraction } from "../../support/platforms/discord/discord-interactions.ts";
 import { ed25519Key, signDiscord } from "../../support/platforms/discord/discord-signature.ts";
 import { callWebhook, type SignedRequest } from "../../support/platforms/platform-server.ts";
@@ -49,7 +49,8 @@ afterEach(async () => {
 });
 
 /** The session's own memory of messages is short: what it had is gone by the time of a replay. */
-const forgetMessages = () => on.table.update(metaKey(main), [set("recent", {}), set("inbox", [])]);
+const forgetMessages = () =>
+  on.table.update(metaKey(main), [set("recent", {}), remove("accepted"), set("inbox", [])]);
 
 /** The gateway's clock, epoch seconds. */
 const seconds = () => Math.floor((Date.now() + on.ahead) / 1000);

@@ -15,8 +15,9 @@ import { mergeConfiguration, openConfiguration } from "../../../shared/configura
 import { openConnection } from "../../../shared/peers/registry.ts";
 import { createTokenVerifier } from "../../../shared/peers/tokens.ts";
 import type { Frame } from "../../../shared/protocol/frames.ts";
+import { settleSteps, wasAccepted } from "../../../shared/session/accepted-ids.ts";
 import { readOutcomes, recordResult } from "../../../shared/session/calls.ts";
-import { appendEntry, forgetOldIds, maxInboxBytes } from "../../../shared/session/inbox.ts";
+import { appendEntry, maxInboxBytes } from "../../../shared/session/inbox.ts";
 import { canonicalizeSessionKey } from "../../../shared/session/key/session-key.ts";
 import { newRun, waitingFor } from "../../../shared/session/run.ts";
 import { metaKey, newSession, toState } from "../../../shared/session/state.ts";
@@ -58,7 +59,9 @@ describe.each(inherited)("the name %s", (name) => {
       const again = await appendEntry(state.table, key, message(name), 3);
       expect(again.accepted).toBe(false);
       expect(again.state.inbox.filter(({ id }) => id === name)).toHaveLength(1);
-      expect(forgetOldIds(again.state, 3)).toEqual([]);
+      const steps = settleSteps(again.state, name, 3);
+      const settled = toState(await state.table.update(metaKey(key), steps));
+      expect([Object.hasOwn(settled.recent, name), wasAccepted(settled, name)]).toEqual([false, true]);
     }
   });
 

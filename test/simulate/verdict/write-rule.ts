@@ -29,9 +29,9 @@ const rules: { changes: (step: Step, name: string) => boolean; named: RegExp; wh
     why: "an entry is taken out by its id",
   },
   {
-    changes: ({ op }, name) => /^recent\./.test(name) && op === "remove",
+    changes: ({ op }, name) => name === "accepted" || (/^recent\./.test(name) && op === "remove"),
     named: /^inbox\.0\.id$/,
-    why: "ids are forgotten while an entry is taken out",
+    why: "ids are settled while an entry is taken out",
   },
   {
     changes: ({ op }, name) => /^due(Pk|At)$/.test(name) && op === "remove",

@@ -1,0 +1,100 @@
+import { createHash } from "node:crypto";
+import { absent, all, type Condition, lacks, remove, type Step, set } from "../world/expression.ts";
+import type { SessionState } from "./state.ts";
+
+/** Accepted ids that are kept to recognize retries: this many in any case … */
+const leastRemembered = 50;
+
+/** … and those that are younger than this, in milliseconds … */
+const rememberedMs = 3_600_000;
+
+/** … but no more than this, because the item has at most 400 KB. */
+const mostRemembered = 250;
+
+/** Most ids that one write takes out of `recent`: a DynamoDB expression has at most 4 KB. */
+const settledAtOnce = 100;
+
+/** Characters of base64url by which an id is remembered: 48 bits (docs/decisions/accepted-ids.md has the arithmetic). */
+const hashLength = 8;
+
+/**
+ * The ids that a session has accepted. `recent`: those that no commit has settled yet, in full, with their times; every
+ * writer adds to it. `accepted`: the settled ones, as one text that only the lease's holder writes: hashes, oldest first,
+ * those of the last hours followed by `@` and the hour.
+ */
+type AcceptedIds = Pick<SessionState, "recent" | "accepted">;
+
+/** A settled id. `hour`: when it was accepted, in hours since 1970; 0 once that does not count any more. */
+interface Settled {
+  hash: string;
+  hour: number;
+}
+
+/** Whether the session has accepted an id and still remembers it. */
+export function wasAccepted({ recent, accepted = "" }: AcceptedIds, id: string): boolean {
+  return Object.hasOwn(recent, id) || accepted.includes(idHash(id));
+}
+
+/** The condition that `wasAccepted` is false. */
+export function notAccepted(id: string): Condition {
+  return all(absent(["recent", id]), lacks("accepted", idHash(id)));
+}
+
+/** The step that accepts an id. @param now epoch ms */
+export function acceptStep(id: string, now: number): Step {
+  return set(["recent", id], now);
+}
+
+/**
+ * Update steps that settle what was accepted, and forget the oldest. They belong to the write that takes an entry out of
+ * the inbox: its condition names the entry, so that a late repeat cannot put an older text in place of a newer one.
+ * @param state as it is before that write
+ * @param taken the id of the entry; the ids of those that still wait are not settled
+ * @param now epoch ms
+ */
+export function settleSteps(
+  { recent, accepted, inbox }: AcceptedIds & Pick<SessionState, "inbox">,
+  taken: string,
+  now: number,
+): Step[] {
+  const waiting = new Set(inbox.map(({ id }) => id).filter((id) => id !== taken));
+  const ids = Object.entries(recent)
+    .filter(([id]) => !waiting.has(id))
+    .sort(([, a], [, b]) => a - b)
+    .slice(0, settledAtOnce);
+  if (ids.length === 0) return [];
+  const settled = ids.map(([id, at]) => ({ hash: idHash(id), hour: hourOf(at) }));
+  const all = [...readSettled(accepted), ...settled].sort((a, b) => a.hour - b.hour);
+  const oldest = hourOf(now - rememberedMs);
+  const kept = all
+    .map(({ hash, hour }) => ({ hash, hour: hour < oldest ? 0 : hour }))
+    .filter(({ hour }, i) => {
+      const newer = all.length - 1 - i;
+      return newer < leastRemembered || (hour > 0 && newer < mostRemembered);
+    });
+  return [set("accepted", writeSettled(kept)), ...ids.map(([id]) => remove(["recent", id]))];
+}
+
+/** What stands for an id among the settled ones. */
+export function idHash(id: string): string {
+  return createHash("sha256").update(id).digest("base64url").slice(0, hashLength);
+}
+
+/** The settled ids of a session, oldest first. */
+export function readSettled(accepted = ""): Settled[] {
+  return accepted.split(" ").flatMap((group) => {
+    const [hashes = "", hour = 0] = group.split("@");
+    const count = hashes.length / hashLength;
+    const hashAt = (i: number) => hashes.slice(i * hashLength, (i + 1) * hashLength);
+    return Array.from({ length: count }, (_, i) => ({ hash: hashAt(i), hour: Number(hour) }));
+  });
+}
+
+/** Hours since 1970. @param at epoch ms */
+const hourOf = (at: number) => Math.floor(at / 3_600_000);
+
+function writeSettled(settled: readonly Settled[]): string {
+  const groups = new Map<number, string>();
+  for (const { hash, hour } of settled) groups.set(hour, (groups.get(hour) ?? "") + hash);
+  return [...groups].map(([hour, hashes]) => (hour === 0 ? hashes : `${hashes}@${hour}`)).join(" ");
+}

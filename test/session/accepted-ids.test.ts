@@ -1,0 +1,131 @@
+import { randomUUID } from "node:crypto";
+import { beforeEach, describe, expect, it } from "vitest";
+import { createMemoryTable } from "../../local/world/local-table.ts";
+import { settleSteps, wasAccepted } from "../../shared/session/accepted-ids.ts";
+import { appendEntry } from "../../shared/session/inbox.ts";
+import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
+import { acquire, commitEntry, type Lease } from "../../shared/session/lease.ts";
+import { metaKey, newSession, type SessionState } from "../../shared/session/state.ts";
+import type { Table } from "../../shared/world/world.ts";
+import { observed } from "../support/state.ts";
+
+const sessionKey = "agent:main:ids";
+const hour = 3_600_000;
+const start = Date.parse("2026-03-01T08:00:00Z");
+const entry = (id: string): InboxEntry => ({
+  id,
+  at: 0,
+  origin: { kind: "client" },
+  kind: "message",
+  text: "",
+});
+
+let table: Table;
+let lease: Lease;
+let state: SessionState;
+beforeEach(async () => {
+  table = createMemoryTable();
+  await appendEntry(table, sessionKey, entry("first"), start);
+  ({ lease, state } = (await acquire(table, sessionKey, "agent", start))!);
+  await take(start);
+});
+
+/** Takes the oldest entry out of the inbox, as the agent does, from the session as it was last seen. */
+async function take(now: number): Promise<void> {
+  const [oldest] = state.inbox;
+  state = await commitEntry(table, lease, oldest!, settleSteps(state, oldest!.id, now));
+}
+
+/** Whether a message is accepted; the agent takes it up at once. */
+async function send(id: string, now: number): Promise<boolean> {
+  const appended = await appendEntry(table, sessionKey, entry(id), now);
+  state = appended.state;
+  if (appended.accepted) await take(now);
+  return appended.accepted;
+}
+
+async function sendOthers(count: number, from: number, apart: number): Promise<void> {
+  for (let n = 0; n < count; n++) expect(await send(randomUUID(), from + n * apart)).toBe(true);
+}
+
+describe("a message that is sent again", () => {
+  it.each([0, 1, 49])("is dropped behind %i others, however long ago it was", async (others) => {
+    const id = randomUUID();
+    await send(id, start);
+    await sendOthers(others, start, hour);
+    expect(await send(id, start + 1000 * hour)).toBe(false);
+    expect(wasAccepted(state, id)).toBe(true);
+  });
+
+  it("is dropped for an hour behind 249 others, and behind 50 no longer", async () => {
+    const id = randomUUID();
+    await send(id, start);
+    await sendOthers(248, start, 1);
+    await sendOthers(1, start + hour, 1);
+    expect(await send(id, start + hour)).toBe(false);
+    await sendOthers(1, start + 2 * hour, 1);
+    expect(await send(id, start + 2 * hour)).toBe(true);
+  });
+
+  it.each([
+    ["for an hour after it was sent, also behind a long queue", 1, "q0"],
+    ["as long as it waits in a long queue", 3 * hour, "q30"],
+  ])("is dropped %s", async (_, later, again) => {
+    const ids = Array.from({ length: 90 }, (_, n) => `q${n}`);
+    for (const id of ids) ({ state } = await appendEntry(table, sessionKey, entry(id), start));
+    for (const _ of ids.slice(0, 30)) await take(start + later);
+    expect((await appendEntry(table, sessionKey, entry(again), start + later)).accepted).toBe(false);
+    for (const _ of ids.slice(30)) await take(start + later);
+    expect(state.recent).toEqual({});
+    expect((await appendEntry(table, sessionKey, entry(again), start + later)).accepted).toBe(later > hour);
+  });
+
+  it("is dropped when the agent takes its first copy out of the inbox at the same time", async () => {
+    ({ state } = await appendEntry(table, sessionKey, entry("m"), 1));
+    const slow = observed(table, async () => {
+      if (state.inbox.length > 0) await take(1);
+    });
+    const { accepted, state: after } = await appendEntry(slow, sessionKey, entry("m"), 1);
+    expect([accepted, after.inbox]).toEqual([false, []]);
+  });
+});
+
+it("messages that come in together are all remembered, and one of two with the same id is accepted", async () => {
+  ({ state } = await appendEntry(table, sessionKey, entry("m"), 1));
+  const ids = ["a", "b", "a", "c", "b"];
+  const append = (id: string) => appendEntry(table, sessionKey, entry(id), 2);
+  const appended = await Promise.all(ids.map(append));
+  // The agent has seen none of them when it takes the message before them out.
+  await take(2);
+  expect(appended.filter(({ accepted }) => accepted)).toHaveLength(3);
+  for (const id of [...ids, "m"]) expect((await append(id)).accepted).toBe(false);
+  expect(state.inbox.map(({ id }) => id).sort()).toEqual(["a", "b", "c"]);
+});
+
+it("ids that an earlier version has stored are recognized, and kept in short from the next message on", async () => {
+  const ids = Array.from({ length: 50 }, () => randomUUID());
+  const recent = Object.fromEntries(ids.map((id, n) => [id, start - (50 - n) * hour]));
+  const session = { ...newSession(sessionKey, "id", 1), recent };
+  await table.put({ ...(session as never as object), ...metaKey(sessionKey) });
+  expect((await appendEntry(table, sessionKey, entry(ids[0]!), start)).accepted).toBe(false);
+  await appendEntry(table, sessionKey, entry("m"), start);
+  ({ lease, state } = (await acquire(table, sessionKey, "agent", start))!);
+  await take(start);
+  expect(state.recent).toEqual({});
+  expect(state.accepted).toMatch(/^[\w-]{384} [\w-]{8}@\d{6} [\w-]{8}@\d{6}$/);
+  // The oldest of the 51 is forgotten.
+  const known = ids.map((id) => wasAccepted(state, id));
+  expect(known).toEqual([false, ...Array(49).fill(true)]);
+});
+
+it("no more ids than one write takes are settled at once, the oldest first", async () => {
+  const recent = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`${n}-${"x".repeat(60)}`, n]));
+  const session = { ...newSession(sessionKey, "id", 1), recent, inbox: [entry("m"), entry("n")] };
+  await table.put({ ...(session as never as object), ...metaKey(sessionKey) });
+  ({ lease, state } = (await acquire(table, sessionKey, "agent", 0))!);
+  for (const left of [150, 50]) {
+    await take(1);
+    expect(Object.values(state.recent)).toHaveLength(left);
+    expect(Math.min(...Object.values(state.recent))).toBe(250 - left);
+  }
+});
