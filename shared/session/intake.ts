@@ -77,6 +77,7 @@ export async function takeMessage(
     throw new PeerError(code.badRequest, "message: is empty; write a text or attach a file");
   const entry: InboxEntry = {
     ...entryBase(intake, incoming),
+    origin: answeredAt(incoming.origin),
     kind: "message",
     text,
     ...(media.length > 0 ? { media: [...media] } : {}),
@@ -108,6 +109,14 @@ export async function submitEntry(
   log("inbox.append", { sessionKey, entryId: entry.id, kind: entry.kind, accepted, queued });
   if (needsAgent(state, now)) await intake.wake(sessionKey, entry.configurationVersion);
   return { queued };
+}
+
+/**
+ * Where the answer to a message goes. A client is told by an event: no request waits for it, and the session's item, which
+ * holds the origin through the whole turn, is billed by its size.
+ */
+function answeredAt(origin: Origin): Origin {
+  return origin.kind === "client" ? { kind: "client" } : origin;
 }
 
 function isBehindOthers(state: SessionState, entryId: string, now: number): boolean {

@@ -9,6 +9,13 @@ import type { AssembledPrompt } from "./prompt.ts";
 /** Prompts that a warm function remembers as stored. */
 const mostKnown = 1000;
 
+/** Digits of a prompt's hash that its session notes: 48 bits. Earlier versions have noted all 64 digits. */
+const notedDigits = 12;
+
+function isNoted({ promptHash }: SessionState, hash: string): boolean {
+  return promptHash !== undefined && hash.startsWith(promptHash);
+}
+
 /** Keeps the texts of the prompts that replies are made from. Most calls send no request: the prompt is stored already. */
 export interface KeptPrompts {
   /**
@@ -28,15 +35,15 @@ export function createKeptPrompts(bucket: Bucket): KeptPrompts {
       const { hash, stable: text } = prompt;
       const name = nameOf(agentId, prompt);
       try {
-        if (state.promptHash !== hash && !known.has(name)) await storeText(bucket, agentId, { hash, text });
+        if (!isNoted(state, hash) && !known.has(name)) await storeText(bucket, agentId, { hash, text });
         known.set(name, true);
       } catch (error) {
         logError("prompt.unkept", error, { sessionKey: state.sessionKey, hash });
       }
     },
     steps(state, agentId, prompt) {
-      const isNew = state.promptHash !== prompt.hash && known.has(nameOf(agentId, prompt));
-      return isNew ? [assign("promptHash", prompt.hash)] : [];
+      const isNew = !isNoted(state, prompt.hash) && known.has(nameOf(agentId, prompt));
+      return isNew ? [assign("promptHash", prompt.hash.slice(0, notedDigits))] : [];
     },
   };
 }

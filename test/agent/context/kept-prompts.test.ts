@@ -3,6 +3,8 @@ import { createKeptPrompts } from "../../../functions/agent/context/kept-prompts
 import { holdSession } from "../../../functions/agent/session-loop.ts";
 import { readText, textKey } from "../../../shared/objects/text-store.ts";
 import type { AssistantMessage } from "../../../shared/protocol/messages.ts";
+import { metaKey } from "../../../shared/session/state.ts";
+import { set } from "../../../shared/world/expression.ts";
 import { until } from "../../support/until.ts";
 import { immortal, type Life } from "../bench.ts";
 import { message, nextDay, ResetBench } from "../reset-bench.ts";
@@ -64,7 +66,10 @@ describe("the texts of system prompts", () => {
     expect(await storedPrompts()).toHaveLength(2);
     const [first, , , , fifth] = await contexts();
     expect(fifth!.prompt).toBe(first!.prompt);
-    expect((await turns.current()).promptHash).toBe(first!.prompt);
+    expect((await turns.current()).promptHash).toBe(first!.prompt.slice(0, 12));
+    // Earlier versions have noted the whole hash.
+    await turns.state.table.update(metaKey(turns.key), [set("promptHash", first!.prompt)]);
+    expect(await ask("six", turns.bench.agent(life))).toBe(0);
   });
 
   it("M11: it is written while the model is being asked", async () => {
@@ -113,7 +118,7 @@ describe("the texts of system prompts", () => {
       const stored = await storedPrompts();
       return {
         calls: life.calls,
-        left: { run, inbox, more, isNoted: promptHash === used!.prompt, objects: stored.length },
+        left: { run, inbox, more, isNoted: used!.prompt.startsWith(promptHash!), objects: stored.length },
         text: text?.replaceAll(turns.agentId, "agent"),
       };
     };

@@ -37,12 +37,17 @@ export async function checkObjects(
   const used = messages.flatMap((one) =>
     one.role === "assistant" && one.context ? [one.context.prompt] : [],
   );
-  for (const hash of new Set([...used, ...(promptHash === undefined ? [] : [promptHash])])) {
+  const isNoted = (hash: string) => promptHash !== undefined && hash.startsWith(promptHash);
+  const noted = promptHash === undefined ? [] : [textKey(agentId, promptHash)];
+  for (const key of noted)
+    if (!cloud.bucket.keys().some((one) => one.startsWith(key)))
+      ledger.fault(`${sessionKey}: the text of the newest prompt ${promptHash} was not stored`);
+  for (const hash of new Set(used)) {
     const stored = await cloud.bucket.get(textKey(agentId, hash));
     if (stored && contentHash(gunzipSync(stored.body).toString()) !== hash)
       ledger.fault(`${sessionKey}: the text of the prompt ${hash} is another`);
     // A text that cannot be stored costs no answer.
-    const mustBeStored = faults === 0 || hash === promptHash;
+    const mustBeStored = faults === 0 || isNoted(hash);
     if (!stored && mustBeStored) ledger.fault(`${sessionKey}: the text of the prompt ${hash} was not stored`);
   }
 }
