@@ -114,7 +114,7 @@ describe.each(providers)(
     afterAll(end);
 
     it("lies in the bucket, not in the table, and is shown to the model in every later call", async () => {
-      const image = imageBytes("image/png");
+      const image = imageBytes("image/png", 20_000);
       const data = image.toString("base64");
       const node = await imageNode(image);
       model.queue(callRead, { text: "A cat." }, { text: "Still a cat." });
