@@ -14,7 +14,7 @@ import type { FunctionHost } from "../../local/lambda/host.ts";
 import { startProcessHost } from "../../local/lambda/process-host.ts";
 import { nodeBundle } from "../../shared/build/node-bundle.mjs";
 import { until } from "../support/until.ts";
-import { occupyPort } from "./support.ts";
+import { freePort, occupyPort } from "./kept-port.ts";
 
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
 const processes: CloudOptions["host"] = (env, log) => startProcessHost({ env, log, entry: () => functions });
@@ -43,6 +43,14 @@ afterAll(() => rm(bundles, { recursive: true, force: true }));
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "gsv-cloud-"));
 });
+
+/** Has the cloud listen on ports that it finds free again when it starts another time. */
+async function keepPorts(): Promise<void> {
+  const ports: Record<string, number> = {};
+  for (const name of ["ws", "webhook", "dynamodb", "s3", "scheduler", "lambda", "ssm"])
+    ports[name] = await freePort();
+  await writeFile(join(dir, "cloud.json"), JSON.stringify({ ports }));
+}
 
 afterEach(async () => {
   await cloud?.close();
@@ -84,6 +92,7 @@ describe("the local cloud", () => {
   });
 
   it("finds everything after a restart, at the same addresses", async () => {
+    await keepPorts();
     const { host: _, schedules: __, fire: ___, throttled: ____, close, ...first } = await start();
     expect(await say(first.ws, "hello")).toBe("echo hello");
     await until(() => stored(first.webhook, "agent-hello"));
@@ -154,6 +163,7 @@ describe("the local cloud", () => {
   });
 
   it("starts again after kill -9 with what was acknowledged, at the same addresses", async () => {
+    await keepPorts();
     const child = spawn(process.execPath, ["--import", "tsx", fixture("cloud-process.ts"), dir, functions], {
       stdio: ["ignore", "pipe", "inherit"],
     });

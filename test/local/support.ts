@@ -1,5 +1,3 @@
-import { randomInt } from "node:crypto";
-import type { Server } from "node:net";
 import { join } from "node:path";
 import type { Endpoint } from "../../local/http/http-endpoint.ts";
 import { openJsonFile } from "../../local/json-file.ts";
@@ -20,23 +18,6 @@ export const clientConfig = (endpoint: string) => ({
   region: "us-east-1",
   credentials: { accessKeyId: "LOCALTEST", secretAccessKey: "local" },
 });
-
-/**
- * Has a server listen on a port that stays free when it is closed: below those that the system gives out to whoever asks
- * for any. @returns the port
- */
-export function occupyPort(server: Server): Promise<number> {
-  const port = randomInt(20_000, 30_000);
-  return new Promise((resolve, reject) => {
-    const isTaken = (error: NodeJS.ErrnoException) =>
-      error.code === "EADDRINUSE" ? resolve(occupyPort(server)) : reject(error);
-    server.once("error", isTaken);
-    server.listen(port, "127.0.0.1", () => {
-      server.off("error", isTaken);
-      resolve(port);
-    });
-  });
-}
 
 /** The local S3 over objects in a folder, with the lifecycle that the local cloud gives them. */
 export async function startS3At({

@@ -1,5 +1,5 @@
-import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
+import { freePort } from "../../local/kept-port.ts";
 import { until } from "../../support/until.ts";
 import type { TestGateway } from "../test-gateway.ts";
 import { connectionBench, refusalOf } from "./connection-bench.ts";
@@ -88,10 +88,7 @@ describe("a connection ends for good, with one reason", () => {
   });
 
   it("after the first attempts it was given, when it never connected", async () => {
-    const unused = createServer().listen(0, "127.0.0.1");
-    await new Promise((resolve) => unused.once("listening", resolve));
-    const { port } = unused.address() as { port: number };
-    await new Promise((resolve) => unused.close(resolve));
+    const port = await freePort();
     const { connection, states } = connectionTo(`ws://127.0.0.1:${port}`, { firstAttempts: 2 });
     const refusal = await refusalOf(connection.open());
     expect(refusal.message).toBe(

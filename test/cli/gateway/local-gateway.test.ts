@@ -13,6 +13,7 @@ import {
   writeGatewayFile,
 } from "../../../local/dev/dev-state.ts";
 import { defaults } from "../../../shared/configuration/defaults.ts";
+import { occupyPort } from "../../local/kept-port.ts";
 import { type FakeGateway, startFakeGateway } from "../fake-gateway.ts";
 import { newFolder } from "../run-gsv.ts";
 
@@ -151,9 +152,8 @@ describe("gateway.json", () => {
 
   it("tells of a running gateway only when its process lives and its address answers", async () => {
     const dir = newFolder();
-    const server = createServer().listen(0, "127.0.0.1");
-    await new Promise((resolve) => server.once("listening", resolve));
-    const { port } = server.address() as { port: number };
+    const server = createServer();
+    const port = await occupyPort(server);
     const file = { url: `ws://127.0.0.1:${port}/ws`, token: "t" };
     await writeGatewayFile(dir, { ...file, pid: process.pid });
     expect(await runningGateway(dir)).toMatchObject({ pid: process.pid });

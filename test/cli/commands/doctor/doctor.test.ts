@@ -10,6 +10,7 @@ import { checkNode, checkPorts } from "../../../../cli/commands/doctor/machine-c
 import { checkQuota, checkRegion } from "../../../../cli/commands/doctor/model-checks.ts";
 import { programRunner } from "../../../../cli/commands/program/run-program.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
+import { occupyPort } from "../../../local/kept-port.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
 import { gsv, newFolder } from "../../run-gsv.ts";
 
@@ -154,8 +155,7 @@ describe("what gsv doctor checks of this machine", () => {
     const folder = newFolder();
     expect(await checkPorts(folder)).toMatchObject({ state: "skipped" });
     const taken = createTcpServer();
-    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
-    const { port } = taken.address() as AddressInfo;
+    const port = await occupyPort(taken);
     const known = { url: `ws://127.0.0.1:${port}/ws`, token: "t" };
     writeFileSync(join(folder, "cloud.json"), JSON.stringify({ ports: { ws: port } }));
     writeFileSync(join(folder, "gateway.json"), JSON.stringify(known));

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { freePort, occupyPort } from "../../../local/kept-port.ts";
 import { startOpenAiServer } from "../../../support/models/openai-server.ts";
 import { startTelegramServer } from "../../../support/platforms/telegram/telegram-server.ts";
 import { type GsvProcess, killLeftovers, runGsv, startGsv } from "../../gsv-process.ts";
@@ -168,7 +169,7 @@ describe("gsv dev --serve", () => {
 
   it("finds everything again: token, address, sessions, configuration, and the user's own model", async () => {
     const cwd = newFolder();
-    const first = await serve(cwd);
+    const first = await serve(cwd, ["--port", String(await freePort())]);
     await gsv(["client", "remember me"], { cwd });
     await gsv(["config", "set", "userTimezone", "Europe/Berlin"], { cwd });
     await gsv(["config", "set", "model", '{"provider":"anthropic","id":"mine"}'], { cwd });
@@ -223,8 +224,7 @@ describe("gsv dev --serve", () => {
 
   it("serves on the port it is told to, with 0 on a free one, and says in one line that it is in use", async () => {
     const taken = createTcpServer();
-    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
-    const { port } = taken.address() as AddressInfo;
+    const port = await occupyPort(taken);
     const refused = await runGsv(newFolder(), ["dev", "--serve", "--port", String(port)]);
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toBe(`gsv: port ${port} is in use; choose another with --port\n`);
