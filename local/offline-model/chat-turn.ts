@@ -74,9 +74,12 @@ function saidIn(content: ChatMessage["content"] | undefined): string {
   );
 }
 
-/** Messages from channels start with `[channel · time · sender]`. */
+/** Messages from channels start with `[channel · time · sender]`, those of scheduled jobs with a line about the job, too. */
 function withoutEnvelope(text: string): string {
-  return text.replace(/^\s*\[[^\]\n]*·[^\]\n]*\]:?\s*/, "").trim();
+  return text
+    .replace(/^\s*\[[^\]\n]*·[^\]\n]*\]:?\s*/, "")
+    .replace(/^Scheduled job: .*\n(?:\(.*\)\n)?\n/, "")
+    .trim();
 }
 
 /** Failures arrive as `Error: …`, native tools wrap theirs in `{ok, result, error}`. */

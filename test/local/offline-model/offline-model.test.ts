@@ -146,6 +146,16 @@ describe("the offline model", () => {
     expect(await say("what can you do?")).toContain(label);
   });
 
+  it("does what a scheduled job says, also when it runs late", async () => {
+    for (const late of ["", "(This run is late: it was due at noon.)\n"]) {
+      const { say, calls } = talk();
+      await say(
+        `[cron · Friday, February 13, 2026 — 3:30 PM UTC]\nScheduled job: greet\n${late}\nrun echo hello`,
+      );
+      expect(calls).toEqual([{ name: "laptop__Bash", args: { command: "echo hello" } }]);
+    }
+  });
+
   it("has a command run in the background on the node that is named, and tells how it ended", async () => {
     const running = async () => ({ status: "running", sessionId: "s1" });
     for (const text of [
