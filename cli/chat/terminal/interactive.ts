@@ -8,6 +8,7 @@ import { drawable } from "../../app/text/text-width.ts";
 import type { ConnectionState, RequestError } from "../../gateway/connection.ts";
 import type { AttachedFile } from "../attached-files.ts";
 import type { Conversation } from "../conversation.ts";
+import type { JobAnswer } from "../job-answers.ts";
 import { chatHelp, completedCommands, type OwnCommand, ownCommand, unknownCommand } from "./chat-commands.ts";
 import { Completion } from "./completion.ts";
 import { readMentions } from "./file-mentions.ts";
@@ -39,6 +40,8 @@ export interface ChatOptions {
   onState(handler: (state: ConnectionState) => void): () => void;
   /** Calls `handler` when a node comes or goes. Returns a function that unsubscribes. */
   onNodeChange(handler: (change: Events["node.changed"]) => void): () => void;
+  /** Calls `show` with each answer of a scheduled job. Returns a function that unsubscribes. */
+  onJobAnswer(show: (answer: JobAnswer) => void): () => void;
 }
 
 /** How long the process takes at most to notice all that tells it of going on after a stop, in ms. */
@@ -57,6 +60,7 @@ export async function chatInteractively(options: ChatOptions): Promise<void> {
   const undo = [
     options.onState((state) => chat.connection(state)),
     options.onNodeChange((change) => news.take(change)),
+    options.onJobAnswer(({ title, end }) => chat.otherRun(end, title)),
     () => news.stop(),
   ];
   conversation.onOtherRun((event) => chat.otherRun(event));
@@ -165,9 +169,9 @@ class Chat {
     }
   }
 
-  /** Shows the answer to a message that another client or channel sent. */
-  otherRun(end: ChatReply | ChatError): void {
-    this.#runs.otherRun(end);
+  /** Shows the answer to what was not asked here. @param title what it answers */
+  otherRun(end: ChatReply | ChatError, title?: string): void {
+    this.#runs.otherRun(end, title);
   }
 
   /** Prints a dim line above the prompt. */

@@ -83,13 +83,12 @@ export class RunDisplay {
     this.#working();
   }
 
-  /** Shows the answer to a message that another client or channel sent, or to the end of a background command. */
-  otherRun(end: ChatReply | ChatError): void {
-    this.note(
-      isCommandEnd(end.runId)
-        ? "a command in the background has ended"
-        : "the answer to another message in this session",
-    );
+  /** Shows the answer to what was not asked here. @param title what it answers; else it is told from the run's id */
+  otherRun(end: ChatReply | ChatError, title?: string): void {
+    const known = isCommandEnd(end.runId)
+      ? "a command in the background has ended"
+      : "the answer to another message in this session";
+    this.note(title ?? known);
     if (end.state === "error") this.text(`error: ${end.error}`);
     else this.text(textOf(end.message), true);
     this.#screen.print("");

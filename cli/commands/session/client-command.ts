@@ -11,6 +11,7 @@ import { version } from "../../app/version.ts";
 import { type AttachedFile, readImage } from "../../chat/attached-files.ts";
 import { Conversation } from "../../chat/conversation.ts";
 import { stopAtInterrupt } from "../../chat/interruption.ts";
+import { followJobs } from "../../chat/job-answers.ts";
 import { converse, converseByLine, type TurnSinks } from "../../chat/lines.ts";
 import { WaitingRow } from "../../chat/progress/waiting-row.ts";
 import type { ChatOptions } from "../../chat/terminal/interactive.ts";
@@ -62,13 +63,14 @@ export async function chatAtTerminal(
     const historyFile = join(configFolder(terminal.env), "history");
     const { onState } = gateway;
     const onNodeChange: ChatOptions["onNodeChange"] = (handler) => gateway.onEvent("node.changed", handler);
+    const onJobAnswer: ChatOptions["onJobAnswer"] = (show) => followJobs(gateway, session.sessionKey, show);
     const { costLine } = await context.settings();
     const { chatInteractively } = await import("../../chat/terminal/interactive.ts");
     await chatInteractively({
       ...chosen,
       isPlain: chosen.isPlain || !isStyled(terminal, terminal.stdout),
       lastExchange: await readLastExchange(gateway, session.sessionKey),
-      ...{ conversation, terminal, historyFile, costLine, onState, onNodeChange },
+      ...{ conversation, terminal, historyFile, costLine, onState, onNodeChange, onJobAnswer },
     });
   } finally {
     conversation.close();

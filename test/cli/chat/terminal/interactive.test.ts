@@ -271,6 +271,26 @@ describe("a chat at the terminal", () => {
     expect(screen.match(/for me/g)).toHaveLength(1);
   });
 
+  it("shows the answers of the agent's scheduled jobs, but of those that answer nowhere", async () => {
+    await chat(started);
+    const job = (id: string, spec: object) => ({ id, name: `job ${id}`, spec: { mode: "task", ...spec } });
+    gateway.methods["cron.list"] = () => ({ jobs: [job("a", {}), job("b", { deliver: false })], count: 2 });
+    const ends = (jobId: string, text: string, runId = `cron-${jobId}-1`, agent = "main") =>
+      gateway.emit("chat", {
+        ...{ runId, sessionKey: `agent:${agent}:cron:${jobId}`, state: "final", message: assistant(text) },
+      });
+    ends("b", "kept in the session");
+    ends("a", "said by somebody in the job's session", "5b1f");
+    ends("a", "of another agent", "cron-a-1", "work");
+    ends("a", "time to stretch");
+    await sees("time to stretch");
+    ends("gone", "only once");
+    await sees("only once");
+    const screen = terminal.screen().join("\n");
+    expect(screen).toContain("(the scheduled job job a)\ntime to stretch\n\n(a scheduled job)\nonly once\n");
+    expect(screen).not.toMatch(/kept in|by somebody|another agent/);
+  });
+
   it("ends, and fails, when the gateway no longer takes the token", async () => {
     await chat(() => {
       throw new PeerError(401, "the token was revoked");
