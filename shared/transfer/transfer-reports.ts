@@ -37,7 +37,7 @@ export async function reportMeta(
         `the file has ${sizeText(size)}; a transfer holds at most ${sizeText(maxTransferBytes)}`,
       );
     const { destination } = transfer;
-    if (destination.kind === "workspace" && size > maxBytesAt(destination)) throw tooLarge(destination);
+    if (destination.kind === "workspace" && size > maxBytesAt(destination)) throw tooLarge(destination, size);
     return { step: "offered", size, mime };
   });
 }

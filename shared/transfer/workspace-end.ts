@@ -58,12 +58,13 @@ export async function copyInBucket(
   return { step: "done", size, ...mimeOf(file) };
 }
 
-/** @throws PeerError 413 */
-export function tooLarge(destination: WorkspaceEnd): PeerError {
+/** The refusal of a file at a path of a workspace. @param size of the file, in bytes, where it is known */
+export function tooLarge(destination: WorkspaceEnd, size?: number): PeerError {
   const most = maxBytesAt(destination);
   const what =
     most === maxFileBytes ? "a file that prompts use holds" : "transfers from and to the workspace hold";
-  const message = `gsv:${destination.path}: ${what} at most ${sizeText(most)}`;
+  const has = size === undefined ? "" : `the file has ${sizeText(size)}; `;
+  const message = `gsv:${destination.path}: ${has}${what} at most ${sizeText(most)}`;
   return new PeerError(code.tooLarge, message);
 }
 

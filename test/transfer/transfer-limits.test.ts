@@ -65,9 +65,14 @@ describe("a file that prompts use", () => {
       const large = Buffer.alloc(2 * 1024 * 1024 + 1);
       await bench.bucket.put("agents/main/large", large);
       await laptop.write("large", large);
-      const error = `gsv:${path}: a file that prompts use holds at most 2 MB`;
-      for (const source of ["laptop:large", "gsv:large"])
-        expect(await copied(source, `gsv:${path}`)).toMatchObject({ status: "failed", error });
+      const error = `a file that prompts use holds at most 2 MB`;
+      for (const [source, has] of [
+        ["laptop:large", "the file has 2.1 MB; "],
+        ["gsv:large", ""],
+      ])
+        expect(await copied(`${source}`, `gsv:${path}`)).toMatchObject({
+          ...{ status: "failed", error: `gsv:${path}: ${has}${error}` },
+        });
       expect(await bench.bucket.get(`agents/main/${path}`)).toBeUndefined();
       expect(await copied("gsv:large", "gsv:notes/large")).toMatchObject({ status: "done" });
     },

@@ -219,7 +219,7 @@ describe("a transfer that cannot be is refused with the reason, and leaves nothi
   it("to a workspace that does not take it: too large, an archive, a path outside", async () => {
     await laptop.write("large", new Uint8Array(100 * 1024 * 1024 + 1));
     expect(await failed("laptop:large", "gsv:large")).toBe(
-      "gsv:large: transfers from and to the workspace hold at most 100 MB",
+      "gsv:large: the file has 100.1 MB; transfers from and to the workspace hold at most 100 MB",
     );
     await expect(open("laptop:a.bin", "gsv:sessions/x.gz")).rejects.toMatchObject({ code: 400 });
     await expect(open("laptop:a.bin", "gsv:.git/HEAD")).rejects.toMatchObject({ code: 403 });
