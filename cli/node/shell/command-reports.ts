@@ -20,7 +20,7 @@ export function startReports(
   log: (line: string) => void,
 ): CommandReports {
   const send = (event: ExecEvent): void => {
-    log(`session ${event.sessionId} ${event.event}`);
+    log(`background command ${event.sessionId} ${endingOf(event)}`);
     const isOver = event.event !== "started";
     const done = () => (isOver ? journal.remove(event.sessionId) : undefined);
     outbox.add(`event ${event.eventId}`, "node.exec.event", event, { done });
@@ -38,4 +38,12 @@ export function startReports(
       });
     },
   };
+}
+
+/** How a command stands, for the log, which holds nothing of what it printed. */
+function endingOf({ event, exitCode, signal }: ExecEvent): string {
+  if (event === "started") return "still runs";
+  if (event === "timed_out") return "timed out";
+  if (event === "finished") return "has ended";
+  return typeof exitCode === "number" ? `failed: exit ${exitCode}` : `failed${signal ? `: ${signal}` : ""}`;
 }

@@ -61,6 +61,18 @@ function nodeProcess() {
 }
 
 describe("the report of a background command's end", () => {
+  it("is a line of the node's log, which names neither the command nor its output", async () => {
+    const lines: string[] = [];
+    await nodeOf({ onLog: (line) => lines.push(line) });
+    background("one", "echo secret");
+    background("two", "echo secret; exit 3");
+    const said = () => lines.filter((line) => line.includes("background command")).join("\n");
+    await until(() => said().split("\n").length === 2, "both are told");
+    expect(said()).toMatch(/background command [\w-]+ has ended$/m);
+    expect(said()).toMatch(/background command [\w-]+ failed: exit 3$/m);
+    expect(lines.join("\n")).not.toContain("secret");
+  });
+
   it("is repeated over lost connections until it is accepted, and not after that", async () => {
     refuseReports();
     await nodeOf();
