@@ -38,7 +38,7 @@ beforeAll(async () => {
   endpoints.push(await startDynalite());
   for (const { url } of endpoints) clients.push(new DynamoDBClient({ ...clientConfig(url), maxAttempts: 1 }));
   await clients[1]!.send(new CreateTableCommand(tableSchema(TableName) as never));
-  await waitUntilTableExists({ client: clients[1]!, maxWaitTime: 10, minDelay: 1 }, { TableName });
+  await waitUntilTableExists({ client: clients[1]!, maxWaitTime: 60, minDelay: 1 }, { TableName });
 });
 
 afterAll(async () => {

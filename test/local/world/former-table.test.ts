@@ -27,7 +27,7 @@ async function startFormer() {
   const former = await startDynalite(join(dir, "dynamodb"));
   const client = new DynamoDBClient(clientConfig(former.url));
   await client.send(new CreateTableCommand(tableSchema(TableName)));
-  await waitUntilTableExists({ client, maxWaitTime: 10, minDelay: 1 }, { TableName });
+  await waitUntilTableExists({ client, maxWaitTime: 60, minDelay: 1 }, { TableName });
   Object.assign(process.env, {
     AWS_ENDPOINT_URL_DYNAMODB: former.url,
     AWS_REGION: "us-east-1",
