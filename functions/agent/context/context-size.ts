@@ -55,7 +55,17 @@ export function totalCharacters(messages: readonly Message[]): number {
 
 /** The size of what a model call sees besides the messages, in characters. */
 export function promptCharacters(systemPrompt: string, tools: readonly ToolDefinition[]): number {
-  return systemPrompt.length + JSON.stringify(tools).length;
+  const bracketsAndCommas = 1 + Math.max(1, tools.length);
+  return systemPrompt.length + tools.reduce((sum, tool) => sum + toolCharacters(tool), bracketsAndCommas);
+}
+
+/** Characters of definitions as JSON. A native tool's definition is one object in all calls. */
+const measured = new WeakMap<ToolDefinition, number>();
+
+function toolCharacters(tool: ToolDefinition): number {
+  const known = measured.get(tool) ?? JSON.stringify(tool).length;
+  measured.set(tool, known);
+  return known;
 }
 
 /**
