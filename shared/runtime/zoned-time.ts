@@ -99,6 +99,8 @@ function changeBetween(before: number, after: number, holds: (instant: number) =
  * second.
  */
 function wallTimeAt(epochMs: number, timezone: string): number {
+  // What Intl.DateTimeFormat tells of most sessions' timezone, without the microseconds that it takes for it.
+  if (timezone === "UTC") return Math.floor(epochMs / 1000) * 1000;
   const parts: Record<string, number> = {};
   for (const { type, value } of formatIn(timezone).formatToParts(epochMs)) parts[type] = Number(value);
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
