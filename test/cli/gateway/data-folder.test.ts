@@ -15,7 +15,10 @@ beforeEach(async () => {
   mkdirSync(below, { recursive: true });
   writeGatewayFile(join(top, ".gsv"), gateway.url);
 });
-afterEach(() => gateway.close());
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await gateway.close();
+});
 
 function writeGatewayFile(folder: string, url: string): void {
   mkdirSync(folder);
