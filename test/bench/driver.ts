@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import WebSocket from "ws";
 import type { EventFrame, ResponseFrame } from "../../shared/protocol/frames.ts";
@@ -93,7 +94,7 @@ export class Driver {
 
   /** Sends a message and waits for the run's final answer. */
   async turn(sessionKey: string, kind: TurnKind): Promise<DriverMarks> {
-    const run = `r${count++}`;
+    const run = randomUUID();
     const mark: DriverMarks = { run, sent: now(), final: 0 };
     const ended = new Promise<void>((resolve, reject) => this.#turns.set(run, { mark, resolve, reject }));
     const late = () => this.#turns.get(run)?.reject(new Error(`no answer in ${turnTimeoutMs / 1000} s`));

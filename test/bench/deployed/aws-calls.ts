@@ -9,6 +9,11 @@ import { type BundledStack, startBundledStack } from "./bundled-stack.ts";
 import { costOf1000Turns } from "./cost.ts";
 import { type BilledTemplate, idleCostPerMonth } from "./idle-cost.ts";
 
+/**
+ * Turns that a session has had when one is counted. A plain one is billed: by then its item remembers as many ids as it
+ * ever does, so that its writes cost what those of a used session cost.
+ */
+const turnsBefore: Record<TurnKind, number> = { plain: 55, tool: 5 };
 /** Longer than the functions' caches of 5 s, as people talk. Milliseconds. */
 const pauseMs = 5500;
 /** How long the node's tool takes: the agent's invocation that asked for it has ended by then. */
@@ -45,7 +50,7 @@ function templateOver(bundles: string): BilledTemplate {
 /** One warm turn: its AWS calls, and the longest invocation of each function, ms. */
 async function countTurn(stack: BundledStack, driver: Driver, model: Forked, kind: TurnKind) {
   const session = `counted-${kind}`;
-  for (let i = 0; i < 5; i++) await driver.turn(session, kind);
+  for (let i = 0; i < turnsBefore[kind]; i++) await driver.turn(session, kind);
   const one = await countOnce(stack, driver, model, session, kind);
   const other = await countOnce(stack, driver, model, session, kind);
   // On a busy machine a call that nothing waits for may end before the request has left, and is counted as one more.
