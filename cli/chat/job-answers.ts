@@ -19,16 +19,23 @@ export function followJobs(
   show: (answer: JobAnswer) => void,
 ): () => void {
   const agentId = sessionKey.split(":")[1];
-  return gateway.onEvent("chat", (end) => {
-    if ((end.state !== "final" && end.state !== "error") || end.sessionKey === sessionKey) return;
-    const parts = parseSessionKey(end.sessionKey);
+  const titles = new Map<string, Promise<string | undefined>>();
+  return gateway.onEvent("chat", (event) => {
+    const { runId } = event;
+    const parts = parseSessionKey(event.sessionKey);
     // The session of a job takes messages too: their runs have other ids.
-    if (parts?.agentId !== agentId || parts?.peer.kind !== cronKind || !end.runId.startsWith("cron-")) return;
-    void titleOf(gateway, parts.agentId, parts.peer.id).then((title) => title && show({ title, end }));
+    const isOfJob = parts?.agentId === agentId && parts?.peer.kind === cronKind && runId.startsWith("cron-");
+    if (!isOfJob || event.sessionKey === sessionKey) return;
+    // Asked when the run begins: a job of one time is removed at its end.
+    const title = titles.get(runId) ?? titleOf(gateway, parts.agentId, parts.peer.id);
+    titles.set(runId, title);
+    if (event.state !== "final" && event.state !== "error") return;
+    titles.delete(runId);
+    void title.then((known) => known && show({ title: known, end: event }));
   });
 }
 
-/** Undefined for a job whose answer goes nowhere. A job of one time is removed after its run, and then has no name here. */
+/** Undefined for a job whose answer goes nowhere. One that is removed already has no name here. */
 async function titleOf(
   gateway: Pick<Gateway, "request">,
   agentId: string,

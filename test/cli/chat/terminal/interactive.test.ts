@@ -284,10 +284,25 @@ describe("a chat at the terminal", () => {
     ends("a", "of another agent", "cron-a-1", "work");
     ends("a", "time to stretch");
     await sees("time to stretch");
+    const begins = (jobId: string) =>
+      gateway.emit("chat", {
+        ...{ runId: `cron-${jobId}-2`, sessionKey: `agent:main:cron:${jobId}`, state: "delta" },
+        ...{ text: "t", seq: 0, step: 0, attempt: 1 },
+      });
+    begins("a");
+    begins("b");
+    const asked = () => gateway.requests.filter(({ method }) => method === "cron.list").length;
+    await expect.poll(asked).toBe(4);
+    // A job of one time is removed when its run ends.
+    gateway.methods["cron.list"] = () => ({ jobs: [], count: 0 });
+    ends("b", "kept in the session too", "cron-b-2");
+    ends("a", "stretch again", "cron-a-2");
+    await sees("stretch again");
     ends("gone", "only once");
     await sees("only once");
     const screen = terminal.screen().join("\n");
-    expect(screen).toContain("(the scheduled job job a)\ntime to stretch\n\n(a scheduled job)\nonly once\n");
+    const [known, unknown] = ["(the scheduled job job a)\n", "(a scheduled job)\n"];
+    expect(screen).toContain(`${known}time to stretch\n\n${known}stretch again\n\n${unknown}only once\n`);
     expect(screen).not.toMatch(/kept in|by somebody|another agent/);
   });
 
