@@ -34,7 +34,7 @@ export async function readLastExchange(
     const answer = messages.slice(asked + 1).findLast((message) => isAnswer(message));
     const lines = answer === undefined ? [] : textOf(answer).trimEnd().split("\n");
     return {
-      asked: textOf(question),
+      asked: withoutReport(textOf(question)),
       when: moment(question.timestamp),
       ...(answer && { answer: lines.slice(0, mostLines).join("\n") }),
       leftOut: Math.max(0, lines.length - mostLines),
@@ -43,6 +43,13 @@ export async function readLastExchange(
   } catch {
     return undefined;
   }
+}
+
+/** The message of a background command's end is JSON for the model (docs/background-commands.md). */
+function withoutReport(text: string): string {
+  return text.startsWith("System event: async_exec_completion\n")
+    ? "(a command in the background has ended)"
+    : text;
 }
 
 function isAnswer(message: Message): boolean {

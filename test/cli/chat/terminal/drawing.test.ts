@@ -97,6 +97,14 @@ describe("what a chat draws at a terminal", () => {
     expect(terminal.text()).not.toContain("older");
   });
 
+  it("names a background command's end in the last exchange, without its JSON", async () => {
+    const content = 'System event: async_exec_completion\n{"nodeId":"pi","event":"finished"}';
+    const messages = [{ role: "user", content, timestamp: 1 }, assistant("The tests pass.")];
+    const { terminal } = await chatAtTerminal({ methods: { "session.preview": () => ({ messages }) } });
+    await terminal.sees("The tests pass.");
+    expect(terminal.text()).toContain("> (a command in the background has ended)\nThe tests pass.");
+  });
+
   it("shows the first lines of a long last answer, and how many follow", async () => {
     const lines = Array.from({ length: 45 }, (_, line) => `- ${line}`);
     const messages = [{ role: "user", content: "count", timestamp: 1 }, assistant(lines.join("\n"))];
