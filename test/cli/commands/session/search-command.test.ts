@@ -31,7 +31,7 @@ describe("gsv search", () => {
     gateway.methods = { "session.search": () => answer([hit, heard]) };
     const { stdout } = await run("search", "wifi", "password");
     expect(stdout).toMatch(
-      /^2025-03-12 \d\d:15 {2}you {2}agent:main:main {2}s-1 message 3\n {2}sheepdog-42-lantern\.\n {2}Keep it\.\n\n/,
+      /^2025-03-1[123] \d\d:\d\d {2}you {2}agent:main:main {2}s-1 message 3\n {2}sheepdog-42-lantern\.\n {2}Keep it\.\n\n/,
     );
     expect(stdout).toContain("agent, from a group  agent:main:main");
     expect(gateway.requests).toEqual([
