@@ -2,8 +2,9 @@ import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "nod
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readConfigFile, updateConfigFile } from "../../cli/app/config-file.ts";
+import { newFolder } from "../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "./fake-gateway.ts";
-import { gsv, newFolder } from "./run-gsv.ts";
+import { gsv } from "./run-gsv.ts";
 
 function configIn(home: string, content: string): string {
   const file = join(home, ".config/gsv/config.toml");

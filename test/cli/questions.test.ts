@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readConfigFile } from "../../cli/app/config-file.ts";
 import { main } from "../../cli/app/main.ts";
+import { newFolder } from "../support/run/test-folders.ts";
 import { assistant, type FakeGateway, startFakeGateway } from "./fake-gateway.ts";
 import { type FakeTerminal, fakeTerminal } from "./fake-terminal.ts";
-import { newFolder } from "./run-gsv.ts";
 
 let gateway: FakeGateway;
 let home: string;

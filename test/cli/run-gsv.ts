@@ -1,9 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { afterAll } from "vitest";
 import { main } from "../../cli/app/main.ts";
+import { newFolder } from "../support/run/test-folders.ts";
 
 export interface GsvRun {
   code: number;
@@ -25,19 +22,6 @@ export interface GsvOptions {
   isInteractive?: boolean;
   /** Columns of the terminal; 80 by default. */
   columns?: number;
-}
-
-const folders: string[] = [];
-// Registered first, so it runs after a file's own hooks have ended what uses the folders.
-afterAll(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-});
-
-/** A new empty folder, which is removed behind the tests of the file. */
-export function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "gsv-test-"));
-  folders.push(folder);
-  return folder;
 }
 
 /** Runs one `gsv` command line in this process, with a home of its own, and by default with streams that are not terminals. */

@@ -11,12 +11,13 @@ import {
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { metaKey } from "../../shared/session/state.ts";
 import { set } from "../../shared/world/expression.ts";
-import { gsv, newFolder } from "../cli/run-gsv.ts";
+import { gsv } from "../cli/run-gsv.ts";
 import { imageBytes } from "../support/images.ts";
 import { startAnthropicServer } from "../support/models/anthropic-server.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelServer } from "../support/models/scripted-model.ts";
 import type { Peer } from "../support/peer.ts";
+import { newFolder } from "../support/run/test-folders.ts";
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 

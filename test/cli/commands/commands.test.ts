@@ -2,8 +2,9 @@ import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { PeerError } from "../../../shared/protocol/errors.ts";
+import { newFolder } from "../../support/run/test-folders.ts";
 import { type FakeGateway, type FakeMethod, startFakeGateway } from "../fake-gateway.ts";
-import { type GsvOptions, gsv, newFolder } from "../run-gsv.ts";
+import { type GsvOptions, gsv } from "../run-gsv.ts";
 
 let gateway: FakeGateway;
 const run = (args: string[], options: GsvOptions = {}) =>

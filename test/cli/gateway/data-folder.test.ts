@@ -1,8 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { newFolder } from "../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../fake-gateway.ts";
-import { gsv, newFolder } from "../run-gsv.ts";
+import { gsv } from "../run-gsv.ts";
 
 let gateway: FakeGateway;
 /** A folder with a running local gateway, and a folder two levels below it. */

@@ -14,8 +14,8 @@ import {
 } from "../../../local/dev/dev-state.ts";
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import { occupyPort } from "../../local/kept-port.ts";
+import { newFolder } from "../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../fake-gateway.ts";
-import { newFolder } from "../run-gsv.ts";
 
 describe("the model that the environment asks for", () => {
   it.each(Object.entries(defaultModels))(

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startUnderFreeId } from "../../../cli/node/free-id.ts";
 import { type NodeOptions, type RunningNode, startNode } from "../../../cli/node/node-runtime.ts";
+import { newFolder } from "../../support/run/test-folders.ts";
 import { until } from "../../support/until.ts";
-import { newFolder } from "../run-gsv.ts";
 import { type Answer, startTestGateway, type TestGateway } from "../test-gateway.ts";
 import { withEmptyHome } from "./processes.ts";
 

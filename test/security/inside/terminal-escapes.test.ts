@@ -9,7 +9,8 @@ import { PeerError } from "../../../shared/protocol/errors.ts";
 import { type Method, methods } from "../../../shared/protocol/methods.ts";
 import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../cli/fake-gateway.ts";
 import { fakeTerminal } from "../../cli/fake-terminal.ts";
-import { type GsvRun, gsv, newFolder } from "../../cli/run-gsv.ts";
+import { type GsvRun, gsv } from "../../cli/run-gsv.ts";
+import { newFolder } from "../../support/run/test-folders.ts";
 import { hostile, hostileConfiguration, hostileResults } from "./hostile-results.ts";
 
 /** Terminal escapes: text of others must not reach the controls of a user's terminal (CWE-150). */

@@ -1,4 +1,5 @@
 import { afterEach } from "vitest";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import {
   killTerminals,
   type PseudoTerminal,
@@ -7,7 +8,6 @@ import {
 } from "../../../support/terminal/pseudo-terminal.ts";
 import { until } from "../../../support/until.ts";
 import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
-import { newFolder } from "../../run-gsv.ts";
 
 const sessionKey = "agent:main:main";
 const gateways = new Set<FakeGateway>();

@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { imageBytes } from "../../../support/images.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import { startGsvAtTerminal } from "../../../support/terminal/pseudo-terminal.ts";
-import { newFolder } from "../../run-gsv.ts";
 import { chatAtTerminal, stoppable } from "./chat-at-terminal.ts";
 
 const keys = {

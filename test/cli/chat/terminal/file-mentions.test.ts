@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { readMentions } from "../../../../cli/chat/terminal/file-mentions.ts";
 import { imageBytes } from "../../../support/images.ts";
-import { newFolder } from "../../run-gsv.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 
 let folder: string;
 beforeAll(() => {

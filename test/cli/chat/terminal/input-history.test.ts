@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { InputHistory } from "../../../../cli/chat/terminal/input-history.ts";
-import { newFolder } from "../../run-gsv.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 
 describe("the history of what was typed", () => {
   it("holds the newest 1000 lines of a file of earlier versions, and cuts the file", async () => {

@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { main } from "../../../../cli/app/main.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
 import { commandEndId } from "../../../../shared/session/results/command-end-id.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
 import { type FakeTerminal, fakeTerminal } from "../../fake-terminal.ts";
-import { newFolder } from "../../run-gsv.ts";
 
 let gateway: FakeGateway;
 let terminal: FakeTerminal;

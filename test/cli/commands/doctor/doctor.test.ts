@@ -11,8 +11,9 @@ import { checkQuota, checkRegion } from "../../../../cli/commands/doctor/model-c
 import { programRunner } from "../../../../cli/commands/program/run-program.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
 import { occupyPort } from "../../../local/kept-port.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
-import { gsv, newFolder } from "../../run-gsv.ts";
+import { gsv } from "../../run-gsv.ts";
 
 const account = { accountId: "default", connected: true, authenticated: true, extra: { stopped: false } };
 

@@ -7,8 +7,9 @@ import type { GlobalOptions } from "../../../../cli/app/options.ts";
 import { showGatewayLogs } from "../../../../cli/commands/logs/gateway-logs.ts";
 import { followNodeLog, linesBehind } from "../../../../cli/commands/logs/node-log.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
-import { gsv, newFolder } from "../../run-gsv.ts";
+import { gsv } from "../../run-gsv.ts";
 
 /** A context with what it has printed. */
 function contextIn(cwd: string, env: Record<string, string>, flags: GlobalOptions = {}) {

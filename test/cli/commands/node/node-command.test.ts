@@ -2,10 +2,11 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import { killTerminals, startGsvAtTerminal } from "../../../support/terminal/pseudo-terminal.ts";
 import { until } from "../../../support/until.ts";
 import { withEmptyHome } from "../../node/processes.ts";
-import { gsv, newFolder } from "../../run-gsv.ts";
+import { gsv } from "../../run-gsv.ts";
 import { startTestGateway, type TestGateway } from "../../test-gateway.ts";
 
 withEmptyHome();

@@ -17,8 +17,8 @@ import { failureOf } from "../../../../cli/app/failure.ts";
 import type { GlobalOptions, Invocation } from "../../../../cli/app/options.ts";
 import { followLog } from "../../../../cli/commands/logs/log-files.ts";
 import { serviceCommands } from "../../../../cli/commands/node/service/service-commands.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import { until } from "../../../support/until.ts";
-import { newFolder } from "../../run-gsv.ts";
 import { type FakeSupervisors, fakeSupervisors } from "./fake-supervisors.ts";
 
 let home: string;

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { namesOf } from "../../../../cli/app/program.ts";
 import { commands } from "../../../../cli/commands/command-table.ts";
-import { gsv, newFolder } from "../../run-gsv.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
+import { gsv } from "../../run-gsv.ts";
 
 const script = async (shell: string) => (await gsv(["completion", shell])).stdout;
 

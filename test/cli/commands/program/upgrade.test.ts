@@ -5,7 +5,8 @@ import { PassThrough } from "node:stream";
 import { beforeEach, describe, expect, it } from "vitest";
 import { Context } from "../../../../cli/app/context.ts";
 import { upgradeCheckout, upgradePackage } from "../../../../cli/commands/program/upgrade-command.ts";
-import { gsv, newFolder } from "../../run-gsv.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
+import { gsv } from "../../run-gsv.ts";
 
 /** A home with a program `npm` that writes down how it is called, and `version` into the manifest of `folder`. */
 let home = "";

@@ -2,8 +2,9 @@ import { truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { imageBytes } from "../../../support/images.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
-import { type GsvOptions, gsv, newFolder } from "../../run-gsv.ts";
+import { type GsvOptions, gsv } from "../../run-gsv.ts";
 
 let gateway: FakeGateway;
 const sessionKey = "agent:main:main";

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Events } from "../../../../shared/protocol/events.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import {
   killTerminals,
   type PseudoTerminal,
   startGsvAtTerminal,
 } from "../../../support/terminal/pseudo-terminal.ts";
 import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
-import { newFolder } from "../../run-gsv.ts";
 
 let gateway: FakeGateway;
 const sessionKey = "agent:main:main";

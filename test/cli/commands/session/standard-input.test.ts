@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { withInput } from "../../../../cli/commands/session/standard-input.ts";
-import { newFolder } from "../../run-gsv.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 
 /** Both ends of a socket, as a program gets it from another one. */
 async function socketPair(): Promise<[Socket & { fd: number }, Socket]> {

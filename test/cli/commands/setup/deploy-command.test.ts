@@ -13,8 +13,8 @@ import { sendJson, serveLoopback } from "../../../../local/http/loopback.ts";
 import { createMemoryStore } from "../../../../local/items/item-store.ts";
 import { openDynamoDBTable } from "../../../../shared/aws/dynamodb-table.ts";
 import { createTokenVerifier, listTokens } from "../../../../shared/peers/tokens.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
-import { newFolder } from "../../run-gsv.ts";
 
 let dynamodb: Endpoint;
 let gateway: FakeGateway;

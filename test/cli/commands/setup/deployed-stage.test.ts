@@ -8,9 +8,9 @@ import { destroyStage } from "../../../../cli/commands/setup/deploy-destroy.ts";
 import type { Run } from "../../../../cli/commands/setup/deploy-stage.ts";
 import { showDeployment } from "../../../../cli/commands/setup/deploy-status.ts";
 import { deleteStageData } from "../../../../shared/aws/deployed-stage.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
 import { type FakeTerminal, fakeTerminal } from "../../fake-terminal.ts";
-import { newFolder } from "../../run-gsv.ts";
 import { type FakeStage, startFakeStage } from "./fake-stage.ts";
 
 let gateway: FakeGateway;

@@ -6,8 +6,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import { freePort, occupyPort } from "../../../local/kept-port.ts";
 import { startOpenAiServer } from "../../../support/models/openai-server.ts";
 import { startTelegramServer } from "../../../support/platforms/telegram/telegram-server.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import { type GsvProcess, killLeftovers, runGsv, startGsv } from "../../gsv-process.ts";
-import { gsv, newFolder } from "../../run-gsv.ts";
+import { gsv } from "../../run-gsv.ts";
 
 afterEach(killLeftovers);
 

@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import { until } from "../../../support/until.ts";
 import { killLeftovers, runGsv, startGsv } from "../../gsv-process.ts";
-import { newFolder } from "../../run-gsv.ts";
 
 afterEach(killLeftovers);
 

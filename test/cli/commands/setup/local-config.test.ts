@@ -2,8 +2,9 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { updateConfigFile } from "../../../../cli/app/config-file.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
-import { gsv, newFolder } from "../../run-gsv.ts";
+import { gsv } from "../../run-gsv.ts";
 
 let home: string;
 let file: string;

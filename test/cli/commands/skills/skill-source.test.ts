@@ -10,7 +10,7 @@ import {
 } from "../../../../shared/http/guarded-fetch.ts";
 import { evaluateSkills } from "../../../../shared/skills/eligibility.ts";
 import { parseSkill } from "../../../../shared/skills/frontmatter.ts";
-import { newFolder } from "../../run-gsv.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 
 const tea = "---\nname: Tea Time\ndescription: makes tea\n---\nBoil water.";
 

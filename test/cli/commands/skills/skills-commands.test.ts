@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { main } from "../../../../cli/app/main.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
 import { fakeTerminal } from "../../fake-terminal.ts";
-import { type GsvOptions, gsv, newFolder } from "../../run-gsv.ts";
+import { type GsvOptions, gsv } from "../../run-gsv.ts";
 
 let gateway: FakeGateway;
 /** The agent's files by path. */

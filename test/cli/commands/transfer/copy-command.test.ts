@@ -5,7 +5,8 @@ import { progressText } from "../../../../cli/commands/transfer/copy-progress.ts
 import { type RunningNode, startNode } from "../../../../cli/node/node-runtime.ts";
 import { type LocalGateway, startLocalGateway } from "../../../../local/in-process-gateway.ts";
 import { createToken } from "../../../../shared/peers/tokens.ts";
-import { type GsvRun, gsv, newFolder } from "../../run-gsv.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
+import { type GsvRun, gsv } from "../../run-gsv.ts";
 
 let gateway: LocalGateway;
 let node: RunningNode;

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { callStorage } from "../../../../cli/gateway/large-payloads.ts";
 import { FileTransfers } from "../../../../cli/node/transfer/file-transfers.ts";
 import type { TransferGateway } from "../../../../cli/node/transfer/part-link.ts";
+import { newFolder } from "../../../support/run/test-folders.ts";
 import { startStorage } from "../../gateway/storage-server.ts";
-import { newFolder } from "../../run-gsv.ts";
 
 const content = Buffer.from("one two three");
 const partBytes = 4;
