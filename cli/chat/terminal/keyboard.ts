@@ -10,7 +10,7 @@ const [lineFeed, carriageReturn] = [10, 13];
 export class Keyboard {
   readonly #terminal: Pick<Terminal, "stdin" | "stdout">;
   readonly #onData: (data: Uint8Array | string) => void;
-  /** What arrives was typed before the keyboard was taken: the terminal made a line feed of Enter. */
+  /** What arrives may have been typed before the keyboard was taken: the terminal then made a line feed of each Enter. */
   #isEarly = false;
 
   /** `onKeys` gets what is typed, in UTF-8 that may be cut anywhere. */
@@ -18,7 +18,8 @@ export class Keyboard {
     this.#terminal = terminal;
     this.#onData = (data) => {
       const bytes = Buffer.from(data);
-      onKeys(this.#isEarly ? bytes.map((byte) => (byte === lineFeed ? carriageReturn : byte)) : bytes);
+      const isEarly = this.#isEarly && !bytes.includes(carriageReturn);
+      onKeys(isEarly ? bytes.map((byte) => (byte === lineFeed ? carriageReturn : byte)) : bytes);
     };
   }
 
