@@ -91,11 +91,13 @@ const transcription = v.strictObject({
   apiKey: v.optional(secret()),
 });
 
-/** A server with OpenAI's API `/embeddings`, by which search finds what says the same in other words. */
+/** A server that makes vectors, by which search finds what says the same in other words. */
 const embeddings = v.strictObject({
+  /** `openai-compatible`: with OpenAI's API `/embeddings`, the default. `amazon-bedrock`: Bedrock's InvokeModel with a Bedrock API key. */
+  provider: v.optional(v.picklist(["openai-compatible", "amazon-bedrock"])),
   /** Absent: off, and nothing is sent. */
   model: v.optional(text(256)),
-  /** Default: OpenAI's server, with `apiKeys.openai`. */
+  /** Default: OpenAI's server, with `apiKeys.openai`. Bedrock has none: `https://bedrock-runtime.{region}.amazonaws.com`. */
   baseUrl: v.optional(httpUrl),
   apiKey: v.optional(secret()),
   /** Numbers of a vector that are kept. */

@@ -2,8 +2,11 @@ import type { Configuration } from "../../configuration/schema.ts";
 import { secretMarker } from "../../configuration/secret.ts";
 import type { ConfigurationStore } from "../../configuration/store.ts";
 import { log } from "../../runtime/log.ts";
+import { bedrockProvider } from "../../session/commands/model-key.ts";
 import type { Secrets } from "../../world/world.ts";
-import { askForVectors, type EmbeddingsServer } from "./embeddings-server.ts";
+import { askBedrock } from "./bedrock-embeddings.ts";
+import type { AskForVectors, EmbeddingsServer, Purpose } from "./embeddings-server.ts";
+import { askOpenAi } from "./openai-embeddings.ts";
 
 /** Makes vectors of texts. Those of texts that mean the same point the same way, whatever their words. */
 export interface Embedder {
@@ -11,9 +14,8 @@ export interface Embedder {
   name: string;
   /**
    * One vector for each text, in order. Undefined when they could not be made in time, which is logged. Does not throw.
-   * @param purpose models want to know whether a text is a question or may answer one
    */
-  embed(texts: readonly string[], purpose: "question" | "text"): Promise<Int8Array[] | undefined>;
+  embed(texts: readonly string[], purpose: Purpose): Promise<Int8Array[] | undefined>;
 }
 
 /** What makes vectors at present; undefined when nothing does. */
@@ -53,7 +55,7 @@ export function createFindEmbedder(options: EmbedderOptions): FindEmbedder {
       name: JSON.stringify([model, dimensions, prefixes.text]),
       async embed(texts, purpose) {
         const sent = texts.map((text) => prefixes[purpose] + text.slice(0, mostCharacters).toWellFormed());
-        const answer = await askForVectors(server, sent, limits[purpose]);
+        const answer = await server.ask(server, sent, purpose, limits[purpose]);
         if (answer.ok) return answer.vectors;
         log("recall.embeddings-failed", { purpose, texts: texts.length, reason: answer.reason });
         if (answer.passing) Object.assign(resting, { server: place, until: now() + restMs });
@@ -63,17 +65,22 @@ export function createFindEmbedder(options: EmbedderOptions): FindEmbedder {
   };
 }
 
-type Server = EmbeddingsServer & { prefixes: { question: string; text: string } };
+type Server = EmbeddingsServer & { ask: AskForVectors; prefixes: Record<Purpose, string> };
 
-/** A server of one's own gets a key of its own, or none: never OpenAI's. */
+/** A server of one's own gets a key of its own, or none: never OpenAI's. Bedrock is asked at its URL with a key of its own. */
 async function findServer(
   { memory: { embeddings }, apiKeys }: Configuration,
   secrets: Pick<Secrets, "get">,
 ): Promise<Server | undefined> {
   const { model, baseUrl, dimensions, apiKey: marker, questionPrefix = "", textPrefix = "" } = embeddings;
   if (model === undefined) return undefined;
-  const about = { model, dimensions, prefixes: { question: questionPrefix, text: textPrefix } };
+  const prefixes = { question: questionPrefix, text: textPrefix };
   const ownKey = marker === secretMarker ? await secrets.get("memory.embeddings.apiKey") : undefined;
+  if (embeddings.provider === bedrockProvider)
+    return baseUrl && ownKey
+      ? { ask: askBedrock, model, dimensions, prefixes, baseUrl, apiKey: ownKey }
+      : undefined;
+  const about = { ask: askOpenAi, model, dimensions, prefixes };
   if (baseUrl !== undefined) return { ...about, baseUrl, ...(ownKey ? { apiKey: ownKey } : {}) };
   const shared = apiKeys.openai === secretMarker ? await secrets.get("apiKeys.openai") : undefined;
   const apiKey = ownKey ?? shared;

@@ -1,7 +1,6 @@
-import * as v from "valibot";
-import { callPlatform, isPassing, plainReason } from "../../http/platform-call.ts";
+import { isPassing, plainReason } from "../../http/platform-call.ts";
 
-/** A server with OpenAI's API `/embeddings` (https://platform.openai.com/docs/api-reference/embeddings/create). */
+/** A server that makes vectors. */
 export interface EmbeddingsServer {
   baseUrl: string;
   model: string;
@@ -10,42 +9,43 @@ export interface EmbeddingsServer {
   dimensions: number;
 }
 
-type Answer =
+/** Models want to know whether a text is a question or may answer one. */
+export type Purpose = "question" | "text";
+
+/** The answer to a request for vectors. */
+export type VectorsAnswer =
   | { ok: true; vectors: Int8Array[] }
   /** `passing`: the server may answer later. */
   | { ok: false; reason: string; passing: boolean };
 
-const answerSchema = v.object({
-  data: v.optional(v.array(v.object({ index: v.optional(v.number()), embedding: v.array(v.number()) }))),
-  error: v.optional(v.object({ message: v.optional(v.string()) })),
-});
-
-/** Asks for the vectors of texts, one for each, in order. Does not throw. */
-export async function askForVectors(
-  { baseUrl, model, apiKey, dimensions }: EmbeddingsServer,
+/** Asks a server for the vectors of texts, one for each, in order. Does not throw. */
+export type AskForVectors = (
+  server: EmbeddingsServer,
   texts: readonly string[],
+  purpose: Purpose,
   timeoutMs: number,
-): Promise<Answer> {
-  const called = await callPlatform(`${baseUrl.replace(/\/+$/, "")}/embeddings`, {
-    ...(apiKey ? { headers: { authorization: `Bearer ${apiKey}` } } : {}),
-    // Not all servers know `dimensions`: what is too long is cut here, which gives the same vector.
-    body: { model, input: texts, encoding_format: "float" },
-    timeoutMs,
-  });
-  if (!called.answered) return { ok: false, reason: called.reason, passing: true };
-  const { status, body } = called;
-  const parsed = v.safeParse(answerSchema, body);
-  const { data, error } = parsed.success ? parsed.output : {};
-  if (status !== 200) {
-    const said = error?.message ?? "without a reason";
-    return { ok: false, reason: plainReason(`${status} ${said}`, apiKey), passing: isPassing(status) };
-  }
-  const ordered = texts.map((_, place) => data?.find(({ index }, i) => (index ?? i) === place)?.embedding);
-  const vectors = ordered.flatMap((numbers) => vectorOf(numbers, dimensions) ?? []);
+) => Promise<VectorsAnswer>;
+
+/** The vectors of an answer, when it holds one for each text. @param found in the order of the texts */
+export function vectorsAnswer(
+  found: readonly (readonly number[] | undefined)[],
+  dimensions: number,
+): VectorsAnswer {
+  const vectors = found.flatMap((numbers) => vectorOf(numbers, dimensions) ?? []);
   const [first] = vectors;
-  if (vectors.length === texts.length && vectors.every(({ length }) => length === first?.length))
+  if (vectors.length === found.length && vectors.every(({ length }) => length === first?.length))
     return { ok: true, vectors };
   return { ok: false, reason: "the answer holds no vectors of these texts", passing: false };
+}
+
+/** A refusal, in the server's words if it has said why. */
+export function refusedAnswer(
+  status: number,
+  said: string | undefined,
+  apiKey: string | undefined,
+): VectorsAnswer {
+  const reason = plainReason(`${status} ${said ?? "without a reason"}`, apiKey);
+  return { ok: false, reason, passing: isPassing(status) };
 }
 
 /** The first numbers of a vector as whole numbers from -127 to 127. Undefined for one that points nowhere. */

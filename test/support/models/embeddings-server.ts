@@ -33,22 +33,7 @@ export async function startEmbeddingsServer(
     undefined,
 ): Promise<EmbeddingsServer> {
   const texts: string[][] = [];
-  const models = new Map<string, Map<string, number>>();
-  const directionOf = (model: string, word: string) => {
-    const directions = models.get(model) ?? new Map<string, number>();
-    models.set(model, directions);
-    const known = directions.get(meaningOf(word)) ?? directions.size % numbers;
-    directions.set(meaningOf(word), known);
-    return known;
-  };
-  const vectorOf = (model: string, text: string) => {
-    const vector = new Array<number>(numbers).fill(0);
-    for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
-      const direction = directionOf(model, word);
-      vector[direction] = (vector[direction] ?? 0) + 0.1;
-    }
-    return vector;
-  };
+  const vectorOf = createVectors();
   const server = await startPlatformServer(async (call) => {
     const asked = read(call);
     if ("status" in asked) return asked;
@@ -63,6 +48,26 @@ export async function startEmbeddingsServer(
     return { status: 200, body: { object: "list", data: data.reverse(), model: asked.model } };
   });
   return { ...server, texts };
+}
+
+/** Vectors of texts: each meaning is a direction, so that words which mean the same give the same one. A model has its own. */
+export function createVectors(): (model: string, text: string) => number[] {
+  const models = new Map<string, Map<string, number>>();
+  const directionOf = (model: string, word: string) => {
+    const directions = models.get(model) ?? new Map<string, number>();
+    models.set(model, directions);
+    const known = directions.get(meaningOf(word)) ?? directions.size % numbers;
+    directions.set(meaningOf(word), known);
+    return known;
+  };
+  return (model, text) => {
+    const vector = new Array<number>(numbers).fill(0);
+    for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
+      const direction = directionOf(model, word);
+      vector[direction] = (vector[direction] ?? 0) + 0.1;
+    }
+    return vector;
+  };
 }
 
 const meaningOf = (word: string): string => synonyms.find((words) => words.includes(word))?.[0] ?? word;

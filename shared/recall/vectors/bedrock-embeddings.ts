@@ -1,0 +1,82 @@
+import * as v from "valibot";
+import { callPlatform } from "../../http/platform-call.ts";
+import {
+  type AskForVectors,
+  type EmbeddingsServer,
+  type Purpose,
+  refusedAnswer,
+  type VectorsAnswer,
+  vectorsAnswer,
+} from "./embeddings-server.ts";
+
+const numbers = v.array(v.number());
+
+/** What Bedrock answers: Titan a vector, Cohere one for each text; an error says why. */
+const answerSchema = v.object({
+  embedding: v.optional(numbers),
+  embeddings: v.optional(v.union([v.array(numbers), v.object({ float: v.array(numbers) })])),
+  message: v.optional(v.string()),
+});
+
+/** Lengths of vectors that a model can be asked for; of others it has its own. */
+const lengths = { titan: [256, 512, 1024], cohere: [256, 512, 1024, 1536] };
+
+/**
+ * Asks Amazon Bedrock's InvokeModel, with a Bedrock API key, for the vectors of a model of Cohere's (all texts in one request) or
+ * of Amazon Titan (a request for each). References: docs.aws.amazon.com/bedrock/latest/userguide, pages `api-keys-use`,
+ * `model-parameters-embed` and `model-parameters-titan-embed-text`.
+ */
+export const askBedrock: AskForVectors = async (server, texts, purpose, timeoutMs) => {
+  if (/(^|\.)cohere\.embed/.test(server.model)) {
+    const answer = await invoke(server, cohereBody(server, texts, purpose), timeoutMs);
+    if ("refused" in answer) return answer.refused;
+    const { embeddings = [] } = answer;
+    const found = Array.isArray(embeddings) ? embeddings : embeddings.float;
+    return vectorsAnswer(
+      texts.map((_, i) => found[i]),
+      server.dimensions,
+    );
+  }
+  const answers = await Promise.all(texts.map((text) => invoke(server, titanBody(server, text), timeoutMs)));
+  const refused = answers.find((answer) => "refused" in answer);
+  if (refused && "refused" in refused) return refused.refused;
+  return vectorsAnswer(
+    answers.map((answer) => ("refused" in answer ? undefined : answer.embedding)),
+    server.dimensions,
+  );
+};
+
+function cohereBody({ model, dimensions }: EmbeddingsServer, texts: readonly string[], purpose: Purpose) {
+  return {
+    texts,
+    input_type: purpose === "question" ? "search_query" : "search_document",
+    embedding_types: ["float"],
+    ...(/embed-v4/.test(model) ? { output_dimension: lengthFor(lengths.cohere, dimensions) } : {}),
+  };
+}
+
+function titanBody({ model, dimensions }: EmbeddingsServer, inputText: string) {
+  const asked = /titan-embed-text-v2/.test(model) ? { dimensions: lengthFor(lengths.titan, dimensions) } : {};
+  return { inputText, ...asked };
+}
+
+/** The shortest length with enough numbers; the longest when none has. */
+function lengthFor(known: readonly number[], wanted: number): number | undefined {
+  return known.find((length) => length >= wanted) ?? known.at(-1);
+}
+
+type Invoked = v.InferOutput<typeof answerSchema> | { refused: VectorsAnswer };
+
+async function invoke(
+  { baseUrl, model, apiKey }: EmbeddingsServer,
+  body: object,
+  timeoutMs: number,
+): Promise<Invoked> {
+  const url = `${baseUrl.replace(/\/+$/, "")}/model/${encodeURIComponent(model)}/invoke`;
+  const headers = { authorization: `Bearer ${apiKey}`, accept: "application/json" };
+  const called = await callPlatform(url, { headers, body, timeoutMs });
+  if (!called.answered) return { refused: { ok: false, reason: called.reason, passing: true } };
+  const parsed = v.safeParse(answerSchema, called.body);
+  const answer = parsed.success ? parsed.output : {};
+  return called.status === 200 ? answer : { refused: refusedAnswer(called.status, answer.message, apiKey) };
+}
