@@ -3,7 +3,7 @@ import { deepScenarios, quickScenarios } from "./scenarios.ts";
 
 /**
  * Goes through all interleavings of the scenarios and prints a line of JSON for each, then one for all; exit 1 when a
- * violation was found. `npx tsx test/conformance/check.ts [--deep] [part of a scenario's name]`
+ * violation was found. `node test/conformance/start.mjs [--deep] [part of a scenario's name]`
  */
 const maxStates = 12_000_000;
 

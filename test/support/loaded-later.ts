@@ -12,4 +12,5 @@ import "../../shared/git/workspace-commit.ts";
 import "../../shared/git/workspace-history.ts";
 import "../../shared/memory/open-memories.ts";
 import "../../shared/recall/recall.ts";
+import "../../shared/recall/vectors/embedder.ts";
 import "../../shared/skills/frontmatter.ts";

@@ -1,0 +1,24 @@
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build } from "esbuild";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+
+/**
+ * Bundles a program of the tests into one file, and runs that. In one file an `import()` takes no real time, which virtual
+ * time would not wait for; through a loader it takes some milliseconds each.
+ * @param {string} entry path from the root of the project, such as `test/simulate/main.ts`
+ */
+export async function runBundled(entry) {
+  const outfile = join(root, "dist", basename(dirname(entry)), "main.mjs");
+  await build({
+    entryPoints: [join(root, entry)],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    packages: "external",
+    logLevel: "error",
+  });
+  await import(pathToFileURL(outfile).href);
+}
