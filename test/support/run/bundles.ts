@@ -5,6 +5,7 @@ import type { TestProject } from "vitest/node";
 import { bundleFunction, bundleTarget } from "../../../infra/bundle.ts";
 import { functionNames } from "../../../infra/permissions.ts";
 import type { TemplateJson } from "../../infra/synthesis.ts";
+import { isEndToEnd } from "./longest-first.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -17,9 +18,11 @@ declare module "vitest" {
 
 /**
  * Builds the bundles and synthesizes the template once for a run of the tests, in a folder that is removed at its end:
- * loading the CDK takes longer than most of the tests that ask for the functions' roles.
+ * loading the CDK takes longer than most of the tests that ask for the functions' roles. Does nothing for a run without
+ * end-to-end tests.
  */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  if (!project.vitest.state.getPaths().some(isEndToEnd)) return undefined;
   const folder = await mkdtemp(join(tmpdir(), "gsv-bundles-"));
   await Promise.all(functionNames.map((name) => bundle(name, folder)));
   project.provide("bundles", folder);

@@ -26,16 +26,21 @@ const longest = [
   "cli/launch/launch",
 ];
 
+/** Whether a test file runs the functions' bundles. */
+export function isEndToEnd(path: string): boolean {
+  return path.includes("/test/e2e/");
+}
+
 /**
  * Starts the files that take longest first, so that no worker is left alone with one at the end. A fresh clone has no
- * times of an earlier run to go by. The files of a project follow one another: a worker keeps its loaded modules only
- * from one file of a project to the next.
+ * times of an earlier run to go by. The end-to-end tests come before the others: they wait for most, and the functions'
+ * processes of one file serve the next.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId, project }: TestSpecification): number => {
+    const rank = ({ moduleId }: TestSpecification): number => {
       const place = longest.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
-      return (project.name === "e2e" ? 0 : 2) + (place >= 0 ? place / longest.length : 1);
+      return (isEndToEnd(moduleId) ? 0 : 2) + (place >= 0 ? place / longest.length : 1);
     };
     return files.toSorted((a, b) => rank(a) - rank(b));
   }
