@@ -1,4 +1,5 @@
 import { type Message, type ToolResultMessage, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
+import { readCommandEnd } from "../../shared/session/results/command-end.ts";
 import { commandResult } from "../../shared/session/results/command-result.ts";
 import { moment } from "../app/columns.ts";
 import { commandEnding, shortArguments } from "./call-text.ts";
@@ -15,7 +16,7 @@ export function transcript(message: Message): string {
   const text = textOf(message);
   switch (message.role) {
     case "user":
-      return `${time}  user\n${indent(text || "(no text)")}`;
+      return endText(text, time) ?? `${time}  user\n${indent(text || "(no text)")}`;
     case "assistant": {
       const calls = toolCallsOf(message).map((call) =>
         `⏵ ${call.name} ${shortArguments(call.arguments)}`.trimEnd(),
@@ -29,18 +30,32 @@ export function transcript(message: Message): string {
   }
 }
 
+/** A message that tells of a background command's end. Undefined for any other. */
+function endText(text: string, time: string): string | undefined {
+  const end = readCommandEnd(text);
+  if (!end) return undefined;
+  const said = end.result.output.trimEnd();
+  const title = `${time}  background command on ${end.nodeId} ${commandEnding(end.result)}`;
+  return said === "" ? title : `${title}\n${indent(firstLines(said))}`;
+}
+
 function resultText(message: ToolResultMessage, time: string): string {
   const command = commandResult(parsed(textOf(message)));
   const ending = command ? commandEnding(command) : message.isError ? "✗" : "✓";
   const shown = message.content.map((block) =>
     block.type === "text" ? storedResultText(block.text) : `(image, ${block.mimeType})`,
   );
-  const lines = shown.join("\n").trimEnd().split("\n");
+  const lines = firstLines(shown.join("\n").trimEnd());
+  const said = lines === "" ? "" : `\n${indent(lines)}`;
+  return `${time}  ${message.toolName} ${ending}${said}`;
+}
+
+function firstLines(text: string): string {
+  const lines = text.split("\n");
   const hidden = lines.length - mostResultLines;
   if (hidden > 0)
     lines.splice(mostResultLines, hidden, `… ${hidden} more ${hidden === 1 ? "line" : "lines"}`);
-  const said = lines.join("") === "" ? "" : `\n${indent(lines.join("\n"))}`;
-  return `${time}  ${message.toolName} ${ending}${said}`;
+  return lines.join("\n");
 }
 
 function indent(text: string): string {

@@ -1,4 +1,5 @@
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
+import { readCommandEnd } from "../../../shared/session/results/command-end.ts";
 import { moment } from "../../app/columns.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { workOf } from "../missed-answer.ts";
@@ -47,9 +48,7 @@ export async function readLastExchange(
 
 /** The message of a background command's end is JSON for the model (docs/background-commands.md). */
 function withoutReport(text: string): string {
-  return text.startsWith("System event: async_exec_completion\n")
-    ? "(a command in the background has ended)"
-    : text;
+  return readCommandEnd(text) ? "(a command in the background has ended)" : text;
 }
 
 function isAnswer(message: Message): boolean {

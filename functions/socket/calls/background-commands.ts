@@ -9,6 +9,7 @@ import { type CallAddress, decodeCallAddress } from "../../../shared/session/cal
 import type { CallOutcome } from "../../../shared/session/calls.ts";
 import type { InboxEntry, Origin, Sender } from "../../../shared/session/inbox-entry.ts";
 import { submitEntry } from "../../../shared/session/intake.ts";
+import { commandEndText } from "../../../shared/session/results/command-end.ts";
 import { commandEndId } from "../../../shared/session/results/command-end-id.ts";
 import { askersOf, type Run, senderOf } from "../../../shared/session/run.ts";
 import { readSession } from "../../../shared/session/sessions.ts";
@@ -202,7 +203,7 @@ function entryOf(
     role: role === "owner" ? "owner" : "guest",
     ...(senderId === undefined ? {} : { senderId }),
     kind: "message",
-    text: `System event: async_exec_completion\n${JSON.stringify(report)}`,
+    text: commandEndText(report),
     task: {
       ...{ kind: "exec", nodeId, sessionId: event.sessionId, conversation },
       ...(channel === undefined ? {} : { channel }),

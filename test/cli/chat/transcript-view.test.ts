@@ -3,6 +3,7 @@ import { moment } from "../../../cli/app/columns.ts";
 import { toolResultText } from "../../../cli/chat/tool-result.ts";
 import { transcript } from "../../../cli/chat/transcript-view.ts";
 import type { ToolResultMessage } from "../../../shared/protocol/messages.ts";
+import { commandEndText } from "../../../shared/session/results/command-end.ts";
 import { assistant } from "../fake-gateway.ts";
 
 const at = Date.UTC(2026, 0, 2, 12);
@@ -37,6 +38,19 @@ describe("a message of a conversation", () => {
     );
     const killed = { status: "failed", signal: "SIGTERM", output: "" };
     expect(transcript(result(killed, true))).toBe(`${time}  laptop__Bash ✗ SIGTERM`);
+  });
+
+  it("shows of a background command's end its node, how it ended, and its output", () => {
+    const end = (report: object) =>
+      transcript({ role: "user", content: commandEndText({ nodeId: "laptop", ...report }), timestamp: at });
+    expect(
+      end({ event: "finished", exitCode: 0, startedAt: 1000, endedAt: 4200, outputTail: "a\nb\n" }),
+    ).toBe(`${time}  background command on laptop ✓ 3.2 s\n  a\n  b`);
+    expect(end({ event: "failed", exitCode: 3 })).toBe(`${time}  background command on laptop ✗ exit 3`);
+    expect(end({ event: "failed", exitCode: null, signal: "SIGKILL" })).toContain("✗ SIGKILL");
+    expect(end({ event: "timed_out", startedAt: 0, endedAt: 9000 })).toContain("✗ timed out after 9.0 s");
+    const written = "System event: async_exec_completion\nwhat does this mean?";
+    expect(transcript({ role: "user", content: written, timestamp: at })).toContain("what does this mean?");
   });
 
   it("shows of a call that failed its error, and of a text the text", () => {
