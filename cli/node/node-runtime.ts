@@ -162,7 +162,8 @@ function describeState(state: ConnectionState): string {
     case "waiting":
       return `disconnected: ${state.reason}; next attempt in ${state.delayMs} ms`;
     case "closed":
-      return state.error === undefined ? "closed" : `closed: ${state.error.message}`;
+      // Why is the command's error, which follows.
+      return "closed";
     case "connecting":
       return `connecting, attempt ${state.attempt}`;
     case "idle":
