@@ -108,17 +108,19 @@ describe("on the days when clocks change", () => {
   ])(
     "in %s each moment lies between its boundary and the next, which is the boundary of the moments after it",
     (timezone) => {
+      const wrong: object[] = [];
       for (let now = at("2026-01-01T00:30:00Z"); now < at("2027-01-01T00:00:00Z"); now += 31 * hour) {
         for (const atHour of [0, 1, 2, 3, 4, 23]) {
           const [last, next] = [dailyBoundary(now, atHour, timezone), nextBoundary(now, atHour, timezone)];
-          expect(last).toBeLessThanOrEqual(now);
-          expect(next).toBeGreaterThan(now);
-          expect(next - last).toBeGreaterThanOrEqual(22 * hour);
-          expect(next - last).toBeLessThanOrEqual(26 * hour);
-          expect(dailyBoundary(next, atHour, timezone)).toBe(next);
-          expect(dailyBoundary(next - 1, atHour, timezone)).toBe(last);
+          const isBetween = last <= now && now < next;
+          const isAboutADay = next - last >= 22 * hour && next - last <= 26 * hour;
+          const ofNext = dailyBoundary(next, atHour, timezone);
+          const beforeNext = dailyBoundary(next - 1, atHour, timezone);
+          if (isBetween && isAboutADay && ofNext === next && beforeNext === last) continue;
+          wrong.push({ now: iso(now), atHour, last: iso(last), next: iso(next), ofNext, beforeNext });
         }
       }
+      expect(wrong).toEqual([]);
     },
   );
 });
