@@ -6,6 +6,8 @@ export interface SpareInstances {
   start(options: FunctionInstanceOptions): FunctionInstance;
   /** Keeps an instance that runs no event. It does not keep this process running, and ends with it. */
   keep(instance: FunctionInstance): void;
+  /** Ends the processes that no host uses. */
+  close(): Promise<void>;
 }
 
 /** Begins with no process. */
@@ -25,6 +27,11 @@ export function openSpareInstances(): SpareInstances {
       instance.retire();
       spares.add(instance);
       void instance.ended.then(() => spares.delete(instance));
+    },
+    async close() {
+      const idle = [...spares];
+      for (const spare of idle) spare.kill();
+      await Promise.all(idle.map(({ ended }) => ended));
     },
   };
 }

@@ -4,24 +4,25 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { type Cloud, type CloudOptions, startCloud } from "../../local/cloud.ts";
 import type { AccessRequest } from "../../local/http/access.ts";
 import type { FunctionHost } from "../../local/lambda/host.ts";
 import { startProcessHost } from "../../local/lambda/process-host.ts";
-import { nodeBundle } from "../../shared/build/node-bundle.mjs";
+import { openSpareInstances } from "../../local/lambda/spare-instances.ts";
+import { bundleProgram } from "../support/run/bundle-program.ts";
 import { until } from "../support/until.ts";
 import { freePort, occupyPort } from "./kept-port.ts";
 
-const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
-const processes: CloudOptions["host"] = (env, log) => startProcessHost({ env, log, entry: () => functions });
+const fixture = (name: string) => bundleProgram(new URL(`fixtures/${name}`, import.meta.url));
+/** The next cloud takes over the processes, which have the SDK loaded. */
+const spares = openSpareInstances();
+const processes: CloudOptions["host"] = (env, log) =>
+  startProcessHost({ env, log, spares, entry: () => functions });
 
 /** The bundle of the fixture's functions: each of their processes loads the SDK in a third of the time. */
 let functions: string;
-let bundles: string;
 let dir: string;
 let lines: [string, string][];
 let cloud: Cloud | undefined;
@@ -33,12 +34,10 @@ const start = async (more: Partial<CloudOptions> = {}): Promise<Cloud> => {
 };
 
 beforeAll(async () => {
-  bundles = await mkdtemp(join(tmpdir(), "gsv-cloud-functions-"));
-  await build({ ...nodeBundle, entryPoints: [fixture("functions.mjs")], outdir: bundles, logLevel: "error" });
-  functions = join(bundles, "functions.mjs");
+  functions = await fixture("functions.mjs");
 });
 
-afterAll(() => rm(bundles, { recursive: true, force: true }));
+afterAll(() => spares.close());
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "gsv-cloud-"));
@@ -164,7 +163,8 @@ describe("the local cloud", () => {
 
   it("starts again after kill -9 with what was acknowledged, at the same addresses", async () => {
     await keepPorts();
-    const child = spawn(process.execPath, ["--import", "tsx", fixture("cloud-process.ts"), dir, functions], {
+    const program = await fixture("cloud-process.ts");
+    const child = spawn(process.execPath, [program, dir, functions], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const [output] = await once(child.stdout, "data");

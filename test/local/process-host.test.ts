@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type ProcessHost, startProcessHost } from "../../local/lambda/process-host.ts";
+import { bundleProgram } from "../support/run/bundle-program.ts";
 import { until } from "../support/until.ts";
 
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
@@ -120,7 +121,8 @@ describe("the process host", () => {
   });
 
   it("leaves no process behind when its own is killed", async () => {
-    const parent = spawn(process.execPath, ["--import", "tsx", fixture("host-parent.ts")], {
+    const program = await bundleProgram(new URL("fixtures/host-parent.ts", import.meta.url));
+    const parent = spawn(process.execPath, [program, fixture("probe.mjs")], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const [output] = await once(parent.stdout, "data");

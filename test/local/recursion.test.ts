@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Cloud, startCloud } from "../../local/cloud.ts";
 import { countInLineage } from "../../local/lambda/lineage.ts";
 import { startProcessHost } from "../../local/lambda/process-host.ts";
+import { bundleProgram } from "../support/run/bundle-program.ts";
 import { until } from "../support/until.ts";
 import { clientConfig } from "./support.ts";
 
@@ -16,10 +16,10 @@ const lines: [string, string][] = [];
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "gsv-recursion-"));
-  const entry = () => fileURLToPath(new URL("fixtures/recursion.mjs", import.meta.url));
+  const program = await bundleProgram(new URL("fixtures/recursion.mjs", import.meta.url));
   cloud = await startCloud({
     dir,
-    host: (env, log) => startProcessHost({ env, log, entry }),
+    host: (env, log) => startProcessHost({ env, log, entry: () => program, maxInstances: 1 }),
     log: (name, line) => lines.push([name, line]),
   });
 });

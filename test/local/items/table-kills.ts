@@ -5,11 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { openDurableStore } from "../../../local/items/disk/durable-store.ts";
 import type { ItemStore } from "../../../local/items/item-store.ts";
 import type { Item } from "../../../shared/world/world.ts";
+import { bundleProgram } from "../../support/run/bundle-program.ts";
 import { itemAt, keyAt } from "./table-history.ts";
 
 export interface KillOptions {
@@ -47,7 +46,7 @@ export async function killWriters({ kills, fsync, random }: KillOptions): Promis
   };
   const table = join(dir, "table");
   try {
-    const writer = await buildWriter(dir);
+    const writer = await bundleProgram(new URL("table-writer.ts", import.meta.url), dir);
     let versions = Array<number>(items).fill(0);
     for (; report.kills < kills && report.faults.length === 0; report.kills++) {
       const syncs = fsync || report.kills % 3 === 2;
@@ -61,21 +60,6 @@ export async function killWriters({ kills, fsync, random }: KillOptions): Promis
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
-}
-
-/** The writer as one file of plain JavaScript, which starts fast. */
-async function buildWriter(dir: string): Promise<string> {
-  const outfile = join(dir, "writer.mjs");
-  const source = fileURLToPath(new URL("table-writer.ts", import.meta.url));
-  await build({
-    entryPoints: [source],
-    outfile,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    logLevel: "error",
-  });
-  return outfile;
 }
 
 /** @returns the versions that were acknowledged */

@@ -4,14 +4,18 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openDurableStore } from "../../../local/items/disk/durable-store.ts";
 import { StoreLockedError } from "../../../local/items/store-errors.ts";
+import { bundleProgram } from "../../support/run/bundle-program.ts";
 
-const source = fileURLToPath(new URL("full-disk-writer.ts", import.meta.url));
+let program: string;
 let dir: string;
 let writer: ReturnType<typeof startWriter>;
+
+beforeAll(async () => {
+  program = await bundleProgram(new URL("full-disk-writer.ts", import.meta.url));
+});
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "gsv-writer-"));
@@ -26,9 +30,7 @@ afterEach(async () => {
 
 /** Another process with the table open. */
 function startWriter() {
-  const child = spawn(process.execPath, ["--import", "tsx", source, dir], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
+  const child = spawn(process.execPath, [program, dir], { stdio: ["pipe", "pipe", "inherit"] });
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   return {
     goOn: () => child.stdin.write("\n"),

@@ -3,27 +3,25 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { expect, it } from "vitest";
+import { bundleProgram } from "../../support/run/bundle-program.ts";
 import { clientConfig } from "../support.ts";
 import { Bucket, S3Fixture } from "./s3-fixture.ts";
 
-const program = fileURLToPath(new URL("../fixtures/s3-process.ts", import.meta.url));
 const keys = ["a.txt", "b/c.txt", "b/d", "b/d/e"];
 
 /** A body that says which write it is of, so that a mixture of two would show. */
 const bodyOf = (write: number) => `${write} `.repeat(20_000);
 
 it("keeps every object whole, and every acknowledged write, through kill -9 while writing", async () => {
+  const program = await bundleProgram(new URL("../fixtures/s3-process.ts", import.meta.url));
   const s3 = new S3Fixture();
   await s3.start();
   let write = 0;
   for (let round = 1; round <= 5; round += 1) {
     await s3.stop();
-    const child = spawn(process.execPath, ["--import", "tsx", program, s3.dir], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
+    const child = spawn(process.execPath, [program, s3.dir], { stdio: ["ignore", "pipe", "inherit"] });
     const [port] = await once(child.stdout, "data");
     const client = new S3Client({ ...clientConfig(`http://127.0.0.1:${Number(port)}`), maxAttempts: 1 });
     const acknowledged = new Map<string, number>();

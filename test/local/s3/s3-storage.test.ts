@@ -4,17 +4,16 @@ import { chmod, mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile 
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { DeleteObjectCommand, HeadObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { PortInUseError } from "../../../local/http/http-endpoint.ts";
 import { commitObject, openObject, openStore, removeObject } from "../../../local/objects/object-files.ts";
 import { stage } from "../../../local/objects/staging.ts";
+import { bundleProgram } from "../../support/run/bundle-program.ts";
 import { until } from "../../support/until.ts";
 import { startS3At } from "../support.ts";
 import { Bucket, failure, rawRequest, S3Fixture, signed } from "./s3-fixture.ts";
 
-const program = fileURLToPath(new URL("../fixtures/s3-process.ts", import.meta.url));
 let s3: S3Fixture;
 beforeEach(async () => {
   s3 = new S3Fixture();
@@ -164,9 +163,10 @@ describe("when the disk refuses", () => {
   });
 
   it("the rest of a body, the client is told, nothing is left of it, and the server goes on", async () => {
+    const program = await bundleProgram(new URL("../fixtures/s3-process.ts", import.meta.url));
     await s3.stop();
     // The system refuses to let any file of this process grow over 2 MB, as it does when a disk is full.
-    const command = `ulimit -f 4096 && exec "${process.execPath}" --import tsx "${program}" "${s3.dir}"`;
+    const command = `ulimit -f 4096 && exec "${process.execPath}" "${program}" "${s3.dir}"`;
     const child = spawn("sh", ["-c", command], { stdio: ["ignore", "pipe", "inherit"] });
     const [port] = await once(child.stdout, "data");
     const put = (key: string, size: number) =>
