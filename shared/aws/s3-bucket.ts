@@ -24,17 +24,21 @@ import {
 } from "../world/world.ts";
 import { type BucketLimits, bucketLimits, clientSettings } from "./call-limits.ts";
 
-/**
- * Size of every part of a multipart upload but the last, in bytes. S3 takes at least 5 MiB and at most 10,000
- * parts.
- */
-const partBytes = 8 * 1024 * 1024;
+/** Size of every part of a multipart upload but the last, in bytes. */
+const defaultPartBytes = 8 * 1024 * 1024;
 
 /** Largest body that is sent within the time of a request without one, in bytes. */
 const smallBytes = 1024 * 1024;
 
-/** Region, credentials and endpoint come from the environment, as the SDK reads them. */
-export function openS3Bucket(bucketName: string, limits: BucketLimits = bucketLimits): Bucket {
+/**
+ * Region, credentials and endpoint come from the environment, as the SDK reads them.
+ * @param partBytes size of a part of what is uploaded in parts, in bytes. S3 takes at least 5 MiB and at most 10,000 parts.
+ */
+export function openS3Bucket(
+  bucketName: string,
+  limits: BucketLimits = bucketLimits,
+  partBytes = defaultPartBytes,
+): Bucket {
   // The uploads of lib-storage take the client's own limit, which is that of bodies.
   const client = new S3Client(clientSettings({ ...limits, answerMs: limits.bodyMs }));
   const soon = { requestTimeout: limits.answerMs };
@@ -68,7 +72,7 @@ export function openS3Bucket(bucketName: string, limits: BucketLimits = bucketLi
     },
     putStream(key, body, options = {}) {
       const request = writeRequest(bucketName, key, options);
-      return unlessRefused(key, options, uploadStream(client, request, body));
+      return unlessRefused(key, options, uploadStream(client, request, body, partBytes));
     },
     async delete(key) {
       await client.send(new DeleteObjectCommand({ Bucket: bucketName, Key: key }), soon);
@@ -95,9 +99,10 @@ async function uploadStream(
   client: S3Client,
   request: ReturnType<typeof writeRequest>,
   body: AsyncIterable<Uint8Array>,
+  partSize: number,
 ): Promise<string> {
   const params = { ...request, Body: Readable.from(body) };
-  const written = await new Upload({ client, params, partSize: partBytes, queueSize: 1 }).done();
+  const written = await new Upload({ client, params, partSize, queueSize: 1 }).done();
   return written.ETag ?? "";
 }
 
