@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { main } from "../../cli/app/main.ts";
 import { newFolder } from "../support/run/test-folders.ts";
@@ -24,8 +25,20 @@ export interface GsvOptions {
   columns?: number;
 }
 
-/** Runs one `gsv` command line in this process, with a home of its own, and by default with streams that are not terminals. */
-export async function gsv(args: string[], options: GsvOptions = {}): Promise<GsvRun> {
+/** A `gsv` that goes on in this process. */
+export interface GsvHere {
+  stdout(): string;
+  stderr(): string;
+  /** Resolves with the first match in standard output; rejects when the command ends before. */
+  prints(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Resolves with the exit code. */
+  ended: Promise<number>;
+}
+
+const running = new Set<Promise<number>>();
+
+/** Starts one `gsv` command line in this process, with a home of its own, and by default with streams that are not terminals. */
+export function startHere(args: string[], options: GsvOptions = {}): GsvHere {
   const cwd = options.cwd ?? newFolder();
   const { isInteractive = false, isTTY = isInteractive, columns = 80 } = options;
   const stream = () => Object.assign(new PassThrough(), { isTTY, ...(isTTY ? { columns } : {}) });
@@ -35,8 +48,32 @@ export async function gsv(args: string[], options: GsvOptions = {}): Promise<Gsv
   if (options.endless !== true) stdin.end();
   const [out, err] = [collect(stdout), collect(stderr)];
   const env = { HOME: cwd, PATH: process.env.PATH, ...options.env };
-  const code = await main(args, { stdin, stdout, stderr, env, cwd });
-  return { code, stdout: out(), stderr: err() };
+  const ended = main(args, { stdin, stdout, stderr, env, cwd });
+  running.add(ended);
+  const forget = () => void running.delete(ended);
+  ended.then(forget, forget);
+  const prints = async (pattern: RegExp) => {
+    for (let isEnded = false; ; ) {
+      const match = pattern.exec(out());
+      if (match) return match;
+      if (isEnded) throw new Error(`ended before it printed ${pattern}: ${out()}${err()}`);
+      isEnded = await Promise.race([once(stdout, "data").then(() => false), ended.then(() => true)]);
+    }
+  };
+  return { stdout: out, stderr: err, prints, ended };
+}
+
+/** Ends the commands that go on in this process, as Ctrl-C does. */
+export async function interruptHere(): Promise<void> {
+  if (running.size > 0) process.emit("SIGINT");
+  await Promise.all(running);
+}
+
+/** Runs one `gsv` command line as `startHere` does, to its end. */
+export async function gsv(args: string[], options: GsvOptions = {}): Promise<GsvRun> {
+  const { ended, stdout, stderr } = startHere(args, options);
+  const code = await ended;
+  return { code, stdout: stdout(), stderr: stderr() };
 }
 
 function collect(stream: PassThrough): () => string {

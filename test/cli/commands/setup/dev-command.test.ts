@@ -2,20 +2,37 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { createServer } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { setFlagsFromString } from "node:v8";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { freePort, occupyPort } from "../../../local/kept-port.ts";
 import { startOpenAiServer } from "../../../support/models/openai-server.ts";
 import { startTelegramServer } from "../../../support/platforms/telegram/telegram-server.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
 import { type GsvProcess, killLeftovers, runGsv, startGsv } from "../../gsv-process.ts";
-import { gsv } from "../../run-gsv.ts";
+import { type GsvHere, gsv, interruptHere, startHere } from "../../run-gsv.ts";
 
-afterEach(killLeftovers);
+afterEach(async () => {
+  killLeftovers();
+  await interruptHere();
+  // `gsv dev` sets this for its process, which here is that of other tests too; 0 is V8's own.
+  setFlagsFromString("--heap-growing-percent=0");
+});
 
-async function serve(cwd: string, args: string[] = [], env = {}): Promise<{ run: GsvProcess; ready: Ready }> {
-  const run = startGsv(cwd, ["dev", "--serve", "--json", ...args], env);
+/** Serves in this process. */
+function serve(cwd: string, args: string[] = [], env = {}): Promise<Serving<GsvHere>> {
+  return whenReady(startHere(["dev", "--serve", "--json", ...args], { cwd, env }));
+}
+/** Serves in a process of its own. */
+function serveApart(cwd: string): Promise<Serving<GsvProcess>> {
+  return whenReady(startGsv(cwd, ["dev", "--serve", "--json"]));
+}
+async function whenReady<Run extends GsvHere | GsvProcess>(run: Run): Promise<Serving<Run>> {
   const [line] = await run.prints(/^\{.*\}$/m);
   return { run, ready: JSON.parse(line) };
+}
+interface Serving<Run> {
+  run: Run;
+  ready: Ready;
 }
 interface Ready {
   ws: string;
@@ -28,16 +45,21 @@ interface Ready {
   token: string;
   pid: number;
 }
-async function end(run: GsvProcess, signal: NodeJS.Signals = "SIGINT"): Promise<number | null> {
-  run.child.kill(signal);
+async function end(run: GsvHere | GsvProcess, signal: NodeJS.Signals = "SIGINT"): Promise<number | null> {
+  if ("child" in run) run.child.kill(signal);
+  else process.emit(signal);
   return run.ended;
 }
 
-describe("gsv dev with messages on standard input", () => {
-  it("answers on standard output alone, and leaves the conversation for other commands", async () => {
-    const cwd = newFolder();
+describe("gsv dev with a message on standard input, in a new folder", () => {
+  const cwd = newFolder();
+  let run: Awaited<ReturnType<typeof runGsv>>;
+  beforeAll(async () => {
     writeFileSync(join(cwd, "a-file-of-mine.txt"), "x");
-    const run = await runGsv(cwd, ["dev"], { input: "which files are in this folder?\n" });
+    run = await runGsv(cwd, ["dev"], { input: "which files are in this folder?\n" });
+  });
+
+  it("answers on standard output alone, and leaves the conversation for other commands", async () => {
     expect(run.code).toBe(0);
     expect(run.stdout).toContain("a-file-of-mine.txt");
     expect(run.stdout.split("\n")[0]).toContain("offline model");
@@ -45,7 +67,7 @@ describe("gsv dev with messages on standard input", () => {
     expect(run.stderr).toContain("everything is kept in ~/.gsv;");
     expect(run.stderr).toMatch(/⏵ \S+ .* ✓/);
 
-    const preview = await runGsv(cwd, ["session", "preview", "--json"]);
+    const preview = await gsv(["session", "preview", "--json"], { cwd });
     expect(preview).toMatchObject({ code: 0 });
     const { messages } = JSON.parse(preview.stdout);
     expect(messages.map(({ role }: { role: string }) => role)).toEqual([
@@ -58,10 +80,7 @@ describe("gsv dev with messages on standard input", () => {
     expect(JSON.parse(readFileSync(join(cwd, ".gsv/gateway.json"), "utf8"))).not.toHaveProperty("pid");
   });
 
-  it("keeps what is its user's for its user alone, and handler logs out of the chat", async () => {
-    const cwd = newFolder();
-    const run = await runGsv(cwd, ["dev"], { input: "hello\n" });
-    expect(run.code).toBe(0);
+  it("keeps what is its user's for its user alone, and handler logs out of the chat", () => {
     expect(run.stdout + run.stderr).not.toContain('"event":');
     expect(readdirSync(join(cwd, ".gsv/logs"))).toEqual(
       expect.arrayContaining(["functions.log", "node.log"]),
@@ -70,16 +89,18 @@ describe("gsv dev with messages on standard input", () => {
     expect(statSync(join(cwd, ".gsv")).mode & 0o777).toBe(0o700);
     expect(readFileSync(join(cwd, ".gsv/.gitignore"), "utf8")).toBe("*\n");
   });
+});
 
+describe("gsv dev with messages on standard input", () => {
   it("gives the agent its files at the first chat, also where it only served before, and once", async () => {
     const cwd = newFolder();
     const { run } = await serve(cwd);
     await end(run);
-    await runGsv(cwd, ["dev"], { input: "hello\n" });
-    const files = async () => (await runGsv(cwd, ["workspace", "ls"])).stdout;
+    await gsv(["dev"], { cwd, input: "hello\n" });
+    const files = async () => (await gsv(["workspace", "ls"], { cwd })).stdout;
     expect(await files()).toContain("SOUL.md");
-    await runGsv(cwd, ["workspace", "rm", "SOUL.md"]);
-    await runGsv(cwd, ["dev"], { input: "hello\n" });
+    await gsv(["workspace", "rm", "SOUL.md"], { cwd });
+    await gsv(["dev"], { cwd, input: "hello\n" });
     expect(await files()).not.toContain("SOUL.md");
   });
 
@@ -110,7 +131,7 @@ describe("gsv dev with messages on standard input", () => {
       GSV_MODEL: "tiny",
       GSV_MODEL_API_KEY: "key-1",
     };
-    const run = await runGsv(newFolder(), ["dev"], { input: "hello\n", env });
+    const run = await gsv(["dev"], { input: "hello\n", env });
     server.close();
     expect(asked[0]).toBe("/v1/chat/completions Bearer key-1");
     expect(run.stderr).toContain("model: openai-compatible/tiny (GSV_MODEL_BASE_URL");
@@ -119,7 +140,7 @@ describe("gsv dev with messages on standard input", () => {
   });
 
   it("says what is missing when the environment names half a model", async () => {
-    const run = await runGsv(newFolder(), ["dev"], { env: { GSV_MODEL: "tiny" } });
+    const run = await gsv(["dev"], { env: { GSV_MODEL: "tiny" } });
     expect(run.code).toBe(2);
     expect(run.stderr).toMatch(/^gsv: GSV_MODEL is set without GSV_MODEL_BASE_URL[^\n]*\n$/m);
   });
@@ -143,7 +164,7 @@ describe("gsv dev --serve", () => {
 
   it("prints one line of JSON when it is ready, serves other commands, and ends on a signal", async () => {
     const cwd = newFolder();
-    const { run, ready } = await serve(cwd);
+    const { run, ready } = await serveApart(cwd);
     expect(Object.keys(ready).sort()).toEqual(
       "bucket dynamodb pid s3 scheduler table token webhook ws".split(" "),
     );
@@ -203,7 +224,7 @@ describe("gsv dev --serve", () => {
     const { tokens } = JSON.parse((await gsv(["token", "list", "--json"], { cwd })).stdout);
     await gsv(["token", "revoke", tokens[0].id], { cwd });
     await end(first.run);
-    expect((await runGsv(cwd, ["token", "list"])).code).toBe(0);
+    expect((await gsv(["token", "list"], { cwd })).code).toBe(0);
     const second = await serve(cwd);
     expect(second.ready.token).not.toBe(first.ready.token);
     const left = JSON.parse((await gsv(["token", "list", "--json"], { cwd })).stdout).tokens;
@@ -213,7 +234,7 @@ describe("gsv dev --serve", () => {
 
   it("goes on after it was killed", async () => {
     const cwd = newFolder();
-    const first = await serve(cwd);
+    const first = await serveApart(cwd);
     await gsv(["client", "remember me"], { cwd });
     await end(first.run, "SIGKILL");
     const between = await runGsv(cwd, ["session", "preview"]);
@@ -226,7 +247,7 @@ describe("gsv dev --serve", () => {
   it("serves on the port it is told to, with 0 on a free one, and says in one line that it is in use", async () => {
     const taken = createTcpServer();
     const port = await occupyPort(taken);
-    const refused = await runGsv(newFolder(), ["dev", "--serve", "--port", String(port)]);
+    const refused = await gsv(["dev", "--serve", "--port", String(port)]);
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toBe(`gsv: port ${port} is in use; choose another with --port\n`);
     await new Promise((resolve) => taken.close(resolve));
@@ -245,7 +266,7 @@ describe("gsv dev --serve", () => {
     const telegram = await startTelegramServer();
     const { run } = await serve(cwd, ["--webhook-url", "https://tunnel.example"]);
     const input = JSON.stringify({ botToken: telegram.token, apiBaseUrl: telegram.url });
-    const added = await runGsv(cwd, ["channel", "add", "telegram", "--from", "-", "--json"], { input });
+    const added = await gsv(["channel", "add", "telegram", "--from", "-", "--json"], { cwd, input });
     expect(JSON.parse(added.stdout)).toMatchObject({
       webhookUrl: "https://tunnel.example/telegram/default",
       registration: { status: "registered" },
@@ -259,7 +280,7 @@ describe("gsv dev --serve", () => {
   it("says in one line that its folder cannot be written", async () => {
     const cwd = newFolder();
     writeFileSync(join(cwd, "taken"), "a file");
-    const run = await runGsv(cwd, ["dev", "--serve", "--data", "taken"]);
+    const run = await gsv(["dev", "--serve", "--data", "taken"], { cwd });
     expect(run).toMatchObject({ code: 1, stdout: "" });
     expect(run.stderr).toMatch(/^gsv: .*taken.*--data\n$/);
   });
@@ -289,15 +310,8 @@ describe("gsv node", () => {
     expect(JSON.parse((await gsv(["status", "--json"], { cwd })).stdout).nodes).toEqual(["desk"]);
     expect(await end(node)).toBe(0);
     await end(run);
-    const refused = await runGsv(cwd, [
-      "node",
-      "--url",
-      "ws://127.0.0.1:9/ws",
-      "--workspace",
-      "none",
-      "--token",
-      "t",
-    ]);
+    const args = ["node", "--url", "ws://127.0.0.1:9/ws", "--workspace", "none", "--token", "t"];
+    const refused = await gsv(args, { cwd });
     expect(refused.stderr).toBe(`gsv: the workspace is not a folder: ${join(cwd, "none")}\n`);
   });
 });
@@ -305,7 +319,7 @@ describe("gsv node", () => {
 describe("a local gateway that is not running", () => {
   it("is started for one command after the other when several need it at once", async () => {
     const cwd = newFolder();
-    await runGsv(cwd, ["dev"], { input: "hello\n" });
+    await gsv(["dev"], { cwd, input: "hello\n" });
     const runs = await Promise.all([1, 2, 3].map(() => runGsv(cwd, ["session", "list", "--json"])));
     expect(runs.map(({ code }) => code)).toEqual([0, 0, 0]);
     for (const { stdout } of runs) expect(JSON.parse(stdout).count).toBe(1);
