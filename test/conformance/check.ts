@@ -22,7 +22,7 @@ const scenarios = options.includes("--deep") ? deepScenarios : quickScenarios;
 const total = { scenarios: 0, states: 0, transitions: 0, violations: 0, complete: true };
 for (const scenario of scenarios.filter(({ name }) => name.includes(wanted))) {
   const startedAt = Date.now();
-  const found = await explore(scenario, maxStates);
+  const found = await explore(scenario, { maxStates });
   print(found, startedAt);
   total.scenarios++;
   total.states += found.states;

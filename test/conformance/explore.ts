@@ -1,6 +1,7 @@
 import { canonicalJson } from "./intern.ts";
+import { Behaviour } from "./model/behaviour.ts";
 import { Moves } from "./model/moves.ts";
-import { replaceRandomBytes } from "./model/process.ts";
+import { replaceGlobals } from "./model/process.ts";
 import { Seen, type World } from "./model/world.ts";
 import type { Scenario } from "./scenario.ts";
 
@@ -25,6 +26,13 @@ export interface Exploration {
   violations: Violation[];
 }
 
+export interface Options {
+  /** A bound for scenarios that are larger than was thought. */
+  maxStates?: number;
+  /** What is known of the programs, to which the exploration adds what it finds out. */
+  behaviour?: Behaviour;
+}
+
 /** How a state was reached: the number of the state before, and which of its moves led here. */
 interface Trail {
   before: number[];
@@ -34,22 +42,26 @@ interface Trail {
 /**
  * Goes through every state that a scenario can reach, breadth first, so that the violation found is one of the
  * shortest. Ends at the first violation.
- * @param maxStates a bound for scenarios that are larger than was thought
  */
 export async function explore(
   scenario: Scenario,
-  maxStates = Number.POSITIVE_INFINITY,
+  { maxStates = Number.POSITIVE_INFINITY, behaviour = new Behaviour() }: Options = {},
 ): Promise<Exploration> {
-  const putBack = replaceRandomBytes();
+  const putBack = replaceGlobals();
   try {
-    return await exploreStates(scenario, maxStates);
+    return await exploreStates(scenario, maxStates, behaviour);
   } finally {
     putBack();
   }
 }
 
-async function exploreStates(scenario: Scenario, maxStates: number): Promise<Exploration> {
-  const moves = new Moves(scenario);
+async function exploreStates(
+  scenario: Scenario,
+  maxStates: number,
+  behaviour: Behaviour,
+): Promise<Exploration> {
+  const moves = new Moves(scenario, behaviour);
+  const { runs } = moves.automaton;
   const first = await moves.first();
   const seen = new Seen();
   seen.add(first);
@@ -86,7 +98,7 @@ async function exploreStates(scenario: Scenario, maxStates: number): Promise<Exp
     level = next;
   }
   const complete = level.length === 0;
-  return { ...found, states: seen.size, ends, runs: moves.automaton.runs, complete, violations };
+  return { ...found, states: seen.size, ends, runs: moves.automaton.runs - runs, complete, violations };
 }
 
 /** Equal for equal ends of different explorations. */

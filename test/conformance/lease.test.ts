@@ -1,6 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import type { TableCall } from "../../local/items/table-call.ts";
 import { explore } from "./explore.ts";
+import { Behaviour } from "./model/behaviour.ts";
 import { agent, sender } from "./model/programs.ts";
 import { mutations } from "./mutations.ts";
 import { type Scenario, scenario } from "./scenario.ts";
@@ -9,6 +10,14 @@ import { quickScenarios } from "./scenarios.ts";
 /** Far above the time of one exploration, so that a busy machine fails no test. */
 const patience = 180_000;
 
+/** What one exploration has found out about the programs, the others need not find out again. */
+let behaviour = new Behaviour();
+
+// It is large, and a worker that runs other files after this one would keep it.
+afterAll(() => {
+  behaviour = new Behaviour();
+});
+
 const cold = { agent: agent() };
 const used = { ...cold, before: sender("m0") };
 
@@ -16,7 +25,7 @@ describe("every interleaving of agents, senders, tool results and timeouts", () 
   it.each(quickScenarios.map((one) => [one.name, one] as const))(
     "loses, doubles and blocks nothing: %s",
     async (_, one) => {
-      const { complete, violations, states } = await explore(one);
+      const { complete, violations, states } = await explore(one, { behaviour });
       expect(violations).toEqual([]);
       expect(complete).toBe(true);
       expect(states).toBeGreaterThan(100);
@@ -34,8 +43,8 @@ describe("the check", () => {
   ])(
     "leaves out only what makes no difference to how things end: %s",
     async (_, one) => {
-      const reduced = await explore(one);
-      const whole = await explore({ ...one, unreduced: true });
+      const reduced = await explore(one, { behaviour });
+      const whole = await explore({ ...one, unreduced: true }, { behaviour });
       expect(whole.states).toBeGreaterThan(reduced.states);
       expect([...reduced.ends].sort()).toEqual([...whole.ends].sort());
       expect(whole.violations).toEqual([]);
@@ -93,11 +102,11 @@ describe("the check", () => {
     "finds out that a write does without its condition: %s",
     async (name, one, fault) => {
       const mutate: (call: TableCall) => TableCall = mutations[name];
-      const { violations } = await explore({ ...one, mutate });
+      const { violations } = await explore({ ...one, mutate }, { behaviour });
       expect(violations).toHaveLength(1);
       expect(violations[0]?.faults.join("; ")).toMatch(fault);
       expect(violations[0]?.schedule.length).toBeGreaterThan(2);
-      expect((await explore(one)).violations).toEqual([]);
+      expect((await explore(one, { behaviour })).violations).toEqual([]);
     },
     patience,
   );

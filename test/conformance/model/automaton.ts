@@ -52,6 +52,8 @@ export class Automaton {
   private readonly requests = new Interner<Asked>();
   private readonly roots = new Map<string, Node>();
   private readonly knowing = new Map<string, Node>();
+  /** By their text before the masking, which takes longer than the comparison. */
+  private readonly asked = new Map<string, Asked>();
   private readonly kept = new Map<Node, Instance>();
   private readonly mask: (request: Request) => Request;
   private readonly mayForget: boolean;
@@ -135,8 +137,13 @@ export class Automaton {
 
   private ask({ waiting }: Rest): Asked[] {
     return waiting.map((request) => {
+      const name = JSON.stringify(request);
+      const known = this.asked.get(name);
+      if (known) return known;
       const masked = this.mask(request);
-      return this.requests.of(JSON.stringify(masked), (id) => ({ id, request: masked }));
+      const asked = this.requests.of(JSON.stringify(masked), (id) => ({ id, request: masked }));
+      this.asked.set(name, asked);
+      return asked;
     });
   }
 

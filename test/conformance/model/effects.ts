@@ -1,10 +1,9 @@
 import type { TableCall } from "../../../local/items/table-call.ts";
-import { changeFaults } from "../invariants.ts";
 import type { Scenario } from "../scenario.ts";
 import type { Asked } from "./automaton.ts";
-import type { Answer, Program } from "./process.ts";
+import type { Answer, Program, Request } from "./process.ts";
 import { isAgent } from "./programs.ts";
-import { isAcquire, type Outcome, Snapshots } from "./snapshot.ts";
+import { isAcquire, type Outcome, type Snapshots } from "./snapshot.ts";
 import type { Member, Mishaps, Parts, Schedule, World } from "./world.ts";
 
 /** The effect of a request on the world, before its process gets the answer. */
@@ -22,18 +21,30 @@ export interface Effect {
   repeatable: boolean;
 }
 
-const noAnswer = { answerName: "-", answer: (): Answer => ({ value: undefined }) };
+const noAnswer = {
+  answerName: "-",
+  answer: (): Answer => ({ value: undefined }),
+  failed: false,
+  faults: [],
+  repeatable: false,
+};
 
 export class Effects {
   private readonly scenario: Scenario;
   private readonly parts: Parts;
   private readonly begin: (world: World, program: Program) => World;
-  private readonly snapshots = new Snapshots(changeFaults);
+  private readonly snapshots: Snapshots;
   private readonly mutated = new Map<number, TableCall>();
 
-  constructor(scenario: Scenario, parts: Parts, begin: (world: World, program: Program) => World) {
+  constructor(
+    scenario: Scenario,
+    parts: Parts,
+    snapshots: Snapshots,
+    begin: (world: World, program: Program) => World,
+  ) {
     this.scenario = scenario;
     this.parts = parts;
+    this.snapshots = snapshots;
     this.begin = begin;
   }
 
@@ -45,20 +56,23 @@ export class Effects {
 
   of(world: World, member: Member, asked: Asked): Effect {
     const { request } = asked;
-    const done = { ...noAnswer, epoch: member.epoch, failed: false, faults: [], repeatable: false };
+    if (request.to === "table") return this.onTable(world, member, asked.id, request.call);
+    const { epoch } = member;
+    return { ...noAnswer, world: this.after(world, request), epoch };
+  }
+
+  private after(world: World, request: Exclude<Request, { to: "table" }>): World {
     switch (request.to) {
-      case "table":
-        return this.onTable(world, member, asked.id, request.call);
       case "agent":
-        return { ...done, world: this.begin(world, this.scenario.agent) };
+        return this.begin(world, this.scenario.agent);
       case "scheduler":
-        return { ...done, world: this.scheduled(world, request.name, request.event as Schedule["event"]) };
+        return this.scheduled(world, request.name, request.event as Schedule["event"]);
       case "node": {
         const calls = [...new Set([...world.outside.calls, request.callId])].sort();
-        return { ...done, world: { ...world, outside: this.parts.outside({ ...world.outside, calls }) } };
+        return { ...world, outside: this.parts.outside({ ...world.outside, calls }) };
       }
       case "model":
-        return { ...done, world };
+        return world;
     }
   }
 

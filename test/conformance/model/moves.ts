@@ -2,14 +2,15 @@ import { leaseMs } from "../../../shared/session/lease.ts";
 import type { Run } from "../../../shared/session/run.ts";
 import { describeMember, describeRequest } from "../describe.ts";
 import { isIndependent } from "../independence.ts";
-import { doneFaults, isDone, newsFaults, restFaults } from "../invariants.ts";
+import { changeFaults, doneFaults, isDone, newsFaults, restFaults } from "../invariants.ts";
 import { acceptedIds, isCommand } from "../said.ts";
 import type { Scenario } from "../scenario.ts";
-import { Automaton, type Node } from "./automaton.ts";
+import type { Automaton, Node } from "./automaton.ts";
+import type { Behaviour } from "./behaviour.ts";
 import { type Effect, Effects } from "./effects.ts";
-import { maskRequest } from "./mask.ts";
 import type { Answer, Happening, Program } from "./process.ts";
 import { isAgent, sweeper, toolResult, toolTimeout } from "./programs.ts";
+import { Snapshots } from "./snapshot.ts";
 import {
   type Crew,
   type Member,
@@ -61,10 +62,11 @@ export class Moves {
   /** Without a crash or a pause, clients receive each answer once. */
   private readonly countsAnswers: boolean;
 
-  constructor(scenario: Scenario) {
+  constructor(scenario: Scenario, { reduced, whole, items }: Behaviour) {
     this.scenario = scenario;
-    this.automaton = new Automaton(maskRequest, !scenario.unreduced);
-    this.effects = new Effects(scenario, this.parts, (world, program) => this.begun(world, program));
+    this.automaton = scenario.unreduced ? whole : reduced;
+    const begin = (world: World, program: Program) => this.begun(world, program);
+    this.effects = new Effects(scenario, this.parts, new Snapshots(changeFaults, items), begin);
     const { crashes, failures, pauses } = scenario.mishaps;
     this.countsAnswers = crashes + failures + pauses === 0;
   }
@@ -186,7 +188,8 @@ export class Moves {
   private answered(member: Member, place: number, effect: Effect): Told {
     const repeated = member.repeated > place ? member.repeated - 1 : member.repeated;
     const next = { ...member, epoch: effect.epoch, repeated: member.repeated === place ? -1 : repeated };
-    const happening = () => ({ request: place, answer: effect.answer() });
+    const { answer } = effect;
+    const happening = () => ({ request: place, answer: answer() });
     const told = this.told(effect.world, member, `${place}${effect.answerName}`, happening, next);
     return effect.faults.length > 0 ? { ...told, faults: [...effect.faults, ...told.faults] } : told;
   }
@@ -234,7 +237,7 @@ export class Moves {
   /** A failed asynchronous invocation is repeated by Lambda; a node repeats a result that was not acknowledged. */
   private retried(world: World, program: Program): World {
     const { senders, agent } = this.scenario;
-    if (senders.includes(program)) return world;
+    if (senders.some(({ name }) => name === program.name)) return world;
     return this.begun(world, isAgent(program) ? agent : program);
   }
 

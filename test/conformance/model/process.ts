@@ -75,8 +75,8 @@ interface Waiting {
 export const ownName = "me";
 
 /**
- * Starts nothing yet. One instance runs at a time, and only during `advance`: intervals that it sets and lines that it
- * logs are caught by standing in for the globals meanwhile.
+ * Starts nothing yet. One instance runs at a time, and only during `advance`, between the call of `replaceGlobals` and that
+ * of what it returns.
  */
 export function createInstance(program: Program): Instance {
   const waiting: Waiting[] = [];
@@ -159,12 +159,19 @@ export function createInstance(program: Program): Instance {
         waiting.length = 0;
         intervals.clear();
       };
-      await withGlobals(intervals, unhandled, draw, async () => {
+      const { stackTraceLimit } = Error;
+      // Only names and messages of errors are read, and programs throw many.
+      Error.stackTraceLimit = 0;
+      running = { intervals, unhandled, draw };
+      try {
         if (happening === "start") begin();
         else tell(happening);
         do await settle();
         while (localWork > 0 && waiting.length === 0);
-      });
+      } finally {
+        running = undefined;
+        Error.stackTraceLimit = stackTraceLimit;
+      }
       const requests = waiting.map(({ request }) => request);
       return { waiting: requests, hasInterval: intervals.size > 0, ...rest, news, readClock, knowledge };
     },
@@ -210,58 +217,55 @@ function askingTable(
   };
 }
 
-/** Draws for the program that is running; undefined between programs. */
-let drawBytes: ((size: number) => Buffer) | undefined;
+/** What stands in for the globals while a program runs. */
+interface StandIns {
+  /** Its intervals, which do not run. */
+  intervals: Map<object, () => void>;
+  /** Receives an unhandled rejection, which would end a function's process. */
+  unhandled(error: unknown): void;
+  draw(size: number): Buffer;
+}
+
+/** Those of the program that is running; undefined between programs. */
+let running: StandIns | undefined;
 
 /**
- * Lets programs draw their own bytes in place of random ones, until the returned function is called. Once an exploration,
- * because the change of a built-in module takes longer than a step of a program.
+ * Lets programs set intervals that do not run, draw their own bytes in place of random ones and print nothing, until the
+ * returned function is called. Once an exploration, because the changes take longer than a step of a program.
  */
-export function replaceRandomBytes(): () => void {
+export function replaceGlobals(): () => void {
   const { randomBytes } = crypto;
-  const draw = (size: number) => (drawBytes ? drawBytes(size) : randomBytes(size));
-  Object.assign(crypto, { randomBytes: draw });
+  const { setInterval, clearInterval } = globalThis;
+  const { write } = process.stdout;
+  const listeners = process.listeners("unhandledRejection");
+  const set = (callback: () => void, ms?: number) => {
+    if (!running) return setInterval(callback, ms);
+    const handle = {};
+    running.intervals.set(handle, callback);
+    return handle;
+  };
+  const clear = (handle?: NodeJS.Timeout) => {
+    if (!handle || !running?.intervals.delete(handle)) clearInterval(handle);
+  };
+  const drawn = (size: number) => (running ? running.draw(size) : randomBytes(size));
+  const print = (...args: Parameters<typeof write>) => (running ? true : write.apply(process.stdout, args));
+  const unhandled = (error: unknown) => {
+    if (!running) throw error;
+    running.unhandled(error);
+  };
+  Object.assign(crypto, { randomBytes: drawn });
   syncBuiltinESMExports();
+  Object.assign(globalThis, { setInterval: set, clearInterval: clear });
+  Object.assign(process.stdout, { write: print });
+  process.removeAllListeners("unhandledRejection").on("unhandledRejection", unhandled);
   return () => {
     Object.assign(crypto, { randomBytes });
     syncBuiltinESMExports();
-  };
-}
-
-/**
- * Intervals are collected in `intervals` and do not run, and nothing is printed. An unhandled rejection, which would end a
- * function's process, is passed to `unhandled`.
- */
-async function withGlobals(
-  intervals: Map<object, () => void>,
-  unhandled: (error: unknown) => void,
-  draw: (size: number) => Buffer,
-  work: () => Promise<void>,
-): Promise<void> {
-  const { setInterval, clearInterval } = globalThis;
-  const write = process.stdout.write;
-  const listeners = process.listeners("unhandledRejection");
-  const set = (callback: () => void) => {
-    const handle = {};
-    intervals.set(handle, callback);
-    return handle;
-  };
-  const clear = (handle: object | undefined) => {
-    if (handle) intervals.delete(handle);
-  };
-  Object.assign(globalThis, { setInterval: set, clearInterval: clear });
-  drawBytes = draw;
-  process.stdout.write = () => true;
-  process.removeAllListeners("unhandledRejection").on("unhandledRejection", unhandled);
-  try {
-    await work();
-  } finally {
     Object.assign(globalThis, { setInterval, clearInterval });
-    drawBytes = undefined;
-    process.stdout.write = write;
+    Object.assign(process.stdout, { write });
     process.removeAllListeners("unhandledRejection");
     for (const listener of listeners) process.on("unhandledRejection", listener);
-  }
+  };
 }
 
 /** Resolves when all continuations of already resolved promises have run. */

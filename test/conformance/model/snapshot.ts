@@ -1,5 +1,6 @@
 import { checkedChange, createMemoryStore, type ItemReader } from "../../../local/items/item-store.ts";
 import { ValidationException } from "../../../local/items/item-validation.ts";
+import { copyOf } from "../../../local/items/item-values.ts";
 import type { StoredItem } from "../../../local/items/keyed-items.ts";
 import {
   changedItem,
@@ -50,15 +51,19 @@ const sessionItem = itemName(metaKey(sessionKey));
 
 /** Table states and the effects of requests on them, each computed once. */
 export class Snapshots {
-  private readonly items = new Interner<{ id: number }>();
+  private readonly items: Interner<{ id: number }>;
   private readonly itemIds = new WeakMap<Item, number>();
   private readonly tables = new Interner<Snapshot>();
   private readonly outcomes = new Map<number, Outcome>();
   private readonly check: (before: Snapshot, after: Snapshot) => string[];
 
-  /** @param check returns the faults of a change of the table */
-  constructor(check: (before: Snapshot, after: Snapshot) => string[]) {
+  /**
+   * @param check returns the faults of a change of the table
+   * @param items numbers equal items alike
+   */
+  constructor(check: (before: Snapshot, after: Snapshot) => string[], items: Interner<{ id: number }>) {
     this.check = check;
+    this.items = items;
   }
 
   get empty(): Snapshot {
@@ -116,10 +121,10 @@ export class Snapshots {
     if (result === undefined) return { answerName: "-", answer: () => ({ value: undefined }) };
     if (!Array.isArray(result)) {
       const seen = seenBy(result, epoch);
-      return { answerName: `i${this.itemId(seen)}`, answer: () => ({ value: structuredClone(seen) }) };
+      return { answerName: `i${this.itemId(seen)}`, answer: () => ({ value: copyOf(seen) }) };
     }
     const name = result.map((item) => this.itemId(item)).join(",");
-    return { answerName: `l${name}`, answer: () => ({ value: structuredClone(result) }) };
+    return { answerName: `l${name}`, answer: () => ({ value: copyOf(result) }) };
   }
 
   private itemId(item: Item): number {
