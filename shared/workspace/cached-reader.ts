@@ -37,11 +37,12 @@ interface Entry {
 
 export function createCachedReader(bucket: Bucket, options: CachedReaderOptions = {}): CachedReader {
   const { maxAgeMs = 0, maxEntries = 500, maxCharacters = 4_000_000 } = options;
+  // A short object takes an entry's share of the characters, which bounds the number too. With `max` the cache would
+  // allocate all entries at each cold start.
+  const least = Math.ceil(maxCharacters / maxEntries);
   const entries = new LRUCache<string, Entry>({
-    max: maxEntries,
     maxSize: maxCharacters,
-    // The cache refuses a size of 0.
-    sizeCalculation: ({ found }) => Math.max(1, found?.text.length ?? 0),
+    sizeCalculation: ({ found }) => Math.max(least, found?.text.length ?? 0),
   });
   const remember = (key: string, entry: Entry) => {
     entries.set(key, entry);

@@ -28,7 +28,8 @@ export interface KeptPrompts {
 }
 
 export function createKeptPrompts(bucket: Bucket): KeptPrompts {
-  const known = new LRUCache<string, true>({ max: mostKnown });
+  // With `max` the cache would allocate all its entries at each cold start.
+  const known = new LRUCache<string, true>({ maxSize: mostKnown, sizeCalculation: () => 1 });
   const nameOf = (agentId: string, { hash }: AssembledPrompt) => `${agentId} ${hash}`;
   return {
     async keep(state, agentId, prompt) {
