@@ -48,14 +48,14 @@ export function sendJson(
   response.end(text);
 }
 
+export const eventStreamHeaders = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache",
+};
+
 /** Opens a stream of server-sent events. */
 export function openEventStream(response: ServerResponse, headers: Record<string, string> = {}): void {
-  response.writeHead(200, {
-    "content-type": "text/event-stream; charset=utf-8",
-    "cache-control": "no-cache",
-    connection: "keep-alive",
-    ...headers,
-  });
+  response.writeHead(200, { ...eventStreamHeaders, connection: "keep-alive", ...headers });
   response.flushHeaders();
 }
 

@@ -3,7 +3,8 @@ import { normalizeContext, Type } from "@earendil-works/pi-ai";
 import * as anthropic from "@earendil-works/pi-ai/api/anthropic-messages";
 import * as completions from "@earendil-works/pi-ai/api/openai-completions";
 import * as responses from "@earendil-works/pi-ai/api/openai-responses";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { fetchOverSockets } from "../run/in-process-fetch.ts";
 import { until } from "../until.ts";
 import { startAnthropicServer } from "./anthropic-server.ts";
 import { startOpenAiServer } from "./openai-server.ts";
@@ -62,6 +63,8 @@ function conversation(text: string): Context {
 function textOf(message: AssistantMessage): string {
   return message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
 }
+
+beforeEach(() => void vi.stubGlobal("fetch", fetchOverSockets));
 
 describe.each(CLIENTS)("the scripted model over $api", ({ api, start, stream }) => {
   let server: ModelServer;

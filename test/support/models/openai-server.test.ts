@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { fetchOverSockets } from "../run/in-process-fetch.ts";
 import { startOpenAiServer } from "./openai-server.ts";
 import type { ModelServer } from "./scripted-model.ts";
 
@@ -15,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 async function post(path: string, body: unknown, authorization = "Bearer right") {
-  const response = await fetch(server.url + path, {
+  const response = await fetchOverSockets(server.url + path, {
     method: "POST",
     headers: { authorization, "content-type": "application/json" },
     body: typeof body === "string" ? body : JSON.stringify(body),

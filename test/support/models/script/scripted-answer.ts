@@ -1,0 +1,138 @@
+import type { ServerResponse } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import { eventStreamHeaders, openEventStream, sendJson, write } from "../../../../local/http/loopback.ts";
+import { encodeFrame, inPieces } from "../../../../local/openai-wire/chat-reply.ts";
+import type { Accepted, ModelRequest, Refusal, Reply, ResolvedReply, Wire } from "./script.ts";
+
+/** What a request is answered with, once it is recorded and the script has been asked. */
+export type Decision = { status: number; body: unknown; headers?: Record<string, string> } | Played;
+
+interface Played {
+  wire: Wire;
+  accepted: Accepted;
+  reply: Reply;
+  resolved: ResolvedReply;
+}
+
+/** Marks a response as dropped by the server itself, so that it does not count as a client that went away. */
+const CUT = new Error("connection dropped by the script");
+
+/**
+ * What the script makes of a request that is accepted.
+ * @param length of the request, in characters
+ */
+export function decision(
+  wire: Wire,
+  seen: ModelRequest,
+  accepted: Accepted,
+  reply: Reply,
+  length: number,
+): Decision {
+  if (reply.error) {
+    const { status, message = `scripted error ${status}` } = reply.error;
+    const { body = wire.errorBody(status, message), headers } = reply.error;
+    return refused(wire, seen, { status, body }, headers);
+  }
+  seen.status = 200;
+  return { wire, accepted, reply, resolved: resolveReply(reply, length) };
+}
+
+export function refused(
+  wire: Wire,
+  seen: ModelRequest,
+  { status, body }: Refusal,
+  headers: Record<string, string> = {},
+): Decision {
+  seen.status = status;
+  seen.refused = body;
+  return { status, body, headers: { ...wire.headers(), ...headers } };
+}
+
+/** Whether the script plays with the connection itself, or with the time at which pieces arrive. */
+export function needsConnection(made: Decision): boolean {
+  return (
+    "reply" in made && (made.reply.hang || made.reply.delayMs || made.reply.cutAfterChunks) !== undefined
+  );
+}
+
+/** Answers over a connection. */
+export async function answer(response: ServerResponse, made: Decision): Promise<void> {
+  if ("status" in made) return sendJson(response, made.status, made.body, made.headers);
+  const { wire, accepted, reply, resolved } = made;
+  if (reply.hang && resolved.text.length === 0) return;
+  if (!accepted.stream) return sendJson(response, 200, accepted.whole(resolved), wire.headers());
+  openEventStream(response, wire.headers());
+  await play(made, {
+    isGone: () => response.destroyed,
+    write: (bytes) => write(response, bytes),
+    cut: () => response.destroy(CUT),
+    end: () => response.end(),
+  });
+}
+
+/** The same answer without a connection. */
+export async function responseOf(made: Decision): Promise<Response> {
+  if ("status" in made) return Response.json(made.body, { status: made.status, headers: made.headers });
+  const { wire, accepted, resolved } = made;
+  if (!accepted.stream) return Response.json(accepted.whole(resolved), { headers: wire.headers() });
+  const written: Buffer[] = [];
+  await play(made, {
+    isGone: () => false,
+    write: (bytes) => void written.push(Buffer.from(bytes)),
+    cut: () => {},
+    end: () => {},
+  });
+  return new Response(Buffer.concat(written), { headers: { ...eventStreamHeaders, ...wire.headers() } });
+}
+
+/** Where a streamed answer goes. */
+interface Listener {
+  isGone(): boolean;
+  write(bytes: string | Uint8Array): Promise<void> | void;
+  cut(): void;
+  end(): void;
+}
+
+/** Streams the frames; the script says where it breaks off. */
+async function play({ wire, accepted, reply, resolved }: Played, listener: Listener): Promise<void> {
+  const spoken = resolved.thinking.length + resolved.text.length;
+  let pieces = 0;
+  const encode = wire.encode ?? encodeFrame;
+  for (const frame of accepted.frames(resolved)) {
+    if (listener.isGone()) return;
+    if (reply.cutAfterChunks !== undefined && pieces >= reply.cutAfterChunks) return listener.cut();
+    if (reply.streamError && pieces >= reply.streamError.afterPieces) {
+      await listener.write(encode(wire.errorFrame(reply.streamError.message)));
+      return listener.end();
+    }
+    if (reply.hang && pieces >= spoken) return;
+    if (frame.piece && pieces++ > 0 && reply.delayMs) await delay(reply.delayMs);
+    await listener.write(encode(frame));
+  }
+  listener.end();
+}
+
+function resolveReply(reply: Reply, requestLength: number): ResolvedReply {
+  const text = Array.isArray(reply.text) ? reply.text : inPieces(reply.text ?? "", 4);
+  const thinking = inPieces(reply.thinking ?? "", 2);
+  const toolCalls = (reply.toolCalls ?? []).map((call) => {
+    const json = typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments ?? {});
+    return { id: call.id, name: call.name, arguments: inPieces(json, 3) };
+  });
+  const written = [...thinking, ...text, ...toolCalls.flatMap((call) => call.arguments)].join("").length;
+  return {
+    text,
+    thinking,
+    toolCalls,
+    usage: {
+      input: reply.usage?.input ?? Math.ceil(requestLength / 4),
+      output: reply.usage?.output ?? Math.ceil(written / 4),
+      cacheRead: reply.usage?.cacheRead ?? 0,
+      cacheWrite: reply.usage?.cacheWrite ?? 0,
+    },
+    refusal: inPieces(reply.refusal ?? "", 2),
+    blocked: reply.blocked ?? false,
+    withoutUsage: reply.withoutUsage ?? false,
+    stopReason: reply.stopReason ?? (toolCalls.length > 0 ? "toolUse" : "stop"),
+  };
+}
