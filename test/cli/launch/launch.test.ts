@@ -1,6 +1,8 @@
 import { spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -11,7 +13,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openBuild } from "../../../cli/launch/open-build.mjs";
 import { sourceKey } from "../../../cli/launch/source-key.mjs";
@@ -38,9 +40,12 @@ describe("the program that runs is that of the sources", () => {
     expect(statSync(join(project.builds, build, "main.mjs")).ino).toBe(ino);
   });
 
-  it("is another one as soon as a source has changed, and the former one when it has changed back", async () => {
+  it("is another one as soon as a source of the same length and the same age takes its place, and the former one when that is back", async () => {
     await project.run();
+    const file = join(project.root, "cli/app/main.ts");
+    const { atime, mtime } = statSync(file);
     project.says("HELLO");
+    utimesSync(file, atime, mtime);
     expect(await project.run()).toEqual(done("HELLO"));
     project.says("hello");
     expect(await project.run()).toEqual(done("hello"));
@@ -51,21 +56,18 @@ describe("the program that runs is that of the sources", () => {
     expect(sourceKey(`${project.root}/`)).toBe(sourceKey(project.root));
   });
 
-  it("is another one when a source of the same length and the same age takes its place", async () => {
+  it("follows a source in functions, in local and in shared", async () => {
+    const rooms = ["functions", "local", "shared"];
+    const imports = rooms.map((room) => `import { ${room} } from "../../${room}/greeting.ts";`);
+    for (const room of rooms) project.write(`${room}/greeting.ts`, `export const ${room} = "one";`);
+    project.main(`console.log(${rooms});`, imports.join("\n"));
     await project.run();
-    const file = join(project.root, "cli/app/main.ts");
-    const { atime, mtime } = statSync(file);
-    project.says("hallo");
-    utimesSync(file, atime, mtime);
-    expect(await project.run()).toEqual(done("hallo"));
-  });
-
-  it.each(["functions", "local", "shared"])("follows a source in %s", async (room) => {
-    project.write(`${room}/greeting.ts`, 'export const greeting = "one";');
-    project.main("console.log(greeting);", `import { greeting } from "../../${room}/greeting.ts";`);
-    await project.run();
-    project.write(`${room}/greeting.ts`, 'export const greeting = "two";');
-    expect(await project.run()).toEqual(done("two"));
+    const greetings = rooms.map(() => "one");
+    for (const [index, room] of rooms.entries()) {
+      project.write(`${room}/greeting.ts`, `export const ${room} = "two";`);
+      greetings[index] = "two";
+      expect(await project.run()).toEqual(done(greetings.join(" ")));
+    }
   });
 
   it("follows the packages that npm has installed", async () => {
@@ -129,17 +131,28 @@ describe("a build is there in full or not at all", () => {
 });
 
 describe("builds that are no longer needed", () => {
-  /** Starts as many versions of the program, one after the other. */
+  /**
+   * Builds of as many versions of the program, one after the other. The last one is of a real start, which removes what is
+   * no longer needed; the others are copies of a build under other names.
+   */
   async function newVersions(count: number): Promise<void> {
-    for (let version = 0; version < count; version++) {
-      project.says(`version ${Math.random()}`);
-      expect((await project.run()).code).toBe(0);
-    }
+    const [first = ""] = readdirSync(project.builds);
+    const unmarked = (path: string) => !basename(path).startsWith("used-by-");
+    for (let version = 1; version < count; version++)
+      cpSync(join(project.builds, first), join(project.builds, randomBytes(16).toString("hex")), {
+        recursive: true,
+        filter: unmarked,
+      });
+    project.says(`version ${Math.random()}`);
+    expect((await project.run()).code).toBe(0);
   }
 
   it("are removed but for the three that were used last", async () => {
-    await newVersions(5);
+    await project.run();
+    const [build = ""] = readdirSync(project.builds);
+    await newVersions(4);
     expect(readdirSync(project.builds)).toHaveLength(3);
+    expect(readdirSync(project.builds)).not.toContain(build);
   });
 
   it("stay while a process runs them, because it loads parts of them later", async () => {
