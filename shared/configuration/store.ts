@@ -14,7 +14,7 @@ import {
   withValue,
 } from "./configuration-paths.ts";
 import { defaults } from "./defaults.ts";
-import { type Configuration, configurationSchema, findFault } from "./schema.ts";
+import { type Configuration, configurationSchema, configurationSecrets, findFault } from "./schema.ts";
 import { secretMarker } from "./secret.ts";
 import { createSecretPaths, type SecretPaths } from "./secret-paths.ts";
 
@@ -93,7 +93,8 @@ export function openConfiguration(
   secrets: Secrets,
   { now = Date.now, schema = configurationSchema }: ConfigurationOptions = {},
 ): ConfigurationStore {
-  const rules = { schema, secretPaths: createSecretPaths(schema) };
+  const isUsual = schema === configurationSchema;
+  const rules = { schema, secretPaths: isUsual ? configurationSecrets : createSecretPaths(schema) };
   const readings = createReadings(table);
   let reading: { seen: Promise<Seen>; startedAt: number } | undefined;
   const readAgain = (): Promise<Seen> => {

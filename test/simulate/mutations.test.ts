@@ -31,9 +31,11 @@ const most = 600;
  */
 const settings: Record<string, { oneIn: number; actions?: (seed: number) => Action[]; from?: number }> = {
   "a pending call at the waiting release": { oneIn: 0, actions: tools, from: 220 },
+  "the epoch of a commit": { oneIn: 20, from: 20 },
+  "the entry that is taken out": { oneIn: 20, from: 28 },
   "the run that ends": { oneIn: 10, actions: crowd, from: 180 },
-  "the run that a stop is for": { oneIn: 10, actions: crowd },
-  "a result that is still awaited": { oneIn: 10, actions: tools },
+  "the run that a stop is for": { oneIn: 10, actions: crowd, from: 8 },
+  "a result that is still awaited": { oneIn: 10, actions: tools, from: 15 },
   "a session that does not exist yet": { oneIn: 10, actions: crowd },
 };
 
