@@ -162,7 +162,7 @@ function describeState(state: ConnectionState): string {
     case "waiting":
       return `disconnected: ${state.reason}; next attempt in ${state.delayMs} ms`;
     case "closed":
-      // Why is the command's error, which follows.
+      // The command's error, which follows, says why.
       return "closed";
     case "connecting":
       return `connecting, attempt ${state.attempt}`;

@@ -8,7 +8,7 @@ export interface InProcessRequest {
   body: string;
 }
 
-/** Answers a request. An address where the request is to be sent over a connection all the same, with these headers too. */
+/** Answers a request. Returns headers instead when the request is to be sent over a connection, with these headers added. */
 export type InProcessAnswer = (
   request: InProcessRequest,
 ) => Promise<Response | { headers: Record<string, string> }>;
