@@ -1,7 +1,8 @@
 // @ts-check
 /**
- * `npm run checks`: lint, types and synthesis at the same time. `npm test` (`--tests`): the tests beside them, because
- * many tests wait for something and leave the machine idle. The tests' output is printed as it comes; a check's output is
+ * `npm run checks`: lint, types and synthesis at the same time. `npm test` (`--tests`): the tests beside lint and types,
+ * because many tests wait for something and leave the machine idle. The tests synthesize themselves, see
+ * `test/support/run/bundles.ts`. The tests' output is printed as it comes; a check's output is
  * printed whole, after the tests. The exit code is 1 when one of them fails.
  */
 import { spawn } from "node:child_process";
@@ -32,7 +33,7 @@ function run(name, isShown) {
 }
 
 const tests = withTests ? [run("vitest", true)] : [];
-const checks = ["lint", "types", "synth"].map((name) => run(name, false));
+const checks = ["lint", "types", ...(withTests ? [] : ["synth"])].map((name) => run(name, false));
 const ended = [...(await Promise.all(tests)), ...(await Promise.all(checks))];
 for (const { report } of ended) process.stdout.write(report);
 process.exitCode = ended.every(({ passed }) => passed) ? 0 : 1;

@@ -1,9 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import type { TestProject } from "vitest/node";
-import { bundleFunction, bundleTarget } from "../../../infra/bundle.ts";
-import { functionNames } from "../../../infra/permissions.ts";
 import type { TemplateJson } from "../../infra/synthesis.ts";
 import { isEndToEnd } from "./longest-first.ts";
 
@@ -17,37 +17,35 @@ declare module "vitest" {
 }
 
 /**
- * Builds the bundles and synthesizes the template once for a run of the tests, in a folder that is removed at its end:
- * loading the CDK takes longer than most of the tests that ask for the functions' roles. Does nothing for a run without
+ * Runs `cdk synth` once for a run of the tests, in a copy of the project where nothing was built and with nothing but
+ * node in the PATH. The end-to-end tests run the bundles that it builds, with the rights of its template. CDK's own
+ * validation of the template takes seconds: `test/infra/checks.test.ts` does it. Does nothing for a run without
  * end-to-end tests.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (!project.vitest.state.getPaths().some(isEndToEnd)) return undefined;
-  const folder = await mkdtemp(join(tmpdir(), "gsv-bundles-"));
-  await Promise.all(functionNames.map((name) => bundle(name, folder)));
-  project.provide("bundles", folder);
-  project.provide("template", await synthesize(folder));
-  return () => rm(folder, { recursive: true, force: true });
+  const copy = await mkdtemp(join(tmpdir(), "gsv-synth-"));
+  const remove = () => rm(copy, { recursive: true, force: true });
+  try {
+    await synthesize(process.cwd(), copy);
+    const template = await readFile(join(copy, "cdk.out", "gsv-local.template.json"), "utf8");
+    project.provide("bundles", join(copy, "dist", "functions"));
+    project.provide("template", JSON.parse(template) as TemplateJson);
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+  return remove;
 }
 
-async function bundle(name: (typeof functionNames)[number], folder: string): Promise<void> {
-  const { entry } = bundleTarget(process.cwd(), name);
-  await bundleFunction({
-    entry,
-    outDir: join(folder, name),
-    metaFile: join(folder, "meta", `${name}.json`),
+/** Bundles the functions of the project and synthesizes the stage `local`, into `dist` and `cdk.out` of the copy. */
+async function synthesize(root: string, copy: string): Promise<void> {
+  await cp(join(root, "infra"), join(copy, "infra"), { recursive: true });
+  const linked = ["functions", "shared", "node_modules", "package.json", "cdk.json"];
+  await Promise.all(linked.map((name) => symlink(join(root, name), join(copy, name))));
+  const cdk = join(copy, "node_modules", "aws-cdk", "bin", "cdk");
+  await promisify(execFile)(process.execPath, [cdk, "synth", "--quiet", "--context", "stage=local"], {
+    cwd: copy,
+    env: { PATH: dirname(process.execPath), HOME: copy, CDK_VALIDATION: "false" },
   });
-}
-
-async function synthesize(bundles: string): Promise<TemplateJson> {
-  const [{ Template }, { createApp }] = await Promise.all([
-    import("aws-cdk-lib/assertions"),
-    import("../../../infra/create-app.ts"),
-  ]);
-  const { stack } = createApp(bundles, {
-    context: { stage: "local" },
-    outdir: join(bundles, "template"),
-    builtinCloudFormationValidation: false,
-  });
-  return Template.fromStack(stack).toJSON() as TemplateJson;
 }

@@ -18,7 +18,6 @@ const longest = [
   "agent/reset-upload-killed",
   "agent/compaction/long-conversation",
   "e2e/reset",
-  "infra/app",
   "infra/checks",
   "local/dynamodb-kill",
   "agent/compaction/compaction-crash",
