@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/run/longest-first.ts";
+import { lateOptimization } from "./test/support/run/node-options.ts";
 
 export default defineConfig({
   test: {
@@ -11,14 +12,15 @@ export default defineConfig({
     globalSetup: ["test/support/run/bundles.ts", "test/support/run/cli-build.ts"],
     setupFiles: ["test/support/run/failed-logs.ts", "test/support/run/file-end.ts"],
     // Fewer collections of short-lived garbage: a tenth of a worker's time with the default of 16 MB.
-    execArgv: ["--max-semi-space-size=64", "--single-threaded-gc"],
+    execArgv: ["--max-semi-space-size=64", "--single-threaded-gc", ...lateOptimization],
     // A busy machine takes many times what a quiet one does.
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
     silent: "passed-only",
-    // More than the cores of a small machine: many tests wait, for a lease or a schedule.
-    maxWorkers: 4,
+    // One more than the cores of a small machine: many tests wait, for a lease or a schedule. Each worker loads and compiles
+    // the modules for itself: a fourth one costs a tenth more CPU time.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
   },
 });

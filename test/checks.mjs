@@ -2,8 +2,8 @@
 /**
  * `npm run checks`: lint, types and synthesis at the same time. `npm test` (`--tests`): the tests beside lint and types,
  * because many tests wait for something and leave the machine idle. The tests synthesize themselves, see
- * `test/support/run/bundles.ts`. The tests' output is printed as it comes; a check's output is
- * printed whole, after the tests. The exit code is 1 when one of them fails.
+ * `test/support/run/bundles.ts`. The tests' output is printed as it comes; a check's output is printed whole, after the
+ * tests. The exit code is 1 when one of them fails.
  */
 import { spawn } from "node:child_process";
 
@@ -19,7 +19,9 @@ function run(name, isShown) {
   return new Promise((resolve) => {
     const started = performance.now();
     const stdio = isShown ? "inherit" : "pipe";
-    const child = spawn("npm", ["run", "--silent", name], { stdio: ["ignore", stdio, stdio] });
+    // The compiler is a program in Go. With fewer collections of garbage it takes a tenth less time.
+    const env = { GOGC: "400", ...process.env };
+    const child = spawn("npm", ["run", "--silent", name], { env, stdio: ["ignore", stdio, stdio] });
     /** @type {Buffer[]} */
     const output = [];
     for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => output.push(chunk));

@@ -14,6 +14,7 @@ import type { Scope } from "../../shared/protocol/methods.ts";
 import type { Secrets, Table } from "../../shared/world/world.ts";
 import { authorizer, type RoleAuthorizer } from "../infra/iam.ts";
 import { type NodeTools, openClient, openNode, type Peer } from "../support/peer.ts";
+import { lateOptimization } from "../support/run/node-options.ts";
 
 /** The deployed system on this machine: the bundles, each in processes of its own, with the rights of their roles. */
 export interface Stack {
@@ -67,6 +68,7 @@ export async function startStack(
         log,
         spares,
         functions,
+        execArgv: [...lateOptimization],
         entry: (name) => join(bundles, name, "handler.mjs"),
       });
       return host;
