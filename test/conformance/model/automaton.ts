@@ -163,7 +163,8 @@ export class Automaton {
     const instance = createInstance(node.program);
     for (const step of pathTo(node)) {
       const rest = await instance.advance(step.via.happening(), step.via.clock);
-      const same = this.ask(rest).every((asked, i) => asked === step.waiting[i]);
+      // Comparing the requests takes long, and only those of the last step are answered in a new way.
+      const same = step !== node || this.ask(rest).every((asked, i) => asked === step.waiting[i]);
       if (!same || rest.waiting.length !== step.waiting.length || rest.ended !== step.ended) {
         throw new Error(`${node.program.name} did something else when it was told the same`);
       }

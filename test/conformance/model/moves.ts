@@ -2,7 +2,7 @@ import { leaseMs } from "../../../shared/session/lease.ts";
 import type { Run } from "../../../shared/session/run.ts";
 import { describeMember, describeRequest } from "../describe.ts";
 import { isIndependent } from "../independence.ts";
-import { changeFaults, doneFaults, isDone, newsFaults, restFaults } from "../invariants.ts";
+import { doneFaults, isDone, newsFaults, restFaults } from "../invariants.ts";
 import { acceptedIds, isCommand } from "../said.ts";
 import type { Scenario } from "../scenario.ts";
 import type { Automaton, Node } from "./automaton.ts";
@@ -10,7 +10,6 @@ import type { Behaviour } from "./behaviour.ts";
 import { type Effect, Effects } from "./effects.ts";
 import type { Answer, Happening, Program } from "./process.ts";
 import { isAgent, sweeper, toolResult, toolTimeout } from "./programs.ts";
-import { Snapshots } from "./snapshot.ts";
 import {
   type Crew,
   type Member,
@@ -62,11 +61,12 @@ export class Moves {
   /** Without a crash or a pause, clients receive each answer once. */
   private readonly countsAnswers: boolean;
 
-  constructor(scenario: Scenario, { reduced, whole, items }: Behaviour) {
+  constructor(scenario: Scenario, behaviour: Behaviour) {
+    const { automaton, snapshots } = behaviour.of(scenario);
     this.scenario = scenario;
-    this.automaton = scenario.unreduced ? whole : reduced;
+    this.automaton = automaton;
     const begin = (world: World, program: Program) => this.begun(world, program);
-    this.effects = new Effects(scenario, this.parts, new Snapshots(changeFaults, items), begin);
+    this.effects = new Effects(scenario, this.parts, snapshots, begin);
     const { crashes, failures, pauses } = scenario.mishaps;
     this.countsAnswers = crashes + failures + pauses === 0;
   }

@@ -1,5 +1,7 @@
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
+import { PassThrough } from "node:stream";
+import zlib from "node:zlib";
 import { ValidationException } from "../../../local/items/item-validation.ts";
 import type { TableCall } from "../../../local/items/table-call.ts";
 import { ConditionFailed, type Item, type Table, type TimerEvent } from "../../../shared/world/world.ts";
@@ -24,7 +26,7 @@ export interface Surroundings {
   table: Table;
   now(): number;
   ask(request: Request): Promise<unknown>;
-  /** Does work that needs no answer of the check, but more than one turn of the event loop, such as compressing. */
+  /** Does work that needs no answer of the check, but more than one turn of the event loop, such as reading a stream. */
   whileLocal<T>(work: Promise<T>): Promise<T>;
   /** Reports an effect that others see and that the program does not wait for. */
   report(news: string): void;
@@ -230,11 +232,13 @@ interface StandIns {
 let running: StandIns | undefined;
 
 /**
- * Lets programs set intervals that do not run, draw their own bytes in place of random ones and print nothing, until the
- * returned function is called. Once an exploration, because the changes take longer than a step of a program.
+ * Lets programs set intervals that do not run, draw their own bytes in place of random ones, leave out the compression
+ * of a stream, which takes longer than all else that they do, and print nothing, until the returned function is called.
+ * Once an exploration, because the changes take longer than a step of a program.
  */
 export function replaceGlobals(): () => void {
   const { randomBytes } = crypto;
+  const { createGzip } = zlib;
   const { setInterval, clearInterval } = globalThis;
   const { write } = process.stdout;
   const listeners = process.listeners("unhandledRejection");
@@ -254,12 +258,16 @@ export function replaceGlobals(): () => void {
     running.unhandled(error);
   };
   Object.assign(crypto, { randomBytes: drawn });
+  const gzip = (options?: zlib.ZlibOptions) => (running ? new PassThrough() : createGzip(options));
+  // It is not writable.
+  Object.defineProperty(zlib, "createGzip", { value: gzip });
   syncBuiltinESMExports();
   Object.assign(globalThis, { setInterval: set, clearInterval: clear });
   Object.assign(process.stdout, { write: print });
   process.removeAllListeners("unhandledRejection").on("unhandledRejection", unhandled);
   return () => {
     Object.assign(crypto, { randomBytes });
+    Object.defineProperty(zlib, "createGzip", { value: createGzip });
     syncBuiltinESMExports();
     Object.assign(globalThis, { setInterval, clearInterval });
     Object.assign(process.stdout, { write });
