@@ -30,14 +30,18 @@ const maxPayloadBytes = 6 * 1024 * 1024;
  */
 export async function startFunctionUrl(options: FunctionUrlOptions): Promise<Endpoint> {
   return startHttpEndpoint({
-    handle: (request) => handle(request, options),
+    handle: (request) => answerByFunction(request, options),
     maxBodyBytes: maxPayloadBytes,
     port: options.port,
     onError: options.onError,
   });
 }
 
-async function handle(request: HttpRequest, { invoke, onError }: FunctionUrlOptions): Promise<HttpResponse> {
+/** Answers one request of a function URL with what the function returns for it. */
+export async function answerByFunction(
+  request: HttpRequest,
+  { invoke, onError }: FunctionUrlOptions,
+): Promise<HttpResponse> {
   try {
     return toResponse(await invoke(toEvent(request)));
   } catch (error) {

@@ -1,5 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { readBody, sendJson, serveLoopback } from "../../../local/http/loopback.ts";
+import { serveWhole, type WholeReply, type WholeRequest } from "../run/whole-requests.ts";
 
 /** A call of the platform's API. */
 export interface PlatformCall {
@@ -32,12 +31,7 @@ export function download({ type, bytes }: Pick<SharedFile, "type" | "bytes">): P
   return { status: 200, body: bytes, headers: { "content-type": type } };
 }
 
-export interface PlatformReply {
-  status: number;
-  /** JSON, or a page that is none; bytes as they are. */
-  body?: unknown;
-  headers?: Record<string, string>;
-}
+export type PlatformReply = WholeReply;
 
 /** A refusal put in front of the next call. */
 export type PlatformFailure =
@@ -54,8 +48,6 @@ export interface PlatformServer {
   close(): Promise<void>;
 }
 
-const maxBody = 50 * 1024 * 1024;
-
 /** An API over JSON on 127.0.0.1, which `answer` speaks. */
 export async function startPlatformServer(
   answer: (call: PlatformCall) => PlatformReply | Promise<PlatformReply>,
@@ -70,20 +62,12 @@ export async function startPlatformServer(
     if (failure.after) await answer(call);
     return undefined;
   };
-  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const bytes = (await readBody(request, maxBody)) ?? Buffer.alloc(0);
-    const call = { ...readCall(request), ...(await readContent(request, bytes)), bytes, status: 0 };
+  const server = await serveWhole(async (request) => {
+    const call = await readCall(request);
     calls.push(call);
     const reply = await take(call);
-    if (!reply) return void request.socket.destroy();
-    call.status = reply.status;
-    if (reply.status === 204) response.writeHead(204, reply.headers).end();
-    else if (reply.body instanceof Uint8Array)
-      response.writeHead(reply.status, reply.headers).end(Buffer.from(reply.body));
-    else sendJson(response, reply.status, reply.body ?? {}, reply.headers);
-  };
-  const server = await serveLoopback((request, response) => {
-    serve(request, response).catch((error: Error) => response.destroy(error));
+    if (reply) call.status = reply.status;
+    return reply;
   });
   return {
     url: server.origin,
@@ -99,18 +83,21 @@ export async function startPlatformServer(
   };
 }
 
-function readCall({ method = "", url = "/", headers }: IncomingMessage) {
-  const joined = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(",")]);
-  const { pathname, searchParams } = new URL(url, "http://localhost");
-  const query = Object.fromEntries(searchParams);
-  return { method, path: pathname, query, headers: Object.fromEntries(joined) };
-}
-
-async function readContent({ headers }: IncomingMessage, bytes: Buffer) {
+async function readCall({
+  method,
+  url,
+  headers,
+  bytes = Buffer.alloc(0),
+}: WholeRequest): Promise<PlatformCall> {
   const type = headers["content-type"] ?? "";
-  if (!type.startsWith("multipart/form-data")) return { body: parse(bytes) };
-  const form = await new Response(new Uint8Array(bytes), { headers: { "content-type": type } }).formData();
-  return { body: undefined, form };
+  const content = type.startsWith("multipart/form-data")
+    ? {
+        body: undefined,
+        form: await new Response(new Uint8Array(bytes), { headers: { "content-type": type } }).formData(),
+      }
+    : { body: parse(bytes) };
+  const query = Object.fromEntries(url.searchParams);
+  return { method, path: url.pathname, query, headers, ...content, bytes, status: 0 };
 }
 
 function parse(bytes: Buffer): Record<string, unknown> | undefined {

@@ -33,7 +33,8 @@ export const fetchOverSockets = globalThis.fetch;
 
 /**
  * Lets `fetch` in this process reach a server of this process without a connection, which takes most of the time of a
- * short request. Everybody else reaches it as before.
+ * short request. Everybody else reaches it as before, and so does a request with a body that is no text. A redirect is
+ * not followed.
  * @returns ends it; who still waits for an answer then sees the connection break
  */
 export function answerInProcess(origin: string, server: InProcessServer): () => void {
@@ -49,10 +50,12 @@ export function answerInProcess(origin: string, server: InProcessServer): () => 
 globalThis.fetch = async (input, init = {}) => {
   const { method = "GET", body, signal } = init;
   const server = input instanceof Request ? undefined : servers.get(originOf(String(input)));
-  if (!server || typeof body !== "string") return fetchOverSockets(input, init);
+  if (!server || typeof (body ?? "") !== "string") return fetchOverSockets(input, init);
   signal?.throwIfAborted();
-  const headers = Object.fromEntries(new Headers(init.headers));
-  const answered = await answeredBy(server, { method, url: new URL(String(input)), headers, body }, signal);
+  const headers: Record<string, string> = Object.fromEntries(new Headers(init.headers));
+  if (typeof body === "string") headers["content-type"] ??= "text/plain;charset=UTF-8";
+  const request = { method, url: new URL(String(input)), headers, body: String(body ?? "") };
+  const answered = await answeredBy(server, request, signal);
   if (answered instanceof Response) return answered;
   return fetchOverSockets(input, { ...init, headers: { ...headers, ...answered.headers } });
 };

@@ -1,5 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { readBody, sendJson, serveLoopback } from "../../../../local/http/loopback.ts";
+import { serveWhole, type WholeReply } from "../../run/whole-requests.ts";
 import type { Params, StoredFile, TelegramState } from "./telegram-methods.ts";
 import { BotApiFault, METHODS } from "./telegram-methods.ts";
 import type { TelegramMessage, TelegramUpdate, TelegramUser } from "./telegram-updates.ts";
@@ -56,8 +55,6 @@ export interface TelegramServer {
   close(): Promise<void>;
 }
 
-const MAX_BODY = 50 * 1024 * 1024;
-
 /** A Telegram Bot API server on 127.0.0.1 (reference: https://core.telegram.org/bots/api). */
 export async function startTelegramServer(options: TelegramOptions = {}): Promise<TelegramServer> {
   const token = options.token ?? "7000000001:test-token-of-a-bot-in-no-network";
@@ -81,26 +78,19 @@ export async function startTelegramServer(options: TelegramOptions = {}): Promis
   const calls: TelegramCall[] = [];
   const failures = new Map<string, Failure[]>();
 
-  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const url = new URL(request.url ?? "/", "http://localhost");
+  const server = await serveWhole(async ({ url, headers, bytes }) => {
     const [, file, given, rest] = url.pathname.match(/^\/(file\/)?bot([^/]+)\/(.+)$/) ?? [];
-    const bytes = await readBody(request, MAX_BODY);
-    if (!given || !rest || !/^\d+:/.test(given) || !bytes) return reply(response, fault(404, "Not Found"));
-    if (given !== token) return reply(response, fault(401, "Unauthorized"));
-    if (file) return sendFile(response, state, decodeURIComponent(rest));
+    if (!given || !rest || !/^\d+:/.test(given) || !bytes) return fault(404, "Not Found");
+    if (given !== token) return fault(401, "Unauthorized");
+    if (file) return download(state, decodeURIComponent(rest));
     const method = Object.keys(METHODS).find((name) => name.toLowerCase() === rest.toLowerCase()) ?? rest;
-    const params = await readParams(url, request.headers["content-type"], bytes);
-    if (!params)
-      return reply(response, fault(400, "Bad Request: can't parse request: Can't parse JSON object"));
+    const params = await readParams(url, headers["content-type"], bytes);
+    if (!params) return fault(400, "Bad Request: can't parse request: Can't parse JSON object");
     const record: TelegramCall = { method, params, status: 0 };
     calls.push(record);
     const answer = run(method, params, state, failures.get(method)?.shift());
-    record.status = answer.status;
-    reply(response, answer);
-  };
-
-  const server = await serveLoopback((request, response) => {
-    serve(request, response).catch((error: Error) => response.destroy(error));
+    if (answer) record.status = answer.status;
+    return answer;
   });
   return {
     url: server.origin,
@@ -118,24 +108,21 @@ export async function startTelegramServer(options: TelegramOptions = {}): Promis
   };
 }
 
-interface Answer {
-  status: number;
-  body: object;
-  headers?: Record<string, string>;
-}
-
-/** Ends the connection instead of answering. */
-const DROPPED = new Error("connection dropped by the script");
-
-function run(method: string, params: Params, state: TelegramState, failure: Failure | undefined): Answer {
+/** The answer to a call of a method; undefined to drop the connection. */
+function run(
+  method: string,
+  params: Params,
+  state: TelegramState,
+  failure: Failure | undefined,
+): WholeReply | undefined {
   const known = METHODS[method];
   if (!known) return fault(404, "Not Found");
   if (failure && "retryAfter" in failure) return tooMany(failure.retryAfter);
   if (failure && "status" in failure) return fault(failure.status, failure.description);
-  if (failure && !failure.after) throw DROPPED;
+  if (failure && !failure.after) return undefined;
   try {
     const { result, description } = known(params, state);
-    if (failure) throw DROPPED;
+    if (failure) return undefined;
     return { status: 200, body: { ok: true, result, ...(description && { description }) } };
   } catch (error) {
     if (!(error instanceof BotApiFault)) throw error;
@@ -143,11 +130,11 @@ function run(method: string, params: Params, state: TelegramState, failure: Fail
   }
 }
 
-function fault(error_code: number, description: string, parameters?: object): Answer {
+function fault(error_code: number, description: string, parameters?: object): WholeReply {
   return { status: error_code, body: { ok: false, error_code, description, parameters } };
 }
 
-function tooMany(retry_after: number): Answer {
+function tooMany(retry_after: number): WholeReply {
   const description = `Too Many Requests: retry after ${retry_after}`;
   return {
     status: 429,
@@ -156,21 +143,14 @@ function tooMany(retry_after: number): Answer {
   };
 }
 
-function reply(response: ServerResponse, answer: Answer): void {
-  sendJson(response, answer.status, answer.body, answer.headers);
-}
-
-function sendFile(response: ServerResponse, state: TelegramState, path: string): void {
+function download(state: TelegramState, path: string): WholeReply {
   const file = [...state.files.values()].find((one) => one.path === path);
-  if (!file) {
-    reply(response, fault(404, "Not Found"));
-    return;
-  }
-  response.writeHead(200, {
+  if (!file) return fault(404, "Not Found");
+  const headers = {
     "content-type": "application/octet-stream",
-    "content-length": file.bytes.length,
-  });
-  response.end(file.bytes);
+    "content-length": String(file.bytes.length),
+  };
+  return { status: 200, body: file.bytes, headers };
 }
 
 /** Parameters may come in the query, as a form, as multipart form data, or as JSON. Undefined for broken JSON. */

@@ -1,0 +1,77 @@
+import { type LoopbackServer, readBody, sendJson, serveLoopback } from "../../../local/http/loopback.ts";
+import { answerInProcess } from "./in-process-fetch.ts";
+
+/** A request that has come as a whole. */
+export interface WholeRequest {
+  method: string;
+  url: URL;
+  /** Values of one name are joined by commas. */
+  headers: Record<string, string>;
+  /** The body; undefined when it is larger than `maxBody`. */
+  bytes: Buffer | undefined;
+}
+
+export interface WholeReply {
+  status: number;
+  /** Sent as JSON; bytes as they are. Nothing is sent with status 204. */
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/** Answers a request; undefined to break the connection in place of it. */
+export type WholeAnswer = (request: WholeRequest) => Promise<WholeReply | undefined>;
+
+/** Longest body that is read, in bytes. */
+const maxBody = 50 * 1024 * 1024;
+
+/** A server on 127.0.0.1 that reads requests and answers them as a whole: `fetch` in this process needs no connection. */
+export async function serveWhole(answer: WholeAnswer): Promise<LoopbackServer> {
+  const server = await serveLoopback(async (request, response) => {
+    const { method = "", headers } = request;
+    const url = new URL(request.url ?? "/", server.origin);
+    const joined = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(",")]);
+    try {
+      const bytes = await readBody(request, maxBody);
+      const reply = await answer({ method, url, headers: Object.fromEntries(joined), bytes });
+      if (!reply) return void request.socket.destroy();
+      if (reply.status === 204) response.writeHead(204, reply.headers).end();
+      else if (reply.body instanceof Uint8Array)
+        response.writeHead(reply.status, reply.headers).end(Buffer.from(reply.body));
+      else sendJson(response, reply.status, reply.body ?? {}, reply.headers);
+    } catch (error) {
+      response.destroy(error as Error);
+    }
+  });
+  const endInProcess = answerInProcess(server.origin, {
+    started() {},
+    async answer({ method, url, headers, body }) {
+      const bytes = Buffer.from(body);
+      const reply = await answer({
+        ...{ method, url, headers: { host: url.host, ...headers } },
+        bytes: bytes.length > maxBody ? undefined : bytes,
+      });
+      if (!reply) throw brokenConnection();
+      return responseOf(reply);
+    },
+    ended() {},
+  });
+  return {
+    origin: server.origin,
+    close: () => {
+      endInProcess();
+      return server.close();
+    },
+  };
+}
+
+function responseOf({ status, body, headers }: WholeReply): Response {
+  if (status === 204) return new Response(null, { status, headers });
+  if (body instanceof Uint8Array) return new Response(Buffer.from(body), { status, headers });
+  return Response.json(body ?? {}, { status, headers });
+}
+
+/** What `fetch` says of a connection that breaks before the answer. */
+function brokenConnection(): TypeError {
+  const cause = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });
+  return new TypeError("fetch failed", { cause });
+}
