@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "../../local/cloud.ts";
+import { scheduleGroup } from "../../local/cloud-names.ts";
 import { stackFunctions } from "../../local/lambda/host.ts";
 import { type ProcessHost, startProcessHost } from "../../local/lambda/process-host.ts";
 import { openSpareInstances } from "../../local/lambda/spare-instances.ts";
@@ -42,6 +43,8 @@ const retryDelaysMs = [1000, 2000];
 interface StackOptions extends Partial<Omit<CloudOptions, "host" | "dir">> {
   /** Changes what the functions have as their environment. */
   environment?: (env: Record<string, string>) => Record<string, string>;
+  /** False: without the sweep of each minute, which acceleration would run many times a second. Default: true. */
+  isSwept?: boolean;
 }
 
 /** The next stack of this worker takes over the processes: an environment and a state of their own, with loaded code. */
@@ -49,7 +52,7 @@ const spares = openSpareInstances();
 
 /** Starts the stack in a folder of its own, which is removed at the end. `authorize` is asked ahead of the roles. */
 export async function startStack(
-  { environment = (env) => env, ...options }: StackOptions = {},
+  { environment = (env) => env, isSwept = true, ...options }: StackOptions = {},
   functions = stackFunctions,
 ): Promise<Stack> {
   const bundles = inject("bundles");
@@ -79,6 +82,7 @@ export async function startStack(
         if (line.startsWith("{")) logs.push({ function: name, ...JSON.parse(line) });
     },
   });
+  if (!isSwept) await cloud.schedules.delete(scheduleGroup, "sweep");
   Object.assign(process.env, cloud.env, { AWS_ACCESS_KEY_ID: "owner", AWS_SECRET_ACCESS_KEY: "owner" });
   const table = openDynamoDBTable(cloud.table);
   const secrets = openSsmSecrets(String(cloud.env.SSM_PREFIX));
