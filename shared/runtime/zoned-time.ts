@@ -99,8 +99,29 @@ function changeBetween(before: number, after: number, holds: (instant: number) =
  * second.
  */
 function wallTimeAt(epochMs: number, timezone: string): number {
+  const second = Math.floor(epochMs / 1000) * 1000;
   // What Intl.DateTimeFormat tells of most sessions' timezone, without the microseconds that it takes for it.
-  if (timezone === "UTC") return Math.floor(epochMs / 1000) * 1000;
+  if (timezone === "UTC") return second;
+  // Since 1973 clocks have changed at whole minutes of UTC only.
+  if (second < wholeMinutesSince) return formattedTimeAt(second, timezone);
+  const minute = Math.floor(second / minuteMs) * minuteMs;
+  const key = `${minute} ${timezone}`;
+  const known = offsets.get(key);
+  if (known !== undefined) return second + known;
+  const offset = formattedTimeAt(minute, timezone) - minute;
+  if (offsets.size >= 200) offsets.clear();
+  offsets.set(key, offset);
+  return second + offset;
+}
+
+const minuteMs = 60_000;
+const wholeMinutesSince = Date.parse("1973-01-01T00:00:00Z");
+
+/** Offsets from UTC in milliseconds, by a minute and a timezone. A formatter takes many times as long. */
+const offsets = new Map<string, number>();
+
+/** As `wallTimeAt`, by the formatter. */
+function formattedTimeAt(epochMs: number, timezone: string): number {
   const parts: Record<string, number> = {};
   for (const { type, value } of formatIn(timezone).formatToParts(epochMs)) parts[type] = Number(value);
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;

@@ -21,6 +21,19 @@ describe("the clock of a timezone", () => {
     });
   });
 
+  it.each([
+    ["Europe/Berlin", "2026-10-25T00:59:59Z", "02:59", "2026-10-25T01:00:00Z", "02:00"],
+    ["Antarctica/Casey", "2020-10-03T16:00:59Z", "00:00", "2020-10-03T16:01:00Z", "03:01"],
+    ["Africa/Monrovia", "1972-01-07T00:44:29Z", "23:59", "1972-01-07T00:44:30Z", "00:44"],
+  ])(
+    "shows in %s the last second before and the first after a change of clocks",
+    (zone, last, before, first, after) => {
+      const shown = () => [last, first].map((instant) => localTime(Date.parse(instant), zone).time);
+      expect(shown()).toEqual([before, after]);
+      expect(shown()).toEqual([before, after]);
+    },
+  );
+
   it("shows a time that no calendar has as the nearest one that it has", () => {
     const dates = [-1e308, Number.NEGATIVE_INFINITY, 8.64e15, 1e308].map(
       (time) => localTime(time, "Asia/Tokyo").date,
