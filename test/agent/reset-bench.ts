@@ -43,7 +43,7 @@ export const conversation: Message[] = [
   result("call-1", "result 1"),
   assistant("answer 1"),
   // Above what an item holds: it lies in the bucket.
-  user("x".repeat(350_000)),
+  user("x".repeat(301_000)),
   assistant("answer 2"),
 ];
 
@@ -152,10 +152,10 @@ export class ResetBench {
   }
 
   /** Makes a session of yesterday, with two media objects. */
-  async seed(changes: Partial<SessionState> = {}): Promise<SessionState> {
+  async seed(changes: Partial<SessionState> = {}, said = conversation): Promise<SessionState> {
     const tokens = { input: 100, output: 20, total: 120 };
     const state = { updatedAt: lastActivity, tokens, contextTokens: 80, ...changes };
-    await this.bench.seed(this.key, conversation, state);
+    await this.bench.seed(this.key, said, state);
     for (const id of ["one", "two"]) await this.putMedia(id);
     return this.current();
   }

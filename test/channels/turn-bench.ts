@@ -84,6 +84,12 @@ export function counted<T extends object>(of: T, name: string, life: Life): T {
   return Object.fromEntries(Object.entries(of).map(wrap)) as T;
 }
 
+/** Services that answer, and do nothing. */
+const silent: Pick<Agent, "schedules" | "sockets"> = {
+  schedules: { once: async () => {} },
+  sockets: { post: async () => "sent", close: async () => {} },
+};
+
 /** What the webhook and the agent do for one platform, in this process, by a clock that the test moves. */
 export class TurnBench {
   /** Sessions for which the agent was woken and did not come yet. */
@@ -97,6 +103,10 @@ export class TurnBench {
   private store = createMemoryStore();
   table = tableOver(this.store);
   readonly configuration: Configuration;
+  private readonly loaded = {
+    load: async () => this.configuration,
+    version: () => 1,
+  } as Agent["configuration"];
   private life = new Life();
   private endpoint: Endpoint | undefined;
 
@@ -170,6 +180,7 @@ export class TurnBench {
   async runAgents(life = new Life(), times = 1): Promise<void> {
     this.life = life;
     const keys = Array.from({ length: times }, () => [...this.woken]).flat();
+    if (keys.length === 0) return;
     this.woken.clear();
     const agent = this.agent(life);
     const dead = (error: unknown) => {
@@ -181,9 +192,9 @@ export class TurnBench {
   /** The sweep finds what was left behind, once no lease and no claim of the dead holds it any more. */
   async sweep(): Promise<void> {
     this.pass(31_000);
-    const { configuration, schedules, sockets } = this.agent(new Life());
     await sweep({
-      ...{ table: this.table, configuration, schedules, sockets, now: Date.now },
+      ...{ table: this.table, configuration: this.loaded, now: Date.now },
+      ...{ schedules: silent.schedules, sockets: silent.sockets },
       wake: async (key) => void this.woken.add(key),
       files: { read: async () => undefined },
       sweepMemories: async () => {},
@@ -215,11 +226,11 @@ export class TurnBench {
     const fetchGuarded = createGuardedFetch();
     const guardedFetch: Agent["guardedFetch"] = (request) => life.call("fetch", () => fetchGuarded(request));
     const prompts = createPromptSource(counted(this.bucket, "bucket", life));
-    const sockets: Agent["sockets"] = { post: async () => "sent", close: async () => {} };
+    const { sockets } = silent;
     return {
       ...{ table, bucket: prompts.bucket, sockets, prompts, now: Date.now, configuration },
       keptPrompts: createKeptPrompts(prompts.bucket),
-      schedules: counted({ once: async () => {} }, "schedules", life),
+      schedules: counted(silent.schedules, "schedules", life),
       wake: (key) => life.call("wake", async () => void this.woken.add(key)),
       broadcast: createBroadcast(table, sockets, Date.now),
       workspace: openWorkspace(prompts.bucket),
@@ -248,10 +259,7 @@ export class TurnBench {
     const { account } = this.platform;
     const table = counted(this.table, "table", life);
     const secrets = { get: async (path: string) => account[path.split(".").at(-1) ?? ""] };
-    const configuration = {
-      load: async () => this.configuration,
-      version: () => 1,
-    } as Agent["configuration"];
+    const configuration = this.loaded;
     const now = () => Date.now();
     const channels = { ...allChannels, slack: createSlack({ now }), discord: createDiscord({ now }) };
     const wait = async (ms: number) => {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { compareText } from "../../local/items/text-order.ts";
 import { decodeMetadata, encodeMetadata } from "../../shared/world/object-metadata.ts";
 import {
   type Bucket,
@@ -51,13 +52,12 @@ export function createMemoryBucket(
 
   /** Every key, in the order of its bytes. */
   const sorted: string[] = [];
-  const isBefore = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
   /** The place of the first key that does not come before this one. */
   const placeOf = (key: string) => {
     let [from, to] = [0, sorted.length];
     while (from < to) {
       const middle = (from + to) >> 1;
-      if (isBefore(sorted[middle] ?? "", key)) from = middle + 1;
+      if (compareText(sorted[middle] ?? "", key) < 0) from = middle + 1;
       else to = middle;
     }
     return from;
