@@ -31,6 +31,10 @@ export class Newcomer {
   readonly #place = mkdtempSync(join(tmpdir(), "gsv-newcomer-"));
   readonly #env: Record<string, string>;
   readonly #background: ChildProcess[] = [];
+  /** Where npm installs a package for all folders. */
+  readonly prefix = join(this.#place, "global");
+  /** Whether a command was run through npx. */
+  #hasUsedNpx = false;
   /** The clone: links to the checkout's files, so that what is written beside them stays here. */
   readonly folder = join(this.#place, "gsv");
 
@@ -40,12 +44,11 @@ export class Newcomer {
     for (const name of readdirSync("."))
       if (!name.startsWith(".") && name !== "dist")
         symlinkSync(join(process.cwd(), name), join(this.folder, name));
-    const prefix = join(this.#place, "global");
     const { env } = fakeSupervisors(this.#place);
     this.#env = {
-      PATH: `${join(prefix, "bin")}:${env.PATH}`,
+      PATH: `${join(this.prefix, "bin")}:${env.PATH}`,
       HOME: home,
-      npm_config_prefix: prefix,
+      npm_config_prefix: this.prefix,
       npm_config_offline: "true",
       npm_config_update_notifier: "false",
     };
@@ -97,7 +100,10 @@ export class Newcomer {
   }
 
   /** Its process leads a group, so that what npx starts ends with it. */
-  #start(command: string): ChildProcess {
+  #start(typed: string): ChildProcess {
+    // npx takes longer to start than a short command runs. One command shows that it finds the program.
+    const command = this.#hasUsedNpx ? typed.replace(/\bnpx (?=\w)/, "node_modules/.bin/") : typed;
+    this.#hasUsedNpx ||= /\bnpx /.test(typed);
     const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
     return spawn("sh", ["-c", command], { cwd: this.folder, env: this.#env, stdio, detached: true });
   }

@@ -6,13 +6,13 @@ import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelServer } from "../../support/models/scripted-model.ts";
 import { killTerminals } from "../../support/terminal/pseudo-terminal.ts";
 import { commandsOf, Newcomer, pictureOf } from "./newcomer.ts";
+import { describeInstallation, describePackage } from "./package-cases.ts";
 
 const ollama = "http://127.0.0.1:11434/v1";
-let newcomer: Newcomer;
+const newcomer = new Newcomer();
 let model: ModelServer;
 
 beforeAll(async () => {
-  newcomer = new Newcomer();
   model = await startOpenAiServer(() => ({ text: "an answer of the model" }));
 });
 afterAll(async () => {
@@ -127,3 +127,7 @@ describe("the README", () => {
     expect(prose.match(/[\p{L}\p{N}][\p{L}\p{N}'’.-]*/gu)?.length).toBeLessThan(750);
   });
 });
+
+describe("the package of the command line", () => describePackage(newcomer));
+
+describe("an installation of the package alone, in an empty home", () => describeInstallation(newcomer));

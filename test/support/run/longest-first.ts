@@ -8,7 +8,6 @@ const longest = [
   "local/cloud",
   "world/bucket",
   "e2e/faults/connection-limits",
-  "e2e/newcomer/package",
   "e2e/media",
   "channels/killed",
   "webhook/mutations",

@@ -1,61 +1,53 @@
-import { execFileSync, spawnSync } from "node:child_process";
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { type GsvProcess, killLeftovers, runGsv, startGsv } from "../../cli/gsv-process.ts";
+import type { Newcomer } from "./newcomer.ts";
 
 const megabyte = 1024 * 1024;
-const folder = mkdtempSync(join(tmpdir(), "gsv-package-"));
-const home = join(folder, "home");
-const installed = join(folder, "global/lib/node_modules/gsv-cli");
-const program = join(folder, "global/bin/gsv");
-let tarball = "";
 
-const npm = (args: string[], cwd: string) =>
-  execFileSync("npm", [...args, "--offline", "--no-audit", "--no-fund", "--loglevel=error"], {
-    cwd,
-    encoding: "utf8",
-  });
 const filesOf = (dir: string) =>
   readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 
-beforeAll(() => {
-  mkdirSync(home);
-  // A copy: `npm pack` of another test file writes to `cli/dist` at the same time.
-  const clone = join(folder, "clone");
-  cpSync("cli", join(clone, "cli"), { recursive: true, filter: (path) => path !== "cli/dist" });
-  for (const name of ["functions", "local", "node_modules", "shared", "package.json", "LICENSE"])
-    symlinkSync(join(process.cwd(), name), join(clone, name));
-  npm(["pack", "--pack-destination", folder], join(clone, "cli"));
-  tarball = join(folder, readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "");
-  npm(["install", "--global", "--prefix", join(folder, "global"), tarball], folder);
-});
-afterAll(() => {
-  killLeftovers();
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-});
+/** What a bundled program still imports. */
+async function importsOf(program: string): Promise<string[]> {
+  const { metafile } = await build({
+    entryPoints: [program],
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    packages: "external",
+    metafile: true,
+    write: false,
+    outdir: tmpdir(),
+  });
+  return Object.values(metafile.inputs)
+    .flatMap(({ imports }) => imports)
+    .filter(({ external }) => external)
+    .map(({ path }) => path);
+}
 
-const run = (args: string[], env: Record<string, string> = {}, input = "") =>
-  runGsv(home, args, { env, input, program });
+/** Prints the built-in modules of Node that a process has loaded to standard error, at its end. */
+const tellModules =
+  "data:text/javascript,process.on('exit',()=>console.error(process.moduleLoadList.filter((name)=>/^NativeModule/.test(name)).join()))";
 
-describe("the package of the command line", () => {
+/**
+ * The package that a newcomer has made and installed with the commands of the README. Making and installing another one
+ * for these cases takes some seconds.
+ */
+export function describePackage({ folder: made, prefix }: Newcomer): void {
+  const installed = join(prefix, "lib/node_modules/gsv-cli");
+  const program = join(prefix, "bin/gsv");
+
   it("takes at most 3 MB to send and 10 MB on the disk", () => {
-    expect(statSync(tarball).size).toBeLessThan(3 * megabyte);
+    const [tarball = ""] = readdirSync(made).filter((name) => name.endsWith(".tgz"));
+    expect(statSync(join(made, tarball)).size).toBeLessThan(3 * megabyte);
     const sizes = filesOf(installed).map((file) => statSync(file).size);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(10 * megabyte);
   });
@@ -64,20 +56,7 @@ describe("the package of the command line", () => {
     const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
     expect(Object.keys(manifest).filter((key) => /dependencies/i.test(key))).toEqual([]);
     expect(readdirSync(join(installed, ".."))).toEqual(["gsv-cli"]);
-    const { metafile } = await build({
-      entryPoints: [join(installed, "dist/launch.mjs")],
-      bundle: true,
-      platform: "node",
-      format: "esm",
-      packages: "external",
-      metafile: true,
-      write: false,
-      outdir: folder,
-    });
-    const imported = Object.values(metafile.inputs)
-      .flatMap(({ imports }) => imports)
-      .filter(({ external }) => external)
-      .map(({ path }) => path);
+    const imported = await importsOf(join(installed, "dist/launch.mjs"));
     expect(imported.length).toBeGreaterThan(50);
     const known = new Set([...builtinModules, ...builtinModules.map((name) => `node:${name}`)]);
     // Tried for a proxy that asks for it, and reported when it is not installed.
@@ -114,16 +93,19 @@ describe("the package of the command line", () => {
     for (const name of ["gsv", "commander", "@anthropic-ai/sdk"])
       expect(licenses).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(MIT\\)\n\n.*MIT`, "ms"));
   });
-});
+}
 
-/** Prints the built-in modules of Node that a process has loaded to standard error, at its end. */
-const tellModules =
-  "data:text/javascript,process.on('exit',()=>console.error(process.moduleLoadList.filter((name)=>/^NativeModule/.test(name)).join()))";
-
-describe("an installation of the package alone, in an empty home", () => {
+/** The same package, used in an empty home. */
+export function describeInstallation({ prefix }: Newcomer): void {
+  const program = join(prefix, "bin/gsv");
+  const folder = mkdtempSync(join(tmpdir(), "gsv-package-"));
+  const home = join(folder, "home");
+  const run = (args: string[], env: Record<string, string> = {}, input = "") =>
+    runGsv(home, args, { env, input, program });
   let gateway: GsvProcess;
   let env: Record<string, string> = {};
   beforeAll(async () => {
+    mkdirSync(home);
     const data = join(folder, "checkout-data");
     mkdirSync(data);
     gateway = startGsv(data, ["dev", "--serve", "--json", "--port", "0"]);
@@ -134,16 +116,18 @@ describe("an installation of the package alone, in an empty home", () => {
   afterAll(async () => {
     gateway.child.kill("SIGTERM");
     await gateway.ended;
+    killLeftovers();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
 
   it("chats with a gateway of the checkout, lends it this machine, and copies files", async () => {
     const workspace = join(folder, "lent");
     mkdirSync(workspace);
     writeFileSync(join(home, "note.txt"), "carried over");
-    const node = startGsv(home, ["node", "--id", "box", "--workspace", workspace], env, program);
-    await expect
-      .poll(async () => (await run(["tools", "list", "--json"], env)).stdout)
-      .toContain("box__Bash");
+    const args = ["node", "--id", "box", "--workspace", workspace, "--json"];
+    const node = startGsv(home, args, env, program);
+    await node.prints(/^\{.*\}$/m);
+    expect((await run(["tools", "list", "--json"], env)).stdout).toContain("box__Bash");
     expect(await run(["cp", "note.txt", "box:"], env)).toMatchObject({ code: 0 });
     expect(readFileSync(join(workspace, "note.txt"), "utf8")).toBe("carried over");
     const answered = await run(["client", "run cat note.txt"], env);
@@ -175,4 +159,4 @@ describe("an installation of the package alone, in an empty home", () => {
       expect(stderr).toMatch(/`gsv deploy.*` builds the gateway from its sources.*clone the repository/);
     },
   );
-});
+}
