@@ -4,8 +4,8 @@ import { worlds } from "./worlds.ts";
 
 for (const [name, open] of worlds) {
   const openBucket = async () => {
-    const { world, close } = await open();
-    return { bucket: world.bucket, close };
+    const { world, objects, close } = await open();
+    return { bucket: world.bucket, behind: objects, close };
   };
   describeBucket(`the bucket of ${name}`, openBucket);
   describeBucketLimits(`the bucket of ${name}, within S3's limits`, openBucket);
