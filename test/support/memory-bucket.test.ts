@@ -65,4 +65,15 @@ describe("the bucket in memory", () => {
     expect(await bucket.head("k")).not.toHaveProperty("body");
     expect([await bucket.head("none"), await bucket.getStream("none")]).toEqual([undefined, undefined]);
   });
+
+  it("has copies that are changed apart", async () => {
+    const bucket = createMemoryBucket({ b: "one", a: "two" });
+    const copy = bucket.copy();
+    await copy.put("b", "three");
+    await copy.put("c", "four");
+    await bucket.delete("a");
+    expect([bucket.keys(), copy.keys()]).toEqual([["b"], ["a", "b", "c"]]);
+    expect([bucket.peek("b"), copy.peek("b"), copy.peek("a")]).toEqual(["one", "three", "two"]);
+    expect([bucket.calls.put, copy.calls.put]).toEqual([0, 2]);
+  });
 });

@@ -26,6 +26,8 @@ export interface MemoryBucket extends Bucket {
   peek(key: string): string | undefined;
   /** Keys of all objects, in order. */
   keys(): string[];
+  /** Another bucket with the same objects, whose counters begin anew. */
+  copy(): MemoryBucket;
 }
 
 /**
@@ -36,7 +38,23 @@ export function createMemoryBucket(
   initial: Record<string, string | Uint8Array> = {},
   turn: () => Promise<unknown> = nextTurn,
 ): MemoryBucket {
-  const objects = new Map<string, StoredObject>();
+  const objects = Object.entries(initial).map(([key, body]) => [key, objectOf(body)] as const);
+  return bucketOf(new Map(objects), turn);
+}
+
+/** An object that is put now. */
+function objectOf(body: Uint8Array | string, options: PutOptions = {}): StoredObject {
+  const bytes = Buffer.from(body);
+  return {
+    ...{ body: bytes, contentType: options.contentType },
+    etag: `"${createHash("md5").update(bytes).digest("hex")}"`,
+    metadata: decodeMetadata(encodeMetadata(options.metadata ?? {})),
+    lastModified: Math.floor(Date.now() / 1000) * 1000, // S3 keeps whole seconds.
+  };
+}
+
+/** @param objects by key; stored objects are not modified */
+function bucketOf(objects: Map<string, StoredObject>, turn: () => Promise<unknown>): MemoryBucket {
   const calls: Record<Operation, number> = {
     get: 0,
     getIfChanged: 0,
@@ -51,7 +69,7 @@ export function createMemoryBucket(
   const requests: { operation: Operation; key: string }[] = [];
 
   /** Every key, in the order of its bytes. */
-  const sorted: string[] = [];
+  const sorted = [...objects.keys()].sort(compareText);
   /** The place of the first key that does not come before this one. */
   const placeOf = (key: string) => {
     let [from, to] = [0, sorted.length];
@@ -64,13 +82,10 @@ export function createMemoryBucket(
   };
 
   const store = (key: string, body: Uint8Array | string, options: PutOptions = {}): string => {
-    const bytes = Buffer.from(body);
-    const etag = `"${createHash("md5").update(bytes).digest("hex")}"`;
-    const metadata = decodeMetadata(encodeMetadata(options.metadata ?? {}));
-    const lastModified = Math.floor(Date.now() / 1000) * 1000; // S3 keeps whole seconds.
+    const object = objectOf(body, options);
     if (!objects.has(key)) sorted.splice(placeOf(key), 0, key);
-    objects.set(key, { body: bytes, contentType: options.contentType, metadata, etag, lastModified });
-    return etag;
+    objects.set(key, object);
+    return object.etag;
   };
   const storeIf = (key: string, body: Uint8Array | string, options: PutOptions): string => {
     const current = objects.get(key);
@@ -91,7 +106,6 @@ export function createMemoryBucket(
     downloads.push(key);
     return { ...object, body: new Uint8Array(object.body), metadata: { ...object.metadata } };
   };
-  for (const [key, body] of Object.entries(initial)) store(key, body);
 
   return {
     calls,
@@ -104,6 +118,7 @@ export function createMemoryBucket(
     },
     peek: (key) => (objects.has(key) ? Buffer.from(objects.get(key)!.body).toString("utf8") : undefined),
     keys: () => [...sorted],
+    copy: () => bucketOf(new Map(objects), turn),
     async get(key) {
       await request("get", key);
       return download(key);

@@ -1,13 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createMemoryStore } from "../../local/items/item-store.ts";
+import { createMemoryStore, type ItemStore } from "../../local/items/item-store.ts";
 import { openJsonFile } from "../../local/json-file.ts";
 import { openParameters, type ParametersFile } from "../../local/ssm/parameter-store.ts";
 import { openLocalSecrets } from "../../local/world/local-secrets.ts";
 import { tableOver } from "../../local/world/local-table.ts";
 import type { Bucket, Secrets, Table } from "../../shared/world/world.ts";
-import { createMemoryBucket } from "./memory-bucket.ts";
+import { createMemoryBucket, type MemoryBucket } from "./memory-bucket.ts";
 
 /** The state of the local world. */
 export interface State {
@@ -18,6 +18,12 @@ export interface State {
   close(): Promise<void>;
 }
 
+/** A state in the memory of this process. */
+export interface MemoryState extends State {
+  /** Another state with the same items and objects, and the same secrets. It needs no closing. */
+  copy(): MemoryState;
+}
+
 /** Decides on a call by the IAM action that it needs on AWS, such as `dynamodb:GetItem`. */
 export type Allow = (action: string) => boolean;
 
@@ -25,21 +31,26 @@ export type Allow = (action: string) => boolean;
  * The table and the bucket (both in memory, held to the contracts in test/world) and the secrets, in a folder of its own.
  * @param allow asked before each call to the table and the bucket; what it refuses fails with AccessDenied
  */
-export async function startState(allow?: Allow): Promise<State> {
+export async function startState(allow?: Allow): Promise<MemoryState> {
   const dir = await mkdtemp(join(tmpdir(), "gsv-state-"));
-  const table = tableOver(createMemoryStore());
-  const bucket: Bucket = createMemoryBucket();
   const file = await openJsonFile<ParametersFile>(join(dir, "ssm.json"), { parameters: {} });
   const parameters = openParameters(file);
-  return {
-    table: allow ? guarded(table, tableActions, allow) : table,
-    bucket: allow ? guarded(bucket, bucketActions, allow) : bucket,
-    openSecrets: (prefix) => openLocalSecrets(parameters, prefix),
-    async close() {
-      await file.settled();
-      await rm(dir, { recursive: true, force: true });
-    },
+  const openSecrets = (prefix: string) => openLocalSecrets(parameters, prefix);
+  const close = async () => {
+    await file.settled();
+    await rm(dir, { recursive: true, force: true });
   };
+  const stateOver = (store: ItemStore, objects: MemoryBucket, close: State["close"]): MemoryState => {
+    const table = tableOver(store);
+    return {
+      table: allow ? guarded(table, tableActions, allow) : table,
+      bucket: allow ? guarded<Bucket>(objects, bucketActions, allow) : objects,
+      openSecrets,
+      copy: () => stateOver(createMemoryStore(store.all()), objects.copy(), async () => {}),
+      close,
+    };
+  };
+  return stateOver(createMemoryStore(), createMemoryBucket(), close);
 }
 
 const tableActions: Record<keyof Table, string> = {

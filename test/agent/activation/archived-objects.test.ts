@@ -199,12 +199,13 @@ describe("M4: a process that dies during a context tool", () => {
     prepare: () => Promise<string>,
     content: string,
   ): Promise<void> {
+    await bench.seed(bench.key, conversation(4));
+    await compactNow(2);
+    const id = await prepare();
+    const prepared = bench;
     let whole: unknown;
     for (let left = Number.POSITIVE_INFINITY; ; left = left === Number.POSITIVE_INFINITY ? 1 : left + 1) {
-      bench = stack.bench();
-      await bench.seed(bench.key, conversation(4));
-      await compactNow(2);
-      const id = await prepare();
+      bench = stack.copyOf(prepared);
       await bench.prepare("do it", [tool(id)]);
       const life = { left, calls: [] as string[] };
       await bench.run(life);

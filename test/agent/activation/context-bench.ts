@@ -1,12 +1,12 @@
 import type { Rendering } from "../../../shared/context/view.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer, Reply } from "../../support/models/scripted-model.ts";
-import { type State, startState } from "../../support/state.ts";
+import { type MemoryState, startState } from "../../support/state.ts";
 import { type Bench, immortal, type Life, openBench } from "../bench.ts";
 
 /** A session whose model says what a test tells it, over the wire of OpenAI. */
 export interface ContextBench extends Bench {
-  store: State;
+  store: MemoryState;
   model: ModelServer;
   key: string;
   /**
@@ -22,6 +22,8 @@ export interface ContextBench extends Bench {
 
 export interface ContextStack {
   bench(rendering?: Rendering, contextWindow?: number): ContextBench;
+  /** A bench as this one is now, over a copy of its state. */
+  copyOf(bench: ContextBench): ContextBench;
   close(): Promise<void>;
 }
 
@@ -43,6 +45,7 @@ export async function startContextStack(): Promise<ContextStack> {
   const store = await startState();
   let asked: { text: string; groups: NonNullable<Reply["toolCalls"]>[] } = { text: "", groups: [] };
   let sessions = 0;
+  let messages = 0;
   const model = await startOpenAiServer((request) => {
     if (request.system.startsWith("You read conversations"))
       return { text: "<summary>They read files.</summary>" };
@@ -55,40 +58,46 @@ export async function startContextStack(): Promise<ContextStack> {
     const toolCalls = asked.groups[done];
     return toolCalls ? { toolCalls } : { text: "the answer" };
   });
+  const benchOver = (store: MemoryState, key: string, rendering: Rendering, contextWindow?: number) => {
+    model.requests.length = 0;
+    const chosen = { provider: "openai-compatible", id: "m", baseUrl: model.url, contextWindow };
+    const opened = openBench(store, chosen);
+    opened.configuration.context.rendering = rendering;
+    const bench: ContextBench = Object.assign(opened, {
+      store,
+      model,
+      key,
+      async prepare(text: string, ...groups: NonNullable<Reply["toolCalls"]>[]) {
+        asked = { text, groups };
+        const origin = { kind: "client" } as const;
+        const id = `m${++messages}`;
+        await bench.submit(bench.key, { id, at: Date.now(), origin, kind: "message", text });
+      },
+      async run(life = immortal()) {
+        if (await bench.invoke(bench.key, life)) return;
+        for (let tries = 0; tries < 6; tries++) {
+          await bench.invoke(bench.key);
+          const { run, inbox, owner } = await bench.state(bench.key);
+          if (!run && inbox.length === 0 && owner === undefined) return;
+        }
+        throw new Error("it is never done");
+      },
+      async turn(text: string, ...groups: NonNullable<Reply["toolCalls"]>[]) {
+        const before = model.requests.length;
+        await bench.prepare(text, ...groups);
+        await bench.run();
+        return model.requests.slice(before);
+      },
+    });
+    return bench;
+  };
   return {
-    bench(rendering = "inline", contextWindow = 100_000) {
-      model.requests.length = 0;
-      let messages = 0;
-      const chosen = { provider: "openai-compatible", id: "m", baseUrl: model.url, contextWindow };
-      const opened = openBench(store, chosen);
-      opened.configuration.context.rendering = rendering;
-      const bench: ContextBench = Object.assign(opened, {
-        store,
-        model,
-        key: `agent:c${++sessions}:main`,
-        async prepare(text: string, ...groups: NonNullable<Reply["toolCalls"]>[]) {
-          asked = { text, groups };
-          const origin = { kind: "client" } as const;
-          const id = `m${++messages}`;
-          await bench.submit(bench.key, { id, at: Date.now(), origin, kind: "message", text });
-        },
-        async run(life = immortal()) {
-          if (await bench.invoke(bench.key, life)) return;
-          for (let tries = 0; tries < 6; tries++) {
-            await bench.invoke(bench.key);
-            const { run, inbox, owner } = await bench.state(bench.key);
-            if (!run && inbox.length === 0 && owner === undefined) return;
-          }
-          throw new Error("it is never done");
-        },
-        async turn(text: string, ...groups: NonNullable<Reply["toolCalls"]>[]) {
-          const before = model.requests.length;
-          await bench.prepare(text, ...groups);
-          await bench.run();
-          return model.requests.slice(before);
-        },
-      });
-      return bench;
+    bench: (rendering = "inline", contextWindow = 100_000) =>
+      benchOver(store, `agent:c${++sessions}:main`, rendering, contextWindow),
+    copyOf({ store, key, later, configuration }) {
+      const { rendering } = configuration.context;
+      const { contextWindow } = configuration.model;
+      return Object.assign(benchOver(store.copy(), key, rendering, contextWindow), { later });
     },
     async close() {
       await model.close();

@@ -1,9 +1,14 @@
 import { openAiError } from "../../../local/openai-wire/openai-error.ts";
 import type { ModelRequest, Reply } from "./scripted-model.ts";
 
+/** Tokens of the requests that were counted. */
+const counted = new WeakMap<ModelRequest, number>();
+
 /** What a request counts for: its characters / 4, the whole body with tools and punctuation. */
-export function tokensOf({ body }: ModelRequest): number {
-  return Math.ceil(JSON.stringify(body).length / 4);
+export function tokensOf(request: ModelRequest): number {
+  const tokens = counted.get(request) ?? Math.ceil(JSON.stringify(request.body).length / 4);
+  counted.set(request, tokens);
+  return tokens;
 }
 
 /** A script behind a context window: what is above it is refused in OpenAI's words, and counted in `refused`. */
