@@ -8,7 +8,7 @@ import {
   ListObjectsV2Command,
   S3Client,
 } from "@aws-sdk/client-s3";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { metaKey } from "../../shared/session/state.ts";
 import { set } from "../../shared/world/expression.ts";
 import { gsv } from "../cli/run-gsv.ts";
@@ -21,40 +21,58 @@ import { newFolder } from "../support/run/test-folders.ts";
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 
+const providers = [
+  { provider: "anthropic", id: "claude-opus-4-8", server: "anthropic" },
+  { provider: "openai", id: "gpt-5.2", server: "openai" },
+  { provider: "openai-compatible", id: "some-model", server: "openai" },
+] as const;
+const withoutEyes = { provider: "openai", id: "gpt-4", server: "openai" } as const;
+
 let stack: Stack;
+let models: Record<"anthropic" | "openai", ModelServer>;
+let s3: S3Client;
+/** The agent that the tests of a group speak with, its model, and who speaks with it. */
+let agentId: string;
 let model: ModelServer;
 let client: Peer;
-let s3: S3Client;
 
-const startModel = { anthropic: startAnthropicServer, openai: startOpenAiServer } as const;
+/** The id of the agent that has a model of its own. */
+const agentOf = ({ provider, id }: { provider: string; id: string }) =>
+  `${provider}-${id.replace(/\W/g, "-")}`;
 
-async function start(provider: string, id: string, server: keyof typeof startModel): Promise<void> {
+beforeAll(async () => {
+  models = { anthropic: await startAnthropicServer(), openai: await startOpenAiServer() };
   stack = await startStack();
-  model = await startModel[server]();
   s3 = new S3Client({});
-  await stack.configure({
-    model: { provider, id, baseUrl: model.url },
-    ...(provider === "openai-compatible" ? {} : { [`apiKeys.${provider}`]: "sk-test" }),
+  const agents = [...providers, withoutEyes].map((one) => {
+    const { provider, id, server } = one;
+    return { id: agentOf(one), model: { provider, id, baseUrl: models[server].url } };
   });
-}
-
-async function end(): Promise<void> {
+  await stack.configure({
+    model: { provider: "openai-compatible", id: "m", baseUrl: models.openai.url },
+    "agents.list": [{ id: "main", default: true }, ...agents],
+    "apiKeys.anthropic": "sk-test",
+    "apiKeys.openai": "sk-test",
+  });
+});
+afterEach(() => expect(stack.roles.refusals()).toEqual([]));
+afterAll(async () => {
   s3?.destroy();
   await stack?.close();
-  await model?.close();
+  for (const server of Object.values(models ?? {})) await server.close();
+});
+
+async function speakWith(agent: string, server: keyof typeof models): Promise<void> {
+  agentId = agent;
+  model = models[server];
+  client = await stack.client();
 }
 
-beforeEach(async () => {
-  client = await stack.client();
-});
-afterEach(async () => {
-  await client?.close();
-  expect(stack.roles.refusals()).toEqual([]);
-});
+const keyOf = (session: string) => `agent:${agentId}:${session}`;
 
 /** Keys of a session's media, as any S3 client lists them. */
-async function mediaKeys(sessionKey: string): Promise<string[]> {
-  const Prefix = `media/agent:main:${sessionKey}/`;
+async function mediaKeys(session: string): Promise<string[]> {
+  const Prefix = `media/${keyOf(session)}/`;
   const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: stack.cloud.bucket, Prefix }));
   return Contents.map(({ Key = "" }) => Key);
 }
@@ -86,8 +104,8 @@ const imageNode = (image: Buffer, type = "image/png") =>
 const callRead = { toolCalls: [{ id: "call_1", name: "laptop__Read", arguments: { path: "a.png" } }] };
 
 /** Once the agent has let go of a session, makes the next turn start cold: nothing that the agent kept is there. */
-async function restartAgent(sessionKey: string): Promise<void> {
-  const owner = async () => (await stack.table.get(metaKey(`agent:main:${sessionKey}`)))?.owner;
+async function restartAgent(session: string): Promise<void> {
+  const owner = async () => (await stack.table.get(metaKey(keyOf(session))))?.owner;
   await expect.poll(owner).toBeUndefined();
   await killAgent();
 }
@@ -97,84 +115,76 @@ async function killAgent(): Promise<void> {
   await until(() => stack.host.instances("agent") === 0, "no agent runs");
 }
 
-async function send(sessionKey: string, message: string, runId: string, more: object = {}) {
-  await client.call("chat.send", { sessionKey, message, runId, ...more });
+async function send(session: string, message: string, runId: string, more: object = {}) {
+  await client.call("chat.send", { sessionKey: keyOf(session), message, runId, ...more });
   return client.ended(runId);
 }
 
-const providers = [
-  { provider: "anthropic", id: "claude-opus-4-8", server: "anthropic" },
-  { provider: "openai", id: "gpt-5.2", server: "openai" },
-  { provider: "openai-compatible", id: "some-model", server: "openai" },
-] as const;
+describe.each(providers)("an image that a node's tool returns, with $provider", (one) => {
+  beforeAll(() => speakWith(agentOf(one), one.server));
+  afterAll(() => client?.close());
 
-describe.each(providers)(
-  "an image that a node's tool returns, with $provider",
-  ({ provider, id, server }) => {
-    beforeAll(() => start(provider, id, server));
-    afterAll(end);
+  it("lies in the bucket, not in the table, and is shown to the model in every later call", async () => {
+    const image = imageBytes("image/png", 20_000);
+    const data = image.toString("base64");
+    const node = await imageNode(image);
+    model.queue(callRead, { text: "A cat." }, { text: "Still a cat." });
+    const before = Date.now();
+    expect(await send("picture", "what is in a.png?", "picture")).toMatchObject({ state: "final" });
+    expect(lastBody()).toContain(data);
 
-    it("lies in the bucket, not in the table, and is shown to the model in every later call", async () => {
-      const image = imageBytes("image/png", 20_000);
-      const data = image.toString("base64");
-      const node = await imageNode(image);
-      model.queue(callRead, { text: "A cat." }, { text: "Still a cat." });
-      const before = Date.now();
-      expect(await send("picture", "what is in a.png?", "picture")).toMatchObject({ state: "final" });
-      expect(lastBody()).toContain(data);
+    const keys = await mediaKeys("picture");
+    expect(keys).toHaveLength(1);
+    expect(keys[0]).toMatch(/\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.png$/);
+    const head = await s3.send(new HeadObjectCommand({ Bucket: stack.cloud.bucket, Key: keys[0] }));
+    expect(head).toMatchObject({ ContentType: "image/png", ContentLength: 20_000 });
+    expect(head.Metadata).toMatchObject({ sessionkey: encodeURIComponent(keyOf("picture")) });
+    expect(Number(head.Metadata?.uploadedat)).toBeGreaterThanOrEqual(before);
 
-      const keys = await mediaKeys("picture");
-      expect(keys).toHaveLength(1);
-      expect(keys[0]).toMatch(/\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.png$/);
-      const head = await s3.send(new HeadObjectCommand({ Bucket: stack.cloud.bucket, Key: keys[0] }));
-      expect(head).toMatchObject({ ContentType: "image/png", ContentLength: 20_000 });
-      expect(head.Metadata).toMatchObject({ sessionkey: "agent%3Amain%3Apicture" });
-      expect(Number(head.Metadata?.uploadedat)).toBeGreaterThanOrEqual(before);
-
-      const table = await tableText();
-      expect(table).not.toContain(data.slice(0, 50));
-      expect(table).toContain(String(keys[0]));
-      const event = client.events.find((one) => one.event === "tool.result")?.payload;
-      const preview = `image file a.png\n[image/png]\n[image: image/png, 19.5 KB, ${keys[0]}]`;
-      expect(event).toMatchObject({ preview });
-      const { messages } = await client.call<{ messages: { content: unknown[] }[] }>("session.preview", {
-        sessionKey: "picture",
-      });
-      const reference = { type: "image", mimeType: "image/png", r2Key: keys[0], size: 20_000 };
-      expect(messages[2]?.content[1]).toEqual(reference);
-
-      await restartAgent("picture");
-      await send("picture", "are you sure?", "sure");
-      expect(lastBody()).toContain(data);
-      await node.close();
+    const table = await tableText();
+    expect(table).not.toContain(data.slice(0, 50));
+    expect(table).toContain(String(keys[0]));
+    const event = client.events.find((one) => one.event === "tool.result")?.payload;
+    const preview = `image file a.png\n[image/png]\n[image: image/png, 19.5 KB, ${keys[0]}]`;
+    expect(event).toMatchObject({ preview });
+    const { messages } = await client.call<{ messages: { content: unknown[] }[] }>("session.preview", {
+      sessionKey: keyOf("picture"),
     });
+    const reference = { type: "image", mimeType: "image/png", r2Key: keys[0], size: 20_000 };
+    expect(messages[2]?.content[1]).toEqual(reference);
 
-    it("becomes a note when its object is gone", async () => {
-      const image = imageBytes("image/jpeg");
-      const node = await imageNode(image, "image/jpeg");
-      model.queue(callRead, { text: "A dog." }, { text: "I cannot see it any more." });
-      await send("gone", "what is in a.png?", "gone-1");
-      const [Key = ""] = await mediaKeys("gone");
-      await s3.send(new DeleteObjectCommand({ Bucket: stack.cloud.bucket, Key }));
-      await restartAgent("gone");
-      expect(await send("gone", "and now?", "gone-2")).toMatchObject({ state: "final" });
-      expect(lastBody()).toContain("[image no longer available: image/jpeg]");
-      expect(lastBody()).not.toContain(image.toString("base64"));
-      await node.close();
-    });
-  },
-);
+    await restartAgent("picture");
+    await send("picture", "are you sure?", "sure");
+    expect(lastBody()).toContain(data);
+    await node.close();
+  });
+
+  it("becomes a note when its object is gone", async () => {
+    const image = imageBytes("image/jpeg");
+    const node = await imageNode(image, "image/jpeg");
+    model.queue(callRead, { text: "A dog." }, { text: "I cannot see it any more." });
+    await send("gone", "what is in a.png?", "gone-1");
+    const [Key = ""] = await mediaKeys("gone");
+    await s3.send(new DeleteObjectCommand({ Bucket: stack.cloud.bucket, Key }));
+    await restartAgent("gone");
+    expect(await send("gone", "and now?", "gone-2")).toMatchObject({ state: "final" });
+    expect(lastBody()).toContain("[image no longer available: image/jpeg]");
+    expect(lastBody()).not.toContain(image.toString("base64"));
+    await node.close();
+  });
+});
 
 describe("media in a session", () => {
-  beforeAll(() => start("openai-compatible", "m", "openai"));
-  afterAll(end);
+  beforeAll(() => speakWith("main", "openai"));
+  afterAll(() => client?.close());
 
   it("is stored once although the agent crashed after it", async () => {
     const image = imageBytes();
     const node = await imageNode(image);
     model.queue(callRead, { text: "A b", hang: true }, { text: "A bird." });
+    const asked = model.requests.length;
     await client.call("chat.send", { sessionKey: "crash", message: "look", runId: "crash" });
-    await until(() => model.requests.length > 1 && model.active() === 1, "the model sees the image");
+    await until(() => model.requests.length > asked + 1 && model.active() === 1, "the model sees the image");
     const [key] = await mediaKeys("crash");
     await killAgent();
     // The lease of the dead would run out in half a minute.
@@ -353,8 +363,8 @@ describe("media in a session", () => {
 });
 
 describe("an image for a model without eyes", () => {
-  beforeAll(() => start("openai", "gpt-4", "openai"));
-  afterAll(end);
+  beforeAll(() => speakWith(agentOf(withoutEyes), withoutEyes.server));
+  afterAll(() => client?.close());
 
   it("is a note, and is kept for a model that sees", async () => {
     const image = imageBytes();
