@@ -9,7 +9,8 @@ import type { Peer } from "../support/peer.ts";
 import { type Stack, startStack } from "./stack.ts";
 
 const contextWindow = 8000;
-const turns = 30;
+/** Enough for two compactions: the first after some twelve turns, the next ones five turns apart. */
+const turns = 22;
 
 let stack: Stack;
 let model: ModelServer;

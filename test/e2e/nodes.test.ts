@@ -22,7 +22,7 @@ const nodes: RunningNode[] = [];
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "gsv-nodes-"));
   model = await startOpenAiServer();
-  stack = await startStack({ acceleration: 60 });
+  stack = await startStack({ acceleration: 60, isSwept: false });
   await stack.configure({ model: { provider: "openai-compatible", id: "m", baseUrl: model.url } });
   client = await stack.client("cli");
   for (const nodeId of ["laptop", "pi"]) nodes.push(await connected(nodeId));
@@ -63,7 +63,8 @@ async function expectClientsOnly(methods: readonly string[]): Promise<void> {
 async function copied(source: string, destination: string): Promise<TransferStatus> {
   const opened = await client.call<TransferStatus>("transfer.open", { source, destination });
   const status = () => client.call<TransferStatus>("transfer.status", { transferId: opened.transferId });
-  await until(async () => (await status()).status !== "running", `${source} is copied`);
+  const isOver = expect.poll(async () => (await status()).status, { interval: 200, message: source });
+  await isOver.not.toBe("running");
   return status();
 }
 
