@@ -6,41 +6,51 @@ import type { Peer } from "../support/peer.ts";
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 
+/** Each has an agent of its own, named as the provider. */
 const providers = [
-  { name: "anthropic", id: "claude-opus-4-8", start: () => startAnthropicServer() },
-  { name: "openai", id: "gpt-5.2", start: () => startOpenAiServer() },
-  { name: "openai-compatible", id: "some-model", start: () => startOpenAiServer() },
-];
+  { name: "anthropic", id: "claude-opus-4-8", server: "anthropic" },
+  { name: "openai", id: "gpt-5.2", server: "openai" },
+  { name: "openai-compatible", id: "some-model", server: "openai" },
+] as const;
 
-describe.each(providers)("a turn with $name, over the bundles", ({ name, id, start }) => {
-  let stack: Stack;
+let stack: Stack;
+let models: Record<"anthropic" | "openai", ModelServer>;
+
+beforeAll(async () => {
+  models = { anthropic: await startAnthropicServer(), openai: await startOpenAiServer() };
+  stack = await startStack();
+  await stack.configure({
+    "agents.list": providers.map(({ name, id, server }) => ({
+      id: name,
+      model: { provider: name, id, baseUrl: models[server].url },
+    })),
+    "apiKeys.anthropic": "sk-test",
+    "apiKeys.openai": "sk-test",
+  });
+});
+afterEach(() => expect(stack.roles.refusals()).toEqual([]));
+afterAll(async () => {
+  await stack?.close();
+  for (const server of Object.values(models ?? {})) await server.close();
+});
+
+describe.each(providers)("a turn with $name, over the bundles", ({ name: agentId, server }) => {
   let model: ModelServer;
   let client: Peer;
 
   beforeAll(async () => {
-    stack = await startStack();
-    model = await start();
-    await stack.configure({
-      model: { provider: name, id, baseUrl: model.url },
-      ...(name === "openai-compatible" ? {} : { [`apiKeys.${name}`]: "sk-test" }),
-    });
+    model = models[server];
+    client = await stack.client();
   });
-  afterEach(async () => {
-    await client?.close();
-    expect(stack.roles.refusals()).toEqual([]);
-  });
-  afterAll(async () => {
-    await stack?.close();
-    await model?.close();
-  });
+  afterAll(() => client?.close());
+  const keyOf = (session: string) => `agent:${agentId}:${session}`;
 
   it("answers with streamed text", async () => {
-    client = await stack.client();
     model.queue({ text: ["Hello", " from", " the model"], delayMs: 120 });
-    const { status, runId } = await client.call("chat.send", { sessionKey: "main", message: "hi" });
+    const { status, runId } = await client.call("chat.send", { sessionKey: keyOf("main"), message: "hi" });
     expect(status).toBe("started");
     const final = await client.ended(String(runId));
-    expect(final).toMatchObject({ state: "final", sessionKey: "agent:main:main" });
+    expect(final).toMatchObject({ state: "final", sessionKey: keyOf("main") });
     expect(JSON.stringify(final.message)).toContain("Hello from the model");
     const deltas = client.events.map((one) => one.payload as Record<string, unknown>);
     const text = deltas.filter((one) => one.state === "delta").map((one) => one.text);
@@ -49,7 +59,6 @@ describe.each(providers)("a turn with $name, over the bundles", ({ name, id, sta
   });
 
   it("calls two tools on two nodes at the same time", async () => {
-    client = await stack.client();
     const running = { now: 0, most: 0 };
     const slow = (output: string) => async () => {
       running.most = Math.max(running.most, ++running.now);
@@ -58,7 +67,7 @@ describe.each(providers)("a turn with $name, over the bundles", ({ name, id, sta
       return { output };
     };
     const laptop = await stack.node("laptop", { Bash: slow("on the laptop") });
-    const server = await stack.node("server", { Bash: slow("on the server") });
+    const rack = await stack.node("server", { Bash: slow("on the server") });
     model.queue(
       {
         text: "Let me look.",
@@ -69,11 +78,14 @@ describe.each(providers)("a turn with $name, over the bundles", ({ name, id, sta
       },
       { text: "Both answered." },
     );
-    const { runId } = await client.call("chat.send", { sessionKey: "two-nodes", message: "look around" });
+    const { runId } = await client.call("chat.send", {
+      sessionKey: keyOf("two-nodes"),
+      message: "look around",
+    });
     const final = await client.ended(String(runId));
     expect(JSON.stringify(final.message)).toContain("Both answered.");
     expect(laptop.calls).toMatchObject([{ tool: "Bash", args: { command: "hostname" } }]);
-    expect(server.calls).toMatchObject([{ tool: "Bash", args: { command: "uptime" } }]);
+    expect(rack.calls).toMatchObject([{ tool: "Bash", args: { command: "uptime" } }]);
     const results = model.requests.at(-1)?.turns.filter((turn) => turn.role === "tool");
     expect(results?.map((turn) => turn.text)).toEqual([
       '{"output":"on the laptop"}',
@@ -82,11 +94,10 @@ describe.each(providers)("a turn with $name, over the bundles", ({ name, id, sta
     const partial = client.events.find((one) => (one.payload as { state?: string }).state === "partial");
     expect(JSON.stringify(partial?.payload)).toContain("Let me look.");
     await laptop.close();
-    await server.close();
+    await rack.close();
   });
 
   it("mixes a tool of the gateway with one of a node", async () => {
-    client = await stack.client();
     const laptop = await stack.node("laptop", {
       Read: (args) => ({ path: args.path, content: "0\tfrom the node" }),
     });
@@ -100,7 +111,7 @@ describe.each(providers)("a turn with $name, over the bundles", ({ name, id, sta
       },
       { text: "done" },
     );
-    const { runId } = await client.call("chat.send", { sessionKey: "mixed", message: "do both" });
+    const { runId } = await client.call("chat.send", { sessionKey: keyOf("mixed"), message: "do both" });
     await client.ended(String(runId));
     const results = model.requests
       .at(-1)
@@ -109,10 +120,10 @@ describe.each(providers)("a turn with $name, over the bundles", ({ name, id, sta
     expect(results?.[0]).toContain('"ok":true');
     expect(results?.[1]).toContain("from the node");
     expect(results?.[2]).toContain("from the gateway");
-    const file = await client.call("workspace.read", { path: "notes/a.md" });
+    const file = await client.call("workspace.read", { path: "notes/a.md", agentId });
     expect(file.content).toBe("from the gateway");
     const { messages } = await client.call<{ messages: { role: string }[] }>("session.preview", {
-      sessionKey: "mixed",
+      sessionKey: keyOf("mixed"),
     });
     expect(messages.map((message) => message.role)).toEqual([
       "user",

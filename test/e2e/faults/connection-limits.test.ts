@@ -121,7 +121,7 @@ it("a half-open connection is found by its pings, and the answer that came meanw
   expect(reconnects()).toBeGreaterThan(0);
   // The gateway has heard no goodbye: it lets go of the socket when that has been idle for too long.
   const record = () => readConnection(stack.table, connectionId, Date.now());
-  await until(async () => (await record()) === undefined, "the record is gone");
+  await expect.poll(record, { interval: 200, message: "the record" }).toBeUndefined();
 });
 
 it("what is kept of connections that are gone without a word is removed when they are used", async () => {
