@@ -16,6 +16,8 @@ let stack: Stack;
 let model: ModelServer;
 let bucket: Bucket;
 let awsCalls: AccessRequest[];
+/** What most tests ask the gateway with. */
+let client: Connection;
 const opened: { close(): Promise<void> }[] = [];
 
 beforeAll(async () => {
@@ -28,6 +30,8 @@ beforeAll(async () => {
     awsCalls.push(request);
     return authorize(request);
   };
+  awsCalls = [];
+  client = await connect("cli");
 });
 beforeEach(() => {
   awsCalls = [];
@@ -37,6 +41,7 @@ afterEach(async () => {
   expect(stack.roles.refusals()).toEqual([]);
 });
 afterAll(async () => {
+  await client?.close();
   await stack?.close();
   await model?.close();
 });
@@ -45,6 +50,7 @@ const lettersOf = (length: number) => "0123456789abcdef".repeat(Math.ceil(length
 const callsTo = (service: string) => awsCalls.filter(({ action }) => action.startsWith(`${service}:`));
 const keysUnder = async (prefix: string) => (await bucket.list(prefix)).objects.map(({ key }) => key);
 
+/** Has a peer closed after its test. */
 function keep<T extends { close(): Promise<void> }>(one: T): T {
   opened.push(one);
   return one;
@@ -52,14 +58,12 @@ function keep<T extends { close(): Promise<void> }>(one: T): T {
 
 /** A connection of the command line: it announces large payloads. */
 async function connect(id: string, options: Partial<ConnectionOptions> = {}): Promise<Connection> {
-  const connection = keep(
-    new Connection({
-      url: stack.cloud.ws,
-      token: stack.token,
-      client: { id, version: "0", platform: "test", mode: "client" },
-      ...options,
-    }),
-  );
+  const connection = new Connection({
+    url: stack.cloud.ws,
+    token: stack.token,
+    client: { id, version: "0", platform: "test", mode: "client" },
+    ...options,
+  });
   await connection.open();
   return connection;
 }
@@ -67,7 +71,7 @@ async function connect(id: string, options: Partial<ConnectionOptions> = {}): Pr
 /** A node of the command line whose only tool answers with `result`. */
 async function connectNode(id: string, result: (args: unknown) => unknown): Promise<Connection> {
   const { client, tools, nodeRuntime } = nodeParams(id, ["Dump"]);
-  const node = await connect(id, { client, tools, nodeRuntime } as Partial<ConnectionOptions>);
+  const node = keep(await connect(id, { client, tools, nodeRuntime } as Partial<ConnectionOptions>));
   node.onEvent("tool.invoke", async ({ callId, args }) => {
     // The test may be over, and the node gone, before this is acknowledged.
     await node.request("tool.result", { callId, result: result(args) }).catch(() => undefined);
@@ -90,7 +94,7 @@ async function turn(client: Connection, sessionKey: string, message: string) {
 
 /** A raw peer: announces large payloads, and resolves nothing by itself. */
 async function rawPeer(id: string, capabilities?: string[]): Promise<Peer> {
-  const peer = keep(await Peer.open(stack.cloud.ws, stack.token));
+  const peer = await Peer.open(stack.cloud.ws, stack.token);
   await peer.call("connect", { ...clientParams(id), capabilities });
   return peer;
 }
@@ -113,7 +117,6 @@ async function sendByRef(peer: Peer, method: string, paramsRef: unknown) {
 
 describe("for a peer that announced large payloads", () => {
   it("a tool result of 5 MB is in the transcript whole, and the model is shown its two ends", async () => {
-    const client = await connect("cli");
     const output = `BEGIN ${lettersOf(5_000_000)} END`;
     await connectNode("big", () => output);
     model.queue({ toolCalls: [{ name: "big__Dump", arguments: {} }] }, { text: "That was long." });
@@ -136,7 +139,6 @@ describe("for a peer that announced large payloads", () => {
   });
 
   it("a workspace file of 2 MB is written and read", async () => {
-    const client = await connect("cli");
     const content = `${"é".repeat(1_048_000)}end`;
     const written = await client.request("workspace.write", { path: "large.txt", content });
     expect(written).toMatchObject({ path: "large.txt", size: Buffer.byteLength(content) });
@@ -146,7 +148,6 @@ describe("for a peer that announced large payloads", () => {
   });
 
   it("a long preview and a long answer arrive whole", async () => {
-    const client = await connect("cli");
     const texts = ["a", "b", "c"].map((letter) => `${letter} ${lettersOf(100_000)}`);
     for (const text of texts) {
       model.queue({ text: [text] });
@@ -166,14 +167,12 @@ describe("for a peer that announced large payloads", () => {
   });
 
   it("a call of a tool with large arguments and a large result goes to its node and back", async () => {
-    const client = await connect("cli");
     await connectNode("echo", (args) => args);
     const args = { text: lettersOf(1_500_000) };
     expect(await client.request("tool.invoke", { tool: "echo__Dump", args })).toEqual({ result: args });
   });
 
   it("several such calls at the same time each get their own answer", async () => {
-    const client = await connect("cli");
     await connectNode("echo", (args) => args);
     const calls = [1, 2, 3, 4].map(async (n) => {
       const args = { n, text: lettersOf(200_000 * n) };
@@ -183,7 +182,6 @@ describe("for a peer that announced large payloads", () => {
   });
 
   it("more than a payload holds is refused with 413 before anything is uploaded", async () => {
-    const client = await connect("cli");
     const content = lettersOf(maxPayloadBytes);
     const refusal = await refusalOf(client.request("workspace.write", { path: "x", content }));
     expect(refusal).toMatchObject({ code: 413, message: expect.stringContaining(String(maxPayloadBytes)) });
@@ -191,7 +189,6 @@ describe("for a peer that announced large payloads", () => {
   });
 
   it("a chat message that is too large for an inbox is refused with 413 and what to do instead", async () => {
-    const client = await connect("cli");
     const message = lettersOf(1_000_000);
     const refusal = await refusalOf(client.request("chat.send", { sessionKey: "main", message }));
     expect(refusal).toMatchObject({ code: 413, message: expect.stringContaining("workspace file") });
@@ -200,9 +197,8 @@ describe("for a peer that announced large payloads", () => {
 
 describe("for a peer that did not announce them", () => {
   it("an answer that is too large is a 413, and the connection goes on", async () => {
-    const client = await connect("cli");
     await client.request("workspace.write", { path: "large.txt", content: lettersOf(300_000) });
-    const peer = await rawPeer("old-client");
+    const peer = keep(await rawPeer("old-client"));
     const { ok, error } = await peer.request("workspace.read", { path: "large.txt" });
     expect({ ok, code: error.code }).toEqual({ ok: false, code: 413 });
     expect(await peer.call("workspace.read", { path: "missing" }).catch(String)).toContain("404");
@@ -210,8 +206,7 @@ describe("for a peer that did not announce them", () => {
   });
 
   it("an event that is too large is cut, and says so, while others get it whole", async () => {
-    const client = await connect("cli");
-    const peer = await rawPeer("old-client");
+    const peer = keep(await rawPeer("old-client"));
     const answer = lettersOf(300_000);
     model.queue({ text: [answer] });
     const final = await turn(client, "cut", "tell me everything");
@@ -222,7 +217,6 @@ describe("for a peer that did not announce them", () => {
   });
 
   it("large arguments for its tool are an error that the caller is told", async () => {
-    const client = await connect("cli");
     const node = keep(await Peer.open(stack.cloud.ws, stack.token));
     await node.call("connect", nodeParams("old-node", ["Dump"]));
     const args = { text: lettersOf(200_000) };
@@ -232,10 +226,14 @@ describe("for a peer that did not announce them", () => {
 });
 
 describe("a ref to uploaded params", () => {
+  let peer: Peer;
+  beforeAll(async () => {
+    peer = await rawPeer("raw", [payloadCapability]);
+  });
+  afterAll(() => peer?.close());
   const params = { path: "by-ref.txt", content: "written by reference" };
 
   it("works once", async () => {
-    const peer = await rawPeer("raw", [payloadCapability]);
     const ref = await upload(peer, params);
     expect(await sendByRef(peer, "workspace.write", ref)).toMatchObject({ ok: true });
     expect(await peer.call("workspace.read", { path: params.path })).toMatchObject({
@@ -245,15 +243,13 @@ describe("a ref to uploaded params", () => {
   });
 
   it("means nothing on another connection, and the params stay where they are", async () => {
-    const peer = await rawPeer("raw", [payloadCapability]);
-    const other = await rawPeer("other", [payloadCapability]);
+    const other = keep(await rawPeer("other", [payloadCapability]));
     const ref = await upload(peer, params);
     expect(await sendByRef(other, "workspace.write", ref)).toMatchObject({ ok: false, error: { code: 404 } });
     expect(await sendByRef(peer, "workspace.write", ref)).toMatchObject({ ok: true });
   });
 
   it("that nothing was uploaded to is a 404", async () => {
-    const peer = await rawPeer("raw", [payloadCapability]);
     const { ref } = await peer.call("payload.upload", { bytes: 200_000 });
     expect(await sendByRef(peer, "workspace.write", ref)).toMatchObject({ ok: false, error: { code: 404 } });
   });
@@ -261,7 +257,6 @@ describe("a ref to uploaded params", () => {
   it.each(["../../agents/main/SOUL", "", "a", `${"0".repeat(8)}-0000-0000-0000-${"0".repeat(12)}/..`, 7])(
     "that is %j leads nowhere",
     async (ref) => {
-      const peer = await rawPeer("raw", [payloadCapability]);
       awsCalls = [];
       expect(await sendByRef(peer, "workspace.write", ref)).toMatchObject({
         ok: false,
@@ -272,7 +267,6 @@ describe("a ref to uploaded params", () => {
   );
 
   it("leads to params that are checked like any others", async () => {
-    const peer = await rawPeer("raw", [payloadCapability]);
     const wrong = await upload(peer, { path: 7 });
     expect(await sendByRef(peer, "workspace.write", wrong)).toMatchObject({ error: { code: 400 } });
     const forbidden = await upload(peer, { callId: "x", result: 1 });
@@ -291,7 +285,7 @@ describe("a url", () => {
   };
 
   it("to upload to works for five minutes, for the announced length, under the peer's own prefix", async () => {
-    const peer = await rawPeer("raw", [payloadCapability]);
+    const peer = keep(await rawPeer("raw", [payloadCapability]));
     const { ref, url } = await peer.call<{ ref: string; url: string }>("payload.upload", { bytes: 5 });
     expect(expiry(url)).toBe(300);
     expect(new URL(url).searchParams.get("X-Amz-SignedHeaders")).toBe("content-length;host");
@@ -301,9 +295,8 @@ describe("a url", () => {
   });
 
   it("to read from works for five minutes", async () => {
-    const client = await connect("cli");
     await client.request("workspace.write", { path: "large.txt", content: lettersOf(300_000) });
-    const peer = await rawPeer("raw", [payloadCapability]);
+    const peer = keep(await rawPeer("raw", [payloadCapability]));
     peer.send({ type: "req", id: "big", method: "workspace.read", params: { path: "large.txt" } });
     const head = await peer.response("big");
     const { url, bytes } = (head as unknown as { payloadRef: { url: string; bytes: number } }).payloadRef;
@@ -318,7 +311,7 @@ describe("a url", () => {
 
 describe("a turn whose frames fit", () => {
   it("takes nothing by way of the storage, whatever its peers announced", async () => {
-    const peer = await rawPeer("small", [payloadCapability]);
+    const peer = keep(await rawPeer("small", [payloadCapability]));
     const node = keep(await Peer.open(stack.cloud.ws, stack.token));
     await node.call("connect", { ...nodeParams("small", ["Dump"]), capabilities: [payloadCapability] });
     node.onEvent(({ payload }) => {
