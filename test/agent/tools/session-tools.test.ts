@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
 import { expireTools } from "../../../functions/timer/timer.ts";
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
@@ -9,10 +9,10 @@ import { requestStop } from "../../../shared/session/stop.ts";
 import { set } from "../../../shared/world/expression.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer, Reply } from "../../support/models/scripted-model.ts";
-import { type State, startState } from "../../support/state.ts";
+import { type MemoryState, startState } from "../../support/state.ts";
 import { type Bench, immortal, Killed, type Life, openBench } from "../bench.ts";
 
-let state: State;
+let state: MemoryState;
 let model: ModelServer;
 let bench: Bench;
 let answer: (request: ModelRequest, text: string) => Reply;
@@ -25,7 +25,7 @@ let messages = 0;
 beforeAll(async () => {
   state = await startState();
   model = await startOpenAiServer((request) => answer(request, request.turns.at(-1)?.text ?? ""));
-  bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: model.url });
+  bench = benchOver(state);
 });
 beforeEach(() => {
   [asker, asked] = [`agent:main:asker-${++named}`, `agent:main:asked-${named}`];
@@ -41,6 +41,9 @@ afterAll(async () => {
   await model.close();
   await state.close();
 });
+
+const benchOver = (over: MemoryState) =>
+  openBench(over, { provider: "openai-compatible", id: "m", baseUrl: model.url });
 
 const call = ({ name = "gsv__SessionSend", ...args }: Record<string, unknown>): Reply => ({
   toolCalls: [{ name: String(name), arguments: JSON.stringify(args) }],
@@ -354,28 +357,37 @@ describe("an agent that is killed between any two of its calls", () => {
     }
   }
 
-  /** The whole exchange; `dying` is killed after so many calls, in its first life. @returns whether it was */
-  async function exchange(dying: "asker" | "asked" | "asker again", left: number): Promise<boolean> {
-    [asker, asked] = [`agent:main:asker-${++named}`, `agent:main:asked-${named}`];
-    const life: Life = { left, calls: [] };
-    await ask({ waitSeconds: 120 });
-    await finish(asker, dying === "asker" ? life : immortal());
-    await finish(asked, dying === "asked" ? life : immortal());
-    await finish(asker, dying === "asker again" ? life : immortal());
-    expect(await results(), `${dying} ${left}`).toMatchObject([
-      { ok: true, result: { status: "ok", reply: "answer to how are you?" } },
-    ]);
-    expect((await bench.live(asked)).filter(({ role }) => role === "user")).toHaveLength(1);
-    expect((await bench.state(asker)).run).toBeUndefined();
-    return life.left <= 0;
-  }
+  let whole: { state: MemoryState; bench: Bench };
+  beforeEach(() => {
+    whole = { state, bench };
+  });
+  afterEach(() => {
+    ({ state, bench } = whole);
+  });
 
-  it.each(["asker", "asked", "asker again"] as const)(
-    "is answered once, and sent once: %s",
-    async (dying) => {
-      let left = 1;
-      while (await exchange(dying, left)) left++;
-      expect(left).toBeGreaterThan(8);
-    },
-  );
+  it.each([
+    ["asker", 0],
+    ["asked", 1],
+    ["asker again", 2],
+  ])("is answered once, and sent once: %s", async (_dying, nth) => {
+    const lives = [asker, asked, asker];
+    await ask({ waitSeconds: 120 });
+    for (const key of lives.slice(0, nth)) await finish(key, immortal());
+    const { later } = bench;
+    for (let left = 1; ; left++) {
+      state = whole.state.copy();
+      bench = Object.assign(benchOver(state), { later });
+      const life: Life = { left, calls: [] };
+      for (const [n, key] of lives.entries()) if (n >= nth) await finish(key, n === nth ? life : immortal());
+      expect(await results(), `killed after ${left} calls`).toMatchObject([
+        { ok: true, result: { status: "ok", reply: "answer to how are you?" } },
+      ]);
+      expect((await bench.live(asked)).filter(({ role }) => role === "user")).toHaveLength(1);
+      expect((await bench.state(asker)).run).toBeUndefined();
+      if (life.left > 0) {
+        expect(left).toBeGreaterThan(8);
+        return;
+      }
+    }
+  });
 });
