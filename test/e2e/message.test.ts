@@ -105,26 +105,31 @@ describe("from a client's session", () => {
     });
   });
 
-  it.each([
-    [{ text: "x" }, "channel: this conversation was held on none so far; name one, and to"],
-    [{ text: "x", channel: "matrix", to: "1" }, "not sent: there is no channel matrix"],
-    [
-      { text: "x", channel: "telegram", accountId: "other", to: "1" },
-      "not sent: telegram/other: not configured",
-    ],
-    [{ text: " " }, "text: there is nothing to send"],
-    [{ text: "x", channel: "telegram", to: "1", media: "http://169.254.169.254/latest/" }, /only https/],
-    [{ text: "x", channel: "telegram", to: "1", media: "https://127.0.0.1/" }, /not a public address/],
-    [{ text: "x", channel: "telegram", to: "1", media: "https://localhost/" }, /not a public address/],
-    [{ text: "x", channel: "telegram", to: "1", media: "media/agent:main:other/x.png" }, /no such file/],
-  ])("and is told what is wrong with %j", async (args, error) => {
+  it("and is told what is wrong with what cannot be sent", async () => {
+    const wrong: [args: Record<string, unknown>, error: string | RegExp][] = [
+      [{ text: "x" }, "channel: this conversation was held on none so far; name one, and to"],
+      [{ text: "x", channel: "matrix", to: "1" }, "not sent: there is no channel matrix"],
+      [
+        { text: "x", channel: "telegram", accountId: "other", to: "1" },
+        "not sent: telegram/other: not configured",
+      ],
+      [{ text: " " }, "text: there is nothing to send"],
+      [{ text: "x", channel: "telegram", to: "1", media: "http://169.254.169.254/latest/" }, /only https/],
+      [{ text: "x", channel: "telegram", to: "1", media: "https://127.0.0.1/" }, /not a public address/],
+      [{ text: "x", channel: "telegram", to: "1", media: "https://localhost/" }, /not a public address/],
+      [{ text: "x", channel: "telegram", to: "1", media: "media/agent:main:other/x.png" }, /no such file/],
+    ];
     const telegram = named("telegram");
     const before = telegram.answers().length;
-    model.queue(sending(args), { text: "I could not" });
-    await ask("elsewhere", "send it");
-    const outcome = JSON.parse(told());
-    expect(outcome.ok).toBe(false);
-    expect(outcome.error).toMatch(error);
+    model.queue({ toolCalls: wrong.flatMap(([args]) => sending(args).toolCalls) }, { text: "I could not" });
+    await ask("elsewhere", "send them");
+    const outcomes = model.requests.at(-1)?.turns.filter(({ role }) => role === "tool") ?? [];
+    expect(outcomes).toHaveLength(wrong.length);
+    for (const [index, [args, error]] of wrong.entries()) {
+      const outcome = JSON.parse(outcomes[index]?.text ?? "");
+      expect(outcome.ok, JSON.stringify(args)).toBe(false);
+      expect(outcome.error).toMatch(error);
+    }
     expect(telegram.answers()).toHaveLength(before);
   });
 
