@@ -64,16 +64,17 @@ afterAll(async () => {
   await model?.close();
 });
 
-let tokens = 0;
+const tokens = new Map<string, string>();
 
+/** The token of an account's bridge: each time that one attaches, it shows the same. */
 async function tokenFor(channel: string, accountId?: string): Promise<string> {
-  const purpose = {
-    name: `bridge ${++tokens} of ${channel}`,
-    scopes: ["channel"] as const,
-    channel,
-    accountId,
-  };
-  return (await createToken(stack.table, purpose, Date.now())).token;
+  const name = `bridge of ${channel} ${accountId ?? ""}`.trim();
+  const known = tokens.get(name);
+  if (known !== undefined) return known;
+  const purpose = { name, scopes: ["channel"] as const, channel, accountId };
+  const { token } = await createToken(stack.table, purpose, Date.now());
+  tokens.set(name, token);
+  return token;
 }
 
 async function attach(channel: string, capabilities: string[] = []) {
