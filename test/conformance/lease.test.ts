@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { TableCall } from "../../local/items/table-call.ts";
-import { explore } from "./explore.ts";
+import { type Exploration, explore } from "./explore.ts";
 import { Behaviour } from "./model/behaviour.ts";
 import { agent, sender } from "./model/programs.ts";
 import { mutations } from "./mutations.ts";
@@ -55,28 +55,22 @@ describe("the check", () => {
   const two = { ...used, senders: [sender("m1", "m2")] };
   const tool = { ...used, senders: [sender("tool1")] };
   const stopped = { agent: agent({ isSlow: true }), before: sender("m0") };
+  const paused = scenario("", two, { pauses: 1 });
+  const twice = scenario("", { ...used, senders: [sender("m1"), sender("m1")] });
   const reset = scenario("", { ...used, senders: [sender("/reset")] });
   const long = sender("m0", "a longer message");
   const compaction = scenario("", { ...cold, before: long, senders: [sender("/compact 1")] });
   const crashedCompaction = { ...compaction, mishaps: { ...compaction.mishaps, crashes: 1 } };
   const found: [keyof typeof mutations, Scenario, RegExp][] = [
-    ["the epoch of a commit", scenario("", two, { pauses: 1 }), /wrote the session when/],
+    ["the epoch of a commit", paused, /wrote the session when/],
     ["an empty inbox at the idle release", scenario("", two), /nobody comes for 1 waiting/],
     [
       "a pending call at the waiting release",
       scenario("", tool),
       /nobody comes for 0 waiting and the run tool1/,
     ],
-    [
-      "the ids accepted before",
-      scenario("", { ...used, senders: [sender("m1"), sender("m1")] }),
-      /more than once/,
-    ],
-    [
-      "the ids settled before",
-      scenario("", { ...used, senders: [sender("m1"), sender("m1")] }),
-      /more than once/,
-    ],
+    ["the ids accepted before", twice, /more than once/],
+    ["the ids settled before", twice, /more than once/],
     [
       "no stop at the waiting release",
       scenario("", { ...stopped, senders: [sender("tool1"), sender("/stop")] }),
@@ -84,7 +78,7 @@ describe("the check", () => {
     ],
     ["the lease of another", scenario("", { ...two, extraAgents: [agent()] }), /had not run out/],
     ["a holder to renew", scenario("", { ...two, renewals: 1 }), /nobody comes for 1 waiting/],
-    ["the writer of a message", scenario("", two, { pauses: 1 }), /by another than its writer/],
+    ["the writer of a message", paused, /by another than its writer/],
     [
       "the run that ends",
       scenario("", { ...used, senders: [sender("m1", "m2"), sender("/stop")] }, { repeats: 1 }),
@@ -98,6 +92,14 @@ describe("the check", () => {
     ["the mark of what is to be deleted", crashedCompaction, /message \S+ was left/],
   ];
 
+  /** What was found in scenarios whose writes have all of their conditions, several of which serve two mutations. */
+  const intact = new Map<Scenario, Promise<Exploration>>();
+  const exploreIntact = (one: Scenario) => {
+    const known = intact.get(one) ?? explore(one, { behaviour });
+    intact.set(one, known);
+    return known;
+  };
+
   it.each(found)(
     "finds out that a write does without its condition: %s",
     async (name, one, fault) => {
@@ -106,7 +108,7 @@ describe("the check", () => {
       expect(violations).toHaveLength(1);
       expect(violations[0]?.faults.join("; ")).toMatch(fault);
       expect(violations[0]?.schedule.length).toBeGreaterThan(2);
-      expect((await explore(one, { behaviour })).violations).toEqual([]);
+      expect((await exploreIntact(one)).violations).toEqual([]);
     },
     patience,
   );
