@@ -9,7 +9,7 @@ export default defineConfig({
     // The files that a worker runs one after the other share its loaded modules; `file-end.ts` puts back what a file
     // replaced in the process. Loading them again for each file takes as long as many of the tests.
     isolate: false,
-    globalSetup: ["test/support/run/bundles.ts", "test/support/run/cli-build.ts"],
+    globalSetup: ["test/support/run/builds.ts"],
     setupFiles: ["test/support/run/failed-logs.ts", "test/support/run/file-end.ts"],
     // Fewer collections of short-lived garbage: a tenth of a worker's time with the default of 16 MB.
     execArgv: ["--max-semi-space-size=64", "--single-threaded-gc", ...lateOptimization],
