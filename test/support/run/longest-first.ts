@@ -38,15 +38,19 @@ export function isEndToEnd(path: string): boolean {
 
 /**
  * Starts the files that take longest first, so that no worker is left alone with one at the end. A fresh clone has no
- * times of an earlier run to go by. The end-to-end tests come before the others: they wait for most, and the functions'
- * processes of one file serve the next.
+ * times of an earlier run to go by. End-to-end tests and others take turns from the start: those wait for most, so that
+ * these have the cores meanwhile.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => {
       const place = longest.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
-      return (isEndToEnd(moduleId) ? 0 : 2) + (place >= 0 ? place / longest.length : 1);
+      return place >= 0 ? place : longest.length;
     };
-    return files.toSorted((a, b) => rank(a) - rank(b));
+    const sorted = files.toSorted((a, b) => rank(a) - rank(b));
+    const endToEnd = sorted.filter(({ moduleId }) => isEndToEnd(moduleId));
+    const others = sorted.filter(({ moduleId }) => !isEndToEnd(moduleId));
+    const inTurns = endToEnd.flatMap((file, index) => [file, ...others.slice(index, index + 1)]);
+    return [...inTurns, ...others.slice(endToEnd.length)];
   }
 }
