@@ -1,12 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { App } from "aws-cdk-lib";
 import { Template } from "aws-cdk-lib/assertions";
-import { afterAll } from "vitest";
 import { createApp } from "../../infra/create-app.ts";
 import { functionNames } from "../../infra/permissions.ts";
 import type { GsvStack } from "../../infra/stack.ts";
+import { newFolder } from "../support/run/test-folders.ts";
 
 /** A CloudFormation template, as far as the tests look into it. */
 export interface TemplateJson {
@@ -14,12 +13,9 @@ export interface TemplateJson {
   Outputs: Record<string, { Value: unknown }>;
 }
 
-const folder = mkdtempSync(join(tmpdir(), "gsv-synthesis-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
 /** Folder with bundles that do nothing: the template is the same whatever the functions do. */
 function placeholderBundles(): string {
-  const bundles = join(folder, "functions");
+  const bundles = newFolder();
   for (const name of functionNames) {
     mkdirSync(join(bundles, name), { recursive: true });
     writeFileSync(join(bundles, name, "handler.mjs"), "export const handler = async () => {};\n");
@@ -36,8 +32,7 @@ export function stageApp(
   context: Record<string, string> = {},
   { validate = false, bundles = placeholderBundles() } = {},
 ): { app: App; stack: GsvStack } {
-  const outdir = mkdtempSync(join(folder, "out-"));
-  return createApp(bundles, { context, outdir, builtinCloudFormationValidation: validate });
+  return createApp(bundles, { context, outdir: newFolder(), builtinCloudFormationValidation: validate });
 }
 
 /** The template of a stage, `local` unless the context names another. */

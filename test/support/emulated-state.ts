@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { startDynamoDB } from "../../local/dynamodb/dynamodb.ts";
 import { createMemoryStore } from "../../local/items/item-store.ts";
@@ -7,6 +6,7 @@ import { openDynamoDBTable } from "../../shared/aws/dynamodb-table.ts";
 import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
 import { openSsmSecrets } from "../../shared/aws/ssm-secrets.ts";
 import { startS3At, startSsmAt } from "../local/support.ts";
+import { newFolder } from "./run/test-folders.ts";
 import type { Allow, State } from "./state.ts";
 
 /** The state of the world on AWS, over the emulators. */
@@ -21,7 +21,7 @@ export interface EmulatedState extends State {
  * @param allow asked before each call to DynamoDB and S3, by its IAM action; what it refuses fails with AccessDenied
  */
 export async function startEmulatedState(allow: Allow = () => true): Promise<EmulatedState> {
-  const dir = await mkdtemp(join(tmpdir(), "gsv-state-"));
+  const dir = newFolder();
   const authorize = ({ action }: { action: string }) => allow(action);
   const dynamodb = await startDynamoDB({ store: createMemoryStore(), table: "gsv-test", authorize });
   const s3 = await startS3At({

@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createMemoryStore, type ItemStore } from "../../local/items/item-store.ts";
 import { openJsonFile } from "../../local/json-file.ts";
@@ -8,6 +7,7 @@ import { openLocalSecrets } from "../../local/world/local-secrets.ts";
 import { tableOver } from "../../local/world/local-table.ts";
 import type { Bucket, Secrets, Table } from "../../shared/world/world.ts";
 import { createMemoryBucket, type MemoryBucket } from "./memory-bucket.ts";
+import { newFolder } from "./run/test-folders.ts";
 
 /** The state of the local world. */
 export interface State {
@@ -32,7 +32,7 @@ export type Allow = (action: string) => boolean;
  * @param allow asked before each call to the table and the bucket; what it refuses fails with AccessDenied
  */
 export async function startState(allow?: Allow): Promise<MemoryState> {
-  const dir = await mkdtemp(join(tmpdir(), "gsv-state-"));
+  const dir = newFolder();
   const file = await openJsonFile<ParametersFile>(join(dir, "ssm.json"), { parameters: {} });
   const parameters = openParameters(file);
   const openSecrets = (prefix: string) => openLocalSecrets(parameters, prefix);
