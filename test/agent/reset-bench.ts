@@ -152,10 +152,10 @@ export class ResetBench {
   }
 
   /** Makes a session of yesterday, with two media objects. */
-  async seed(changes: Partial<SessionState> = {}, said = conversation): Promise<SessionState> {
+  async seed(changes: Partial<SessionState> = {}): Promise<SessionState> {
     const tokens = { input: 100, output: 20, total: 120 };
     const state = { updatedAt: lastActivity, tokens, contextTokens: 80, ...changes };
-    await this.bench.seed(this.key, said, state);
+    await this.bench.seed(this.key, conversation, state);
     for (const id of ["one", "two"]) await this.putMedia(id);
     return this.current();
   }

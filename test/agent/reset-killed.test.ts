@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { filesOf, listCommits } from "../../shared/git/commits.ts";
 import { openRepository } from "../../shared/git/repository.ts";
-import { textOf } from "../../shared/protocol/messages.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import { isReading } from "../support/models/model-window.ts";
 import { conversation, message, nextDay, ResetBench, reset } from "./reset-bench.ts";
@@ -64,11 +63,9 @@ describe("a reset killed after each of its AWS calls in turn", () => {
   it.each(Object.entries(scenarios))(
     "%s ends as one that was not killed: one archive, one memory section, no message lost",
     async (name, entry) => {
-      // The commit of the workspace is the same in all three, and makes a third of the calls; so is a message in the
-      // bucket, which takes half of the time.
-      const isWhole = name === "by session.reset";
-      resets.bench.configuration.workspaceGit.enabled = isWhole;
-      const said = conversation.filter((one) => isWhole || textOf(one).length < 1000);
+      // The commit of the workspace is the same in all three, and makes a third of the calls.
+      const withHistory = name === "by session.reset";
+      resets.bench.configuration.workspaceGit.enabled = withHistory;
       // Asked again, a model says it in other words.
       let asked = 0;
       resets.reply = (request) => ({
@@ -78,7 +75,7 @@ describe("a reset killed after each of its AWS calls in turn", () => {
       const run = async (calls: number) => {
         resets.newSession();
         resets.bench.posted.length = 0;
-        const before = await resets.seed({}, said);
+        const before = await resets.seed();
         await resets.submit(entry);
         const made: string[] = [];
         resets.allow = (action) => {
@@ -98,8 +95,8 @@ describe("a reset killed after each of its AWS calls in turn", () => {
 
       const whole = await run(Number.POSITIVE_INFINITY);
       expect(whole.killed).toBe(false);
-      expect(whole.ended.archived).toEqual(said);
-      expect(whole.ended.history).toEqual(isWhole ? ["session-close: old memory/today.md"] : []);
+      expect(whole.ended.archived).toEqual(conversation);
+      expect(whole.ended.history).toEqual(withHistory ? ["session-close: old memory/today.md"] : []);
       expect(whole.ended.memory?.split("###")).toHaveLength(2);
       expect(whole.made.length).toBeGreaterThan(20);
       for (let calls = 0; calls < whole.made.length; calls++) {
