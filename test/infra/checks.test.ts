@@ -7,8 +7,11 @@ import { stageApp } from "./synthesis.ts";
 const withEverything = { stage: "local", alarmEmail: "owner@example.com" };
 
 describe("CDK's built-in rules", () => {
-  test("find nothing", () => {
-    const { app } = stageApp(withEverything, { validate: true });
+  test.each([
+    ["a stage with everything", withEverything],
+    ["the stage without settings", {}],
+  ])("find nothing in %s", (_, context) => {
+    const { app } = stageApp(context, { validate: true });
     expect(() => app.synth()).not.toThrow();
   });
 
