@@ -36,7 +36,7 @@ export async function checkAgainstMoto(python: string): Promise<Found> {
   try {
     const url = `http://127.0.0.1:${port}`;
     await untilItAnswers(url);
-    const contracts = ["--import", "tsx", "test/world/endpoint/contracts.ts", "--endpoint", url, "--json"];
+    const contracts = ["test/world/endpoint/contracts.mjs", "--endpoint", url, "--json"];
     const { stdout, stderr } = await runCommand(process.execPath, contracts);
     return { check, ...judge(stdout, stderr) };
   } finally {

@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 function contracts(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const command = ["--import", "tsx", "test/world/endpoint/contracts.ts", ...args];
+  const command = ["test/world/endpoint/contracts.mjs", ...args];
   return new Promise((resolve) => {
     execFile(process.execPath, command, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
