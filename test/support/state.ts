@@ -1,13 +1,9 @@
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import { createMemoryStore, type ItemStore } from "../../local/items/item-store.ts";
-import { openJsonFile } from "../../local/json-file.ts";
-import { openParameters, type ParametersFile } from "../../local/ssm/parameter-store.ts";
+import { openParameters } from "../../local/ssm/parameter-store.ts";
 import { openLocalSecrets } from "../../local/world/local-secrets.ts";
 import { tableOver } from "../../local/world/local-table.ts";
 import type { Bucket, Secrets, Table } from "../../shared/world/world.ts";
 import { createMemoryBucket, type MemoryBucket } from "./memory-bucket.ts";
-import { newFolder } from "./run/test-folders.ts";
 
 /** The state of the local world. */
 export interface State {
@@ -18,9 +14,9 @@ export interface State {
   close(): Promise<void>;
 }
 
-/** A state in the memory of this process. */
+/** A state in the memory of this process. It needs no closing. */
 export interface MemoryState extends State {
-  /** Another state with the same items and objects, and the same secrets. It needs no closing. */
+  /** Another state with the same items and objects, and the same secrets. */
   copy(): MemoryState;
 }
 
@@ -28,29 +24,25 @@ export interface MemoryState extends State {
 export type Allow = (action: string) => boolean;
 
 /**
- * The table and the bucket (both in memory, held to the contracts in test/world) and the secrets, in a folder of its own.
+ * The table and the bucket, held to the contracts in test/world, and the secrets. All of them are in memory: a file and a
+ * folder for each of thousands of states cost more than many tests.
  * @param allow asked before each call to the table and the bucket; what it refuses fails with AccessDenied
  */
 export async function startState(allow?: Allow): Promise<MemoryState> {
-  const dir = newFolder();
-  const file = await openJsonFile<ParametersFile>(join(dir, "ssm.json"), { parameters: {} });
+  const file = { value: { parameters: {} }, save: async () => {}, settled: async () => {} };
   const parameters = openParameters(file);
   const openSecrets = (prefix: string) => openLocalSecrets(parameters, prefix);
-  const close = async () => {
-    await file.settled();
-    await rm(dir, { recursive: true, force: true });
-  };
-  const stateOver = (store: ItemStore, objects: MemoryBucket, close: State["close"]): MemoryState => {
+  const stateOver = (store: ItemStore, objects: MemoryBucket): MemoryState => {
     const table = tableOver(store);
     return {
       table: allow ? guarded(table, tableActions, allow) : table,
       bucket: allow ? guarded<Bucket>(objects, bucketActions, allow) : objects,
       openSecrets,
-      copy: () => stateOver(createMemoryStore(store.all()), objects.copy(), async () => {}),
-      close,
+      copy: () => stateOver(createMemoryStore(store.all()), objects.copy()),
+      close: async () => {},
     };
   };
-  return stateOver(createMemoryStore(), createMemoryBucket(), close);
+  return stateOver(createMemoryStore(), createMemoryBucket());
 }
 
 const tableActions: Record<keyof Table, string> = {
