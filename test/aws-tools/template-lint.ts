@@ -1,7 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createApp } from "../../infra/create-app.ts";
 import { functionNames } from "../../infra/permissions.ts";
 import { type Found, missing, runCommand } from "./python.ts";
 
@@ -32,7 +31,7 @@ export async function lintTemplate(python: string): Promise<Found> {
   if (skipped) return { check, passed: 0, faults: [], skipped };
   const folder = mkdtempSync(join(tmpdir(), "gsv-lint-"));
   try {
-    const file = writeTemplate(folder);
+    const file = await writeTemplate(folder);
     // W3005: CDK writes dependencies that a reference implies already.
     const options = ["-f", "json", "-i", "W3005", "-r", ...regions, "-t", file];
     const { stdout, stderr } = await runCommand(python, ["-c", command, ...options]);
@@ -58,7 +57,9 @@ function judgeRemarks(stdout: string, stderr: string): Omit<Found, "check"> {
 }
 
 /** The template does not depend on what the functions do. @returns its file */
-function writeTemplate(folder: string): string {
+async function writeTemplate(folder: string): Promise<string> {
+  // CDK takes seconds to load, which are lost where cfn-lint is not installed.
+  const { createApp } = await import("../../infra/create-app.ts");
   const bundles = join(folder, "functions");
   for (const name of functionNames) {
     mkdirSync(join(bundles, name), { recursive: true });

@@ -35,8 +35,19 @@ export function stageApp(
   return createApp(bundles, { context, outdir: newFolder(), builtinCloudFormationValidation: validate });
 }
 
-/** The template of a stage, `local` unless the context names another. */
+/** By their settings. */
+const templates = new Map<string, string>();
+
+/** The template of a stage, `local` unless the context names another. Each stage is synthesized once. */
 export function synthesizeTemplate(context: Record<string, string> = {}): TemplateJson {
-  const { stack } = stageApp({ stage: "local", ...context });
-  return Template.fromStack(stack).toJSON() as TemplateJson;
+  const settings = { stage: "local", ...context };
+  const name = JSON.stringify(settings);
+  const text = templates.get(name) ?? JSON.stringify(Template.fromStack(stageApp(settings).stack).toJSON());
+  templates.set(name, text);
+  return JSON.parse(text) as TemplateJson;
+}
+
+/** The same, to be searched. */
+export function templateOf(context: Record<string, string> = {}): Template {
+  return Template.fromJSON(synthesizeTemplate(context));
 }

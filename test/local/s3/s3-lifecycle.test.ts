@@ -2,8 +2,6 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { expirations } from "../../../local/cloud-names.ts";
-import { synthesizeTemplate } from "../../infra/synthesis.ts";
 import { startS3At } from "../support.ts";
 import { rawRequest, signed } from "./s3-fixture.ts";
 
@@ -40,16 +38,4 @@ it("objects under the prefix of a rule are gone when they are old enough, and no
   expect(await statusOf("payloads/out/new.json")).toBe(200);
   expect(await statusOf("agents/main/old.md")).toBe(200);
   await s3.close();
-});
-
-it("the local bucket has the rules of the stack's", () => {
-  const { Resources } = synthesizeTemplate();
-  const bucket = Object.values(Resources).find(({ Type }) => Type === "AWS::S3::Bucket")!;
-  const { Rules } = bucket.Properties.LifecycleConfiguration as {
-    Rules: { Prefix?: string; ExpirationInDays?: number }[];
-  };
-  const removing = Rules.filter((rule) => rule.ExpirationInDays !== undefined);
-  expect(
-    removing.map(({ Prefix, ExpirationInDays }) => ({ prefix: Prefix, days: ExpirationInDays })),
-  ).toEqual(expirations);
 });

@@ -19,7 +19,7 @@ declare module "vitest" {
 /**
  * Runs `cdk synth` once for a run of the tests, in a copy of the project where nothing was built and with nothing but
  * node in the PATH. The end-to-end tests run the bundles that it builds, with the rights of its template. CDK's own
- * validation of the template takes seconds: `test/infra/checks.test.ts` does it. Does nothing for a run without
+ * validation of the template takes seconds: `test/infra/cases/checks.ts` does it. Does nothing for a run without
  * end-to-end tests. Returns what removes the bundles.
  */
 export async function provideBundles(project: TestProject): Promise<(() => Promise<void>) | undefined> {

@@ -23,7 +23,7 @@ const longest = [
   "world/bucket",
   "cli/commands/session/client-terminal",
   "local/items/table-kill",
-  "infra/checks",
+  "infra/stages",
   "channels/killed-with-file",
   "agent/compaction/long-conversation",
   "agent/reset-killed",

@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { rolePolicies } from "../iam.ts";
+import { synthesizeTemplate, type TemplateJson } from "../synthesis.ts";
+
+/** A stage over a table that is there already. */
+export function existingTableCases(): void {
+  const own = synthesizeTemplate();
+  const restored = synthesizeTemplate({ tableName: "gsv-local-restored" });
+
+  const ofType = ({ Resources }: TemplateJson, type: string) =>
+    Object.entries(Resources).filter(([, { Type }]) => Type === type);
+
+  test("a stage that names a table has none of its own, and leaves the one that it had where it is", () => {
+    const [table] = ofType(own, "AWS::DynamoDB::GlobalTable");
+    expect(table?.[1]).toMatchObject({
+      DeletionPolicy: "RetainExceptOnCreate",
+      UpdateReplacePolicy: "Retain",
+    });
+    expect(ofType(restored, "AWS::DynamoDB::GlobalTable")).toEqual([]);
+  });
+
+  test("nothing else comes, goes or changes its identity with it", () => {
+    const names = (template: TemplateJson) =>
+      Object.entries(template.Resources).map(([id, { Type }]) => `${id} ${Type}`);
+    const gone = names(own).filter((name) => !names(restored).includes(name));
+    expect(gone).toEqual([expect.stringContaining("AWS::DynamoDB::GlobalTable")]);
+    expect(names(restored).filter((name) => !names(own).includes(name))).toEqual([]);
+  });
+
+  test("the functions, the parameter and the output name that table", () => {
+    const lambdas = ofType(restored, "AWS::Lambda::Function").map(([, { Properties }]) => Properties);
+    const environments = lambdas.map(
+      ({ Environment }) => Environment as { Variables: Record<string, unknown> },
+    );
+    expect(environments.length).toBeGreaterThan(3);
+    for (const { Variables } of environments) expect(Variables.TABLE_NAME).toBe("gsv-local-restored");
+    const parameters = ofType(restored, "AWS::SSM::Parameter").map(([, { Properties }]) => Properties);
+    expect(parameters).toContainEqual(
+      expect.objectContaining({ Name: "/gsv/local/table-name", Value: "gsv-local-restored" }),
+    );
+    expect(restored.Outputs.TableName?.Value).toBe("gsv-local-restored");
+  });
+
+  test("each role has on that table, and on its indexes, the rights that it had on the stack's own, and no others", () => {
+    const before = rolePolicies(own);
+    const now = rolePolicies(restored);
+    const isTable = ({ action }: { action: string }) => action.startsWith("dynamodb:");
+    const moved = (resource: string) => resource.replace(/table\/[^/]+/, "table/gsv-local-restored");
+    for (const [name, permissions] of Object.entries(before)) {
+      const expected = permissions.map((one) =>
+        isTable(one) ? { ...one, resource: moved(one.resource) } : one,
+      );
+      expect(now[name as keyof typeof now]).toEqual(expected);
+    }
+    const indexes = Object.values(now)
+      .flat()
+      .filter(({ resource }) => /restored\/index\//.test(resource));
+    expect(indexes.length).toBeGreaterThan(0);
+  });
+}

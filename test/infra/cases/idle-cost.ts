@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import { idleCostPerMonth } from "../../bench/deployed/idle-cost.ts";
+import { synthesizeTemplate } from "../synthesis.ts";
+
+/** What an idle month costs. */
+export function idleCostCases(): void {
+  /** The most that a month may cost in which nobody says anything, US dollars at list price. */
+  const most = 0.15;
+
+  /** The template of a stage with another resource. */
+  function templateWith(Type: string, Properties: Record<string, unknown> = {}) {
+    const { Resources } = synthesizeTemplate();
+    return { Resources: { ...Resources, Another: { Type, Properties } } };
+  }
+
+  it("an idle month costs less than 15 cents at list price, with mails to the owner too", () => {
+    const told: Record<string, string> = { alarmEmail: "a@example.com", requireHeader: "true" };
+    for (const context of [{}, told]) {
+      const { total, by_part } = idleCostPerMonth(synthesizeTemplate(context));
+      expect(total).toBeLessThan(most);
+      expect(total).toBeGreaterThan(0.1);
+      expect(Object.values(by_part).every((usd) => usd > 0)).toBe(true);
+    }
+  });
+
+  it.each([
+    ["a second alarm", "AWS::CloudWatch::Alarm", { MetricName: "Errors" }],
+    [
+      "an alarm over two metrics",
+      "AWS::CloudWatch::Alarm",
+      { Metrics: [{ MetricStat: {} }, { Expression: "a" }] },
+    ],
+    [
+      "a second schedule of each minute",
+      "AWS::Scheduler::Schedule",
+      { ScheduleExpression: "rate(1 minute)" },
+    ],
+  ])("%s would cost more than that", (_, type, properties) => {
+    expect(idleCostPerMonth(templateWith(type, properties)).total).toBeGreaterThan(most);
+  });
+
+  it.each([
+    ["a resource that is paid by the month", "AWS::KMS::Key", {}, /Another \(AWS::KMS::Key\) is not known/],
+    ["a table paid by the hour", "AWS::DynamoDB::GlobalTable", { BillingMode: "PROVISIONED" }, /by the hour/],
+    ["logs that are kept for ever", "AWS::Logs::LogGroup", {}, /for ever/],
+  ])("%s is found", (_, type, properties, fault) => {
+    expect(() => idleCostPerMonth(templateWith(type, properties))).toThrow(fault);
+  });
+}
