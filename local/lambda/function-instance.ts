@@ -46,6 +46,8 @@ export class FunctionInstance {
   /** Why the process ends or has ended. */
   private failure: ReportedError | undefined;
   private hasEnded = false;
+  /** Whether it is to forget what it keeps once its event has ended. */
+  private isStale = false;
 
   constructor(options: FunctionInstanceOptions) {
     const { entry, env, execArgv = [] } = options;
@@ -93,6 +95,7 @@ export class FunctionInstance {
     const { value, error } = await outcome;
     clearTimeout(timer);
     this.finish = undefined;
+    if (this.isStale) this.forget();
     if (error) throw new FunctionError(error.errorType, error.errorMessage, error.trace);
     return value;
   }
@@ -115,13 +118,19 @@ export class FunctionInstance {
   }
 
   /**
-   * Makes the process an instance of another host, with the environment of that: nothing that a handler keeps is left.
-   * Must not be called while an event runs.
+   * Makes the process a new instance, of this or of another host, with its environment: nothing that a handler keeps
+   * is left. Must not be called while an event runs.
    */
   renew(options: FunctionInstanceOptions): void {
     this.options = options;
     for (const handle of this.handles()) handle.ref();
     this.child.send({ env: options.env }, () => undefined);
+  }
+
+  /** Makes the process a new instance with the same environment, behind the event that it runs. */
+  forget(): void {
+    this.isStale = this.finish !== undefined;
+    if (!this.isStale) this.renew(this.options);
   }
 
   private handles(): Handle[] {

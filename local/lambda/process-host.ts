@@ -37,6 +37,8 @@ export interface ProcessHost extends FunctionHost {
    * instances.
    */
   kill(name?: string): number;
+  /** Makes a function's instances forget all that they keep: idle ones at once, the others behind their event. */
+  renew(name: string): void;
 }
 
 interface Pool {
@@ -126,6 +128,9 @@ export function startProcessHost(options: ProcessHostOptions): ProcessHost {
       const instances = living(name);
       for (const instance of instances) instance.kill();
       return instances.length;
+    },
+    renew(name) {
+      for (const instance of living(name)) instance.forget();
     },
     async close() {
       closed = true;

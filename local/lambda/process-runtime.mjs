@@ -3,8 +3,8 @@
  * Lambda runtime does. Plain JavaScript, because it runs in a bare Node process.
  *
  * Receives `{id, event, context, trace}` and answers `{id, value}` or `{id, error}`; sends `{failed}` when it cannot load.
- * An error the handler does not catch ends the process, as on Lambda. `{env}` makes it an instance of another host: it
- * evaluates the handler's module again in that environment. The chunks that the module imports stay loaded.
+ * An error the handler does not catch ends the process, as on Lambda. `{env}` makes it a new instance: it evaluates
+ * the handler's module again in that environment. The chunks that the module imports stay loaded.
  */
 import { pathToFileURL } from "node:url";
 

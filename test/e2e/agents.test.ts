@@ -137,8 +137,8 @@ it("asks a machine twice for the programs of both agents' skills, and tells the 
   await until(() => probes().length === 3, "the timer sends the second probe again");
   expect(probes()[2]?.payload).toEqual(probes()[1]?.payload);
 
-  // A process that has listed the skills may go on with that list for half a minute. A new process lists them.
-  stack.host.kill("agent");
+  // A process that has listed the skills may go on with that list for half a minute. A new one lists them.
+  stack.host.renew("agent");
   reply = () => ({ text: "Tea is ready." });
   await client.call("chat.send", { sessionKey: "agent:main:main", message: "tea, please", runId: "tea" });
   await client.ended("tea");

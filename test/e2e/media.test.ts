@@ -107,12 +107,7 @@ const callRead = { toolCalls: [{ id: "call_1", name: "laptop__Read", arguments: 
 async function restartAgent(session: string): Promise<void> {
   const owner = async () => (await stack.table.get(metaKey(keyOf(session))))?.owner;
   await expect.poll(owner).toBeUndefined();
-  await killAgent();
-}
-
-async function killAgent(): Promise<void> {
-  stack.host.kill("agent");
-  await until(() => stack.host.instances("agent") === 0, "no agent runs");
+  stack.host.renew("agent");
 }
 
 async function send(session: string, message: string, runId: string, more: object = {}) {
@@ -186,7 +181,8 @@ describe("media in a session", () => {
     await client.call("chat.send", { sessionKey: "crash", message: "look", runId: "crash" });
     await until(() => model.requests.length > asked + 1 && model.active() === 1, "the model sees the image");
     const [key] = await mediaKeys("crash");
-    await killAgent();
+    stack.host.kill("agent");
+    await until(() => stack.host.instances("agent") === 0, "no agent runs");
     // The lease of the dead would run out in half a minute.
     await stack.table.update(metaKey("agent:main:crash"), [set("leaseUntil", 1)]);
     await stack.cloud.fire("agent", { sessionKey: "agent:main:crash" });

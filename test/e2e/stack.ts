@@ -43,6 +43,11 @@ const retryDelaysMs = [1000, 2000];
 interface StackOptions extends Partial<Omit<CloudOptions, "host" | "dir">> {
   /** Changes what the functions have as their environment. */
   environment?: (env: Record<string, string>) => Record<string, string>;
+  /**
+   * Most instances of one function at a time; further events wait. Three by default: events still overlap, and starting a
+   * process takes as long as dozens of them.
+   */
+  maxInstances?: number;
   /** False: without the sweep of each minute, which acceleration would run many times a second. Default: true. */
   isSwept?: boolean;
 }
@@ -52,7 +57,7 @@ const spares = openSpareInstances();
 
 /** Starts the stack in a folder of its own, which is removed at the end. `authorize` is asked ahead of the roles. */
 export async function startStack(
-  { environment = (env) => env, isSwept = true, ...options }: StackOptions = {},
+  { environment = (env) => env, isSwept = true, maxInstances = 3, ...options }: StackOptions = {},
   functions = stackFunctions,
 ): Promise<Stack> {
   const bundles = inject("bundles");
@@ -71,6 +76,7 @@ export async function startStack(
         log,
         spares,
         functions,
+        maxInstances,
         execArgv: [...lateOptimization],
         entry: (name) => join(bundles, name, "handler.mjs"),
       });

@@ -82,6 +82,31 @@ describe("the process host", () => {
     expect(await host.invoke("agent", {})).toMatchObject({ invocations: 1 });
   });
 
+  it("makes instances forget what they keep, behind the events that they run", async () => {
+    const [idle, busy] = [host.invoke("agent", {}), host.invoke("agent", { do: "wait", ms: 200 })];
+    const { pid } = (await idle) as { pid: number };
+    await until(() => lines.length === 2);
+    host.renew("agent");
+    const renewed = { pid, invocations: 1, accessKeyId: "LOCALagent", tableName: "gsv-local" };
+    expect(await host.invoke("agent", {})).toMatchObject(renewed);
+    const late = (await busy) as { pid: number };
+    expect(late).toMatchObject({ invocations: 1, echo: { do: "wait" } });
+    const both = [host.invoke("agent", { do: "wait", ms: 50 }), host.invoke("agent", { do: "wait", ms: 50 })];
+    expect(await Promise.all(both)).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ pid, invocations: 2 }),
+        expect.objectContaining({ pid: late.pid, invocations: 1 }),
+      ]),
+    );
+    expect(host.instances("agent")).toBe(2);
+  });
+
+  it("makes only the instances of one function forget", async () => {
+    await host.invoke("agent", {});
+    host.renew("hasty");
+    expect(await host.invoke("agent", {})).toMatchObject({ invocations: 2 });
+  });
+
   it("gives a waiting event a new instance when one dies", async () => {
     const busy = [host.invoke("agent", { do: "hang" }), host.invoke("agent", { do: "hang" })];
     const failures = Promise.allSettled(busy);

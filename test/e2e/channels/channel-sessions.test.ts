@@ -135,8 +135,7 @@ async function configureAll(settings: object, account: object = {}): Promise<voi
     { ...settings, accounts: { home: { ...home.account, ...account } } },
   ]);
   await stack.configure({ channels: Object.fromEntries(channels) });
-  stack.host.kill("webhook");
-  await until(() => stack.host.instances("webhook") === 0, "the function has ended");
+  stack.host.renew("webhook");
 }
 
 /** All that is stored, but for requests to be let in and the receipts of what those who asked were told. */

@@ -18,7 +18,8 @@ let gate: Promise<unknown> = Promise.resolve();
 beforeAll(async () => {
   model = await startOpenAiServer(({ turns }) => answerTo(turns.at(-1)?.text ?? ""));
   platforms = await Promise.all(Object.values(platformStarts).map((start) => start()));
-  stack = await startStack();
+  // An agent for every platform waits at the same time.
+  stack = await startStack({ maxInstances: platforms.length });
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
     "session.dmScope": "per-channel-peer",

@@ -47,7 +47,7 @@ afterAll(async () => {
 
 /** From now on, for an agent that remembers nothing. */
 function takeFromAgent(service: string): void {
-  stack.host.kill("agent");
+  stack.host.renew("agent");
   down = { name: "agent", service };
 }
 const send = (sessionKey: string, message: string) =>
