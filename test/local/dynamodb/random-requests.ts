@@ -91,7 +91,9 @@ function conditional(random: Random): Record<string, unknown> {
 
 function randomGet(random: Random): Record<string, unknown> {
   const projection = random.integer(2) === 0 ? randomProjection(random) : undefined;
-  return { Key: randomKey(random), ProjectionExpression: projection, ...bind(random, projection) };
+  const Key = randomKey(random);
+  const { ExpressionAttributeNames } = bind(random, projection);
+  return { Key, ProjectionExpression: projection, ExpressionAttributeNames };
 }
 
 function randomScan(random: Random): Record<string, unknown> {
