@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fakeSupervisors } from "../../cli/commands/node/fake-supervisors.ts";
-import { type PseudoTerminal, startAtTerminal } from "../../support/terminal/pseudo-terminal.ts";
+import { startAtTerminal } from "../../support/terminal/pseudo-terminal.ts";
+import type { TerminalScreen } from "../../support/terminal/terminal-screen.ts";
 
 /** The text of each code block of a document in a language, which is empty for those without. */
 function blocksOf(file: string, language: string): string[] {
@@ -85,7 +86,7 @@ export class Newcomer {
   }
 
   /** Starts a command at a terminal. */
-  terminal(command: string): PseudoTerminal {
+  terminal(command: string): TerminalScreen {
     return startAtTerminal("sh", ["-c", command], { cwd: this.folder, env: this.#env, columns: 120 });
   }
 

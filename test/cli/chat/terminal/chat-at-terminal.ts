@@ -1,11 +1,8 @@
 import { afterEach } from "vitest";
 import { newFolder } from "../../../support/run/test-folders.ts";
-import {
-  killTerminals,
-  type PseudoTerminal,
-  type PseudoTerminalOptions,
-  startGsvAtTerminal,
-} from "../../../support/terminal/pseudo-terminal.ts";
+import { leaveTerminals, runGsvAtTerminal } from "../../../support/terminal/gsv-here.ts";
+import { killTerminals, type PseudoTerminalOptions } from "../../../support/terminal/pseudo-terminal.ts";
+import type { TerminalScreen } from "../../../support/terminal/terminal-screen.ts";
 import { until } from "../../../support/until.ts";
 import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
 
@@ -14,13 +11,14 @@ const gateways = new Set<FakeGateway>();
 
 afterEach(async () => {
   killTerminals();
+  await leaveTerminals();
   for (const gateway of gateways) await gateway.close();
   gateways.clear();
 });
 
-/** A chat of a `gsv` process at a pseudo-terminal, with a gateway that says what the test says. */
+/** A chat of `gsv` at a pseudo-terminal, with a gateway that says what the test says. */
 export interface ChatAtTerminal {
-  terminal: PseudoTerminal;
+  terminal: TerminalScreen;
   gateway: FakeGateway;
   /** The folder of the chat, which is also its home. */
   folder: string;
@@ -39,8 +37,11 @@ export interface ChatSetup extends Partial<PseudoTerminalOptions> {
   args?: string[];
   /** Whether the screen's text shows that the chat is ready; by default an empty prompt does. */
   isReady?: (text: string) => boolean;
-  /** Starts the program; a test of job control has a shell do it. */
-  start?: (args: string[], options: PseudoTerminalOptions) => PseudoTerminal;
+  /**
+   * Starts the program; by default in this process. A test of signals, of sizes or of another program at the same terminal
+   * starts a process, and one of job control has a shell do it.
+   */
+  start?: (args: string[], options: PseudoTerminalOptions) => TerminalScreen;
 }
 
 /** The gateway's answer to a message that starts a run. */
@@ -62,7 +63,7 @@ export async function chatAtTerminal(setup: ChatSetup = {}): Promise<ChatAtTermi
   });
   gateways.add(gateway);
   const folder = setup.cwd ?? newFolder();
-  const start = setup.start ?? startGsvAtTerminal;
+  const start = setup.start ?? runGsvAtTerminal;
   const terminal = start(["client", ...(setup.args ?? [])], {
     ...setup,
     cwd: folder,

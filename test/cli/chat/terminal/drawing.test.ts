@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { startGsvAtTerminal } from "../../../support/terminal/pseudo-terminal.ts";
 import { assistant } from "../../fake-gateway.ts";
 import { chatAtTerminal } from "./chat-at-terminal.ts";
 
@@ -113,7 +114,7 @@ describe("what a chat draws at a terminal", () => {
   });
 
   it("keeps the text whole when its terminal becomes narrower and wider, and text is pasted, while it streams", async () => {
-    const chat = await chatAtTerminal({ columns: 80, rows: 30 });
+    const chat = await chatAtTerminal({ columns: 80, rows: 30, start: startGsvAtTerminal });
     const { terminal } = chat;
     terminal.type("tell me\r");
     const runId = await chat.runId(1);
@@ -153,7 +154,7 @@ describe("what a chat draws at a terminal", () => {
   });
 
   it("leaves no traces of what is typed while its terminal becomes narrower", async () => {
-    const chat = await chatAtTerminal({ columns: 80, rows: 30 });
+    const chat = await chatAtTerminal({ columns: 80, rows: 30, start: startGsvAtTerminal });
     const { terminal } = chat;
     terminal.type("go\r");
     chat.delta(await chat.runId(1), "the only row of a reply", 0);

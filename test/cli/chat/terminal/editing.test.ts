@@ -122,7 +122,11 @@ describe("editing a message at a terminal", () => {
       '#!/bin/sh\necho "editing $(cat "$1")"; read line; printf "%s\\nby hand\\n" "$line" > "$1"\n',
     );
     chmodSync(editor, 0o755);
-    const { terminal, gateway, sent, runId } = await chatAtTerminal({ cwd: folder, env: { VISUAL: editor } });
+    const { terminal, gateway, sent, runId } = await chatAtTerminal({
+      cwd: folder,
+      env: { VISUAL: editor },
+      start: startGsvAtTerminal,
+    });
     terminal.type(`a draft${keys.editor}`);
     await terminal.sees("editing a draft");
     gateway.emit("node.changed", { nodeId: "pi", connected: true, tools: ["pi__Bash"] });
@@ -134,7 +138,7 @@ describe("editing a message at a terminal", () => {
   });
 
   it("says why an editor fails, and keeps what was typed", async () => {
-    const { terminal } = await chatAtTerminal({ env: { EDITOR: "false" } });
+    const { terminal } = await chatAtTerminal({ env: { EDITOR: "false" }, start: startGsvAtTerminal });
     terminal.type(`a draft${keys.editor}`);
     await terminal.sees(/\(false ended with 1; nothing was saved\)\n> a draft/);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { startShellAtTerminal } from "../../../support/terminal/pseudo-terminal.ts";
+import { startGsvAtTerminal, startShellAtTerminal } from "../../../support/terminal/pseudo-terminal.ts";
 import { chatAtTerminal, stoppable } from "./chat-at-terminal.ts";
 
 describe("leaving a chat at a terminal", () => {
@@ -31,7 +31,7 @@ describe("leaving a chat at a terminal", () => {
   });
 
   it("says that the run goes on, and leaves it alone, with Ctrl-D", async () => {
-    const chat = await chatAtTerminal({ methods: { "chat.send": stoppable } });
+    const chat = await chatAtTerminal({ methods: { "chat.send": stoppable }, start: startGsvAtTerminal });
     chat.terminal.type("work hard\r");
     await chat.runId(1);
     chat.terminal.type("\u0004");

@@ -1,22 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Events } from "../../../../shared/protocol/events.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
-import {
-  killTerminals,
-  type PseudoTerminal,
-  startGsvAtTerminal,
-} from "../../../support/terminal/pseudo-terminal.ts";
+import { leaveTerminals, runGsvAtTerminal } from "../../../support/terminal/gsv-here.ts";
+import { killTerminals, startGsvAtTerminal } from "../../../support/terminal/pseudo-terminal.ts";
+import type { TerminalScreen } from "../../../support/terminal/terminal-screen.ts";
 import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
 
 let gateway: FakeGateway;
 const sessionKey = "agent:main:main";
-const run = (...args: string[]) =>
-  startGsvAtTerminal(["client", ...args], {
-    cwd: newFolder(),
-    env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token" },
-  });
+const options = () => ({ cwd: newFolder(), env: { GSV_URL: gateway.url, GSV_TOKEN: "good-token" } });
+const run = (...args: string[]) => runGsvAtTerminal(["client", ...args], options());
+/** In a process of its own, which gets the signal of a Ctrl-C. */
+const start = (...args: string[]) => startGsvAtTerminal(["client", ...args], options());
 /** Resolves when a message is sent and its answer is waited for. */
-async function waits(terminal: PseudoTerminal): Promise<void> {
+async function waits(terminal: TerminalScreen): Promise<void> {
   await terminal.sees(/^….*\(Ctrl-C stops\)/m);
   await expect.poll(() => sent().length).toBe(1);
 }
@@ -28,7 +25,7 @@ const runId = () => sent()[0]?.runId ?? "";
 const chat = (event: object) =>
   gateway.emit("chat", { runId: runId(), sessionKey, ...event } as Events["chat"]);
 /** What stands on the screen, but for the notice that the program was built. */
-const shown = (terminal: PseudoTerminal) =>
+const shown = (terminal: TerminalScreen) =>
   terminal.rows().filter((row) => !row.startsWith("gsv: building the program"));
 const final = (text: string) => chat({ state: "final", message: assistant(text) });
 const started: FakeMethod = ({ params }) =>
@@ -41,6 +38,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   killTerminals();
+  await leaveTerminals();
   await gateway.close();
 });
 
@@ -135,7 +133,7 @@ describe("gsv client with a message, at a terminal", () => {
             answer = () => resolve(started(request));
           })
         : started(request);
-    const terminal = run("hello");
+    const terminal = start("hello");
     await waits(terminal);
     terminal.type("\u0003");
     await terminal.sees(/stopping ….*\(Ctrl-C again leaves\)/);
@@ -148,7 +146,7 @@ describe("gsv client with a message, at a terminal", () => {
   it("leaves at the second Ctrl-C, and says that the run goes on", async () => {
     gateway.methods["chat.send"] = (request) =>
       request.params.message.startsWith("/stop") ? new Promise(() => {}) : started(request);
-    const terminal = run("hello");
+    const terminal = start("hello");
     await waits(terminal);
     terminal.type("\u0003");
     await terminal.sees("stopping …");
@@ -165,7 +163,7 @@ describe("gsv client with a message, at a terminal", () => {
         ? { status: "command", command: "stop", response: "No run in progress." }
         : { status: "started", runId, queued: true };
     gateway.methods["session.stats"] = () => ({ isProcessing: true, queueSize: 1, runId: "of another" });
-    const terminal = run("hello");
+    const terminal = start("hello");
     await terminal.sees("… waiting for an earlier message");
     await expect.poll(() => sent().length).toBe(1);
     terminal.type("\u0003");

@@ -1,0 +1,124 @@
+import { Unicode11Addon } from "@xterm/addon-unicode11";
+import xterm from "@xterm/headless";
+
+const deadlineMs = 60_000;
+
+/** The size of a terminal (80 columns and 24 rows by default). */
+export interface TerminalSize {
+  columns?: number;
+  rows?: number;
+}
+
+/** The end of a terminal that its screen and its keyboard are at. */
+export interface TerminalDevice {
+  onData(handler: (data: string) => void): unknown;
+  write(keys: string): void;
+  resize(columns: number, rows: number): void;
+  /** Resolves with the exit code of the program, when all of its output was given to `onData`. */
+  exited: Promise<number>;
+}
+
+/** What a person does and sees at a terminal. */
+export interface TerminalScreen {
+  /** Types keys, as a keyboard would send them: `\r` is Enter, `\u0003` Ctrl-C, `\u001b[A` the up key. */
+  type(keys: string): void;
+  /** Pastes a text as a terminal with bracketed paste does: line breaks arrive as `\r`. */
+  paste(text: string): void;
+  /** Changes the size of the terminal, and tells the program. */
+  resize(columns: number, rows?: number): void;
+  /** All rows from the first one, those scrolled away included, without blanks at their ends and blank rows at the end. */
+  rows(): string[];
+  /** `rows` as one text. */
+  text(): string;
+  /** The row of the cursor and its column, both counted from 0; the row counts as in `rows`. */
+  cursor(): { row: number; column: number };
+  /** Everything that was written, with its escape sequences. */
+  written(): string;
+  /**
+   * Resolves when the text of the screen holds a text or matches an expression, after all that was written until then is
+   * drawn. @throws Error with the screen when the program ends before, or after a minute
+   */
+  sees(wanted: string | RegExp): Promise<void>;
+  /** Resolves when `look` returns true for the screen's text. @throws Error as `sees` */
+  until(look: (text: string) => boolean, what?: string): Promise<void>;
+  /** Resolves with the exit code when the program has ended and all of its output is drawn. */
+  ended: Promise<number>;
+}
+
+/** A screen that shows what a person would see of what is written to a terminal. */
+export function screenOf(device: TerminalDevice, { columns = 80, rows = 24 }: TerminalSize): TerminalScreen {
+  const screen = new xterm.Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true });
+  screen.loadAddon(new Unicode11Addon());
+  screen.unicode.activeVersion = "11";
+  let written = "";
+  let exitCode: number | undefined;
+  const looks = new Set<() => void>();
+  const look = () => {
+    for (const again of looks) again();
+  };
+  device.onData((data) => {
+    written += data;
+    screen.write(data, look);
+  });
+  // A program asks its terminal for the place of the cursor, say: the screen answers.
+  screen.onData((answer) => device.write(answer));
+  const ended = device.exited.then(async (code) => {
+    await new Promise<void>((resolve) => screen.write("", resolve));
+    exitCode = code;
+    look();
+    return code;
+  });
+  const text = () => rowsOf(screen).join("\n");
+  const until = (isThere: (text: string) => boolean, what = String(isThere)) =>
+    new Promise<void>((resolve, reject) => {
+      const fail = (why: string) => {
+        end();
+        reject(new Error(`${why} before the terminal showed ${what}; it shows:\n${text()}`));
+      };
+      const timer = setTimeout(() => fail("a minute passed"), deadlineMs);
+      const again = () => {
+        if (isThere(text())) {
+          end();
+          resolve();
+        } else if (exitCode !== undefined) fail(`the program ended with ${exitCode}`);
+      };
+      const end = () => {
+        clearTimeout(timer);
+        looks.delete(again);
+      };
+      looks.add(again);
+      again();
+    });
+  return {
+    type: (keys) => device.write(keys),
+    paste: (pasted) => device.write(`\u001b[200~${pasted.replaceAll("\n", "\r")}\u001b[201~`),
+    resize: (newColumns, newRows = screen.rows) => {
+      screen.resize(newColumns, newRows);
+      device.resize(newColumns, newRows);
+    },
+    rows: () => rowsOf(screen),
+    text,
+    cursor: () => {
+      const { baseY, cursorY, cursorX } = screen.buffer.active;
+      return { row: baseY + cursorY, column: cursorX };
+    },
+    written: () => written,
+    sees: (wanted) =>
+      until(
+        (shown) => (typeof wanted === "string" ? shown.includes(wanted) : wanted.test(shown)),
+        String(wanted),
+      ),
+    until,
+    ended,
+  };
+}
+
+function rowsOf({ buffer }: InstanceType<typeof xterm.Terminal>): string[] {
+  const { active } = buffer;
+  const rows = Array.from(
+    { length: active.length },
+    (_, row) => active.getLine(row)?.translateToString(true).trimEnd() ?? "",
+  );
+  const last = rows.findLastIndex((row) => row !== "");
+  return rows.slice(0, last + 1);
+}
