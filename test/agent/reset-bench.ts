@@ -55,28 +55,24 @@ export class ResetBench {
   storedAt = new Map<string, number>();
   scheduled: { name: string; at: number; event: TimerEvent }[] = [];
   /** Asked before every AWS call that a process makes; what it refuses fails. */
-  allow: (action: string) => boolean = () => true;
+  allow: Allow = () => true;
   reply: (request: ModelRequest) => Reply | Promise<Reply> = () => ({});
   declare bench: Bench;
   declare state: State;
   declare model: ModelServer;
+  /** The state that each test begins with. */
+  declare private started: State;
   private sessions = 0;
 
   /** @param open starts the state that the resets work on */
   async start(open: (allow: Allow) => Promise<State> = startState): Promise<void> {
-    this.state = await open((action) => this.allow(action));
+    this.started = await open((action) => this.allow(action));
     this.model = await startOpenAiServer((request) => this.reply(request));
   }
 
   /** Forgets what an earlier test has set. */
   renew(): void {
-    const model = {
-      provider: "openai-compatible",
-      id: "m",
-      baseUrl: this.model.url,
-      contextWindow: 1_000_000,
-    };
-    this.bench = openBench(this.state, model);
+    this.goOn(this.started);
     this.bench.configuration.session.defaultResetPolicy = { mode: "daily", atHour: 4 };
     this.newSession();
     this.scheduled = [];
@@ -86,9 +82,16 @@ export class ResetBench {
       isReading(request) ? { text: "<memories>- likes tea</memories>" } : { text: "a fresh answer" };
   }
 
+  /** Goes on in this state, until the next test, with a new bench. */
+  goOn(state: State): void {
+    const chosen = { provider: "openai-compatible", id: "m", contextWindow: 1_000_000 };
+    this.state = state;
+    this.bench = openBench(state, { ...chosen, baseUrl: this.model.url });
+  }
+
   async close(): Promise<void> {
     await this.model?.close();
-    await this.state?.close();
+    await this.started?.close();
   }
 
   /** Each session belongs to an agent of its own, whose folder holds nothing else. */
@@ -99,8 +102,8 @@ export class ResetBench {
 
   agentAt(now: number): Agent {
     const agent = this.bench.agent();
-    const guard = (action: string) => {
-      if (!this.allow(action)) throw new Error(`${action} is refused`);
+    const guard = async (action: string) => {
+      if (!(await this.allow(action))) throw new Error(`${action} is refused`);
     };
     return {
       ...agent,
@@ -108,14 +111,14 @@ export class ResetBench {
       now: () => now,
       schedules: {
         once: async (name, at, event) => {
-          guard("scheduler:CreateSchedule");
+          await guard("scheduler:CreateSchedule");
           if (!this.scheduled.some((one) => one.name === name)) this.scheduled.push({ name, at, event });
         },
       },
       sockets: {
         ...agent.sockets,
         post: async (connectionId, frame) => {
-          guard("execute-api:ManageConnections");
+          await guard("execute-api:ManageConnections");
           return agent.sockets.post(connectionId, frame);
         },
       },

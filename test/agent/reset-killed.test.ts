@@ -1,12 +1,21 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { filesOf, listCommits } from "../../shared/git/commits.ts";
 import { openRepository } from "../../shared/git/repository.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import { isReading } from "../support/models/model-window.ts";
+import { type MemoryState, startState } from "../support/state.ts";
+import type { Bench } from "./bench.ts";
 import { conversation, message, nextDay, ResetBench, reset } from "./reset-bench.ts";
 
 const resets = new ResetBench();
-beforeAll(() => resets.start());
+let empty: MemoryState;
+beforeAll(() =>
+  resets.start(async (allow) => {
+    empty = await startState(allow);
+    return empty;
+  }),
+);
 beforeEach(() => resets.renew());
 afterAll(() => resets.close());
 
@@ -39,10 +48,8 @@ async function outcome(before: SessionState) {
     previousSessionIds: (await resets.previous()).map((id) => (id === before.sessionId ? "old" : id)),
     live: (await resets.live()).map(({ role, content }) => ({ role, content })),
     rows: (await resets.bench.items(resets.key)).map((item) => String(item.sk).replace(sessionId, "new")),
-    keys: [
-      ...(await resets.keysUnder(`agents/${resets.agentId}/`)).filter((key) => !key.includes("/.git/")),
-      ...(await resets.keysUnder(`media/${resets.key}/`)),
-    ]
+    keys: (await resets.keysUnder(""))
+      .filter((key) => !key.includes("/.git/"))
       .map((one) => one.replace(resets.agentId, "agent").replace(before.sessionId, "old"))
       // A prompt names its agent, and holds the memories.
       .map((one) => one.replace(/objects\/\w+$/, "objects/prompt")),
@@ -50,7 +57,36 @@ async function outcome(before: SessionState) {
     metadata: { ...head?.metadata, sessionKey: "", sessionId: "", agentId: "", archivedAt: "" },
     archived: await resets.archived(before.sessionId),
     memory: (await resets.memories())?.replace(/\(\d+\)/g, ""),
+    // Told twice, it is told the same.
+    told: [...new Set(resets.responses().map((one) => JSON.stringify(one).replace(sessionId, "new")))],
   };
+}
+
+/** What a process leaves behind that dies at one of its AWS calls. */
+interface Remains {
+  /** The call that is not carried out any more. */
+  next: string;
+  state: MemoryState;
+  posted: Bench["posted"];
+}
+
+/** Invokes the agent in this state. Returns what it would have left behind at each of its calls. */
+async function invokeAndCopy(state: MemoryState): Promise<Remains[]> {
+  const remains: Remains[] = [];
+  let copied: Promise<unknown> = Promise.resolve();
+  resets.allow = async (next) => {
+    const copy = async () => {
+      // The call before has done what it does two turns of the event loop later.
+      for (let turn = 0; turn < 3; turn++) await nextTurn();
+      remains.push({ next, state: state.copy(), posted: [...resets.bench.posted] });
+    };
+    copied = copied.then(copy);
+    await copied;
+    return true;
+  };
+  await resets.invoke(nextDay);
+  resets.allow = () => true;
+  return remains;
 }
 
 describe("a reset killed after each of its AWS calls in turn", () => {
@@ -63,50 +99,48 @@ describe("a reset killed after each of its AWS calls in turn", () => {
   it.each(Object.entries(scenarios))(
     "%s ends as one that was not killed: one archive, one memory section, no message lost",
     async (name, entry) => {
+      const { configuration } = resets.bench;
       // The commit of the workspace is the same in all three, and makes a third of the calls.
       const withHistory = name === "by session.reset";
-      resets.bench.configuration.workspaceGit.enabled = withHistory;
+      configuration.workspaceGit.enabled = withHistory;
       // Asked again, a model says it in other words.
       let asked = 0;
       resets.reply = (request) => ({
         text: isReading(request) ? `<memories>- likes tea (${++asked})</memories>` : "hello",
         usage: { input: 7, output: 3 },
       });
-      const run = async (calls: number) => {
-        resets.newSession();
-        resets.bench.posted.length = 0;
-        const before = await resets.seed();
-        await resets.submit(entry);
-        const made: string[] = [];
-        resets.allow = (action) => {
-          if (made.length >= calls) return false;
-          made.push(action);
-          return true;
-        };
-        const killed = await resets.invoke(nextDay).then(
-          () => false,
-          () => true,
-        );
-        resets.allow = () => true;
-        // Another process comes when the lease of the one that died has run out.
-        if (killed || (await resets.current()).inbox.length > 0) await resets.invoke(nextDay + 31_000);
-        return { made, killed, ended: await outcome(before), responses: resets.responses() };
+      const goOn = (state: MemoryState, posted: Bench["posted"] = []) => {
+        resets.goOn(state);
+        Object.assign(resets.bench, { configuration, posted });
       };
 
-      const whole = await run(Number.POSITIVE_INFINITY);
-      expect(whole.killed).toBe(false);
-      expect(whole.ended.archived).toEqual(conversation);
-      expect(whole.ended.history).toEqual(withHistory ? ["session-close: old memory/today.md"] : []);
-      expect(whole.ended.memory?.split("###")).toHaveLength(2);
-      expect(whole.made.length).toBeGreaterThan(20);
-      for (let calls = 0; calls < whole.made.length; calls++) {
-        const place = `killed after ${calls} calls, the last ${whole.made[calls - 1]}`;
-        const broken = await run(calls);
-        expect(broken.ended, place).toEqual(whole.ended);
-        expect(broken.responses.length > 0, place).toBe(whole.responses.length > 0);
-        // Told twice, it is told the same.
-        const told = new Set(broken.responses.map((response) => JSON.stringify(response)));
-        expect(told.size, place).toBeLessThanOrEqual(1);
+      const whole = empty.copy();
+      goOn(whole);
+      const before = await resets.seed();
+      await resets.submit(entry);
+      const remains = await invokeAndCopy(whole);
+      const ended = await outcome(before);
+      expect(ended.told).toHaveLength(name === "by session.reset" ? 1 : 0);
+      expect(ended.archived).toEqual(conversation);
+      expect(ended.history).toEqual(withHistory ? ["session-close: old memory/today.md"] : []);
+      // No media, and no body of a message.
+      expect(ended.keys.filter((key) => !key.endsWith("/prompt"))).toEqual([
+        "agents/agent/memory/2026-03-01.md",
+        "agents/agent/recall/s/old.json.gz",
+        "agents/agent/sessions/old.jsonl.gz",
+      ]);
+      expect(ended.memory?.split("###")).toHaveLength(2);
+      expect(remains.length).toBeGreaterThan(20);
+      for (const [calls, { next, state, posted }] of remains.entries()) {
+        const place = `killed after ${calls} calls, before ${next}`;
+        goOn(state, posted);
+        const { resetting, sessionId } = await resets.current();
+        const isArchived = resetting?.archivedTo !== undefined || sessionId !== before.sessionId;
+        // Another process comes when the lease of the one that died has run out.
+        await resets.invoke(nextDay + 31_000);
+        expect(await outcome(before), place).toEqual(ended);
+        const uploads = state.objects.requests.filter(({ operation }) => operation === "putStream");
+        expect(uploads, place).toHaveLength(isArchived ? 0 : 1);
       }
     },
     600_000,

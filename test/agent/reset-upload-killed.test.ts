@@ -7,8 +7,11 @@ import { lastActivity, nextDay, ResetBench, reset } from "./reset-bench.ts";
 
 const resets = new ResetBench();
 
-/** When the process that uploads dies: after so many pieces, or with everything sent, before the object exists. */
-type Death = number | "end" | "never";
+/**
+ * When the process that uploads dies: after so many pieces, or with everything sent, before the object exists. `refused`:
+ * it lives on, and the bucket refuses the object.
+ */
+type Death = number | "end" | "refused" | "never";
 const upload: { death: Death; pieces: number } = { death: "never", pieces: 0 };
 
 /** The process dies at `upload.death`, and none of its later calls gets through. */
@@ -17,6 +20,7 @@ async function* sent(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array
     resets.allow = () => false;
     throw new Error("killed");
   };
+  if (upload.death === "refused") throw new Error("refused");
   for await (const piece of body) {
     if (upload.pieces === upload.death) die();
     upload.pieces++;
@@ -36,7 +40,7 @@ beforeAll(() =>
 beforeEach(() => resets.renew());
 afterAll(() => resets.close());
 
-it("a reset killed in the upload of an archive ends with one whole archive", async () => {
+it("a reset killed in the upload of an archive, or refused it, ends with one whole archive", async () => {
   // Base64 of random bytes compresses to the random bytes, which are sent in pieces.
   const said = Array.from({ length: 4 }, (_, i) =>
     user(Buffer.from(randomBytesFrom(50_000, i)).toString("base64")),
@@ -65,5 +69,5 @@ it("a reset killed in the upload of an archive ends with one whole archive", asy
 
   // The compressed text comes in pieces of any size, so that their number differs from run to run.
   expect(await run("never")).toBeGreaterThan(5);
-  for (const death of [0, 1, 4, "end"] as const) await run(death);
+  for (const death of [0, 1, 4, "end", "refused"] as const) await run(death);
 });

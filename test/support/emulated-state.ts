@@ -20,7 +20,9 @@ export interface EmulatedState extends State {
  * process is pointed at them.
  * @param allow asked before each call to DynamoDB and S3, by its IAM action; what it refuses fails with AccessDenied
  */
-export async function startEmulatedState(allow: Allow = () => true): Promise<EmulatedState> {
+export async function startEmulatedState(
+  allow: (...asked: Parameters<Allow>) => boolean = () => true,
+): Promise<EmulatedState> {
   const dir = newFolder();
   const authorize = ({ action }: { action: string }) => allow(action);
   const dynamodb = await startDynamoDB({ store: createMemoryStore(), table: "gsv-test", authorize });

@@ -16,12 +16,14 @@ export interface State {
 
 /** A state in the memory of this process. It needs no closing. */
 export interface MemoryState extends State {
+  /** The bucket itself, which refuses nothing and tells what was asked of it. */
+  objects: MemoryBucket;
   /** Another state with the same items and objects, and the same secrets. */
   copy(): MemoryState;
 }
 
 /** Decides on a call by the IAM action that it needs on AWS, such as `dynamodb:GetItem`. */
-export type Allow = (action: string) => boolean;
+export type Allow = (action: string) => boolean | Promise<boolean>;
 
 /**
  * The table and the bucket, held to the contracts in test/world, and the secrets. All of them are in memory: a file and a
@@ -37,6 +39,7 @@ export async function startState(allow?: Allow): Promise<MemoryState> {
     return {
       table: allow ? guarded(table, tableActions, allow) : table,
       bucket: allow ? guarded<Bucket>(objects, bucketActions, allow) : objects,
+      objects,
       openSecrets,
       copy: () => stateOver(createMemoryStore(store.all()), objects.copy()),
       close: async () => {},
@@ -72,7 +75,7 @@ function guarded<T extends object>(of: T, actions: Record<keyof T, string>, allo
       const call = target[method] as (...args: unknown[]) => unknown;
       return async (...args: unknown[]) => {
         const action = actions[method];
-        if (allow(action)) return call.apply(target, args);
+        if (await allow(action)) return call.apply(target, args);
         throw Object.assign(new Error(`${action} is refused`), { name: "AccessDenied" });
       };
     },
