@@ -1,11 +1,14 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import type { Table } from "../../shared/world/world.ts";
 import { immortal, type Life } from "../agent/bench.ts";
 import { CommandBench } from "./command-bench.ts";
 
-const commands = new CommandBench();
-beforeAll(() => commands.start());
-afterAll(() => commands.close());
+const started = new CommandBench();
+let callId = "";
+beforeAll(async () => {
+  await started.start();
+  callId = await started.command();
+});
 
 /** The table of a process that dies: calls fail once so many were made, the last of them after it was carried out. */
 function dying(table: Table, life: Life): Table {
@@ -25,54 +28,70 @@ function dying(table: Table, life: Life): Table {
 }
 
 /** The node sends a request until it is accepted. The first process that gets it dies after so many calls. */
-async function sendUntilAccepted(life: Life, send: () => ReturnType<CommandBench["request"]>): Promise<void> {
+async function sendUntilAccepted(
+  commands: CommandBench,
+  life: Life,
+  send: () => ReturnType<CommandBench["request"]>,
+): Promise<void> {
   commands.redeploy(dying(commands.state.table, life));
   const first = await send().catch(() => undefined);
   commands.redeploy();
   if (!first?.ok) expect(await send()).toMatchObject({ ok: true, payload: { ok: true } });
 }
 
-const lifeOf = (calls: number): Life => ({ left: calls, calls: [] });
+/** What a process does, which dies after so many of its calls, and what comes behind it. */
+type Stage = (commands: CommandBench, life: Life) => Promise<void>;
 
-/** From the call to the answer to its end. One of the four processes dies after so many of its calls. */
-async function flow(victim: number, calls: number, isEarly: boolean): Promise<Life> {
-  const life = lifeOf(calls);
-  const of = (process: number) => (process === victim ? life : immortal());
-  await commands.reconnect();
-  const callId = await commands.command();
-  const end = commands.endOf(callId);
-  const report = () => sendUntilAccepted(of(1), () => commands.request("node.exec.event", end));
-  if (isEarly) await report();
-  await sendUntilAccepted(of(0), () => commands.running(callId));
-  await commands.work(of(2));
-  if (!isEarly) {
-    await commands.work();
-    await report();
-  }
-  await commands.work(of(3));
+const takeResult: Stage = (commands, life) =>
+  sendUntilAccepted(commands, life, () => commands.running(callId));
+const takeReport: Stage = (commands, life) =>
+  sendUntilAccepted(commands, life, () => commands.request("node.exec.event", commands.endOf(callId)));
+const goOn: Stage = async (commands, life) => {
+  await commands.work(life);
+};
+const goOnTwice: Stage = async (commands, life) => {
+  await commands.work(life);
   await commands.work();
+};
+const tell: Stage = async (commands, life) => {
+  await goOnTwice(commands, life);
   await commands.work();
   // An acknowledgement was lost: the node repeats what was accepted.
-  await commands.request("node.exec.event", end);
+  await commands.request("node.exec.event", commands.endOf(callId));
   await commands.work();
-  return life;
+};
+
+/** From the call to the answer to its end: the node's report comes behind the result, or ahead of it. */
+const flows: Record<string, Stage[]> = {
+  late: [takeResult, goOnTwice, takeReport, tell],
+  early: [takeReport, takeResult, goOn, tell],
+};
+
+/** In turn each of these processes dies. Which comes first, the result or the report, concerns those that take them. */
+const victims: Record<string, number> = { late: 4, early: 2 };
+
+/** Kills the process of one stage after each of its calls in turn, each time over a copy of what was before. */
+async function killAt(before: CommandBench, stages: readonly Stage[], named: string): Promise<number> {
+  for (let calls = 0; ; calls++) {
+    const commands = before.copy();
+    const life: Life = { left: calls, calls: [] };
+    for (const [index, stage] of stages.entries()) await stage(commands, index === 0 ? life : immortal());
+    const place = `${named} killed after ${life.calls.length} calls (${life.calls.at(-1)})`;
+    const texts = await commands.told();
+    expect(texts, place).toEqual([expect.stringContaining("System event"), "so it ended"]);
+    const { run, inbox } = await commands.bench.state(commands.sessionKey);
+    expect({ run, inbox }, place).toEqual({ run: undefined, inbox: [] });
+    if (life.left > 0) return calls;
+  }
 }
 
 it("an event is told once, and answered once, whichever process dies between any two of its calls", async () => {
   let kills = 0;
-  for (const isEarly of [false, true]) {
-    // Which comes first, the result or the report, concerns the processes that take them.
-    for (let victim = 0; victim < (isEarly ? 2 : 4); victim++) {
-      for (let calls = 0; ; calls++) {
-        const life = await flow(victim, calls, isEarly);
-        const place = `process ${victim} killed after ${life.calls.length} calls (${life.calls.at(-1)}), early: ${isEarly}`;
-        const texts = await commands.told();
-        expect(texts, place).toEqual([expect.stringContaining("System event"), "so it ended"]);
-        const { run, inbox } = await commands.bench.state(commands.sessionKey);
-        expect({ run, inbox }, place).toEqual({ run: undefined, inbox: [] });
-        if (life.left > 0) break;
-        kills++;
-      }
+  for (const [name, stages] of Object.entries(flows)) {
+    const whole = started.copy();
+    for (const [index, stage] of stages.slice(0, victims[name]).entries()) {
+      kills += await killAt(whole, stages.slice(index), `process ${index} of the ${name} report`);
+      await stage(whole, immortal());
     }
   }
   expect(kills).toBeGreaterThanOrEqual(50);

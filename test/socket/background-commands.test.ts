@@ -4,7 +4,7 @@ import { openConfiguration } from "../../shared/configuration/store.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
 import type { Origin, SessionTask } from "../../shared/session/inbox-entry.ts";
 import { requestStop } from "../../shared/session/stop.ts";
-import { CommandBench } from "./command-bench.ts";
+import { CommandBench, said } from "./command-bench.ts";
 
 const commands = new CommandBench();
 beforeAll(() => commands.start());
@@ -93,8 +93,8 @@ describe("the end of a background command", () => {
     const sessionId = `command of ${callId}`;
     commands.afterResult = (text) =>
       text.includes("running")
-        ? { toolCalls: [{ name: "laptop__Process", arguments: { action: "poll", sessionId } }] }
-        : { text: "I saw it end" };
+        ? commands.call("Process", { action: "poll", sessionId })
+        : said("I saw it end");
     await commands.work();
     const poll = commands.lastCall();
     await report(commands.endOf(callId));
@@ -103,7 +103,7 @@ describe("the end of a background command", () => {
       result: { sessionId, status: "completed", output: "" },
     });
     await commands.work();
-    commands.afterResult = () => ({ text: "it runs" });
+    commands.afterResult = () => said("it runs");
     expect(await commands.told()).toEqual([]);
     expect(textOf((await commands.messages()).at(-1)!)).toBe("I saw it end");
     expect((await commands.bench.state(commands.sessionKey)).inbox).toEqual([]);

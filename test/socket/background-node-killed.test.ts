@@ -7,19 +7,20 @@ import { immortal, Killed, type Life } from "../agent/bench.ts";
 import { CommandBench } from "./command-bench.ts";
 import { type Cut, fakeSession, NodeProcess } from "./node-process.ts";
 
-const commands = new CommandBench();
+const started = new CommandBench();
+let callId = "";
 const base = mkdtempSync(join(tmpdir(), "gsv-node-killed-"));
-beforeAll(() => commands.start());
-afterAll(async () => {
-  await commands.close();
-  rmSync(base, { recursive: true, force: true });
+beforeAll(async () => {
+  await started.start();
+  callId = await started.command();
 });
+afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 let flows = 0;
 const lifeOf = (left: number): Life => ({ left, calls: [] });
 
 /** Lets the agent work until it has nothing to do. */
-async function workAll(): Promise<void> {
+async function workAll(commands: CommandBench): Promise<void> {
   for (let rounds = 0; rounds < 20; rounds++) {
     await commands.work();
     const { run, inbox } = await commands.bench.state(commands.sessionKey);
@@ -29,7 +30,12 @@ async function workAll(): Promise<void> {
 }
 
 /** A process of the node; undefined when it died while it started. */
-function startProcess(folder: string, life: Life, cut?: Cut): NodeProcess | undefined {
+function startProcess(
+  commands: CommandBench,
+  folder: string,
+  life: Life,
+  cut?: Cut,
+): NodeProcess | undefined {
   try {
     return new NodeProcess(commands, folder, life, cut);
   } catch (error) {
@@ -44,10 +50,10 @@ function startProcess(folder: string, life: Life, cut?: Cut): NodeProcess | unde
  */
 async function flow(steps: number, nextLives: readonly Life[], cut?: Cut): Promise<Life> {
   const folder = join(base, String(++flows));
+  const commands = started.copy();
   const life = immortal();
-  const first = startProcess(folder, life, cut)!;
-  await first.settle();
-  const callId = await commands.command();
+  const first = startProcess(commands, folder, life, cut)!;
+  first.connected();
   Object.assign(life, lifeOf(steps));
   const { session, end } = fakeSession(`command of ${callId}`);
   first.reports.follow(session, callId);
@@ -57,10 +63,10 @@ async function flow(steps: number, nextLives: readonly Life[], cut?: Cut): Promi
   await commands.work();
   await end();
   await first.settle();
-  for (const next of nextLives) await startProcess(folder, next)?.settle();
-  await workAll();
+  for (const next of nextLives) await startProcess(commands, folder, next)?.settle();
+  await workAll(commands);
   const place = [life, ...nextLives].map(({ calls, left }) => (left > 0 ? "lived" : calls.join(" ")));
-  await expectOneReport(life, place.join(" | then "));
+  await expectOneReport(commands, life, place.join(" | then "));
   expect(
     readdirSync(folder).filter((name) => name.endsWith(".json")),
     place.join(" | then "),
@@ -69,7 +75,7 @@ async function flow(steps: number, nextLives: readonly Life[], cut?: Cut): Promi
 }
 
 /** Of a command that the journal knew, the end is told once: as it was, when it was noted, or that it is not known. */
-async function expectOneReport({ calls }: Life, place: string): Promise<void> {
+async function expectOneReport(commands: CommandBench, { calls }: Life, place: string): Promise<void> {
   const notes = calls.filter((call) => call === "renameSync").length;
   const texts = await commands.told();
   if (notes === 0) {

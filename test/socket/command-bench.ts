@@ -1,17 +1,19 @@
+import type { Agent } from "../../functions/agent/agent.ts";
+import type { ModelCall } from "../../functions/agent/model/model-call.ts";
 import type { ExecEvent } from "../../shared/protocol/exec-event-params.ts";
 import type { ResponseFrame } from "../../shared/protocol/frames.ts";
-import { type Message, textOf } from "../../shared/protocol/messages.ts";
+import { type AssistantMessage, type Message, textOf } from "../../shared/protocol/messages.ts";
 import type { Origin, Task, Writer } from "../../shared/session/inbox-entry.ts";
 import type { Table } from "../../shared/world/world.ts";
 import { type Bench, type Life, openBench } from "../agent/bench.ts";
-import { startOpenAiServer } from "../support/models/openai-server.ts";
-import type { ModelServer, Reply } from "../support/models/scripted-model.ts";
 import { nodeParams } from "../support/peer.ts";
 import { openSocketWorld, type SocketFunction, type SocketWorld } from "../support/socket-function.ts";
-import { type State, startState } from "../support/state.ts";
+import { type MemoryState, startState } from "../support/state.ts";
 
 /** What a message comes with. */
 type From = { origin?: Origin; task?: Task } & Writer;
+
+type Block = AssistantMessage["content"][number];
 
 /** The node that runs the commands, and the id of its connection. */
 const nodeId = "laptop";
@@ -21,37 +23,69 @@ const nodeId = "laptop";
  * the real ones, over one table in memory; nothing wakes the agent but the test.
  */
 export class CommandBench {
-  state!: State;
+  state!: MemoryState;
   world!: SocketWorld;
   bench!: Bench;
-  model!: ModelServer;
   /** What the model answers to the result of a call; by default that the command runs. */
-  afterResult: (text: string) => Reply = () => ({ text: "it runs" });
+  afterResult: (text: string) => Block = () => said("it runs");
   sessionKey = "";
   #gateway!: SocketFunction;
   #sessions = 0;
   #sent = 0;
   #connection = "";
   #connections = 0;
+  #modelCalls = 0;
   readonly #tokens = new Map<string, string>();
 
   async start(): Promise<void> {
-    this.state = await startState();
-    this.model = await startOpenAiServer(({ turns }) => {
-      const { role, text } = turns.at(-1)!;
-      if (role === "tool") return this.afterResult(text);
-      if (text.includes("System event")) return { text: "so it ended" };
-      return { toolCalls: [{ name: `${nodeId}__Bash`, arguments: { command: "make", background: true } }] };
-    });
-    this.bench = openBench(this.state, { provider: "openai-compatible", id: "m", baseUrl: this.model.url });
-    this.world = openSocketWorld(this.state);
-    this.#gateway = this.world.start();
+    this.#open(await startState());
     await this.reconnect();
+  }
+
+  /** The same session and the same connected node, over a copy of the state: what happens there changes nothing here. */
+  copy(): CommandBench {
+    const copy = new CommandBench();
+    copy.#open(this.state.copy());
+    copy.sessionKey = this.sessionKey;
+    copy.bench.later = this.bench.later;
+    copy.world.clock.later = this.world.clock.later;
+    for (const [id, token] of this.#tokens) copy.#tokens.set(id, token);
+    copy.#sent = this.#sent;
+    copy.#connection = this.#connection;
+    copy.#connections = this.#connections;
+    copy.#modelCalls = this.#modelCalls;
+    return copy;
+  }
+
+  #open(state: MemoryState): void {
+    this.state = state;
+    this.bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: "http://localhost" });
+    const { agent } = this.bench;
+    this.bench.agent = (life): Agent => ({ ...agent(life), callModel: this.#answer });
+    this.world = openSocketWorld(state);
+    this.redeploy();
+  }
+
+  readonly #answer: Agent["callModel"] = async ({ messages }: ModelCall) => {
+    const content = [this.#reply(messages.at(-1)!)];
+    return { status: "answered", message: { role: "assistant", content, timestamp: this.world.now() } };
+  };
+
+  #reply(last: Message): Block {
+    const text = textOf(last);
+    if (last.role === "toolResult") return this.afterResult(text);
+    if (text.includes("System event")) return said("so it ended");
+    return this.call("Bash", { command: "make", background: true });
+  }
+
+  /** A call of one of the node's tools, as the model makes it. */
+  call(tool: "Bash" | "Process", args: object): Block {
+    const id = `call_${++this.#modelCalls}`;
+    return { type: "toolCall", id, name: `${nodeId}__${tool}`, arguments: args };
   }
 
   async close(): Promise<void> {
     await this.state?.close();
-    await this.model?.close();
   }
 
   /** Connects the node on a new socket. */
@@ -150,4 +184,9 @@ export class CommandBench {
     const texts = (await this.messages()).map(textOf);
     return texts.filter((text) => text.startsWith("System event") || text === "so it ended");
   }
+}
+
+/** A text of the model. */
+export function said(text: string): Block {
+  return { type: "text", text };
 }

@@ -45,12 +45,17 @@ export class NodeProcess {
     this.reports = startReports(this.outbox, journal, () => {});
   }
 
+  /** Takes the connection that the node has. */
+  connected(): void {
+    this.#enter({ status: "connected", hello: {} as HelloOk });
+  }
+
   /** Connects, as often as the connection is lost, until no request is under way. */
   async settle(): Promise<void> {
     for (;;) {
       if (this.#state.status !== "connected") {
         await this.#commands.reconnect();
-        this.#enter({ status: "connected", hello: {} as HelloOk });
+        this.connected();
       }
       await Promise.all(this.#requests);
       // What follows from an answer runs in between.
