@@ -3,9 +3,9 @@ import { type Platform, platformStarts } from "../support/platforms/platforms.ts
 import { Life, TurnBench } from "./turn-bench.ts";
 
 const names = Object.keys(platformStarts) as (keyof typeof platformStarts)[];
-const plan = { name: "plan.pdf", type: "application/pdf", bytes: Buffer.from("%PDF-1.7") };
+const note = { name: "note.ogg", type: "audio/ogg", bytes: Buffer.from("OggS"), voice: true };
 
-describe.each(names)("a message of %s with a file", (name) => {
+describe.each(names)("a voice note of %s", (name) => {
   let platform: Platform;
   let bench: TurnBench;
 
@@ -24,7 +24,7 @@ describe.each(names)("a message of %s with a file", (name) => {
   /** The message comes, the agent that takes it up may die, and others follow. */
   async function run(agent: Life): Promise<void> {
     bench.renew();
-    expect(await bench.deliver(platform.attach("look", plan))).toBe(true);
+    expect(await bench.deliver(platform.attach("", note))).toBe(true);
     await bench.runAgents(agent);
     for (let sweeps = 0; sweeps < 2; sweeps++) await bench.sweep();
   }
@@ -32,17 +32,15 @@ describe.each(names)("a message of %s with a file", (name) => {
   it("is one message and one object, wherever the agent dies", async () => {
     const whole = new Life();
     await run(whole);
-    expect(whole.calls.filter((call) => call === "fetch")).toHaveLength(1);
+    expect(whole.calls.filter((call) => call === "transcribe")).toHaveLength(1);
     for (let calls = 0; calls <= whole.calls.length; calls++) {
       const life = new Life(calls);
       await run(life);
       const keys = bench.bucket.keys().filter((key) => key.startsWith("media/"));
       const killed = `killed after ${calls} calls: ${life.calls}`;
       expect(keys, killed).toHaveLength(1);
-      expect(await bench.said(), killed).toEqual([
-        `user: look\n\n[document: plan.pdf, application/pdf, 8 bytes, ${keys[0]}]`,
-        "assistant: hello",
-      ]);
+      const heard = new RegExp(`^user: \n\\[voice note: .*${keys[0]}\\]\nTranscription: Buy milk\\.$`);
+      expect(await bench.said(), killed).toEqual([expect.stringMatching(heard), "assistant: hello"]);
       expect(platform.answers(), killed).toContain("hello");
     }
   });

@@ -11,6 +11,7 @@ import { createAccountFinder } from "../../functions/webhook/account-finder.ts";
 import { answerWebhook, type Webhook } from "../../functions/webhook/webhook.ts";
 import type { Endpoint } from "../../local/http/http-endpoint.ts";
 import { createMemoryStore } from "../../local/items/item-store.ts";
+import type { StoredItem } from "../../local/items/keyed-items.ts";
 import { tableOver } from "../../local/world/local-table.ts";
 import { createActivity } from "../../shared/channels/activity.ts";
 import { channels as allChannels } from "../../shared/channels/channels.ts";
@@ -64,6 +65,8 @@ export class Life {
 interface Said {
   text: string;
   calls?: Record<string, unknown>;
+  /** What happens before the model has said it. */
+  meanwhile?: () => Promise<unknown>;
 }
 
 /** Reads of the bucket: what dies between two of them is as dead as before the first. */
@@ -112,19 +115,22 @@ export class TurnBench {
 
   constructor(platform: Platform) {
     this.platform = platform;
-    this.configuration = {
-      ...structuredClone(defaults),
-      channels: {
-        [platform.name]: {
-          dmPolicy: "open",
-          owners: Object.values(platform.people),
-          accounts: { default: platform.account },
-        },
-      },
-    };
+    this.configuration = structuredClone(defaults);
+    this.configure({ dmPolicy: "open", owners: Object.values(platform.people) });
     this.configuration.session.dmScope = "per-peer";
     // The clock is set forward at will.
     this.configuration.session.defaultResetPolicy = { mode: "manual" };
+  }
+
+  /** Configures the channel, and its account besides what the platform knows of that. */
+  configure(settings: object, account: object = {}): void {
+    const { name, account: own } = this.platform;
+    this.configuration.channels = { [name]: { ...settings, accounts: { default: { ...own, ...account } } } };
+  }
+
+  /** All items of the table. */
+  items(): StoredItem[] {
+    return [...this.store.all()];
   }
 
   /** Sets the clock forward, which moves in no other way. */
@@ -207,7 +213,7 @@ export class TurnBench {
     const [found, ...others] = [...this.store.all()].filter(({ sk }) => sk === "META");
     if (others.length > 0) throw new Error("there are several sessions");
     const messages = found ? await readMessages(this, toState(found)) : [];
-    return messages.map((message) => `${message.role}: ${textOf(message).split("]\n").at(-1)}`);
+    return messages.map((message) => `${message.role}: ${textOf(message).replace(/^\[[^\]]*\]\n/, "")}`);
   }
 
   private webhook(life: Life): Webhook {
@@ -242,14 +248,15 @@ export class TurnBench {
       channels: sender,
       guardedFetch,
       fetchAttachment: createFetchAttachment({ configuration, secrets, channels, guardedFetch }),
-      transcribe: async () => ({ status: "off" }),
+      transcribe: () => life.call("transcribe", async () => ({ status: "transcribed", text: "Buy milk." })),
     };
   }
 
   private async askModel(last: string | undefined): ReturnType<Agent["callModel"]> {
     this.asked++;
     if ("error" in this.reply) return { status: "failed", error: this.reply.error, overflow: false };
-    const { text, calls } = this.reply;
+    const { text, calls, meanwhile } = this.reply;
+    await meanwhile?.();
     const call = { type: "toolCall", id: "call", name: "gsv__Message", arguments: calls ?? {} } as const;
     const content = [last === "user" && calls ? call : { type: "text" as const, text }];
     return { status: "answered", message: { role: "assistant", content, timestamp: Date.now() } };

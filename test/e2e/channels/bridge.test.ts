@@ -33,7 +33,7 @@ beforeAll(async () => {
     if (text.includes("later")) await gate;
     return { text: `answer to ${text}` };
   });
-  stack = await startStack();
+  stack = await startStack({ isSwept: false });
   const open = { dmPolicy: "open", owners: ["ann"] };
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
@@ -127,7 +127,7 @@ describe("a bridge that attaches in mode channel", () => {
   it("may bring the same message again: it is one message and one answer", async () => {
     const bridge = await attach("signal");
     const params = inboundParams("signal", "again", "once");
-    const replies = await Promise.all([1, 2, 3].map(() => bridge.call("channel.inbound", params)));
+    const replies = await Promise.all([1, 2].map(() => bridge.call("channel.inbound", params)));
     for (const reply of replies) expect(reply.status).toBe("started");
     expect(await bridge.call("channel.inbound", params)).toEqual({ status: "started", duplicate: true });
     await until(() => bridge.texts().includes("answer to once"), "the answer comes");
@@ -209,20 +209,19 @@ describe("a bridge that attaches in mode channel", () => {
     expect(bridge.texts()[1]).toBe("answer to send me list.md");
   });
 
-  it.each([
-    ["without a sender in a room", { peer: { kind: "group", id: "g" } }, 400],
-    ["with nothing in it", { message: { id: "1", text: " " } }, 400],
-    [
-      "with media that is nowhere",
-      { message: { id: "1", media: [{ type: "image", mimeType: "image/png" }] } },
-      400,
-    ],
-    ["of another channel", { channel: "matrix" }, 403],
-    ["of another account", { accountId: "work" }, 403],
-  ])("is refused a message %s", async (_what, more, code) => {
+  it("is refused a message that is not whole, or of another account", async () => {
     const bridge = await attach("signal");
-    const answer = await bridge.request("channel.inbound", inboundParams("signal", "bad", "hello", more));
-    expect(answer.error?.code).toBe(code);
+    const nowhere = { id: "1", media: [{ type: "image", mimeType: "image/png" }] };
+    for (const [what, more, code] of [
+      ["without a sender in a room", { peer: { kind: "group", id: "g" } }, 400],
+      ["with nothing in it", { message: { id: "1", text: " " } }, 400],
+      ["with media that is nowhere", { message: nowhere }, 400],
+      ["of another channel", { channel: "matrix" }, 403],
+      ["of another account", { accountId: "work" }, 403],
+    ] as const) {
+      const answer = await bridge.request("channel.inbound", inboundParams("signal", "bad", "hello", more));
+      expect(answer.error?.code, what).toBe(code);
+    }
   });
 });
 

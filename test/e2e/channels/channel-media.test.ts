@@ -1,7 +1,5 @@
 import { GetObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { metaKey } from "../../../shared/session/state.ts";
-import { set } from "../../../shared/world/expression.ts";
 import { imageBytes } from "../../support/images.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelServer } from "../../support/models/scripted-model.ts";
@@ -19,14 +17,12 @@ let model: ModelServer;
 let transcription: TranscriptionServer;
 let platforms: Platform[];
 let s3: S3Client;
-/** What the transcription waits for. */
-let gate: Promise<unknown> = Promise.resolve();
 
 beforeAll(async () => {
   model = await startOpenAiServer(() => ({ text: "I see." }));
-  transcription = await startTranscriptionServer("Buy milk.", () => gate);
+  transcription = await startTranscriptionServer("Buy milk.");
   platforms = await Promise.all(Object.values(platformStarts).map((start) => start()));
-  stack = await startStack();
+  stack = await startStack({ isSwept: false });
   s3 = new S3Client({});
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
@@ -71,22 +67,25 @@ const voice: SharedFile = {
 
 const names = Object.keys(platformStarts) as (keyof typeof platformStarts)[];
 
-describe.each(names)("a file that comes by %s", (name) => {
-  let platform: Platform;
-  let before: string[];
-  const added = async () => (await stored()).filter((key) => !before.includes(key));
-  const deliver = async (event: object) => (await platform.deliver(stack.cloud.webhook, event)).status;
-  /** Has an event answered. */
-  const answered = async (event: object) => {
-    const answers = platform.answers().length;
-    expect(await deliver(event)).toBe(200);
-    await until(() => platform.answers().length > answers, "it is answered");
-  };
+let platform: Platform;
+let before: string[];
+const added = async () => (await stored()).filter((key) => !before.includes(key));
+const deliver = async (event: object) => (await platform.deliver(stack.cloud.webhook, event)).status;
 
-  beforeEach(async () => {
-    platform = platforms.find((one) => one.name === name)!;
-    before = await stored();
-  });
+/** Has an event answered. */
+async function answered(event: object): Promise<void> {
+  const answers = platform.answers().length;
+  expect(await deliver(event)).toBe(200);
+  await until(() => platform.answers().length > answers, "it is answered");
+}
+
+async function use(name: string): Promise<void> {
+  platform = platforms.find((one) => one.name === name)!;
+  before = await stored();
+}
+
+describe.each(names)("a file that comes by %s", (name) => {
+  beforeEach(() => use(name));
 
   it("is stored and shown to the model, when it is an image", async () => {
     const bytes = imageBytes("image/jpeg", 3000);
@@ -125,16 +124,6 @@ describe.each(names)("a file that comes by %s", (name) => {
     });
   });
 
-  it("is told to the model as a voice note where it cannot be transcribed", async () => {
-    transcription.fail("transcriptions", {
-      status: 400,
-      body: { error: { message: "The audio is silent" } },
-    });
-    await answered(platform.attach("", voice));
-    expect(asked()).toMatch(/\[voice note: .*\]\n\[the transcription failed: 400 The audio is silent\]$/);
-    expect(await added()).toHaveLength(1);
-  });
-
   it("that is not to be had is a note, and the message is answered", async () => {
     const event = platform.attach("look", { ...plan, type: "text/plain", name: "gone.txt" });
     platform.loseFiles();
@@ -152,39 +141,30 @@ describe.each(names)("a file that comes by %s", (name) => {
     expect(await added()).toEqual([]);
     expect(model.requests.length).toBe(requests + 1);
   });
+});
+
+// What becomes of a file once it was fetched, and of an event that comes again, is the same on every platform.
+describe("a file", () => {
+  beforeEach(() => use("telegram"));
+
+  it("is told to the model as a voice note where it cannot be transcribed", async () => {
+    transcription.fail("transcriptions", {
+      status: 400,
+      body: { error: { message: "The audio is silent" } },
+    });
+    await answered(platform.attach("", voice));
+    expect(asked()).toMatch(/\[voice note: .*\]\n\[the transcription failed: 400 The audio is silent\]$/);
+    expect(await added()).toHaveLength(1);
+  });
 
   it("is fetched and stored once, however often its event comes", async () => {
     const event = platform.attach("again", plan);
     const asks = platform.downloads();
     await answered(event);
     const once = platform.downloads() - asks;
-    await Promise.all([event, event, event].map(deliver));
+    for (const again of [event, event, event]) expect(await deliver(again)).toBe(200);
     await answered(platform.direct("hello"));
     expect(platform.downloads() - asks).toBe(once);
     expect(await added()).toHaveLength(1);
-  });
-});
-
-describe("the agent dies over a file", () => {
-  it("while it is transcribed: the next one fetches it again, and it is one object and one answer", async () => {
-    const platform = platforms.find((one) => one.name === "telegram")!;
-    const before = await stored();
-    const answers = platform.answers().length;
-    let open = () => {};
-    gate = new Promise<void>((resolve) => (open = resolve));
-    await platform.deliver(
-      stack.cloud.webhook,
-      platform.attach("", { ...voice, bytes: Buffer.from("OggS two") }),
-    );
-    await until(async () => (await stored()).length > before.length, "the voice note is stored");
-    const key = "agent:main:telegram:dm:5001002003";
-    stack.host.kill("agent");
-    await until(() => stack.host.instances("agent") === 0, "no agent runs");
-    open();
-    await stack.table.update(metaKey(key), [set("leaseUntil", 1)]);
-    await stack.cloud.fire("agent", { sessionKey: key });
-    await until(() => platform.answers().length > answers, "it is answered");
-    expect((await stored()).length).toBe(before.length + 1);
-    expect(platform.answers().length).toBe(answers + 1);
   });
 });

@@ -18,8 +18,7 @@ let gate: Promise<unknown> = Promise.resolve();
 beforeAll(async () => {
   model = await startOpenAiServer(({ turns }) => answerTo(turns.at(-1)?.text ?? ""));
   platforms = await Promise.all(Object.values(platformStarts).map((start) => start()));
-  // An agent for every platform waits at the same time.
-  stack = await startStack({ maxInstances: platforms.length });
+  stack = await startStack({ isSwept: false });
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
     "session.dmScope": "per-channel-peer",
@@ -52,42 +51,65 @@ function paragraphs(length: number): string {
   return letters.map((letter) => letter.repeat(498)).join("\n\n");
 }
 
-const names = Object.keys(platformStarts) as (keyof typeof platformStarts)[];
+const platformOf = (name: string) => platforms.find((platform) => platform.name === name)!;
+const deliver = async (platform: Platform, event: object) =>
+  (await platform.deliver(stack.cloud.webhook, event)).status;
+const asked = () => model.requests.length;
 
-describe.each(names)("%s, over the bundles", (name) => {
-  let platform: Platform;
-  let before: number;
-  const answers = () => platform.answers().slice(before);
-  const areAnswered = (count: number) =>
-    until(() => answers().length >= count, `${name} has ${count} answers`);
-  const deliver = async (event: object) => (await platform.deliver(stack.cloud.webhook, event)).status;
-  const asked = () => model.requests.length;
-  const logged = (event: string) =>
-    stack.logs.filter((line) => line.event === event && line.channel === name);
+// On one platform: killed.test.ts in test/channels kills the webhook and the agent at every step on each, in one process.
+it("an answer that kill -9 interrupted comes once, and so does what was said meanwhile", async () => {
+  let open = () => {};
+  gate = new Promise<void>((resolve) => (open = resolve));
+  const discord = platformOf("discord");
+  expect(await deliver(discord, discord.direct("wait"))).toBe(200);
+  await until(() => model.active() === 1, "the model is asked");
+  stack.host.kill();
+  await until(() => stack.host.instances() === 0, "nothing runs");
+  expect(await deliver(discord, discord.direct("and this"))).toBe(200);
+  // The lease of the dead would run out in half a minute, and the sweep comes once a minute.
+  const held = await stack.table.queryIndex({ index: "due", pk: duePartition });
+  await Promise.all(
+    held.map(({ pk }) => stack.table.update({ pk: String(pk), sk: "META" }, [set("leaseUntil", 1)])),
+  );
+  await stack.cloud.fire("timer", { kind: "sweep" });
+  open();
+  await until(() => discord.answers().length >= 2, "both messages are answered");
+  const said = discord.answers().map((answer) => answer.split("] ")[1]);
+  expect(said).toEqual(["said: wait", "said: and this"]);
+});
 
-  beforeEach(() => {
-    platform = platforms.find((one) => one.name === name)!;
-    before = platform.answers().length;
-  });
-
-  it("has a text answered, which the model sees behind its envelope, and shows that it was read", async () => {
+it.each(Object.keys(platformStarts))(
+  "%s has a text answered, which the model sees behind its envelope, and shows that it was read",
+  async (name) => {
+    const platform = platformOf(name);
+    platform.forget();
     const [shown, left] = [platform.typing?.() ?? 0, platform.awaiting()];
-    expect(await deliver(platform.direct("hello"))).toBe(200);
-    await areAnswered(1);
-    expect(answers()[0]).toMatch(
+    expect(await deliver(platform, platform.direct("hello"))).toBe(200);
+    await until(() => platform.answers().length === 1, "it is answered");
+    expect(platform.answers()[0]).toMatch(
       new RegExp(`^\\[${name} · \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d\\] said: hello$`),
     );
     if (platform.typing) expect(platform.typing()).toBeGreaterThan(shown);
     expect(platform.awaiting()).toBe(left);
-  });
+  },
+);
+
+// On one of them: turns.test.ts and killed.test.ts in test/channels try the same on each.
+describe("a platform", () => {
+  const telegram = () => platformOf("telegram");
+  const answers = () => telegram().answers();
+  const areAnswered = (count: number) => until(() => answers().length >= count, `there are ${count} answers`);
+  const direct = (text: string) => deliver(telegram(), telegram().direct(text));
+  const logged = (event: string) => stack.logs.filter((line) => line.event === event);
+
+  beforeEach(() => telegram().forget());
 
   it("is told that its event was taken long before the model has answered, and a command is answered meanwhile", async () => {
     let open = () => {};
     gate = new Promise<void>((resolve) => (open = resolve));
-    const event = platform.direct("wait, then say yes");
-    expect(await deliver(event)).toBe(200);
+    expect(await direct("wait, then say yes")).toBe(200);
     expect(answers()).toEqual([]);
-    expect(await deliver(platform.direct("/think low"))).toBe(200);
+    expect(await direct("/think low")).toBe(200);
     await areAnswered(1);
     expect(answers()).toEqual(["Thinking level set to low"]);
     open();
@@ -96,44 +118,42 @@ describe.each(names)("%s, over the bundles", (name) => {
   });
 
   it("has a long answer brought in parts, each as long as it takes and in order", async () => {
-    const length = Math.ceil((platform.maxText * 2.2) / 500) * 500;
-    expect(await deliver(platform.direct(`say ${length} letters`))).toBe(200);
+    const length = Math.ceil((telegram().maxText * 2.2) / 500) * 500;
+    expect(await direct(`say ${length} letters`)).toBe(200);
     await areAnswered(3);
     expect(answers()).toHaveLength(3);
-    expect(answers().every((part) => part.length <= platform.maxText)).toBe(true);
+    expect(answers().every((part) => part.length <= telegram().maxText)).toBe(true);
     expect(answers().join("\n\n")).toBe(paragraphs(length).trim());
   });
 
   it("may turn an answer away: that is logged with its reason, and the next one is delivered", async () => {
-    platform.refuse("never");
-    expect(await deliver(platform.direct("hello"))).toBe(200);
+    telegram().refuse("never");
+    expect(await direct("hello")).toBe(200);
     await until(() => logged("channel.undelivered").length > 0, "the answer is given up");
-    const reason = expect.stringContaining(platform.neverReason);
+    const reason = expect.stringContaining(telegram().neverReason);
     expect(logged("channel.undelivered")).toMatchObject([{ reason }]);
     expect(answers()).toEqual([]);
-    expect(await deliver(platform.direct("and now?"))).toBe(200);
+    expect(await direct("and now?")).toBe(200);
     await areAnswered(1);
   });
 
-  it("tells in one line that a turn has failed, and no longer that an answer is being written", async () => {
-    const left = platform.awaiting();
-    expect(await deliver(platform.direct("fail"))).toBe(200);
+  it("tells in one line that a turn has failed", async () => {
+    expect(await direct("fail")).toBe(200);
     await areAnswered(1);
     expect(answers()).toEqual([
       expect.stringMatching(/^Sorry, that failed: .*provider failed \(\d+\); .* \(\w+:default:.+\)$/),
     ]);
-    expect(platform.awaiting()).toBe(left);
   });
 
-  it("may deliver an event five times at once and again later: it is one message, and one answer", async () => {
+  it("may deliver an event three times at once and again later: it is one message, and one answer", async () => {
     const already = asked();
-    const event = platform.direct("hello");
-    const five = () => Promise.all(Array.from({ length: 5 }, () => deliver(event)));
-    expect(await five()).toEqual(Array(5).fill(200));
+    const event = telegram().direct("hello");
+    const three = () => Promise.all([event, event, event].map((same) => deliver(telegram(), same)));
+    expect(await three()).toEqual([200, 200, 200]);
     await areAnswered(1);
-    expect(await five()).toEqual(Array(5).fill(200));
+    expect(await three()).toEqual([200, 200, 200]);
     // Whatever those might have led to would come ahead of this.
-    expect(await deliver(platform.direct("the next"))).toBe(200);
+    expect(await direct("the next")).toBe(200);
     await areAnswered(2);
     expect(answers()).toEqual([
       expect.stringMatching(/said: hello$/),
@@ -143,79 +163,39 @@ describe.each(names)("%s, over the bundles", (name) => {
   });
 
   it("in a room has an answer to what is said to the agent, and to nothing else", async () => {
-    if (!platform.inRoom) return;
     const already = asked();
-    for (const aside of platform.aside ? ["hello", "/status"] : [])
-      expect(await deliver(platform.aside!(aside))).toBe(200);
-    expect(await deliver(platform.inRoom("hello"))).toBe(200);
+    for (const aside of ["hello", "/status"])
+      expect(await deliver(telegram(), telegram().aside!(aside))).toBe(200);
+    expect(await deliver(telegram(), telegram().inRoom!("hello"))).toBe(200);
     await areAnswered(1);
     expect(answers()).toHaveLength(1);
     expect(answers()[0]).toContain("said: ");
     expect(asked() - already).toBe(1);
-    await expect.poll(() => readSession(stack.table, platform.room!)).toMatchObject({ head: 2 });
+    await expect.poll(() => readSession(stack.table, telegram().room!)).toMatchObject({ head: 2 });
   });
-});
 
-it("a platform is waited for when it asks for it, and tried again after a fault of its own", async () => {
-  const retries = (name: string) =>
-    stack.logs.filter((line) => line.event === "channel.retry" && line.channel === name);
-  const delivered = platforms.map(async (platform) => {
-    const before = platform.answers().length;
-    platform.refuse("busy", "down");
-    await platform.deliver(stack.cloud.webhook, platform.direct("hello"));
-    await until(() => platform.answers().length > before, `${platform.name} has an answer`);
-    const waits = retries(platform.name).map(({ waitMs }) => waitMs);
-    expect(waits, platform.name).toEqual([1000, 2000]);
+  it("is waited for when it asks for it, and tried again after a fault of its own", async () => {
+    telegram().refuse("busy", "down");
+    expect(await direct("hello")).toBe(200);
+    await areAnswered(1);
+    expect(logged("channel.retry").map(({ waitMs }) => waitMs)).toEqual([1000, 2000]);
   });
-  await Promise.all(delivered);
 });
 
 it("what was stopped has no answer, and nobody is shown to be waiting for one", async () => {
+  const discord = platformOf("discord");
+  discord.forget();
   let open = () => {};
   gate = new Promise<void>((resolve) => (open = resolve));
-  for (const platform of platforms) platform.forget();
-  const deliver = async (text: string) => {
-    for (const platform of platforms) await platform.deliver(stack.cloud.webhook, platform.direct(text));
-  };
-  await deliver("wait");
-  await until(() => model.active() === platforms.length, "the model is asked for every platform");
-  await deliver("/stop");
-  const stopped = () => stack.logs.filter(({ event }) => event === "run.stopped").length;
-  await until(() => stopped() === platforms.length, "every run has been stopped");
+  const direct = (text: string) => deliver(discord, discord.direct(text));
+  await direct("wait");
+  await until(() => model.active() === 1, "the model is asked");
+  await direct("/stop");
+  await until(() => stack.logs.some(({ event }) => event === "run.stopped"), "the run has been stopped");
   open();
-  await deliver("the next");
-  const said = (platform: Platform) => platform.answers().map((answer) => answer.replace(/^\[.*\] /, ""));
-  await until(() => platforms.every((one) => said(one).includes("said: the next")), "all are answered");
-  for (const platform of platforms) {
-    const shown = platform.name === "discord" ? ["Stopped."] : [];
-    const replies = [expect.stringMatching(/^Stopped run /), "said: the next"];
-    expect(said(platform), platform.name).toEqual([...shown, ...replies]);
-    expect(platform.awaiting()).toBe(0);
-  }
-});
-
-it("an answer that kill -9 interrupted comes once, and so does what was said meanwhile", async () => {
-  let open = () => {};
-  gate = new Promise<void>((resolve) => (open = resolve));
-  for (const platform of platforms) platform.forget();
-  const deliver = (platform: Platform, text: string) =>
-    platform.deliver(stack.cloud.webhook, platform.direct(text));
-  for (const platform of platforms) expect((await deliver(platform, "wait")).status).toBe(200);
-  await until(() => model.active() === platforms.length, "the model is asked for every platform");
-  stack.host.kill();
-  await until(() => stack.host.instances() === 0, "nothing runs");
-  for (const platform of platforms) expect((await deliver(platform, "and this")).status).toBe(200);
-  // The leases of the dead would run out in half a minute, and the sweep comes once a minute.
-  const held = await stack.table.queryIndex({ index: "due", pk: duePartition });
-  await Promise.all(
-    held.map(({ pk }) => stack.table.update({ pk: String(pk), sk: "META" }, [set("leaseUntil", 1)])),
-  );
-  await stack.cloud.fire("timer", { kind: "sweep" });
-  open();
-  await until(() => platforms.every((platform) => platform.answers().length >= 2), "all are answered");
-  for (const platform of platforms)
-    expect(
-      platform.answers().map((answer) => answer.split("] ")[1]),
-      platform.name,
-    ).toEqual(["said: wait", "said: and this"]);
+  await direct("the next");
+  const said = () => discord.answers().map((answer) => answer.replace(/^\[.*\] /, ""));
+  await until(() => said().includes("said: the next"), "the next one is answered");
+  expect(said()).toEqual(["Stopped.", expect.stringMatching(/^Stopped run /), "said: the next"]);
+  expect(discord.awaiting()).toBe(0);
 });

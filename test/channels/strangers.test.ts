@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { imageBytes } from "../support/images.ts";
+import type { SharedFile } from "../support/platforms/platform-server.ts";
+import { type Platform, platformStarts } from "../support/platforms/platforms.ts";
+import { TurnBench } from "./turn-bench.ts";
+
+/** Ways in which neither Ann nor the room is let in, and what whoever tries is told nevertheless. */
+const states: Record<string, { settings: object; isStopped?: boolean; told?: string }> = {
+  "nobody was let in yet": { settings: {} },
+  "the list is empty": { settings: { dmPolicy: "allowlist", allowFrom: [] } },
+  "only somebody else is on the list": { settings: { dmPolicy: "allowlist", allowFrom: ["42"] } },
+  "strangers may ask": {
+    settings: { dmPolicy: "pairing", allowFrom: ["42"] },
+    told: "You are not known here yet. Your message waits until you are let in, and is answered then.",
+  },
+  "the account was stopped": { settings: { dmPolicy: "open" }, isStopped: true },
+};
+
+const texts = ["hello", "/status", "/reset", "/model openai/gpt-5", "/stop", "why? /status"];
+const picture: SharedFile = { name: "a.jpg", type: "image/jpeg", bytes: imageBytes("image/jpeg") };
+const names = Object.keys(platformStarts) as (keyof typeof platformStarts)[];
+
+describe.each(names)("a stranger on %s", (name) => {
+  let platform: Platform;
+  let bench: TurnBench;
+
+  beforeAll(async () => {
+    vi.spyOn(process.stdout, "write").mockImplementation(() => true);
+    platform = await platformStarts[name]();
+    bench = new TurnBench(platform);
+    await bench.open();
+  });
+  afterAll(async () => {
+    vi.restoreAllMocks();
+    await bench.close();
+    await platform.close();
+  });
+
+  /** Delivers what is none of the agent's business, or is. */
+  async function bring(...events: (object | undefined)[]): Promise<void> {
+    for (const event of events) if (event) expect(await bench.deliver(event)).toBe(true);
+    await bench.runAgents();
+  }
+
+  /** All that is stored, but for requests to be let in and the receipts of what those who asked were told. */
+  function leftBehind(): unknown {
+    const isRequest = ({ pk }: { pk: string }) => /^PAIR$|^TX#.*:pairing$/.test(pk);
+    return [bench.items().filter((item) => !isRequest(item)), bench.bucket.keys()];
+  }
+
+  it.each(Object.entries(states))(
+    "learns nothing, has no command run, and leaves nothing behind where %s",
+    async (_state, { settings, isStopped = false, told }) => {
+      bench.renew();
+      bench.configure({ dmPolicy: "open", owners: Object.values(platform.people) });
+      await bring(platform.direct("hello"), platform.inRoom?.("hello"));
+      bench.configure(settings, isStopped ? { enabled: false } : {});
+      platform.forget();
+      const before = [leftBehind(), bench.asked, platform.downloads()];
+      await bring(...texts.flatMap((text) => [platform.direct(text), platform.inRoom?.(text)]));
+      await bring(platform.attach("/status", picture));
+      expect([leftBehind(), bench.asked, platform.downloads()]).toEqual(before);
+      // Whoever gives Discord a command is shown an answer in any case.
+      const shown = name === "discord" ? ["Not available."] : [];
+      expect(new Set(platform.answers())).toEqual(new Set([...shown, ...(told ? [told] : [])]));
+      if (told) expect(platform.answers().filter((answer) => answer === told)).toHaveLength(1);
+    },
+  );
+});

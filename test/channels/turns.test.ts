@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { readSession } from "../../shared/session/sessions.ts";
+import { type Platform, platformStarts } from "../support/platforms/platforms.ts";
+import { TurnBench } from "./turn-bench.ts";
+
+const names = Object.keys(platformStarts) as (keyof typeof platformStarts)[];
+
+describe.each(names)("%s, from the webhook to the answer", (name) => {
+  let platform: Platform;
+  let bench: TurnBench;
+  let lines: Record<string, unknown>[];
+
+  beforeAll(async () => {
+    vi.spyOn(process.stdout, "write").mockImplementation((line) => lines.push(JSON.parse(String(line))) > 0);
+    platform = await platformStarts[name]();
+    bench = new TurnBench(platform);
+    await bench.open();
+  });
+  beforeEach(() => {
+    lines = [];
+    bench.renew();
+    bench.reply = { text: "hello" };
+  });
+  afterAll(async () => {
+    vi.restoreAllMocks();
+    await bench.close();
+    await platform.close();
+  });
+
+  /** An event is taken, and what it wakes the agent for is done. */
+  async function answer(event: object): Promise<void> {
+    expect(await bench.deliver(event)).toBe(true);
+    await bench.runAgents();
+  }
+  const logged = (event: string) => lines.filter((line) => line.event === event);
+
+  it("brings a long answer in parts, each as long as it takes and in order", async () => {
+    const count = Math.ceil((platform.maxText * 2.2) / 500);
+    const paragraphs = Array.from({ length: count }, (_, i) =>
+      String.fromCharCode(97 + (i % 26)).repeat(498),
+    );
+    bench.reply = { text: paragraphs.join("\n\n") };
+    await answer(platform.direct("hello"));
+    expect(platform.answers()).toHaveLength(3);
+    expect(platform.answers().every((part) => part.length <= platform.maxText)).toBe(true);
+    expect(platform.answers().join("\n\n")).toBe(paragraphs.join("\n\n"));
+  });
+
+  it("may turn an answer away: that is logged with its reason, and the next one is delivered", async () => {
+    platform.refuse("never");
+    await answer(platform.direct("hello"));
+    const reason = expect.stringContaining(platform.neverReason);
+    expect(logged("channel.undelivered")).toMatchObject([{ channel: name, reason }]);
+    expect(platform.answers()).toEqual([]);
+    await answer(platform.direct("and now?"));
+    expect(platform.answers()).toContain("hello");
+  });
+
+  it("is waited for when it asks for it, and tried again after a fault of its own", async () => {
+    platform.refuse("busy", "down");
+    await answer(platform.direct("hello"));
+    expect(logged("channel.retry").map(({ waitMs }) => waitMs)).toEqual([1000, 2000]);
+    expect(platform.answers()).toEqual(["hello"]);
+  });
+
+  it("shows that an answer is being written, and no longer once a turn has failed", async () => {
+    bench.reply = { error: "no model is to be had" };
+    const shown = platform.typing?.() ?? 0;
+    expect(await bench.deliver(platform.direct("hello"))).toBe(true);
+    if (platform.typing) expect(platform.typing()).toBeGreaterThan(shown);
+    expect(platform.awaiting()).toBe(name === "discord" ? 1 : 0);
+    await bench.runAgents();
+    expect(platform.answers()).toEqual([expect.stringMatching(/^Sorry, that failed: no model/)]);
+    expect(platform.awaiting()).toBe(0);
+  });
+
+  it("is brought no answer that was stopped, and shows nobody to be waiting for one", async () => {
+    const stop = () => bench.deliver(platform.direct("/stop"));
+    bench.reply = { text: "hello", meanwhile: stop };
+    await answer(platform.direct("hello"));
+    bench.reply = { text: "hello again" };
+    await answer(platform.direct("and now?"));
+    const shown = name === "discord" ? ["Stopped."] : [];
+    expect(platform.answers()).toEqual([...shown, expect.stringMatching(/^Stopped run /), "hello again"]);
+    expect(platform.awaiting()).toBe(0);
+  });
+
+  it("in a room has an answer to what is said to the agent, and to nothing else", async () => {
+    if (!platform.inRoom) return;
+    for (const aside of platform.aside ? ["hello", "/status"] : []) await answer(platform.aside!(aside));
+    expect([platform.answers(), bench.asked]).toEqual([[], 0]);
+    await answer(platform.inRoom("hello"));
+    expect([platform.answers(), bench.asked]).toEqual([["hello"], 1]);
+    expect(await readSession(bench.table, platform.room!)).toMatchObject({ head: 2 });
+  });
+});
