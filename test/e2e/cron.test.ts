@@ -15,7 +15,7 @@ let client: Peer;
 beforeAll(async () => {
   model = await startOpenAiServer();
   telegram = await platformStarts.telegram();
-  stack = await startStack({ acceleration: 60, isSwept: false });
+  stack = await startStack({ acceleration: 60 });
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
     userTimezone: "America/Chicago",

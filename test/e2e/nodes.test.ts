@@ -22,7 +22,7 @@ const nodes: RunningNode[] = [];
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "gsv-nodes-"));
   model = await startOpenAiServer();
-  stack = await startStack({ acceleration: 60, isSwept: false });
+  stack = await startStack({ acceleration: 60 });
   await stack.configure({ model: { provider: "openai-compatible", id: "m", baseUrl: model.url } });
   client = await stack.client("cli");
   for (const nodeId of ["laptop", "pi"]) nodes.push(await connected(nodeId));

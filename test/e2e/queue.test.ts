@@ -17,7 +17,7 @@ beforeAll(async () => {
     await gate;
     return { text: `answer to ${lastUser(request)}`, delayMs: 30 };
   });
-  stack = await startStack();
+  stack = await startStack({ maxInstances: 3 });
   await stack.configure({ model: { provider: "openai-compatible", id: "m", baseUrl: model.url } });
 });
 afterAll(async () => {

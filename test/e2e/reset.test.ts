@@ -34,7 +34,7 @@ beforeAll(async () => {
   model = await startOpenAiServer((request) =>
     isReading(request) ? { text: "<memories>- they said hello</memories>" } : { text: "hello to you" },
   );
-  stack = await startStack({ acceleration, isSwept: false });
+  stack = await startStack({ acceleration });
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
     session: { defaultResetPolicy: { mode: "manual" } },

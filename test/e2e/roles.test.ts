@@ -26,7 +26,7 @@ beforeAll(async () => {
   model = await startOpenAiServer();
   // Little time is left beside the longest model call, so that the agent hands a session over to itself.
   const functions = { ...stackFunctions, agent: { timeoutMs: 871_000, memoryMb: 512 } };
-  stack = await startStack({ acceleration: 60, isSwept: false }, functions);
+  stack = await startStack({ acceleration: 60 }, functions);
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
     // Two seconds, by a clock that runs sixty times faster.

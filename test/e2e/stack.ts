@@ -43,12 +43,9 @@ const retryDelaysMs = [1000, 2000];
 interface StackOptions extends Partial<Omit<CloudOptions, "host" | "dir">> {
   /** Changes what the functions have as their environment. */
   environment?: (env: Record<string, string>) => Record<string, string>;
-  /**
-   * Most instances of one function at a time; further events wait. Three by default: events still overlap, and starting a
-   * process takes as long as dozens of them.
-   */
+  /** Most instances of one function at a time; further events wait. Two by default: events overlap, in few processes. */
   maxInstances?: number;
-  /** False: without the sweep of each minute, which acceleration would run many times a second. Default: true. */
+  /** True: with the sweep of each minute, which acceleration runs many times a second. Default: false. */
   isSwept?: boolean;
 }
 
@@ -57,7 +54,7 @@ const spares = openSpareInstances();
 
 /** Starts the stack in a folder of its own, which is removed at the end. `authorize` is asked ahead of the roles. */
 export async function startStack(
-  { environment = (env) => env, isSwept = true, maxInstances = 3, ...options }: StackOptions = {},
+  { environment = (env) => env, isSwept = false, maxInstances = 2, ...options }: StackOptions = {},
   functions = stackFunctions,
 ): Promise<Stack> {
   const bundles = inject("bundles");

@@ -37,7 +37,7 @@ beforeAll(async () => {
     startDiscordServer(),
     startWhatsappServer(),
   ]);
-  stack = await startStack({ isSwept: false });
+  stack = await startStack();
   await stack.configure({ model: { provider: "openai-compatible", id: "m", baseUrl: model.url } });
 });
 afterAll(async () => {

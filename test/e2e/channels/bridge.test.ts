@@ -33,7 +33,7 @@ beforeAll(async () => {
     if (text.includes("later")) await gate;
     return { text: `answer to ${text}` };
   });
-  stack = await startStack({ isSwept: false });
+  stack = await startStack();
   const open = { dmPolicy: "open", owners: ["ann"] };
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },

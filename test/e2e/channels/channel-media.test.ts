@@ -22,7 +22,7 @@ beforeAll(async () => {
   model = await startOpenAiServer(() => ({ text: "I see." }));
   transcription = await startTranscriptionServer("Buy milk.");
   platforms = await Promise.all(Object.values(platformStarts).map((start) => start()));
-  stack = await startStack({ isSwept: false });
+  stack = await startStack();
   s3 = new S3Client({});
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },

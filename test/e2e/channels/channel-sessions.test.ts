@@ -27,7 +27,7 @@ beforeAll(async () => {
   platforms = await Promise.all(
     Object.values(platformStarts).map(async (start) => ({ home: await start(), work: await start() })),
   );
-  stack = await startStack({ isSwept: false });
+  stack = await startStack();
   const idsOf = (person: keyof Platform["people"]) =>
     platforms.map(({ home }) => `${home.name}:${home.people[person]}`);
   await stack.configure({

@@ -18,7 +18,7 @@ let gate: Promise<unknown> = Promise.resolve();
 beforeAll(async () => {
   model = await startOpenAiServer(({ turns }) => answerTo(turns.at(-1)?.text ?? ""));
   platforms = await Promise.all(Object.values(platformStarts).map((start) => start()));
-  stack = await startStack({ isSwept: false });
+  stack = await startStack();
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
     "session.dmScope": "per-channel-peer",

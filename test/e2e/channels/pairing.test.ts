@@ -24,7 +24,7 @@ let onCall: (call: AccessRequest) => boolean = () => true;
 beforeAll(async () => {
   model = await startOpenAiServer(() => ({ text: "hello from the agent" }));
   telegram = await startTelegramServer({ local: true });
-  stack = await startStack({ isSwept: false, authorize: (call) => onCall(call) });
+  stack = await startStack({ authorize: (call) => onCall(call) });
   const account = { botToken: telegram.token, webhookSecret, apiBaseUrl: telegram.url };
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },

@@ -24,7 +24,7 @@ beforeAll(async () => {
       return { toolCalls: [{ name: "laptop__Bash", arguments: { command: "ls" } }] };
     return { text: `${last?.role} said: ${last?.text}` };
   });
-  stack = await startStack({ concurrency, losesDisconnect: () => losesEnds });
+  stack = await startStack({ concurrency, maxInstances: concurrency, losesDisconnect: () => losesEnds });
   await stack.configure({ model: { provider: "openai-compatible", id: "m", baseUrl: model.url } });
   client = await stack.client();
 });

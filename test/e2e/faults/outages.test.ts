@@ -18,7 +18,7 @@ let down: { name: FunctionName; service: string } | undefined;
 beforeAll(async () => {
   model = await startOpenAiServer();
   // A sweep a second: what waits for one need not wait long.
-  stack = await startStack({ acceleration: 60 });
+  stack = await startStack({ acceleration: 60, isSwept: true });
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
     "apiKeys.openai-compatible": "key",
