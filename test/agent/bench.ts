@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { createArchivedResults } from "../../functions/agent/activation/archived-results.ts";
 import type { Agent } from "../../functions/agent/agent.ts";
 import { createHistory } from "../../functions/agent/context/history.ts";
@@ -35,9 +36,31 @@ export interface Life {
   left: number;
   /** Calls that were carried out. */
   calls: string[];
+  /** Awaited before each call, and before each frame that is posted. */
+  before?: () => Promise<void>;
 }
 
 export const immortal = (): Life => ({ left: Number.POSITIVE_INFINITY, calls: [] });
+
+/**
+ * Copies what there is before each call of a process: what it leaves behind if it dies there.
+ * @param copy of what the process changes
+ * @returns `before` is to be awaited before each call
+ */
+export function copiesBefore<T, Call extends unknown[]>(copy: (...call: Call) => T) {
+  const copies: T[] = [];
+  let copied: Promise<unknown> = Promise.resolve();
+  const before = (...call: Call) => {
+    const next = copied.then(async () => {
+      // By then, the call before has done what it does.
+      for (let turn = 0; turn < 3; turn++) await nextTurn();
+      copies.push(copy(...call));
+    });
+    copied = next;
+    return next;
+  };
+  return { copies, before };
+}
 
 /** Lets `life.left` calls through; the one after them and all later ones fail, whoever makes them. */
 export function mortal<T extends object>(of: T, name: string, life: Life): T {
@@ -49,6 +72,7 @@ export function mortal<T extends object>(of: T, name: string, life: Life): T {
         if (life.left <= 0) throw new Killed();
         life.left--;
         life.calls.push(`${name}.${method}`);
+        await life.before?.();
         const answer = await call.apply(of, args);
         if (life.left <= 0) throw new Killed();
         return answer;
@@ -103,6 +127,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
       const sockets: Agent["sockets"] = {
         async post(connectionId, frame) {
           if (life.left <= 0) throw new Killed();
+          await life.before?.();
           bench.posted.push({ connectionId, frame });
           return "sent";
         },

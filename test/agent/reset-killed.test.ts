@@ -1,11 +1,10 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { filesOf, listCommits } from "../../shared/git/commits.ts";
 import { openRepository } from "../../shared/git/repository.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import { isReading } from "../support/models/model-window.ts";
 import { type MemoryState, startState } from "../support/state.ts";
-import type { Bench } from "./bench.ts";
+import { type Bench, copiesBefore } from "./bench.ts";
 import { conversation, message, nextDay, ResetBench, reset } from "./reset-bench.ts";
 
 const resets = new ResetBench();
@@ -72,21 +71,13 @@ interface Remains {
 
 /** Invokes the agent in this state. Returns what it would have left behind at each of its calls. */
 async function invokeAndCopy(state: MemoryState): Promise<Remains[]> {
-  const remains: Remains[] = [];
-  let copied: Promise<unknown> = Promise.resolve();
-  resets.allow = async (next) => {
-    const copy = async () => {
-      // The call before has done what it does two turns of the event loop later.
-      for (let turn = 0; turn < 3; turn++) await nextTurn();
-      remains.push({ next, state: state.copy(), posted: [...resets.bench.posted] });
-    };
-    copied = copied.then(copy);
-    await copied;
-    return true;
-  };
+  const { copies, before } = copiesBefore((next: string) => ({
+    ...{ next, state: state.copy(), posted: [...resets.bench.posted] },
+  }));
+  resets.allow = (next) => before(next).then(() => true);
   await resets.invoke(nextDay);
   resets.allow = () => true;
-  return remains;
+  return copies;
 }
 
 describe("a reset killed after each of its AWS calls in turn", () => {

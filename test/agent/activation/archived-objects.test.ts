@@ -3,6 +3,7 @@ import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
 import { called, said } from "../../context/conversations.ts";
 import type { ModelRequest } from "../../support/models/scripted-model.ts";
+import { copiesBefore, immortal } from "../bench.ts";
 import { compact } from "../compaction/compaction-bench.ts";
 import {
   activate,
@@ -202,22 +203,23 @@ describe("M4: a process that dies during a context tool", () => {
     await bench.seed(bench.key, conversation(4));
     await compactNow(2);
     const id = await prepare();
-    const prepared = bench;
-    let whole: unknown;
-    for (let left = Number.POSITIVE_INFINITY; ; left = left === Number.POSITIVE_INFINITY ? 1 : left + 1) {
-      bench = stack.copyOf(prepared);
-      await bench.prepare("do it", [tool(id)]);
-      const life = { left, calls: [] as string[] };
-      await bench.run(life);
+    await bench.prepare("do it", [tool(id)]);
+    const { copies, before } = copiesBefore(() => bench.store.copy());
+    const endOf = async (where: string) => {
       const [request] = await bench.turn("and now?");
-      expect(contextOf(request!), `killed after ${left} calls`).toContain(content);
-      const end = (await bench.live(bench.key)).map((message) => [message.role, unnamed(textOf(message))]);
-      whole ??= end;
-      expect(end, `killed after ${left} calls`).toEqual(whole);
-      if (life.calls.length < left && left !== Number.POSITIVE_INFINITY) {
-        expect(left).toBeGreaterThan(10);
-        return;
-      }
+      expect(contextOf(request!), where).toContain(content);
+      return (await bench.live(bench.key)).map((message) => [message.role, unnamed(textOf(message))]);
+    };
+    await bench.run({ ...immortal(), before });
+    const whole = bench;
+    const end = await endOf("not killed");
+    expect(copies.length).toBeGreaterThan(10);
+    for (const [calls, state] of copies.entries()) {
+      bench = stack.over(whole, state);
+      bench.script("do it", [tool(id)]);
+      await bench.run();
+      const where = `killed after ${calls} calls`;
+      expect(await endOf(where), where).toEqual(end);
     }
   }
 

@@ -14,6 +14,8 @@ export interface ContextBench extends Bench {
    * @returns the requests that the model has seen
    */
   turn(text: string, ...groups: NonNullable<Reply["toolCalls"]>[]): Promise<ModelRequest[]>;
+  /** Lets the model make each group of calls in turn when it is sent this, and answer then. */
+  script(text: string, ...groups: NonNullable<Reply["toolCalls"]>[]): void;
   /** Submits the message of a turn without running it. */
   prepare(text: string, ...groups: NonNullable<Reply["toolCalls"]>[]): Promise<void>;
   /** Runs what is submitted; after a death, until it is done. */
@@ -22,8 +24,8 @@ export interface ContextBench extends Bench {
 
 export interface ContextStack {
   bench(rendering?: Rendering, contextWindow?: number): ContextBench;
-  /** A bench as this one is now, over a copy of its state. */
-  copyOf(bench: ContextBench): ContextBench;
+  /** A bench as this one is now, over another state. */
+  over(bench: ContextBench, state: MemoryState): ContextBench;
   close(): Promise<void>;
 }
 
@@ -67,8 +69,11 @@ export async function startContextStack(): Promise<ContextStack> {
       store,
       model,
       key,
-      async prepare(text: string, ...groups: NonNullable<Reply["toolCalls"]>[]) {
+      script(text: string, ...groups: NonNullable<Reply["toolCalls"]>[]) {
         asked = { text, groups };
+      },
+      async prepare(text: string, ...groups: NonNullable<Reply["toolCalls"]>[]) {
+        bench.script(text, ...groups);
         const origin = { kind: "client" } as const;
         const id = `m${++messages}`;
         await bench.submit(bench.key, { id, at: Date.now(), origin, kind: "message", text });
@@ -94,10 +99,10 @@ export async function startContextStack(): Promise<ContextStack> {
   return {
     bench: (rendering = "inline", contextWindow = 100_000) =>
       benchOver(store, `agent:c${++sessions}:main`, rendering, contextWindow),
-    copyOf({ store, key, later, configuration }) {
+    over({ key, later, configuration }, state) {
       const { rendering } = configuration.context;
       const { contextWindow } = configuration.model;
-      return Object.assign(benchOver(store.copy(), key, rendering, contextWindow), { later });
+      return Object.assign(benchOver(state, key, rendering, contextWindow), { later });
     },
     async close() {
       await model.close();

@@ -4,7 +4,7 @@ import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
 import { isReading, type WindowedScript, withWindow } from "../../support/models/model-window.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer, Reply } from "../../support/models/scripted-model.ts";
-import { type State, startState } from "../../support/state.ts";
+import { type MemoryState, startState } from "../../support/state.ts";
 import { type Bench, openBench } from "../bench.ts";
 import { assistant, result, user } from "./transcripts.ts";
 
@@ -12,7 +12,7 @@ export const contextWindow = 8000;
 
 /** A session of an agent of its own for each test, and a model of 8,000 tokens that tests give their replies. */
 export interface CompactionBench extends Bench {
-  store: State;
+  store: MemoryState;
   model: ModelServer;
   script: WindowedScript;
   /** Canonical key of the session. */
@@ -30,6 +30,8 @@ export interface CompactionBench extends Bench {
 export interface CompactionStack {
   /** Begins a test. */
   bench(): CompactionBench;
+  /** A bench as this one, in another state, where these frames were posted. */
+  over(bench: CompactionBench, state: MemoryState, posted: Bench["posted"]): CompactionBench;
   close(): Promise<void>;
 }
 
@@ -41,34 +43,34 @@ export async function startCompactionStack(): Promise<CompactionStack> {
   let sessions = 0;
   const script = withWindow(contextWindow, (request) => current!.reply(request));
   const model = await startOpenAiServer(script);
+  const benchOver = (store: MemoryState, key: string): CompactionBench => {
+    script.refused = 0;
+    script.sizes.length = 0;
+    model.requests.length = 0;
+    const chosen = { provider: "openai-compatible", id: "m", baseUrl: model.url, contextWindow };
+    const opened = openBench(store, chosen);
+    const bench: CompactionBench = Object.assign(opened, {
+      ...{ store, model, script, key },
+      reply: (request: ModelRequest) => (isReading(request) ? summaryReply : { text: "the answer" }),
+      conversation: () => model.requests.filter((request) => !isReading(request)),
+      readings: () => model.requests.filter(isReading),
+      async said() {
+        const all = [...(await opened.parts(bench.key)).flat(), ...(await opened.live(bench.key))];
+        return all.filter((one) => !readSummaryMessage(one));
+      },
+      async memories() {
+        const { objects } = await store.bucket.list(`agents/${bench.key.split(":")[1]}/memory/`);
+        const files = await Promise.all(objects.map(({ key }) => store.bucket.get(key)));
+        return files.map((file) => Buffer.from(file!.body).toString()).join("");
+      },
+    });
+    current = bench;
+    return bench;
+  };
   return {
-    bench() {
-      script.refused = 0;
-      script.sizes.length = 0;
-      model.requests.length = 0;
-      const chosen = { provider: "openai-compatible", id: "m", baseUrl: model.url, contextWindow };
-      const opened = openBench(store, chosen);
-      const bench: CompactionBench = Object.assign(opened, {
-        store,
-        model,
-        script,
-        key: `agent:a${++sessions}:main`,
-        reply: (request: ModelRequest) => (isReading(request) ? summaryReply : { text: "the answer" }),
-        conversation: () => model.requests.filter((request) => !isReading(request)),
-        readings: () => model.requests.filter(isReading),
-        async said() {
-          const all = [...(await opened.parts(bench.key)).flat(), ...(await opened.live(bench.key))];
-          return all.filter((one) => !readSummaryMessage(one));
-        },
-        async memories() {
-          const { objects } = await store.bucket.list(`agents/${bench.key.split(":")[1]}/memory/`);
-          const files = await Promise.all(objects.map(({ key }) => store.bucket.get(key)));
-          return files.map((file) => Buffer.from(file!.body).toString()).join("");
-        },
-      });
-      current = bench;
-      return bench;
-    },
+    bench: () => benchOver(store, `agent:a${++sessions}:main`),
+    over: ({ key, later, reply }, state, posted) =>
+      Object.assign(benchOver(state, key), { later, reply, posted }),
     async close() {
       await model.close();
       await store.close();

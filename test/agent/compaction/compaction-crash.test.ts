@@ -5,7 +5,7 @@ import type { SessionState } from "../../../shared/session/state.ts";
 import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
 import { isReading } from "../../support/models/model-window.ts";
 import { until } from "../../support/until.ts";
-import { immortal, type Life } from "../bench.ts";
+import { copiesBefore, immortal } from "../bench.ts";
 import {
   type CompactionBench,
   type CompactionStack,
@@ -28,20 +28,32 @@ beforeEach(() => {
 afterAll(() => stack?.close());
 
 describe("a compaction whose process dies", () => {
-  /** Runs until it is done: killed after `left` calls at first, then as often as it takes. */
-  async function revive(left: number): Promise<Life> {
-    const life: Life = { left, calls: [] };
-    if (await bench.invoke(bench.key, life)) return life;
+  /** Runs what is submitted, and what is left of it at each call where its process can die, and checks how it ends. */
+  async function checkEveryDeath(check: (where: string) => Promise<void>): Promise<void> {
+    const { copies, before } = copiesBefore(() => ({
+      ...{ state: bench.store.copy(), posted: [...bench.posted] },
+    }));
+    expect(await bench.invoke(bench.key, { ...immortal(), before })).toBe(true);
+    const whole = bench;
+    await check("not killed");
+    expect(copies.length).toBeGreaterThan(20);
+    for (const [calls, { state, posted }] of copies.entries()) {
+      bench = stack.over(whole, state, posted);
+      await revive();
+      await check(`killed after ${calls} calls`);
+    }
+  }
+
+  async function revive(): Promise<void> {
     for (let tries = 0; tries < 5; tries++) {
-      await bench.invoke(bench.key, immortal());
+      await bench.invoke(bench.key);
       const { run, inbox, owner } = await bench.state(bench.key);
-      if (!run && inbox.length === 0 && owner === undefined) return life;
+      if (!run && inbox.length === 0 && owner === undefined) return;
     }
     throw new Error("it is never done");
   }
 
-  async function checkDone(expected: Message[], left: number): Promise<void> {
-    const where = `killed after ${left} calls`;
+  async function checkDone(expected: Message[], where = "not killed"): Promise<void> {
     const after = await bench.state(bench.key);
     expect(after, where).not.toHaveProperty("compacting");
     expect(after, where).not.toHaveProperty("clearFrom");
@@ -61,33 +73,22 @@ describe("a compaction whose process dies", () => {
         ? { text: `<summary>Summary ${++said}</summary><memories>- memory ${said}</memories>` }
         : { text: "the answer" };
     const before = turns(4, 7000);
-    for (let left = 1; ; left++) {
-      bench.key = `agent:run${left}:main`;
-      await bench.seed(bench.key, before);
-      await bench.submit(bench.key, message("m1", "and now?"));
-      const { calls } = await revive(left);
-      await checkDone([...before, user("and now?"), assistant("the answer")], left);
-      if (calls.length < left) {
-        expect(left).toBeGreaterThan(20);
-        break;
-      }
-    }
+    await bench.seed(bench.key, before);
+    await bench.submit(bench.key, message("m1", "and now?"));
+    const all = [...before, user("and now?"), assistant("the answer")];
+    await checkEveryDeath((where) => checkDone(all, where));
   }, 240_000);
 
   it("after any of its AWS calls ends as if it had not, on request", async () => {
     const before = turns(6);
-    for (let left = 1; ; left++) {
-      bench.key = `agent:asked${left}:main`;
-      await bench.seed(bench.key, before);
-      await bench.submit(bench.key, compact("c1", 4));
-      bench.posted.length = 0;
-      const { calls } = await revive(left);
-      await checkDone(before, left);
+    await bench.seed(bench.key, before);
+    await bench.submit(bench.key, compact("c1", 4));
+    await checkEveryDeath(async (where) => {
+      await checkDone(before, where);
       const results = bench.posted.map(({ frame }) => (frame as { payload: object }).payload);
-      expect(results.length, `killed after ${left} calls`).toBeGreaterThan(0);
+      expect(results.length, where).toBeGreaterThan(0);
       for (const one of results) expect(one).toMatchObject({ trimmedMessages: 20, keptMessages: 4 });
-      if (calls.length < left) break;
-    }
+    });
   }, 240_000);
 
   const running = (attempt: number): Partial<SessionState> => ({
@@ -128,7 +129,7 @@ describe("a compaction whose process dies", () => {
     wake();
     expect(await late).toBe(true);
     expect(await bench.state(bench.key)).toEqual(done);
-    await checkDone([...before, user("and now?"), assistant("the answer")], 0);
+    await checkDone([...before, user("and now?"), assistant("the answer")]);
     expect(await bench.memories()).not.toContain("- memory 1\n");
   });
 
