@@ -228,7 +228,7 @@ export class TurnBench {
   }
 
   private agent(life: Life): Agent {
-    const { table, configuration, secrets, channels, sender } = this.shared(life);
+    const { table, configuration, secrets, channels, sender, wait } = this.shared(life);
     const fetchGuarded = createGuardedFetch();
     const guardedFetch: Agent["guardedFetch"] = (request) => life.call("fetch", () => fetchGuarded(request));
     const prompts = createPromptSource(counted(this.bucket, "bucket", life));
@@ -247,7 +247,7 @@ export class TurnBench {
       callModel: ({ messages }) => life.call("model", () => this.askModel(messages.at(-1)?.role)),
       channels: sender,
       guardedFetch,
-      fetchAttachment: createFetchAttachment({ configuration, secrets, channels, guardedFetch }),
+      fetchAttachment: createFetchAttachment({ configuration, secrets, channels, guardedFetch, wait }),
       transcribe: () => life.call("transcribe", async () => ({ status: "transcribed", text: "Buy milk." })),
     };
   }
@@ -270,11 +270,12 @@ export class TurnBench {
     const now = () => Date.now();
     const channels = { ...allChannels, slack: createSlack({ now }), discord: createDiscord({ now }) };
     const wait = async (ms: number) => {
+      if (life.isOver) throw new Killed();
       // Whoever waits for another process does not hurry the clock, for that one is as quick as ever.
       if (ms < 1000) return new Promise((resolve) => setImmediate(resolve));
       this.pass(ms);
     };
     const sender = createChannelSender({ table, secrets, configuration, now, channels, wait });
-    return { table, secrets, configuration, channels, sender };
+    return { table, secrets, configuration, channels, sender, wait };
   }
 }
