@@ -19,13 +19,15 @@ export interface EmulatedState extends State {
  * The table, the bucket and the secrets as the AWS SDK reaches them, over the emulators of this machine. The SDK of this
  * process is pointed at them.
  * @param allow asked before each call to DynamoDB and S3, by its IAM action; what it refuses fails with AccessDenied
+ * @param store the items of the table
  */
 export async function startEmulatedState(
   allow: (...asked: Parameters<Allow>) => boolean = () => true,
+  store = createMemoryStore(),
 ): Promise<EmulatedState> {
   const dir = newFolder();
   const authorize = ({ action }: { action: string }) => allow(action);
-  const dynamodb = await startDynamoDB({ store: createMemoryStore(), table: "gsv-test", authorize });
+  const dynamodb = await startDynamoDB({ store, table: "gsv-test", authorize });
   const s3 = await startS3At({
     dir: join(dir, "s3"),
     buckets: ["gsv-test"],
