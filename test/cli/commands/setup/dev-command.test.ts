@@ -237,7 +237,7 @@ describe("gsv dev --serve", () => {
     const first = await serveApart(cwd);
     await gsv(["client", "remember me"], { cwd });
     await end(first.run, "SIGKILL");
-    const between = await runGsv(cwd, ["session", "preview"]);
+    const between = await gsv(["session", "preview"], { cwd });
     expect(between.stdout).toMatch(/ user\n {2}remember me\n/);
     const second = await serve(cwd);
     expect(second.ready.token).toBe(first.ready.token);

@@ -1,16 +1,22 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
 import { afterEach, expect, it } from "vitest";
 import { newFolder } from "../../../support/run/test-folders.ts";
 import { until } from "../../../support/until.ts";
-import { killLeftovers, runGsv, startGsv } from "../../gsv-process.ts";
+import { killLeftovers, startGsv } from "../../gsv-process.ts";
+import { gsv } from "../../run-gsv.ts";
 
-afterEach(killLeftovers);
+afterEach(() => {
+  killLeftovers();
+  // `gsv dev` sets this for its process, which here is that of other tests too; 0 is V8's own.
+  setFlagsFromString("--heap-growing-percent=0");
+});
 
 it("gsv dev ends at a signal, also while the full disk keeps the folder's node from connecting", async () => {
   const cwd = newFolder();
-  await runGsv(cwd, ["dev"]);
+  await gsv(["dev"], { cwd });
   const { size } = statSync(join(cwd, ".gsv/table/log-1"));
   // The kernel's limit of a file's size stands for a full disk. By default it ends the process.
   const NODE_OPTIONS = "--import=data:text/javascript,process.on('SIGXFSZ',()=>{})";
