@@ -16,6 +16,7 @@ import {
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openBuild } from "../../../cli/launch/open-build.mjs";
+import { pruneBuilds } from "../../../cli/launch/prune-builds.mjs";
 import { sourceKey } from "../../../cli/launch/source-key.mjs";
 import { until } from "../../support/until.ts";
 import { LaunchProject } from "./launch-project.ts";
@@ -61,13 +62,13 @@ describe("the program that runs is that of the sources", () => {
     const imports = rooms.map((room) => `import { ${room} } from "../../${room}/greeting.ts";`);
     for (const room of rooms) project.write(`${room}/greeting.ts`, `export const ${room} = "one";`);
     project.main(`console.log(${rooms});`, imports.join("\n"));
-    await project.run();
-    const greetings = rooms.map(() => "one");
+    expect(await project.run()).toEqual(done("one one one"));
+    const keys = new Set([sourceKey(project.root)]);
     for (const [index, room] of rooms.entries()) {
       project.write(`${room}/greeting.ts`, `export const ${room} = "two";`);
-      greetings[index] = "two";
-      expect(await project.run()).toEqual(done(greetings.join(" ")));
+      expect(keys.add(sourceKey(project.root)).size).toBe(index + 2);
     }
+    expect(await project.run()).toEqual(done("two two two"));
   });
 
   it("follows the packages that npm has installed", async () => {
@@ -131,26 +132,23 @@ describe("a build is there in full or not at all", () => {
 });
 
 describe("builds that are no longer needed", () => {
-  /**
-   * Builds of as many versions of the program, one after the other. The last one is of a real start, which removes what is
-   * no longer needed; the others are copies of a build under other names.
-   */
-  async function newVersions(count: number): Promise<void> {
+  /** Makes builds of as many other versions, which are copies of a build, one after the other. */
+  function newVersions(count: number): void {
     const [first = ""] = readdirSync(project.builds);
     const unmarked = (path: string) => !basename(path).startsWith("used-by-");
-    for (let version = 1; version < count; version++)
+    for (let version = 0; version < count; version++)
       cpSync(join(project.builds, first), join(project.builds, randomBytes(16).toString("hex")), {
         recursive: true,
         filter: unmarked,
       });
-    project.says(`version ${Math.random()}`);
-    expect((await project.run()).code).toBe(0);
   }
 
-  it("are removed but for the three that were used last", async () => {
+  it("are removed at a build, but for the three that were used last", async () => {
     await project.run();
     const [build = ""] = readdirSync(project.builds);
-    await newVersions(4);
+    newVersions(3);
+    project.says("another version");
+    expect(await project.run()).toEqual(done("another version"));
     expect(readdirSync(project.builds)).toHaveLength(3);
     expect(readdirSync(project.builds)).not.toContain(build);
   });
@@ -163,10 +161,12 @@ describe("builds that are no longer needed", () => {
     const early = project.start();
     await early.prints("ready");
     const [build = ""] = readdirSync(project.builds);
-    await newVersions(4);
+    newVersions(4);
+    pruneBuilds(project.builds);
     early.child.stdin.end("go on\n");
     expect(await early.ended).toEqual(done("ready\nloaded late"));
-    await newVersions(3);
+    newVersions(3);
+    pruneBuilds(project.builds);
     expect(readdirSync(project.builds)).not.toContain(build);
   });
 
@@ -177,7 +177,8 @@ describe("builds that are no longer needed", () => {
     killed.child.kill("SIGKILL");
     await killed.ended;
     const [build = ""] = readdirSync(project.builds);
-    await newVersions(3);
+    newVersions(3);
+    pruneBuilds(project.builds);
     expect(readdirSync(project.builds)).not.toContain(build);
   });
 
@@ -186,11 +187,13 @@ describe("builds that are no longer needed", () => {
     const [build = ""] = readdirSync(project.builds);
     const mark = join(project.builds, build, "used-by-1@another-container");
     writeFileSync(mark, "");
-    await newVersions(4);
+    newVersions(4);
+    pruneBuilds(project.builds);
     expect(readdirSync(project.builds)).toContain(build);
     const old = new Date(Date.now() - 25 * hourMs);
     utimesSync(mark, old, old);
-    await newVersions(1);
+    newVersions(1);
+    pruneBuilds(project.builds);
     expect(readdirSync(project.builds)).not.toContain(build);
   });
 });
