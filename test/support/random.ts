@@ -18,8 +18,11 @@ export function seededRandom(seed: number): Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
   };
   const pick = <T>(from: readonly T[]): T => from[integer(from.length)] as T;
-  const text = (pieces: readonly string[], most: number) =>
-    Array.from({ length: integer(most + 1) }, () => pick(pieces)).join("");
+  const text = (pieces: readonly string[], most: number) => {
+    let made = "";
+    for (let left = integer(most + 1); left > 0; left--) made += pick(pieces);
+    return made;
+  };
   return { integer, pick, text };
 }
 
