@@ -11,7 +11,6 @@ import { isReading } from "../support/models/model-window.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer, Reply } from "../support/models/scripted-model.ts";
 import { clientParams, openNode, Peer } from "../support/peer.ts";
-import { until } from "../support/until.ts";
 
 export const channel = "mychat";
 /** What the node's tool and its logs answer. */
@@ -92,7 +91,8 @@ export async function openHousehold(): Promise<Household> {
   };
   const told = async (id: string) => {
     const isReply = ({ message }: Outbound) => message.replyToId === id;
-    return until(() => saidBy(bridge).find(isReply)?.message.text, `message ${id} is answered`);
+    const find = () => saidBy(bridge).find(isReply)?.message.text;
+    return bridge.seen(find, `message ${id} is answered`);
   };
   return {
     ...{ gateway, configuration, model, peers, calls: node.calls, bring, told },

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import WebSocket from "ws";
 import type { EventFrame, ResponseFrame } from "../../shared/protocol/frames.ts";
-import { until } from "./until.ts";
 
 export interface Answer {
   ok: boolean;
@@ -25,6 +24,7 @@ export class Peer {
     socket.on("message", (data) => this.receive(String(data)));
     socket.on("close", (code, reason) => {
       this.closed = { code, reason: String(reason) };
+      this.look();
     });
     socket.on("error", () => {});
   }
@@ -50,9 +50,42 @@ export class Peer {
     else if (frame.type === "evt") this.events.push(frame);
     else this.others.push(frame);
     if (frame.type === "evt") for (const listener of this.listeners) listener(frame);
+    this.look();
   }
 
   private readonly listeners = new Set<(event: EventFrame) => void>();
+  /** Look at what has come, each for somebody who waits. */
+  private readonly looks = new Set<() => void>();
+
+  private look(): void {
+    for (const look of this.looks) look();
+  }
+
+  /**
+   * What `find` finds among what has come, and otherwise once it comes: it looks again after each frame, and at the end of
+   * the socket.
+   * @throws Error with `what` after `deadlineMs`
+   */
+  seen<T>(find: () => T | undefined, what: string, deadlineMs = 60_000): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        this.looks.delete(look);
+        clearTimeout(timer);
+      };
+      const look = () => {
+        const found = find();
+        if (found === undefined) return;
+        end();
+        resolve(found);
+      };
+      const timer = setTimeout(() => {
+        end();
+        reject(new Error(`timed out waiting until ${what}`));
+      }, deadlineMs);
+      this.looks.add(look);
+      look();
+    });
+  }
 
   /** Returns what ends the listening. */
   onEvent(listener: (event: EventFrame) => void): () => void {
@@ -80,8 +113,7 @@ export class Peer {
 
   async response(id: string, deadline?: number): Promise<Answer> {
     const find = () => this.responses.find((response) => response.id === id);
-    await until(() => find() !== undefined, `there is a response to ${id}`, deadline);
-    return find() as unknown as Answer;
+    return (await this.seen(find, `there is a response to ${id}`, deadline)) as unknown as Answer;
   }
 
   /** Waits for an event that fits, among those that came already too. */
@@ -91,8 +123,7 @@ export class Peer {
     deadline?: number,
   ) {
     const find = () => this.events.find((one) => fits(one.payload as Record<string, unknown>, one.event));
-    await until(() => find() !== undefined, what, deadline);
-    return (find() as EventFrame).payload as Record<string, unknown>;
+    return (await this.seen(find, what, deadline)).payload as Record<string, unknown>;
   }
 
   /** Waits for the end of a run: its final or error event. */
@@ -108,7 +139,7 @@ export class Peer {
   async close(): Promise<void> {
     if (this.closed) return;
     this.socket.close();
-    await until(() => this.closed !== undefined, "the socket is closed");
+    await this.seen(() => this.closed, "the socket is closed");
   }
 }
 

@@ -1,7 +1,6 @@
 import { maxFrameBytes } from "../../../shared/protocol/frames.ts";
 import { bridgeParams } from "../../support/bridge.ts";
 import { clientParams, nodeParams, Peer } from "../../support/peer.ts";
-import { until } from "../../support/until.ts";
 import type { Report } from "../report.ts";
 import type { Facts } from "../target/settle-in.ts";
 import type { FrameCase } from "./draw-frame.ts";
@@ -60,7 +59,7 @@ export class Lane {
     sendText(peer, one.text);
     await this.judge(peer, one);
     if (Buffer.byteLength(one.text) > maxFrameBytes)
-      await until(() => peer.closed !== undefined, "API Gateway closes for a message that is too large");
+      await peer.seen(() => peer.closed, "API Gateway closes for a message that is too large");
     this.checkReceived(peer, [one]);
     if (one.kind !== "connect") return;
     peer.socket.terminate();
@@ -146,14 +145,8 @@ function sendText({ socket }: Peer, text: string): void {
 
 /** The response to an id, or that the socket was closed before, or that nothing came. */
 async function answerOf(peer: Peer, id: string) {
-  const deadline = performance.now() + answerMs;
-  for (;;) {
-    const found = peer.responses.find((response) => response.id === id);
-    if (found) return found;
-    if (peer.closed) return "closed";
-    if (performance.now() > deadline) return "silence";
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
+  const find = () => peer.responses.find((response) => response.id === id) ?? (peer.closed && "closed");
+  return peer.seen(find, `there is a response to ${id}`, answerMs).catch(() => "silence" as const);
 }
 
 function methodOf(text: string): string {
