@@ -68,7 +68,10 @@ beforeAll(async () => {
 afterAll(() => house.close());
 
 /** Those of the strings that a value holds. */
-const held = (value: unknown) => strings.filter((one) => JSON.stringify(value).includes(one));
+const held = (value: unknown) => {
+  const text = JSON.stringify(value);
+  return strings.filter((one) => text.includes(one));
+};
 
 /**
  * What comes of calls that a member of the group has the agent make, all in one reply: the result of each, what was
