@@ -24,13 +24,31 @@ export function cronMessage(
 
 /** `Friday, February 13, 2026 — 3:30 PM UTC`, in English. */
 export function shownTime(at: number, timezone: string): string {
-  const date = new Intl.DateTimeFormat("en-US", { timeZone: timezone, dateStyle: "full" }).format(at);
-  const time = new Intl.DateTimeFormat("en-US", {
-    timeZone: timezone,
-    hour: "numeric",
-    minute: "2-digit",
-    timeZoneName: "short",
-  }).format(at);
+  const { date, time } = formatsIn(timezone);
   // Newer versions of ICU put a narrow no-break space before AM and PM.
-  return `${date} — ${time}`.replace(/\u202f/g, " ");
+  return `${date.format(at)} — ${time.format(at)}`.replace(/\u202f/g, " ");
+}
+
+interface Formats {
+  date: Intl.DateTimeFormat;
+  time: Intl.DateTimeFormat;
+}
+
+/** By timezone. Making them takes many times as long as using them. */
+const formats = new Map<string, Formats>();
+
+function formatsIn(timeZone: string): Formats {
+  const known = formats.get(timeZone);
+  if (known) return known;
+  const made = {
+    date: new Intl.DateTimeFormat("en-US", { timeZone, dateStyle: "full" }),
+    time: new Intl.DateTimeFormat("en-US", {
+      timeZone,
+      hour: "numeric",
+      minute: "2-digit",
+      timeZoneName: "short",
+    }),
+  };
+  formats.set(timeZone, made);
+  return made;
 }

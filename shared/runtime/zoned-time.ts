@@ -130,13 +130,18 @@ function formattedTimeAt(epochMs: number, timezone: string): number {
 
 /** Whether a name is an IANA timezone. */
 export function isTimezone(name: string): boolean {
+  if (timezones.has(name)) return true;
   try {
     new Intl.DateTimeFormat("en", { timeZone: name });
-    return true;
   } catch {
     return false;
   }
+  timezones.add(name);
+  return true;
 }
+
+/** Timezones that were asked for before: each reading of the configuration asks, and a formatter takes its time to make. */
+const timezones = new Set<string>();
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
