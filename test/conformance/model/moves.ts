@@ -58,6 +58,8 @@ export class Moves {
   private readonly parts = new Parts();
   private readonly effects: Effects;
   private unknown: Unknown[] = [];
+  /** The programs that events from outside start, by what the event is for. */
+  private readonly arrivals = new Map<string, Program>();
   /** Without a crash or a pause, clients receive each answer once. */
   private readonly countsAnswers: boolean;
 
@@ -243,12 +245,20 @@ export class Moves {
 
   private firing(world: World, schedule: Schedule, moves: Move[]): void {
     const schedules = world.outside.schedules.filter((one) => one !== schedule);
-    this.arriving(world, toolTimeout(schedule.event), { schedules }, "the schedule fires", moves);
+    const program = this.arrival(`schedule ${schedule.id}`, () => toolTimeout(schedule.event));
+    this.arriving(world, program, { schedules }, "the schedule fires", moves);
   }
 
   private answering(world: World, callId: string, moves: Move[]): void {
     const calls = world.outside.calls.filter((one) => one !== callId);
-    this.arriving(world, toolResult(callId), { calls }, "the node answers", moves);
+    const program = this.arrival(`call ${callId}`, () => toolResult(callId));
+    this.arriving(world, program, { calls }, "the node answers", moves);
+  }
+
+  private arrival(name: string, make: () => Program): Program {
+    const program = this.arrivals.get(name) ?? make();
+    this.arrivals.set(name, program);
+    return program;
   }
 
   /**
