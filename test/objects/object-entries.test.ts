@@ -59,17 +59,24 @@ const conversation = (messages: readonly Message[], more: Partial<Conversation> 
   ...more,
 });
 
+/** The objects of conversations that were asked for; each conversation is asked for many. */
+const known = new WeakMap<Conversation, ReturnType<typeof objectsOf>>();
+const entriesOf = (of: Conversation) => {
+  const entries = known.get(of) ?? objectsOf(of);
+  known.set(of, entries);
+  return entries;
+};
 const get = (of: Conversation, id: string, wanted: Wanted = {}): MemoryObject => {
-  const entry = findEntry(objectsOf(of), id);
+  const entry = findEntry(entriesOf(of), id);
   const version = entry && wantedVersion(entry, wanted);
   if (!entry || version === undefined) throw new Error(`there is no ${id}`);
   return entry.build(version);
 };
 const history = (of: Conversation, id: string) => {
-  const entry = findEntry(objectsOf(of), id);
+  const entry = findEntry(entriesOf(of), id);
   return versionsOf(entry?.moments ?? []).map(({ version_no }) => entry!.build(version_no));
 };
-const typesOf = (of: Conversation) => objectsOf(of).map(({ id, type }) => [type, id]);
+const typesOf = (of: Conversation) => entriesOf(of).map(({ id, type }) => [type, id]);
 
 /** A conversation with each type of object. */
 const everything = conversation([
