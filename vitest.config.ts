@@ -21,9 +21,8 @@ export default defineConfig({
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
     silent: "passed-only",
-    // One more than the cores of a small machine: many tests wait, for a lease or a schedule. Each worker loads and compiles
-    // the modules for itself: a fourth one costs a tenth more CPU time.
-    maxWorkers: 3,
+    // Two more than the cores of a small machine: many tests wait, for a lease or a schedule.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
   },
 });
