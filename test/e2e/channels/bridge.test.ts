@@ -127,7 +127,7 @@ describe("a bridge that attaches in mode channel", () => {
   it("may bring the same message again: it is one message and one answer", async () => {
     const bridge = await attach("signal");
     const params = inboundParams("signal", "again", "once");
-    const replies = await Promise.all([1, 2].map(() => bridge.call("channel.inbound", params)));
+    const replies = await Promise.all([1, 2, 3].map(() => bridge.call("channel.inbound", params)));
     for (const reply of replies) expect(reply.status).toBe("started");
     expect(await bridge.call("channel.inbound", params)).toEqual({ status: "started", duplicate: true });
     await until(() => bridge.texts().includes("answer to once"), "the answer comes");

@@ -145,13 +145,13 @@ describe("a platform", () => {
     ]);
   });
 
-  it("may deliver an event three times at once and again later: it is one message, and one answer", async () => {
+  it("may deliver an event five times at once and again later: it is one message, and one answer", async () => {
     const already = asked();
     const event = telegram().direct("hello");
-    const three = () => Promise.all([event, event, event].map((same) => deliver(telegram(), same)));
-    expect(await three()).toEqual([200, 200, 200]);
+    const five = () => Promise.all(Array.from({ length: 5 }, () => deliver(telegram(), event)));
+    expect(await five()).toEqual([200, 200, 200, 200, 200]);
     await areAnswered(1);
-    expect(await three()).toEqual([200, 200, 200]);
+    expect(await five()).toEqual([200, 200, 200, 200, 200]);
     // Whatever those might have led to would come ahead of this.
     expect(await direct("the next")).toBe(200);
     await areAnswered(2);

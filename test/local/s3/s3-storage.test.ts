@@ -87,15 +87,11 @@ describe("on disk", () => {
     expect(await tree(`.metadata/${Bucket}`)).toEqual([]);
   });
 
-  // Many writers meet more often in a folder that comes or goes; under fewer of them folders come and go more often.
-  it.each([
-    [16, 20],
-    [9, 24],
-  ])("folders that come and go under %i writers never make a write fail", async (writers, rounds) => {
+  it("folders that come and go under many writers never make a write fail", async () => {
     const store = await openStore(join(s3.dir, "store"), [Bucket]);
-    const churn = Array.from({ length: writers }, async (_, i) => {
+    const churn = Array.from({ length: 16 }, async (_, i) => {
       const target = { bucket: Bucket, key: `a/${i % 3}/${i}.txt`, condition: {} };
-      for (let round = 0; round < rounds; round += 1) {
+      for (let round = 0; round < 60; round += 1) {
         const staged = await stage(store, Readable.from([Buffer.from(`${round}`)]), []);
         await commitObject(store, target, staged, { etag: '"0"', headers: {}, metadata: {} });
         const found = await openObject(store, Bucket, target.key);

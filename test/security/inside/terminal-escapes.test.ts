@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { main } from "../../../cli/app/main.ts";
 import { printable } from "../../../cli/app/printable.ts";
 import type { CommandEntry } from "../../../cli/app/program.ts";
@@ -87,17 +87,13 @@ function argvOf(path: string, parameters: string): string[] {
 
 describe("a command at a terminal", () => {
   let gateway: FakeGateway;
-  let home: string;
-  beforeAll(async () => {
+  beforeEach(async () => {
     gateway = await startFakeGateway({});
-    home = newFolder();
   });
-  afterAll(() => gateway.close());
+  afterEach(() => gateway.close());
 
   const run = (argv: string[], isTTY: boolean): Promise<GsvRun> =>
     gsv(argv, {
-      // A clone makes a folder, which may not be there.
-      cwd: argv.includes("clone") ? newFolder() : home,
       isTTY,
       isInteractive: argv.includes("edit") && argv.includes("workspace"),
       input: argv.includes("add") ? '{"botToken":"t"}' : "text",
@@ -187,6 +183,7 @@ describe("a command at a terminal", () => {
 
   it("an interactive chat shows the same without escapes", async () => {
     const sessionKey = "agent:main:main";
+    const home = newFolder();
     gateway.methods = {
       "session.get": () => ({ sessionKey }),
       "session.stats": () => ({ isProcessing: true, queueSize: 0 }),
