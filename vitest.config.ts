@@ -11,8 +11,8 @@ export default defineConfig({
     isolate: false,
     globalSetup: ["test/support/run/builds.ts"],
     setupFiles: ["test/support/run/failed-logs.ts", "test/support/run/file-end.ts"],
-    // Fewer collections of short-lived garbage: a tenth of a worker's time with the default of 16 MB. Code that was not used
-    // for a while stays compiled: a later file uses it again.
+    // Fewer collections of short-lived garbage: a tenth of a worker's time with the default of 16 MB. V8 keeps the compiled
+    // code of functions that were not called for a while: a later file calls them again.
     execArgv: [
       "--max-semi-space-size=64",
       "--min-semi-space-size=64",
@@ -20,8 +20,8 @@ export default defineConfig({
       "--single-threaded-gc",
       ...lateOptimization,
     ],
-    // Modules of Node and of packages are imported as Node imports them. A way that mixes in the default export costs one of
-    // twenty seconds of a worker: it is asked at each use of an import.
+    // Imports of Node's modules and of packages as Node makes them. vitest's default puts a proxy in front of each such module,
+    // which every use of an import passes: a tenth of the CPU time of a run.
     deps: { interopDefault: false },
     // A busy machine takes many times what a quiet one does.
     testTimeout: 180_000,
