@@ -1,24 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { type Platform, platformStarts } from "../support/platforms/platforms.ts";
-import { Life, TurnBench } from "./turn-bench.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Platform, platformNames } from "../support/platforms/platforms.ts";
+import { Life, startTurnBench, type TurnBench } from "./turn-bench.ts";
 
-const names = Object.keys(platformStarts) as (keyof typeof platformStarts)[];
-
-describe.each(names)("a message that the model sends on %s by a call", (name) => {
+describe.each(platformNames)("a message that the model sends on %s by a call", (name) => {
   let platform: Platform;
   let bench: TurnBench;
 
   beforeAll(async () => {
-    vi.spyOn(process.stdout, "write").mockImplementation(() => true);
-    platform = await platformStarts[name]();
-    bench = new TurnBench(platform);
-    await bench.open();
+    ({ platform, bench } = await startTurnBench(name));
   });
-  afterAll(async () => {
-    vi.restoreAllMocks();
-    await bench.close();
-    await platform.close();
-  });
+  afterAll(() => bench.close());
 
   /** A message comes, the agent that takes it up may die, and others follow. */
   async function run(agent: Life): Promise<{ sent: number; told: string }> {

@@ -1,25 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { type Platform, platformStarts } from "../support/platforms/platforms.ts";
-import { Life, TurnBench } from "./turn-bench.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Platform, platformNames } from "../support/platforms/platforms.ts";
+import { Life, startTurnBench, type TurnBench } from "./turn-bench.ts";
 
-const names = Object.keys(platformStarts) as (keyof typeof platformStarts)[];
 const note = { name: "note.ogg", type: "audio/ogg", bytes: Buffer.from("OggS"), voice: true };
 
-describe.each(names)("a voice note of %s", (name) => {
+describe.each(platformNames)("a voice note of %s", (name) => {
   let platform: Platform;
   let bench: TurnBench;
 
   beforeAll(async () => {
-    vi.spyOn(process.stdout, "write").mockImplementation(() => true);
-    platform = await platformStarts[name]();
-    bench = new TurnBench(platform);
-    await bench.open();
+    ({ platform, bench } = await startTurnBench(name));
   });
-  afterAll(async () => {
-    vi.restoreAllMocks();
-    await bench.close();
-    await platform.close();
-  });
+  afterAll(() => bench.close());
 
   /** The message comes, the agent that takes it up may die, and others follow. */
   async function run(agent: Life): Promise<void> {

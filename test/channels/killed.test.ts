@@ -1,8 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Platform, platformStarts } from "../support/platforms/platforms.ts";
-import { Life, TurnBench } from "./turn-bench.ts";
-
-const names = Object.keys(platformStarts) as (keyof typeof platformStarts)[];
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Platform, platformNames } from "../support/platforms/platforms.ts";
+import { Life, startTurnBench, type TurnBench } from "./turn-bench.ts";
 
 /** What somebody writes, what the model says to it, and what becomes of that. */
 interface Turn {
@@ -16,16 +14,13 @@ interface Turn {
 
 const nothing: Pick<Turn, "told" | "said"> = { told: [], said: [] };
 
-describe.each(names)("%s, where every process may die between any two of its calls", (name) => {
+describe.each(platformNames)("%s, where every process may die between any two of its calls", (name) => {
   let platform: Platform;
   let bench: TurnBench;
   let turns: Record<string, Turn>;
 
   beforeAll(async () => {
-    vi.spyOn(process.stdout, "write").mockImplementation(() => true);
-    platform = await platformStarts[name]();
-    bench = new TurnBench(platform);
-    await bench.open();
+    ({ platform, bench } = await startTurnBench(name));
     const parts = ["a", "b", "c"].map((letter) => letter.repeat(platform.maxText * 0.75));
     const long = parts.join("\n\n");
     turns = {
@@ -50,11 +45,7 @@ describe.each(names)("%s, where every process may die between any two of its cal
     };
   });
   beforeEach(() => bench.renew());
-  afterAll(async () => {
-    vi.restoreAllMocks();
-    await bench.close();
-    await platform.close();
-  });
+  afterAll(() => bench.close());
 
   /** A message comes, and these processes deal with it, until nothing more is to be done. @returns whether it was taken */
   async function run({ text, reply }: Turn, webhook: Life, agent = new Life()): Promise<boolean> {

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { imageBytes } from "../support/images.ts";
 import type { SharedFile } from "../support/platforms/platform-server.ts";
-import { type Platform, platformStarts } from "../support/platforms/platforms.ts";
-import { TurnBench } from "./turn-bench.ts";
+import { type Platform, platformNames } from "../support/platforms/platforms.ts";
+import { startTurnBench, type TurnBench } from "./turn-bench.ts";
 
 /** Ways in which neither Ann nor the room is let in, and what whoever tries is told nevertheless. */
 const states: Record<string, { settings: object; isStopped?: boolean; told?: string }> = {
@@ -18,23 +18,15 @@ const states: Record<string, { settings: object; isStopped?: boolean; told?: str
 
 const texts = ["hello", "/status", "/reset", "/model openai/gpt-5", "/stop", "why? /status"];
 const picture: SharedFile = { name: "a.jpg", type: "image/jpeg", bytes: imageBytes("image/jpeg") };
-const names = Object.keys(platformStarts) as (keyof typeof platformStarts)[];
 
-describe.each(names)("a stranger on %s", (name) => {
+describe.each(platformNames)("a stranger on %s", (name) => {
   let platform: Platform;
   let bench: TurnBench;
 
   beforeAll(async () => {
-    vi.spyOn(process.stdout, "write").mockImplementation(() => true);
-    platform = await platformStarts[name]();
-    bench = new TurnBench(platform);
-    await bench.open();
+    ({ platform, bench } = await startTurnBench(name));
   });
-  afterAll(async () => {
-    vi.restoreAllMocks();
-    await bench.close();
-    await platform.close();
-  });
+  afterAll(() => bench.close());
 
   /** Delivers what is none of the agent's business, or is. */
   async function bring(...events: (object | undefined)[]): Promise<void> {

@@ -14,7 +14,7 @@ import { createMemoryStore } from "../../local/items/item-store.ts";
 import type { StoredItem } from "../../local/items/keyed-items.ts";
 import { tableOver } from "../../local/world/local-table.ts";
 import { createActivity } from "../../shared/channels/activity.ts";
-import { channels as allChannels } from "../../shared/channels/channels.ts";
+import { channels as allChannels, type ChannelName } from "../../shared/channels/channels.ts";
 import { createDiscord } from "../../shared/channels/discord/discord.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { createSlack } from "../../shared/channels/slack/slack.ts";
@@ -30,7 +30,7 @@ import { toState } from "../../shared/session/state.ts";
 import { readMessages } from "../../shared/session/transcript.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
-import type { Platform } from "../support/platforms/platforms.ts";
+import { type Platform, platformStarts } from "../support/platforms/platforms.ts";
 import { startNearFunctionUrl } from "../support/run/near-function-url.ts";
 
 /** The process has died: no call of it gets through any more. */
@@ -152,10 +152,12 @@ export class TurnBench {
     });
   }
 
+  /** Closes the platform too. */
   async close(): Promise<void> {
     vi.unstubAllGlobals();
     vi.useRealTimers();
     await this.endpoint?.close();
+    await this.platform.close();
   }
 
   /** Starts over, with nothing stored and nothing said. */
@@ -278,4 +280,12 @@ export class TurnBench {
     const sender = createChannelSender({ table, secrets, configuration, now, channels, wait });
     return { table, secrets, configuration, channels, sender, wait };
   }
+}
+
+/** Starts a platform, and opens what is run for it. */
+export async function startTurnBench(name: ChannelName): Promise<{ platform: Platform; bench: TurnBench }> {
+  const platform = await platformStarts[name]();
+  const bench = new TurnBench(platform);
+  await bench.open();
+  return { platform, bench };
 }

@@ -1,31 +1,23 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { readSession } from "../../shared/session/sessions.ts";
-import { type Platform, platformStarts } from "../support/platforms/platforms.ts";
-import { TurnBench } from "./turn-bench.ts";
+import { type Platform, platformNames } from "../support/platforms/platforms.ts";
+import { startTurnBench, type TurnBench } from "./turn-bench.ts";
 
-const names = Object.keys(platformStarts) as (keyof typeof platformStarts)[];
-
-describe.each(names)("%s, from the webhook to the answer", (name) => {
+describe.each(platformNames)("%s, from the webhook to the answer", (name) => {
   let platform: Platform;
   let bench: TurnBench;
   let lines: Record<string, unknown>[];
 
   beforeAll(async () => {
     vi.spyOn(process.stdout, "write").mockImplementation((line) => lines.push(JSON.parse(String(line))) > 0);
-    platform = await platformStarts[name]();
-    bench = new TurnBench(platform);
-    await bench.open();
+    ({ platform, bench } = await startTurnBench(name));
   });
   beforeEach(() => {
     lines = [];
     bench.renew();
     bench.reply = { text: "hello" };
   });
-  afterAll(async () => {
-    vi.restoreAllMocks();
-    await bench.close();
-    await platform.close();
-  });
+  afterAll(() => bench.close());
 
   /** An event is taken, and what it wakes the agent for is done. */
   async function answer(event: object): Promise<void> {

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ChannelName } from "../../../shared/channels/channels.ts";
-import { type Platform, platformStarts } from "../../support/platforms/platforms.ts";
+import { type Platform, platformNames, platformStarts } from "../../support/platforms/platforms.ts";
 import { TurnBench } from "../turn-bench.ts";
 
 /** A call of a platform's API, as it left. */
@@ -186,9 +186,7 @@ function isOf({ to, headers = {}, body }: Shape, call: Call): boolean {
   return to.test(call.to) && hasHeaders && (body ? v.is(body, call.body) : call.body === undefined);
 }
 
-const names = Object.keys(platformStarts) as ChannelName[];
-
-describe.each(names)("%s", (name) => {
+describe.each(platformNames)("%s", (name) => {
   let platform: Platform;
   let bench: TurnBench;
   let calls: Call[];
@@ -215,7 +213,6 @@ describe.each(names)("%s", (name) => {
   afterEach(async () => {
     vi.restoreAllMocks();
     await bench.close();
-    await platform.close();
   });
 
   /** Somebody sends a file, and is sent it back. */

@@ -8,7 +8,12 @@ import {
   type TranscriptionServer,
 } from "../../support/models/transcription-server.ts";
 import type { SharedFile } from "../../support/platforms/platform-server.ts";
-import { channelsOf, type Platform, platformStarts } from "../../support/platforms/platforms.ts";
+import {
+  channelsOf,
+  type Platform,
+  platformNames,
+  platformStarts,
+} from "../../support/platforms/platforms.ts";
 import { until } from "../../support/until.ts";
 import { type Stack, startStack } from "../stack.ts";
 
@@ -65,8 +70,6 @@ const voice: SharedFile = {
   voice: true,
 };
 
-const names = Object.keys(platformStarts) as (keyof typeof platformStarts)[];
-
 let platform: Platform;
 let before: string[];
 const added = async () => (await stored()).filter((key) => !before.includes(key));
@@ -84,7 +87,7 @@ async function use(name: string): Promise<void> {
   before = await stored();
 }
 
-describe.each(names)("a file that comes by %s", (name) => {
+describe.each(platformNames)("a file that comes by %s", (name) => {
   beforeEach(() => use(name));
 
   it("is stored and shown to the model, when it is an image", async () => {

@@ -265,6 +265,8 @@ export const platformStarts: Record<ChannelName, () => Promise<Platform>> = {
   discord: startDiscord,
 };
 
+export const platformNames = Object.keys(platformStarts) as ChannelName[];
+
 /** What all platforms' configurations are together, with one account each. */
 export function channelsOf(platforms: readonly Platform[], settings: object): Record<string, object> {
   return Object.fromEntries(
