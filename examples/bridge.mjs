@@ -9,7 +9,7 @@
 //
 // Incoming messages are resent until the gateway has answered; only then would a real bridge acknowledge them
 // to its platform. Outgoing messages are confirmed after they are written. Duplicates are detected by their
-// ids. See docs/protocol-extensions.md, "Bridges".
+// ids. See docs/reference/protocol-extensions.md, "Bridges".
 import { createInterface } from "node:readline";
 import WebSocket from "ws";
 

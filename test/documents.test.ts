@@ -20,8 +20,8 @@ const textOf = (file: string) => readFileSync(file, "utf8");
 const isCode = (file: string) => /\.m?ts$/.test(file);
 const sources = tracked("cli", "functions", "infra", "local", "shared").filter(isCode);
 const deployed = sources.filter((file) => /^(functions|shared)\//.test(file));
-const protocol = textOf("docs/protocol.md");
-const layout = textOf("docs/storage-layout.md");
+const protocol = textOf("docs/reference/protocol.md");
+const layout = textOf("docs/reference/storage-layout.md");
 
 describe("a document that comments cite", () => {
   const citations = sources.flatMap((file) =>
@@ -103,7 +103,7 @@ describe("files and folders of this project", () => {
 
 describe("the README", () => {
   it("links to every page of docs that is not about the project itself", () => {
-    const own = ["docs/contracts.md"];
+    const own = ["docs/reference/contracts.md"];
     const pages = tracked("docs/*.md").filter((file) => !file.startsWith("docs/decisions/"));
     const readme = textOf("README.md");
     expect(pages.filter((page) => !own.includes(page) && !readme.includes(`](${page})`))).toEqual([]);
@@ -122,7 +122,7 @@ describe("docs/operations.md", () => {
   });
 });
 
-describe("docs/protocol.md", () => {
+describe("docs/reference/protocol.md", () => {
   it("names every method, every event and every native tool", () => {
     const names = [...methods, ...events, ...nativeTools.map((tool) => tool.definition.name)];
     expect(names.filter((name) => !new RegExp(`(\`|^## )${name}\\b`, "m").test(protocol))).toEqual([]);
@@ -140,7 +140,7 @@ describe("docs/protocol.md", () => {
   });
 });
 
-describe("docs/command-line.md", () => {
+describe("docs/reference/command-line.md", () => {
   const rows = (entries: readonly CommandEntry[], before: readonly string[] = []): string[] =>
     entries.flatMap(({ name, summary, load, commands: below = [] }) => {
       const row = `| \`gsv ${[...before, name].join(" ")}\` | ${summary.replaceAll("|", "\\|")} |`;
@@ -148,7 +148,7 @@ describe("docs/command-line.md", () => {
     });
 
   it("has a row for every command, in the order and the words of its help, and no other", () => {
-    const table = textOf("docs/command-line.md").split("## Commands")[1]?.split("\n## ")[0] ?? "";
+    const table = textOf("docs/reference/command-line.md").split("## Commands")[1]?.split("\n## ")[0] ?? "";
     expect(table.split("\n").filter((line) => line.startsWith("| `gsv "))).toEqual(rows(commands));
   });
 });
@@ -168,7 +168,7 @@ describe("a channel", () => {
   });
 });
 
-describe("docs/storage-layout.md", () => {
+describe("docs/reference/storage-layout.md", () => {
   const code = deployed.map(textOf).join("\n");
 
   it("names every partition of the table that the functions write", () => {

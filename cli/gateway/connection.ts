@@ -27,7 +27,7 @@ export { RequestError } from "./request-error.ts";
 /** Default timeout of a request, in ms. */
 const defaultTimeoutMs = 30_000;
 
-/** Identity of the client: `client` of `connect` in docs/protocol.md. */
+/** Identity of the client: `client` of `connect` in docs/reference/protocol.md. */
 export interface ClientIdentity {
   id: string;
   version: string;

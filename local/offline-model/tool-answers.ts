@@ -1,7 +1,7 @@
 import { bounded, counted, fenced } from "./answer-text.ts";
 import { isRecord, parse, type Step } from "./chat-turn.ts";
 
-/** Words for the result of one tool call. docs/protocol.md, "Tools", describes the results. */
+/** Words for the result of one tool call. docs/reference/protocol.md, "Tools", describes the results. */
 
 /** Files of a list that are named; the others are counted. */
 const mostFiles = 50;

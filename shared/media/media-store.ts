@@ -47,7 +47,7 @@ export function mediaPrefix(sessionKey: string): string {
 }
 
 /**
- * Stores media at `media/{sessionKey}/{uuid}.{ext}` with its MIME type and metadata (docs/storage-layout.md).
+ * Stores media at `media/{sessionKey}/{uuid}.{ext}` with its MIME type and metadata (docs/reference/storage-layout.md).
  * The result's mimeType of an image is detected from its bytes; an image that models do not accept gets
  * application/octet-stream.
  * @throws PeerError 400 for an invalid MIME type, one that does not match the kind, or an empty body; 413

@@ -1,7 +1,7 @@
 import { code, PeerError } from "../protocol/errors.ts";
 import type { MediaAttachment } from "../protocol/messages.ts";
 
-/** The extensions of stored media (docs/storage-layout.md, "Media"), by MIME type without its parameters. */
+/** The extensions of stored media (docs/reference/storage-layout.md, "Media"), by MIME type without its parameters. */
 const extensions = new Map([
   ["image/jpeg", "jpg"],
   ["image/png", "png"],

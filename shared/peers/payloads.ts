@@ -19,7 +19,7 @@ const uploads = {
 
 /**
  * Transfers payloads that are too large for a frame through the bucket. A lifecycle rule deletes unused ones
- * after a day. See docs/protocol-extensions.md, "Large payloads".
+ * after a day. See docs/reference/protocol-extensions.md, "Large payloads".
  */
 export interface Payloads {
   /** Stores a file for one day. @returns its key */

@@ -11,12 +11,12 @@ export const maxFrameBytes = 128 * 1024;
 
 /**
  * Capability of a peer that accepts frames by reference. A gateway that accepts params by reference has the
- * method `payload.upload`. See docs/protocol-extensions.md, "Large payloads".
+ * method `payload.upload`. See docs/reference/protocol-extensions.md, "Large payloads".
  */
 export const payloadCapability = "payload-s3";
 
 /**
- * Capability of a node that ends a call when it is told to (`tool.cancel`). See docs/protocol-extensions.md, "A call
+ * Capability of a node that ends a call when it is told to (`tool.cancel`). See docs/reference/protocol-extensions.md, "A call
  * that is stopped".
  */
 export const cancelCapability = "tool.cancel";

@@ -30,7 +30,7 @@ export interface ImageBlock {
 }
 
 /**
- * An attachment of a message; docs/protocol.md, "Media attachment". `size` in bytes, `duration`
+ * An attachment of a message; docs/reference/protocol.md, "Media attachment". `size` in bytes, `duration`
  * in seconds.
  */
 export interface MediaAttachment {

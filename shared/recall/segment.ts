@@ -1,6 +1,6 @@
 /**
  * What was said in an archive of a conversation, as search reads it: a fraction of the archive's size.
- * @see docs/storage-layout.md, "Segments"
+ * @see docs/reference/storage-layout.md, "Segments"
  */
 export interface Segment {
   v: 1;

@@ -7,7 +7,7 @@ import { messageCount, type SessionState } from "./state.ts";
 import { streamMessages } from "./transcript.ts";
 
 /**
- * Archives of conversations (docs/storage-layout.md, "Session Archives"): JSON lines, one message a line,
+ * Archives of conversations (docs/reference/storage-layout.md, "Session Archives"): JSON lines, one message a line,
  * compressed with gzip. An archive is written once and never changed. It has the content type of a gzip file
  * and no content encoding, so that clients download the compressed file, which `gzip -dc` reads.
  */

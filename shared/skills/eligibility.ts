@@ -69,7 +69,7 @@ const known: Partial<Record<keyof SkillRequirements, readonly string[]>> = {
 };
 
 /**
- * Which skills can be used now (docs/protocol.md, "Skills"): the configuration's entry, then whether the requirements are valid,
+ * Which skills can be used now (docs/reference/protocol.md, "Skills"): the configuration's entry, then whether the requirements are valid,
  * then the hosts, then the configuration's paths. `always` skips all but a disabled entry.
  */
 export function evaluateSkills(skills: Skill[], surroundings: SkillSurroundings): SkillStatus[] {

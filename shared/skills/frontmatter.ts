@@ -24,7 +24,7 @@ export interface SkillDocument {
 }
 
 /**
- * Reads a `SKILL.md`: YAML frontmatter between two lines `---`, then Markdown (docs/protocol.md, "Skills").
+ * Reads a `SKILL.md`: YAML frontmatter between two lines `---`, then Markdown (docs/reference/protocol.md, "Skills").
  * Never throws.
  */
 export function parseSkill(source: string): SkillDocument {

@@ -41,7 +41,7 @@ export interface SkillLister {
 }
 
 /**
- * Lists skills (docs/storage-layout.md, "Skills"). One listing for each prefix gives the `SKILL.md` files
+ * Lists skills (docs/reference/storage-layout.md, "Skills"). One listing for each prefix gives the `SKILL.md` files
  * with their ETags; only new or changed files are downloaded. Keep one lister for the lifetime of the
  * process.
  */

@@ -8,7 +8,7 @@ import type {
   UserMessage,
 } from "../protocol/messages.ts";
 
-/** What a provider accepts in a transcript (docs/model-wires.md), where providers differ. */
+/** What a provider accepts in a transcript (docs/reference/model-wires.md), where providers differ. */
 export interface WireRules {
   /** The ids of tool calls that it accepts. */
   callId: RegExp;

@@ -5,7 +5,7 @@ const horizontalRule = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
 
 /**
  * Whether a HEARTBEAT.md has content besides white space, headers, HTML comments and horizontal rules
- * (docs/storage-layout.md, "Loading Order").
+ * (docs/reference/storage-layout.md, "Loading Order").
  */
 export function asksForHeartbeat(markdown: string): boolean {
   const text = markdown.replace(/\r\n?/g, "\n").replace(comment, "").replace(underlinedHeader, "");

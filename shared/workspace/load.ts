@@ -42,7 +42,7 @@ export interface LoaderOptions {
 }
 
 /**
- * Loads the prompt files of a workspace (docs/storage-layout.md, "Loading Order"), in parallel. The loader
+ * Loads the prompt files of a workspace (docs/reference/storage-layout.md, "Loading Order"), in parallel. The loader
  * caches files, so keep one for the lifetime of the process: it downloads only changed files. Files that the
  * session's audience must not see are never requested.
  */

@@ -34,7 +34,7 @@ export interface TextEdit {
 }
 
 /**
- * The files of an agent, under `agents/{agentId}/` (docs/storage-layout.md). Paths under `skills/` read the
+ * The files of an agent, under `agents/{agentId}/` (docs/reference/storage-layout.md). Paths under `skills/` read the
  * agent's copy first, then the shared copy; writes always create or change the agent's copy.
  *
  * Every method throws PeerError: 400 for a bad path, agent id, edit or a file that is not text; 404 for a

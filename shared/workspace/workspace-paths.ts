@@ -77,7 +77,7 @@ export const promptFiles = {
   bootstrap: "BOOTSTRAP.md",
 } as const;
 
-/** The path of the daily memory file of a date, `memory/{YYYY-MM-DD}.md` (docs/storage-layout.md). */
+/** The path of the daily memory file of a date, `memory/{YYYY-MM-DD}.md` (docs/reference/storage-layout.md). */
 export function dailyMemoryPath(date: string): string {
   return `memory/${date}.md`;
 }

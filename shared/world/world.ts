@@ -87,7 +87,7 @@ export async function succeeds(write: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Every metadata name: docs/storage-layout.md, "Metadata". */
+/** Every metadata name: docs/reference/storage-layout.md, "Metadata". */
 export const metadataNames = [
   "agentId",
   "archivedAt",
@@ -140,7 +140,7 @@ export interface ListedObject {
   etag: string;
 }
 
-/** The one bucket, laid out as docs/storage-layout.md says. Keys are whole keys, without a leading slash. */
+/** The one bucket, laid out as docs/reference/storage-layout.md says. Keys are whole keys, without a leading slash. */
 export interface Bucket {
   /** Undefined when there is no such object. */
   get(key: string): Promise<StoredObject | undefined>;

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { listen } from "../../local/http/http-endpoint.ts";
 import { endProcess, type Found, missing, runCommand } from "./python.ts";
 
-/** Cases of the contracts that moto 5.2 fails (docs/contracts.md): it accepts what AWS refuses, or has a fault. */
+/** Cases of the contracts that moto 5.2 fails (docs/reference/contracts.md): it accepts what AWS refuses, or has a fault. */
 export const motoDiffers: ReadonlySet<string> = new Set([
   "the bucket > keeps the conditions of a stream of 9437184 bytes",
   "the bucket within S3's limits > refuses a key above 1,024 bytes",

@@ -12,7 +12,7 @@ const defaultTimeoutMs = 300_000;
 /** The longest a Node timer can wait, about 24 days. */
 const longestTimeoutMs = 2 ** 31 - 1;
 
-/** Runs a command; docs/protocol.md, "Tools", Bash. A command that fails is a result, not an error. */
+/** Runs a command; docs/reference/protocol.md, "Tools", Bash. A command that fails is a result, not an error. */
 export const bashTool = nodeTool({
   name: "Bash",
   description:

@@ -6,7 +6,7 @@ import { nodeTool } from "./node-tool.ts";
 
 const mostFileBytes = 50 * 1024 * 1024;
 
-/** Replaces text in a file; docs/protocol.md, "Tools", Edit. Edits of one file at the same time follow each other. */
+/** Replaces text in a file; docs/reference/protocol.md, "Tools", Edit. Edits of one file at the same time follow each other. */
 export const editTool = nodeTool({
   name: "Edit",
   description:

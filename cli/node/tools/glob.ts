@@ -11,7 +11,7 @@ const mostMatches = 1000;
 /** Number of files whose modification times are read concurrently. */
 const statBatch = 64;
 
-/** Finds files by name; docs/protocol.md, "Tools", Glob. `count` includes matches that are not listed. */
+/** Finds files by name; docs/reference/protocol.md, "Tools", Glob. `count` includes matches that are not listed. */
 export const globTool = nodeTool({
   name: "Glob",
   description:

@@ -24,7 +24,7 @@ interface Match {
   content: string;
 }
 
-/** Searches text; docs/protocol.md, "Tools", Grep. `truncated` is set when the search stopped before its end. */
+/** Searches text; docs/reference/protocol.md, "Tools", Grep. `truncated` is set when the search stopped before its end. */
 export const grepTool = nodeTool({
   name: "Grep",
   description:

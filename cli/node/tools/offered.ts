@@ -23,7 +23,7 @@ export const nodeTools: readonly NodeTool[] = [
 const mostEnvNames = 1000;
 
 /**
- * Describes this host for `connect` (docs/protocol.md, "connect"). It contains the names of environment
+ * Describes this host for `connect` (docs/reference/protocol.md, "connect"). It contains the names of environment
  * variables, not their values, and not the name of the gateway's token.
  */
 export function describeHost(environment: NodeJS.ProcessEnv, platform: string): NodeRuntime {

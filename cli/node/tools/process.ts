@@ -8,7 +8,7 @@ import { nodeTool, type ToolResult } from "./node-tool.ts";
 const defaultLines = 200;
 const mostLines = 10_000;
 
-/** Manages background sessions; docs/protocol.md, "Tools", Process. */
+/** Manages background sessions; docs/reference/protocol.md, "Tools", Process. */
 export const processTool = nodeTool({
   name: "Process",
   description:

@@ -14,7 +14,7 @@ const mostLineChars = 10_000;
 /** Maximum size of the content as UTF-8 JSON, in bytes. */
 const mostContentBytes = 100_000;
 
-/** Reads a file; docs/protocol.md, "Tools", Read. `lines` is the number of lines in `content`. */
+/** Reads a file; docs/reference/protocol.md, "Tools", Read. `lines` is the number of lines in `content`. */
 export const readTool = nodeTool({
   name: "Read",
   description:

@@ -5,7 +5,7 @@ import { explainFaults } from "../files/node-files.ts";
 import { content, text } from "./arguments.ts";
 import { nodeTool } from "./node-tool.ts";
 
-/** Writes a file; docs/protocol.md, "Tools", Write. */
+/** Writes a file; docs/reference/protocol.md, "Tools", Write. */
 export const writeTool = nodeTool({
   name: "Write",
   description:

@@ -78,7 +78,7 @@ export function joinMemories(found: readonly string[]): string | undefined {
 
 /**
  * Appends memories to the day's file, `memory/{YYYY-MM-DD}.md`, under a header with the time
- * (docs/storage-layout.md, "Daily memory"). What guests and groups said goes to `memory/shared/{YYYY-MM-DD}.md`, which
+ * (docs/reference/storage-layout.md, "Daily memory"). What guests and groups said goes to `memory/shared/{YYYY-MM-DD}.md`, which
  * no prompt loads, under a header that names the session. The sections of writers at the same moment are all kept, and
  * the same section again changes nothing. A file that cannot take a section (2 MB, or not text) stays as it is, and
  * that is logged: a conversation does not stop for its notes. Where each memory came from is noted beside the file.

@@ -1,7 +1,7 @@
 import { truncationMarker } from "../../../shared/workspace/budget.ts";
 import type { Audience } from "../../../shared/workspace/privacy.ts";
 
-/** The fixed texts of the system prompt (docs/protocol.md, "System prompt"). */
+/** The fixed texts of the system prompt (docs/reference/protocol.md, "System prompt"). */
 
 export const toolCallStyle = `## Tool Call Style
 

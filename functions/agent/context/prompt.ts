@@ -76,7 +76,7 @@ export interface AssembledPrompt {
 const separator = "\n\n---\n\n";
 
 /**
- * The system prompt, in the order of docs/protocol.md, "System prompt"; with BOOTSTRAP.md in the shorter order of
+ * The system prompt, in the order of docs/reference/protocol.md, "System prompt"; with BOOTSTRAP.md in the shorter order of
  * the first run. Empty sections are left out. Workspace files take at most 12,000 characters each and 60,000 in all.
  * Memory that this kind of session must not see is left out even if `files` holds it.
  */

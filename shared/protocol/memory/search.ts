@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { count, idField, sessionKeyField } from "../schemas.ts";
 
-/** The params of `session.search`: docs/protocol-extensions.md, "Search". */
+/** The params of `session.search`: docs/reference/protocol-extensions.md, "Search". */
 export const searchParams = v.object({
   query: v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(2000)),
   agentId: v.optional(idField),

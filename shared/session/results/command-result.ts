@@ -9,7 +9,7 @@ export interface CommandResult {
 }
 
 /**
- * Reads a node's report on a command that has ended (docs/protocol.md, "Tools", Bash and Process). Undefined for any
+ * Reads a node's report on a command that has ended (docs/reference/protocol.md, "Tools", Bash and Process). Undefined for any
  * other result, and while the command runs.
  */
 export function commandResult(result: unknown): CommandResult | undefined {

@@ -46,7 +46,7 @@ export interface ToolCallContext {
 /**
  * What a native tool gives back: its result, or a message or a call that a session or a node answers later, by the same
  * way as a node tool's.
- * @see docs/protocol.md, "Tools"
+ * @see docs/reference/protocol.md, "Tools"
  */
 export type NativeOutcome =
   /** `beside`: what is stored at the same time as the result. It does not fail. */

@@ -18,7 +18,7 @@ const message = v.object({
 const request = v.looseObject({ messages: v.pipe(v.array(message), v.minLength(1)) });
 type Message = v.InferOutput<typeof message>;
 
-/** A scripted model behind Amazon Bedrock's ConverseStream (docs/model-wires.md), on 127.0.0.1. */
+/** A scripted model behind Amazon Bedrock's ConverseStream (docs/reference/model-wires.md), on 127.0.0.1. */
 export function startBedrockServer(script: Script = []): Promise<ModelServer> {
   return serveScript([converseWire], "", script);
 }

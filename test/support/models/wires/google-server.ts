@@ -16,7 +16,7 @@ const content = v.object({
 const request = v.looseObject({ contents: v.pipe(v.array(content), v.minLength(1)) });
 type Content = v.InferOutput<typeof content>;
 
-/** A scripted model behind the Gemini API's streamGenerateContent (docs/model-wires.md), on 127.0.0.1. */
+/** A scripted model behind the Gemini API's streamGenerateContent (docs/reference/model-wires.md), on 127.0.0.1. */
 export function startGoogleServer(script: Script = []): Promise<ModelServer> {
   return serveScript([generateWire], "", script);
 }

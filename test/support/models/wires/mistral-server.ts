@@ -30,7 +30,7 @@ const request = v.looseObject({
 });
 type Message = v.InferOutput<typeof message>;
 
-/** A scripted model behind Mistral's chat completions (docs/model-wires.md), on 127.0.0.1. */
+/** A scripted model behind Mistral's chat completions (docs/reference/model-wires.md), on 127.0.0.1. */
 export function startMistralServer(script: Script = []): Promise<ModelServer> {
   return serveScript([mistralWire], "", script);
 }
