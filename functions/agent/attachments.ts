@@ -7,7 +7,7 @@ import { log } from "../../shared/runtime/log.ts";
 import type { InboxEntry, Origin, RemoteMedia } from "../../shared/session/inbox-entry.ts";
 import { assign } from "../../shared/session/state.ts";
 import type { Agent } from "./agent.ts";
-import type { Hold } from "./hold.ts";
+import type { SessionWriter } from "./session-writer.ts";
 import { whileTyping } from "./typing.ts";
 
 /** For all attachments of a message together, voice notes transcribed, in milliseconds; what has not come by then does not. */
@@ -25,16 +25,16 @@ type Receiver = Pick<Agent, "bucket" | "fetchAttachment" | "transcribe" | "chann
  */
 export async function receiveAttachments(
   agent: Receiver,
-  hold: Pick<Hold, "sessionKey" | "state" | "commit">,
+  writer: Pick<SessionWriter, "sessionKey" | "state" | "commit">,
   entry: Extract<InboxEntry, { kind: "message" }>,
 ): Promise<ContentBlock[]> {
   const { attachments = [], origin, id } = entry;
   if (attachments.length === 0) return [];
-  const { sessionKey } = hold;
-  const before = hold.state.receiving?.entryId === id ? hold.state.receiving.tries : 0;
+  const { sessionKey } = writer;
+  const before = writer.state.receiving?.entryId === id ? writer.state.receiving.tries : 0;
   if (before >= maxTries)
     return attachments.map((media) => lost(sessionKey, media, `fetching it was interrupted ${before} times`));
-  await hold.commit([assign("receiving", { entryId: id, tries: before + 1 })]);
+  await writer.commit([assign("receiving", { entryId: id, tries: before + 1 })]);
   const until = agent.now() + fetchMs;
   return whileTyping(agent, origin, async () => {
     const blocks: ContentBlock[] = [];

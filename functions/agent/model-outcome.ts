@@ -10,10 +10,10 @@ import { shrinkAfterRefusal } from "./context/context-fit.ts";
 import { sizeSteps } from "./context/context-size.ts";
 import type { Prepared, TurnContext } from "./context/model-request.ts";
 import { replyContext } from "./context/provenance.ts";
-import { type Hold, runOf } from "./hold.ts";
 import type { ModelOutcome } from "./model/model-call.ts";
 import { withCallIds } from "./model/wire/call-ids.ts";
 import { announce, failRun, unannounced } from "./reply/delivery.ts";
+import { runOf, type SessionWriter } from "./session-writer.ts";
 import type { StepContext } from "./step-context.ts";
 import { callsDeadline } from "./time-limit.ts";
 import { carryOutCalls } from "./tools/carry-out-calls.ts";
@@ -25,37 +25,37 @@ const maxSteps = 200;
 /** What follows from a model call: its reply or its tool calls are committed, or the run fails, or a smaller call follows. */
 export async function takeOutcome(
   agent: Agent,
-  hold: Hold,
+  writer: SessionWriter,
   prepared: Prepared,
   outcome: ModelOutcome,
   context: StepContext,
 ): Promise<StepContext> {
   if (outcome.status === "aborted") return context;
   const { request, turn } = prepared;
-  const run = runOf(hold);
+  const run = runOf(writer);
   if (outcome.status === "failed") {
     const smaller = outcome.overflow ? shrinkAfterRefusal(run, request) : undefined;
-    if (!smaller) await failRun(agent, hold, outcome.error);
-    else if (smaller.cut) await beginCompaction(agent, hold, smaller.cut, smaller.steps);
-    else await hold.commit(smaller.steps);
+    if (!smaller) await failRun(agent, writer, outcome.error);
+    else if (smaller.cut) await beginCompaction(agent, writer, smaller.cut, smaller.steps);
+    else await writer.commit(smaller.steps);
     return context;
   }
   const occasion = { runId: run.runId, now: agent.now(), timezone: turn.configuration.userTimezone };
   const noted = [
-    spendingStep(hold.state, spendingOf(outcome.message.usage), occasion),
+    spendingStep(writer.state, spendingOf(outcome.message.usage), occasion),
     ...sizeSteps(outcome.message, request),
-    ...agent.keptPrompts.steps(hold.state, turn.agentId, turn.prompt),
+    ...agent.keptPrompts.steps(writer.state, turn.agentId, turn.prompt),
   ];
   const identified = withCallIds(outcome.message, request.messages, agent.now());
   const reply = { ...identified, context: replyContext(prepared) };
   if (toolCallsOf(reply).length > 0) {
-    if (run.step < maxSteps) return commitCalls(agent, hold, reply, turn, noted, context);
-    await failRun(agent, hold, `LLM error: stopped after ${maxSteps} rounds of tool calls`);
+    if (run.step < maxSteps) return commitCalls(agent, writer, reply, turn, noted, context);
+    await failRun(agent, writer, `LLM error: stopped after ${maxSteps} rounds of tool calls`);
   } else if (textOf(reply).trim() === "") {
-    await failRun(agent, hold, emptyAnswer(reply));
+    await failRun(agent, writer, emptyAnswer(reply));
   } else {
     // The answer is delivered in a step of its own, so that a crash in between does not lose it.
-    await commitReply(hold, reply, [...noted, assign("run", answered(run))]);
+    await commitReply(writer, reply, [...noted, assign("run", answered(run))]);
   }
   return context;
 }
@@ -70,22 +70,22 @@ function emptyAnswer({ stopReason, usage, content }: AssistantMessage): string {
 /** Commits a reply that calls tools, starts the calls, and announces to clients what the model said with them. */
 async function commitCalls(
   agent: Agent,
-  hold: Hold,
+  writer: SessionWriter,
   reply: AssistantMessage,
   turn: TurnContext,
   noted: readonly Step[],
   { listeners, ...context }: StepContext,
 ): Promise<StepContext> {
-  const run = runOf(hold);
-  const { sessionKey } = hold;
+  const run = runOf(writer);
+  const { sessionKey } = writer;
   const planned = await planCalls(agent, sessionKey, turn, run, reply);
   const now = agent.now();
   const pending = pendingCalls(planned, now);
   const deadline = callsDeadline(run, pending, turn.configuration.timeouts.toolMs, now);
   const waiting = waitingFor(run, pending, deadline);
-  await commitReply(hold, reply, [...noted, assign("run", waiting)]);
+  await commitReply(writer, reply, [...noted, assign("run", waiting)]);
   // A stop has come while the model answered.
-  if (hold.state.stop === run.runId) {
+  if (writer.state.stop === run.runId) {
     const anew = listeners?.then(() => agent.broadcast.clients());
     anew?.catch(() => {});
     return { ...context, listeners: anew };
@@ -97,17 +97,21 @@ async function commitCalls(
     announce(agent, sessionKey, run.runId, said, reply, listeners).catch(unannounced(sessionKey, run.runId)),
   ]);
   beside.catch(() => {});
-  await carryOutCalls(agent, hold, turn, waiting, planned);
+  await carryOutCalls(agent, writer, turn, waiting, planned);
   await beside;
   return { ...context, dispatchedStep: stepName(waiting) };
 }
 
 /** Appends a reply to the transcript and counts its tokens. */
-async function commitReply(hold: Hold, reply: AssistantMessage, steps: readonly Step[]): Promise<void> {
-  const { tokens } = hold.state;
+async function commitReply(
+  writer: SessionWriter,
+  reply: AssistantMessage,
+  steps: readonly Step[],
+): Promise<void> {
+  const { tokens } = writer.state;
   const { usage } = reply;
-  if (!usage) return hold.append([reply], steps);
+  if (!usage) return writer.append([reply], steps);
   const input = tokens.input + usage.input + usage.cacheRead + usage.cacheWrite;
   const output = tokens.output + usage.output;
-  await hold.append([reply], [assign("tokens", { input, output, total: input + output }), ...steps]);
+  await writer.append([reply], [assign("tokens", { input, output, total: input + output }), ...steps]);
 }

@@ -19,9 +19,9 @@ import {
 import { clearMessages, newestMessages, streamMessages } from "../../shared/session/transcript.ts";
 import { remove, set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
-import type { Hold } from "./hold.ts";
 import { keepForSearch } from "./recall/kept-for-search.ts";
 import { answerEntry } from "./reply/request-reply.ts";
+import type { SessionWriter } from "./session-writer.ts";
 import { whileTyping } from "./typing.ts";
 
 export type ResetEntry = Extract<InboxEntry, { kind: "reset" }>;
@@ -54,11 +54,11 @@ export async function isDue(agent: Agent, state: SessionState, at: number): Prom
  * and each step leaves its mark, so that it can be taken up wherever it was interrupted.
  * @param entry what asked for it; without one, it is the message at the head of the inbox that found the session due
  */
-export async function beginReset(agent: Agent, hold: Hold, entry?: ResetEntry): Promise<void> {
-  if (entry?.via === "policy" && !(await isDue(agent, hold.state, entry.at))) {
-    log("reset.dropped", { sessionKey: hold.sessionKey });
-    const steps = await resetScheduleSteps(agent, hold.state, Math.max(agent.now(), entry.at));
-    await hold.commitEntry(entry, steps);
+export async function beginReset(agent: Agent, writer: SessionWriter, entry?: ResetEntry): Promise<void> {
+  if (entry?.via === "policy" && !(await isDue(agent, writer.state, entry.at))) {
+    log("reset.dropped", { sessionKey: writer.sessionKey });
+    const steps = await resetScheduleSteps(agent, writer.state, Math.max(agent.now(), entry.at));
+    await writer.commitEntry(entry, steps);
     return;
   }
   const resetting: Resetting = {
@@ -66,83 +66,83 @@ export async function beginReset(agent: Agent, hold: Hold, entry?: ResetEntry): 
     at: agent.now(),
     ...(entry ? { entryId: entry.id } : {}),
     attempt: 1,
-    messages: messageCount(hold.state),
+    messages: messageCount(writer.state),
   };
-  await hold.commit([assign("resetting", resetting)]);
-  await carryOut(agent, hold);
+  await writer.commit([assign("resetting", resetting)]);
+  await carryOut(agent, writer);
 }
 
 /** Takes up a reset that an earlier invocation did not finish. */
-export async function resumeReset(agent: Agent, hold: Hold): Promise<void> {
-  const attempt = resettingOf(hold).attempt + 1;
-  log("reset.resume", { sessionKey: hold.sessionKey, attempt });
-  await hold.commit([set(["resetting", "attempt"], attempt)]);
-  await carryOut(agent, hold);
+export async function resumeReset(agent: Agent, writer: SessionWriter): Promise<void> {
+  const attempt = resettingOf(writer).attempt + 1;
+  log("reset.resume", { sessionKey: writer.sessionKey, attempt });
+  await writer.commit([set(["resetting", "attempt"], attempt)]);
+  await carryOut(agent, writer);
 }
 
-async function carryOut(agent: Agent, hold: Hold): Promise<void> {
+async function carryOut(agent: Agent, writer: SessionWriter): Promise<void> {
   // Whoever wrote what is at the head of the inbox waits for it.
-  const [entry] = hold.state.inbox;
+  const [entry] = writer.state.inbox;
   await whileTyping(agent, entry?.origin, async () => {
-    if (!resettingOf(hold).result) {
-      await archive(agent, hold);
-      await keepMemories(agent, hold);
-      await deleteMedia(agent, hold);
-      await clearMessages(agent, hold.sessionKey, hold.state.sessionId);
-      await commitHistory(agent, hold);
-      await startAfresh(agent, hold);
+    if (!resettingOf(writer).result) {
+      await archive(agent, writer);
+      await keepMemories(agent, writer);
+      await deleteMedia(agent, writer);
+      await clearMessages(agent, writer.sessionKey, writer.state.sessionId);
+      await commitHistory(agent, writer);
+      await startAfresh(agent, writer);
     }
-    await answer(agent, hold);
+    await answer(agent, writer);
   });
 }
 
 /** Commits the workspace as the conversation leaves it. A failure is logged: a reset does not wait for the history. */
-async function commitHistory(agent: Agent, hold: Hold): Promise<void> {
-  const { sessionKey, state } = hold;
+async function commitHistory(agent: Agent, writer: SessionWriter): Promise<void> {
+  const { sessionKey, state } = writer;
   try {
     const agentId = agentIdOf(sessionKey);
     const { enabled } = gitSettings(await agent.configuration.load(), agentId);
     if (!enabled) return;
     const { commitWorkspace } = await import("../../shared/git/workspace-commit.ts");
     const message = `session-close: ${sessionKey} ${state.sessionId}`;
-    await commitWorkspace(agent.bucket, agentId, { message, at: resettingOf(hold).at });
+    await commitWorkspace(agent.bucket, agentId, { message, at: resettingOf(writer).at });
   } catch (error) {
     logError("reset.history", error, { sessionKey });
   }
 }
 
-function resettingOf({ state, sessionKey }: Hold): Resetting {
+function resettingOf({ state, sessionKey }: SessionWriter): Resetting {
   if (!state.resetting) throw new Error(`session ${sessionKey} is not being reset`);
   return state.resetting;
 }
 
-async function archive(agent: Agent, hold: Hold): Promise<void> {
-  const { archivedTo, messages, at } = resettingOf(hold);
+async function archive(agent: Agent, writer: SessionWriter): Promise<void> {
+  const { archivedTo, messages, at } = resettingOf(writer);
   if (archivedTo !== undefined || messages === 0) return;
-  const key = await archiveSession(agent, hold.state, at);
+  const key = await archiveSession(agent, writer.state, at);
   await keepForSearch(agent, key);
-  await hold.commit([set(["resetting", "archivedTo"], key)]);
+  await writer.commit([set(["resetting", "archivedTo"], key)]);
 }
 
 /** What is extracted is committed before it is appended, so that a repeat appends the very same, which counts once. */
-async function keepMemories(agent: Agent, hold: Hold): Promise<void> {
-  const { memories, messages, mediaDeleted } = resettingOf(hold);
+async function keepMemories(agent: Agent, writer: SessionWriter): Promise<void> {
+  const { memories, messages, mediaDeleted } = resettingOf(writer);
   if (messages === 0 || mediaDeleted !== undefined) return;
-  const text = memories ?? (await extract(agent, hold));
-  if (memories === undefined) await hold.commit([set(["resetting", "memories"], text)]);
+  const text = memories ?? (await extract(agent, writer));
+  if (memories === undefined) await writer.commit([set(["resetting", "memories"], text)]);
   if (text === "") return;
   const { appendDailyMemory } = await import("./compaction/memories.ts");
-  await appendDailyMemory(agent, hold.state, hold.state.updatedAt, text);
+  await appendDailyMemory(agent, writer.state, writer.state.updatedAt, text);
 }
 
 /** Empty when there is nothing to remember, and when the model cannot say: a reset does not wait for it. */
-async function extract(agent: Agent, hold: Hold): Promise<string> {
-  const { sessionKey, state } = hold;
-  if (resettingOf(hold).attempt > maxExtractions) return "";
+async function extract(agent: Agent, writer: SessionWriter): Promise<string> {
+  const { sessionKey, state } = writer;
+  if (resettingOf(writer).attempt > maxExtractions) return "";
   try {
     const { extractMemories } = await import("./compaction/memories.ts");
     const messages = await newestMessages(agent, state, maxExtractedBytes);
-    const text = (await extractMemories(agent, state, messages, hold.interrupted)) ?? "";
+    const text = (await extractMemories(agent, state, messages, writer.interrupted)) ?? "";
     return wholeLines(text, maxMemoryBytes);
   } catch (error) {
     logError("reset.memories", error, { sessionKey });
@@ -168,30 +168,30 @@ function wholeLines(text: string, maxBytes: number): string {
  * Media of messages that wait in the inbox stays, and media that may belong to a message on its way there. What stays
  * without need is deleted by the next reset.
  */
-async function deleteMedia(agent: Agent, hold: Hold): Promise<void> {
-  const { at } = resettingOf(hold);
-  const listed = await agent.bucket.list(mediaPrefix(hold.sessionKey));
+async function deleteMedia(agent: Agent, writer: SessionWriter): Promise<void> {
+  const { at } = resettingOf(writer);
+  const listed = await agent.bucket.list(mediaPrefix(writer.sessionKey));
   const young = listed.objects.filter(({ lastModified }) => lastModified >= at - arrivingMs);
   const arriving = new Set(young.map(({ key }) => key));
   if (arriving.size > 0)
-    for (const key of await mediaNamed(streamMessages(agent, hold.state), [...arriving]))
+    for (const key of await mediaNamed(streamMessages(agent, writer.state), [...arriving]))
       arriving.delete(key);
   const objects = listed.objects.filter(({ key }) => !arriving.has(key));
   const ofConversation = () => {
-    const waiting = mediaOf(hold.state.inbox);
+    const waiting = mediaOf(writer.state.inbox);
     return objects.filter(({ key }) => !waiting.has(key));
   };
-  const count = resettingOf(hold).mediaDeleted ?? ofConversation().length;
-  await hold.commit([set(["resetting", "mediaDeleted"], count)]);
+  const count = resettingOf(writer).mediaDeleted ?? ofConversation().length;
+  await writer.commit([set(["resetting", "mediaDeleted"], count)]);
   for (const { key } of ofConversation()) await agent.bucket.delete(key);
 }
 
 /** Switches to the new id. A request waits for its answer with the reset; for a message, the reset is over. */
-async function startAfresh({ table }: Agent, hold: Hold): Promise<void> {
-  const { sessionKey, sessionId, tokens, spent } = hold.state;
-  const resets = await notePreviousId(table, hold.state);
-  const { newSessionId, at, messages, archivedTo, mediaDeleted = 0 } = resettingOf(hold);
-  const entry = requestOf(hold);
+async function startAfresh({ table }: Agent, writer: SessionWriter): Promise<void> {
+  const { sessionKey, sessionId, tokens, spent } = writer.state;
+  const resets = await notePreviousId(table, writer.state);
+  const { newSessionId, at, messages, archivedTo, mediaDeleted = 0 } = resettingOf(writer);
+  const entry = requestOf(writer);
   const result = {
     ok: true,
     sessionKey,
@@ -203,7 +203,7 @@ async function startAfresh({ table }: Agent, hold: Hold): Promise<void> {
     mediaDeleted,
   };
   const isActivity = entry !== undefined && entry.via !== "policy";
-  await hold.commit([
+  await writer.commit([
     set("sessionId", newSessionId),
     set("resets", resets),
     remove("previousSessionIds"),
@@ -223,23 +223,23 @@ async function startAfresh({ table }: Agent, hold: Hold): Promise<void> {
 }
 
 /** The entry that asked for the reset; it stays at the head of the inbox until it is answered. */
-function requestOf(hold: Hold): ResetEntry | undefined {
-  const { entryId } = resettingOf(hold);
-  const [entry] = hold.state.inbox;
+function requestOf(writer: SessionWriter): ResetEntry | undefined {
+  const { entryId } = resettingOf(writer);
+  const [entry] = writer.state.inbox;
   return entry?.kind === "reset" && entry.id === entryId ? entry : undefined;
 }
 
 /** Tells whoever asked, and takes the request out of the inbox. After a crash it may be told twice, never not at all. */
-async function answer(agent: Agent, hold: Hold): Promise<void> {
-  const { result } = hold.state.resetting ?? {};
-  const entry = result && requestOf(hold);
+async function answer(agent: Agent, writer: SessionWriter): Promise<void> {
+  const { result } = writer.state.resetting ?? {};
+  const entry = result && requestOf(writer);
   if (!result || !entry) return;
   const { via } = entry;
   const response = `Session reset. Archived ${result.archivedMessages} messages.`;
   try {
     if (via !== "policy") await answerEntry(agent, { ...entry, via }, result, "reset", response);
   } catch (error) {
-    logError("reset.unanswered", error, { sessionKey: hold.sessionKey });
+    logError("reset.unanswered", error, { sessionKey: writer.sessionKey });
   }
-  await hold.commitEntry(entry, [remove("resetting")]);
+  await writer.commitEntry(entry, [remove("resetting")]);
 }

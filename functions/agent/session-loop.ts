@@ -7,10 +7,10 @@ import type { Agent } from "./agent.ts";
 import { clearArchived, compactOnRequest, compactStep } from "./compaction/compaction.ts";
 import { prefetch } from "./context/connected-peers.ts";
 import { isToldForNothing } from "./context/ended-command.ts";
-import { type Hold, startHold } from "./hold.ts";
 import { beginRun, beginRunWithAttachments, resumeRun } from "./model-step.ts";
 import { deliverReply, endStopped } from "./reply/delivery.ts";
 import { beginReset, isDue, resumeReset } from "./reset.ts";
+import { SessionWriter } from "./session-writer.ts";
 import type { StepContext } from "./step-context.ts";
 import { toolStep } from "./tool-step.ts";
 
@@ -30,59 +30,59 @@ export async function holdSession(agent: Agent, sessionKey: string, timeLeft: ()
     log("agent.busy", { sessionKey });
     return;
   }
-  const hold = startHold(agent, held);
+  const writer = new SessionWriter(agent, held);
   try {
     let context: StepContext = { prefetched };
     for (;;) {
-      const next = await takeStep(agent, hold, context, timeLeft);
+      const next = await takeStep(agent, writer, context, timeLeft);
       if (next === "released") return;
-      if (timeLeft() < (await stepBudget(agent))) return await handOver(agent, hold);
+      if (timeLeft() < (await stepBudget(agent))) return await handOver(agent, writer);
       context = next;
     }
   } catch (error) {
     if (!(error instanceof LeaseLost)) {
-      await hold.releaseUnfinished().catch(() => {});
+      await writer.releaseUnfinished().catch(() => {});
       throw error;
     }
-    log("lease.lost", { sessionKey, epoch: hold.lease.epoch });
+    log("lease.lost", { sessionKey, epoch: writer.lease.epoch });
   } finally {
-    hold.end();
+    writer.end();
   }
 }
 
 /** One step of the session. @returns what it leaves for the next step; "released" when the session was let go */
 async function takeStep(
   agent: Agent,
-  hold: Hold,
+  writer: SessionWriter,
   context: StepContext,
   timeLeft: () => number,
 ): Promise<StepContext | "released"> {
-  const { run, inbox, stop, compacting, clearFrom, resetting } = hold.state;
+  const { run, inbox, stop, compacting, clearFrom, resetting } = writer.state;
   if (compacting) {
-    await compactStep(agent, hold, compacting);
+    await compactStep(agent, writer, compacting);
     return context;
   }
-  if (clearFrom !== undefined) await clearArchived(agent, hold, clearFrom);
+  if (clearFrom !== undefined) await clearArchived(agent, writer, clearFrom);
   if (run) {
     await seeConfiguration(agent, run.configurationVersion ?? 0);
-    if (stop === run.runId) return endStopped(agent, hold, run, context);
-    if (run.phase === "tools") return toolStep(agent, hold, run, context);
-    if (run.phase === "reply") return deliverReply(agent, hold, run, context);
-    return resumeRun(agent, hold, run, context);
+    if (stop === run.runId) return endStopped(agent, writer, run, context);
+    if (run.phase === "tools") return toolStep(agent, writer, run, context);
+    if (run.phase === "reply") return deliverReply(agent, writer, run, context);
+    return resumeRun(agent, writer, run, context);
   }
   const [entry] = inbox;
-  if (!entry) return (await hold.releaseIdle()) ? "released" : context;
+  if (!entry) return (await writer.releaseIdle()) ? "released" : context;
   await seeConfiguration(agent, entry.configurationVersion);
   if (timeLeft() < (await stepBudget(agent))) return context;
-  if (resetting) await resumeReset(agent, hold);
-  else if (entry.kind === "reset") await beginReset(agent, hold, entry);
-  else if (entry.kind === "compact") await compactOnRequest(agent, hold, entry);
-  else if (entry.kind !== "message") await changeOnRequest(agent, hold, entry);
+  if (resetting) await resumeReset(agent, writer);
+  else if (entry.kind === "reset") await beginReset(agent, writer, entry);
+  else if (entry.kind === "compact") await compactOnRequest(agent, writer, entry);
+  else if (entry.kind !== "message") await changeOnRequest(agent, writer, entry);
   // With no run and this entry first, a stop can only be for it.
-  else if (await isToldForNothing(agent, hold, entry)) await hold.commitEntry(entry, [remove("stop")]);
-  else if (await isDue(agent, hold.state, entry.at)) await beginReset(agent, hold);
-  else if (entry.attachments) await beginRunWithAttachments(agent, hold, entry);
-  else return beginRun(agent, hold, entry, context);
+  else if (await isToldForNothing(agent, writer, entry)) await writer.commitEntry(entry, [remove("stop")]);
+  else if (await isDue(agent, writer.state, entry.at)) await beginReset(agent, writer);
+  else if (entry.attachments) await beginRunWithAttachments(agent, writer, entry);
+  else return beginRun(agent, writer, entry, context);
   return context;
 }
 
@@ -98,8 +98,8 @@ async function stepBudget(agent: Agent): Promise<number> {
   return (await agent.configuration.load()).timeouts.llmMs + reserveMs;
 }
 
-async function handOver(agent: Agent, hold: Hold): Promise<void> {
-  log("agent.handover", { sessionKey: hold.sessionKey });
-  await hold.releaseUnfinished();
-  await agent.wake(hold.sessionKey);
+async function handOver(agent: Agent, writer: SessionWriter): Promise<void> {
+  log("agent.handover", { sessionKey: writer.sessionKey });
+  await writer.releaseUnfinished();
+  await agent.wake(writer.sessionKey);
 }

@@ -7,9 +7,9 @@ import { type Step, set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { readPeers, takePrefetched } from "./context/connected-peers.ts";
 import { loadContext } from "./context/model-request.ts";
-import type { Hold } from "./hold.ts";
 import { modelStep } from "./model-step.ts";
 import { failRun, giveUp, unannounced } from "./reply/delivery.ts";
+import type { SessionWriter } from "./session-writer.ts";
 import type { StepContext } from "./step-context.ts";
 import { callsDeadline } from "./time-limit.ts";
 import { carryOutCalls } from "./tools/carry-out-calls.ts";
@@ -25,26 +25,26 @@ const freshPeersMs = 1000;
 /** Waits for the tools of a run, or takes their results and goes on. @returns "released" when the session was let go to wait */
 export async function toolStep(
   agent: Agent,
-  hold: Hold,
+  writer: SessionWriter,
   run: Run,
   context: StepContext,
 ): Promise<StepContext | "released"> {
-  const messages = await agent.history.load(hold.state);
+  const messages = await agent.history.load(writer.state);
   const reply = messages.at(-1);
   if (reply?.role !== "assistant") {
-    await failRun(agent, hold, "LLM error: the calls that this turn waits for are missing");
+    await failRun(agent, writer, "LLM error: the calls that this turn waits for are missing");
     return context;
   }
   const isDispatched = context.dispatchedStep === stepName(run);
-  const known = isDispatched ? undefined : await resumeCalls(agent, hold, run, reply);
-  const waiting = hold.state.run;
+  const known = isDispatched ? undefined : await resumeCalls(agent, writer, run, reply);
+  const waiting = writer.state.run;
   if (waiting?.phase !== "tools") return context;
-  if (waiting.pendingCount > 0 && (await hold.releaseWaiting(waiting.deadline ?? agent.now())))
+  if (waiting.pendingCount > 0 && (await writer.releaseWaiting(waiting.deadline ?? agent.now())))
     return "released";
-  const now = hold.state.run;
-  if (now?.phase !== "tools" || now.pendingCount > 0 || hold.state.stop === now.runId) return context;
-  const outcomes = known ?? (await readOutcomes(agent, hold.sessionKey, now, toolCallsOf(reply)));
-  return continueWithResults(agent, hold, { run: now, messages, reply, outcomes }, context);
+  const now = writer.state.run;
+  if (now?.phase !== "tools" || now.pendingCount > 0 || writer.state.stop === now.runId) return context;
+  const outcomes = known ?? (await readOutcomes(agent, writer.sessionKey, now, toolCallsOf(reply)));
+  return continueWithResults(agent, writer, { run: now, messages, reply, outcomes }, context);
 }
 
 /**
@@ -53,29 +53,29 @@ export async function toolStep(
  */
 async function resumeCalls(
   agent: Agent,
-  hold: Hold,
+  writer: SessionWriter,
   run: Run,
   reply: AssistantMessage,
 ): Promise<Outcomes | undefined> {
-  const outcomes = await readOutcomes(agent, hold.sessionKey, run, toolCallsOf(reply));
+  const outcomes = await readOutcomes(agent, writer.sessionKey, run, toolCallsOf(reply));
   const timedOut = new Set(run.timedOut ?? []);
   const open = toolCallsOf(reply).filter((call) => !outcomes.has(call.id) && !timedOut.has(call.id));
   if (open.length === 0) return outcomes;
-  const { sessionKey } = hold;
+  const { sessionKey } = writer;
   const attempt = run.attempt + 1;
   log("run.resume", { sessionKey, runId: run.runId, attempt });
   if (attempt > maxCallAttempts) {
-    await giveUp(agent, hold, run);
+    await giveUp(agent, writer, run);
     return undefined;
   }
   const { timeouts } = await agent.configuration.load();
   const deadline = callsDeadline(run, run.pending, timeouts.toolMs, agent.now());
-  const state = await hold.commit([set(["run", "attempt"], attempt), set(["run", "deadline"], deadline)]);
+  const state = await writer.commit([set(["run", "attempt"], attempt), set(["run", "deadline"], deadline)]);
   if (!state.run || state.stop === run.runId) return undefined;
   if (state.run.pendingCount > 0) await scheduleTimeout(agent, sessionKey, state.run);
   const turn = await loadContext(agent, state, state.run, readPeers(agent).nodes);
   const planned = await planCalls(agent, sessionKey, turn, run, reply, open);
-  await carryOutCalls(agent, hold, turn, state.run, planned);
+  await carryOutCalls(agent, writer, turn, state.run, planned);
   return undefined;
 }
 
@@ -90,23 +90,23 @@ interface CollectedCalls {
 /** Puts the results of all calls into the transcript, while the model is being called with them. */
 async function continueWithResults(
   agent: Agent,
-  hold: Hold,
+  writer: SessionWriter,
   { run, messages, reply, outcomes }: CollectedCalls,
   { prefetched, ...context }: StepContext,
 ): Promise<StepContext> {
-  const { sessionKey } = hold;
+  const { sessionKey } = writer;
   const results = toResultMessages(run, toolCallsOf(reply), outcomes, agent.now());
   const next = nextStep(run, sendsOf(reply).length);
   const commit = (more: readonly Step[] = []) => {
     const due = [set("duePk", duePartition), set("dueAt", agent.now())];
-    return hold.append(results, [assign("run", next), ...due, ...more]);
+    return writer.append(results, [assign("run", next), ...due, ...more]);
   };
   const peers = takePrefetched(agent, prefetched, agent.now() - freshPeersMs);
   const announced = announceResults(agent, sessionKey, run.runId, reply, results, peers.clients).catch(
     unannounced(sessionKey, run.runId),
   );
   const step = { run: next, messages: [...messages, ...results], peers, commit };
-  const left = await modelStep(agent, hold, step, context);
+  const left = await modelStep(agent, writer, step, context);
   await announced;
   return left;
 }

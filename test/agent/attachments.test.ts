@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { receiveAttachments } from "../../functions/agent/attachments.ts";
-import type { Hold } from "../../functions/agent/hold.ts";
+import type { SessionWriter } from "../../functions/agent/session-writer.ts";
 import { textOf } from "../../shared/protocol/messages.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
@@ -58,7 +58,11 @@ it("fetching and transcribing share one minute", async () => {
   const bench = openBench(state, { provider: "openai-compatible", id: "m" });
   let now = 0;
   const asked: number[] = [];
-  const hold = { sessionKey: "agent:main:slow", state: {}, commit: async () => ({}) } as unknown as Hold;
+  const writer = {
+    sessionKey: "agent:main:slow",
+    state: {},
+    commit: async () => ({}),
+  } as unknown as SessionWriter;
   const agent = {
     ...bench.agent(),
     now: () => now,
@@ -71,6 +75,6 @@ it("fetching and transcribing share one minute", async () => {
       return { status: "off" as const };
     },
   };
-  await receiveAttachments(agent, hold, entry("slow"));
+  await receiveAttachments(agent, writer, entry("slow"));
   expect(asked).toEqual([35_000, 10_000]);
 });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createHistory } from "../../functions/agent/context/history.ts";
-import { startHold } from "../../functions/agent/hold.ts";
+import { SessionWriter } from "../../functions/agent/session-writer.ts";
 import { createMemoryTable } from "../../local/world/local-table.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
 import { acquire, commit, LeaseLost } from "../../shared/session/lease.ts";
@@ -24,7 +24,7 @@ async function heldSession() {
   const held = (await acquire(memory, sessionKey, "holder", 0))!;
   const holdOver = (table: Table, now: () => number) => {
     const bucket = createMemoryBucket();
-    return startHold({ table, bucket, now, history: createHistory({ table, bucket }) }, held);
+    return new SessionWriter({ table, bucket, now, history: createHistory({ table, bucket }) }, held);
   };
   const messages = async () => memory.query({ pk: metaKey(sessionKey).pk, prefix: "M#" });
   return { memory, reset, holdOver, messages };

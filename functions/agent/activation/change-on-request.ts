@@ -10,9 +10,9 @@ import { sessionKind } from "../../../shared/session/key/session-key.ts";
 import { assign, type SessionState } from "../../../shared/session/state.ts";
 import { audienceOf } from "../../../shared/workspace/privacy.ts";
 import type { Agent } from "../agent.ts";
-import type { Hold } from "../hold.ts";
 import { describeModel } from "../model/resolve-model.ts";
 import { answerEntry, refuseEntry } from "../reply/request-reply.ts";
+import type { SessionWriter } from "../session-writer.ts";
 import { type ChangedObject, type ContextAction, changeObject } from "./change-object.ts";
 
 /** A client's request that an object be seen or not. */
@@ -22,26 +22,30 @@ export type ContextEntry = Extract<InboxEntry, { object: string }>;
  * Changes what the model sees, because a client has asked for it, and answers. The change has its place behind the newest
  * message. After a crash it may be answered twice, never not at all.
  */
-export async function changeOnRequest(agent: Agent, hold: Hold, entry: ContextEntry): Promise<void> {
-  const { sessionKey } = hold;
+export async function changeOnRequest(
+  agent: Agent,
+  writer: SessionWriter,
+  entry: ContextEntry,
+): Promise<void> {
+  const { sessionKey } = writer;
   const unanswered = (error: unknown) => logError("context.unanswered", error, { sessionKey });
-  const changed = await decide(agent, hold.state, entry).catch((error: unknown) => {
+  const changed = await decide(agent, writer.state, entry).catch((error: unknown) => {
     if (error instanceof PeerError) return error;
     throw error;
   });
   if (changed instanceof PeerError) {
     await refuseEntry(agent, entry, entry.kind, changed.message, changed).catch(unanswered);
-    await hold.commitEntry(entry, []);
+    await writer.commitEntry(entry, []);
     return;
   }
   const { id, change, note } = changed;
   const result: ContextChanged = { ok: true, id, state: change?.state ?? "unchanged", note };
   await answerEntry(agent, entry, result, entry.kind, note).catch(unanswered);
-  const { context } = hold.state;
+  const { context } = writer.state;
   const steps = change
-    ? [assign("context", { ...context, changes: withChange(hold.state, change, entry.at) })]
+    ? [assign("context", { ...context, changes: withChange(writer.state, change, entry.at) })]
     : [];
-  await hold.commitEntry(entry, steps);
+  await writer.commitEntry(entry, steps);
   log("context.changed", { sessionKey, entryId: entry.id, state: result.state });
 }
 

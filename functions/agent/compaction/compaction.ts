@@ -15,11 +15,11 @@ import { remove, type Step, set } from "../../../shared/world/expression.ts";
 import type { Agent } from "../agent.ts";
 import { type Cut, cutByCount } from "../context/context-fit.ts";
 import { messageOverhead, tokenRate, totalCharacters } from "../context/context-size.ts";
-import type { Hold } from "../hold.ts";
 import { describeModel } from "../model/resolve-model.ts";
 import { dropFromSearch, keepForSearch } from "../recall/kept-for-search.ts";
 import { failRun } from "../reply/delivery.ts";
 import { answerEntry, refuseEntry } from "../reply/request-reply.ts";
+import type { SessionWriter } from "../session-writer.ts";
 import { whileTyping } from "../typing.ts";
 import { type CompactionText, putCompactionText, readCompactionText } from "./compaction-text.ts";
 
@@ -38,20 +38,29 @@ type CompactEntry = Extract<InboxEntry, { kind: "compact" }>;
  * Begins a compaction: from here on it is the next thing that is done in this session, whoever holds it. `steps` are
  * committed with it.
  */
-export async function beginCompaction(agent: Agent, hold: Hold, cut: Cut, steps: Step[] = []): Promise<void> {
-  const { first, compactedAt = 0 } = hold.state;
+export async function beginCompaction(
+  agent: Agent,
+  writer: SessionWriter,
+  cut: Cut,
+  steps: Step[] = [],
+): Promise<void> {
+  const { first, compactedAt = 0 } = writer.state;
   const compacting: Compaction = {
     at: Math.max(agent.now(), compactedAt + 1),
     upTo: first + cut.cut - 1,
     mostCharacters: cut.mostCharacters,
     attempt: 0,
   };
-  await hold.commit([assign("compacting", compacting), ...steps]);
+  await writer.commit([assign("compacting", compacting), ...steps]);
 }
 
 /** Compacts because somebody asked for it, whatever the size. What is smaller than its summary would be, stays. */
-export async function compactOnRequest(agent: Agent, hold: Hold, entry: CompactEntry): Promise<void> {
-  const { state } = hold;
+export async function compactOnRequest(
+  agent: Agent,
+  writer: SessionWriter,
+  entry: CompactEntry,
+): Promise<void> {
+  const { state } = writer;
   const messages = await agent.history.load(state);
   const cut = cutByCount(messages, entry.keep);
   const configuration = await agent.configuration.load();
@@ -63,37 +72,37 @@ export async function compactOnRequest(agent: Agent, hold: Hold, entry: CompactE
   // A summary by itself is as short as it gets.
   const isSummaryAlone = cut === 1 && readSummaryMessage(messages[0]) !== undefined;
   if (mostCharacters >= summarySize.least && !isSummaryAlone)
-    return beginCompaction(agent, hold, { cut, mostCharacters });
-  await answer(agent, hold, entry, { ok: true, trimmedMessages: 0, keptMessages: messages.length });
+    return beginCompaction(agent, writer, { cut, mostCharacters });
+  await answer(agent, writer, entry, { ok: true, trimmedMessages: 0, keptMessages: messages.length });
 }
 
 /**
  * Carries a compaction out, from wherever it was left: the text first, then the archive, the memories, the messages as
  * they shall be, and one commit by which they count. Only then are the old ones deleted. Each step may be repeated.
  */
-export async function compactStep(agent: Agent, hold: Hold, begun: Compaction): Promise<void> {
-  const asked = askedBy(hold.state);
-  if (asked && begun.result) return answer(agent, hold, asked, begun.result);
+export async function compactStep(agent: Agent, writer: SessionWriter, begun: Compaction): Promise<void> {
+  const asked = askedBy(writer.state);
+  if (asked && begun.result) return answer(agent, writer, asked, begun.result);
   const compacting = { ...begun, attempt: begun.attempt + 1 };
-  if (compacting.attempt > maxAttempts) return giveUp(agent, hold, begun);
-  await hold.commit([set(["compacting", "attempt"], compacting.attempt)]);
-  const { state } = hold;
+  if (compacting.attempt > maxAttempts) return giveUp(agent, writer, begun);
+  await writer.commit([set(["compacting", "attempt"], compacting.attempt)]);
+  const { state } = writer;
   const messages = await agent.history.load(state);
   const count = compacting.upTo - state.first + 1;
   const [removed, kept] = [messages.slice(0, count), messages.slice(count)];
-  const text = await compactionText(agent, hold, compacting, removed, kept);
+  const text = await compactionText(agent, writer, compacting, removed, kept);
   if (!text) return;
   const { at } = compacting;
   const archivedTo = await archivePart(agent.bucket, state, at, { count, stream: removed });
   await keepForSearch(agent, archivedTo);
   if (text.memories) await (await import("./memories.ts")).appendDailyMemory(agent, state, at, text.memories);
-  const { first, head, context } = hold.state;
+  const { first, head, context } = writer.state;
   const compacted = { removed, kept, first, upTo: compacting.upTo, head, at };
   const live = [summaryMessage(text.summary, at, earlierContext(compacted, context)), ...kept];
-  await writeLive(hold, live);
+  await writeLive(writer, live);
   const left = contextAfter(context, compacted);
   const steps = left ? [assign("context", left)] : context ? [remove("context")] : [];
-  await commitLive(agent, hold, compacting, { live, text, archivedTo, steps });
+  await commitLive(agent, writer, compacting, { live, text, archivedTo, steps });
 }
 
 /**
@@ -102,12 +111,12 @@ export async function compactStep(agent: Agent, hold: Hold, begun: Compaction): 
  */
 async function compactionText(
   agent: Agent,
-  hold: Hold,
+  writer: SessionWriter,
   { at, attempt, mostCharacters }: Compaction,
   removed: readonly Message[],
   kept: readonly Message[],
 ): Promise<CompactionText | undefined> {
-  const { state, sessionKey, interrupted } = hold;
+  const { state, sessionKey, interrupted } = writer;
   const known = await readCompactionText(agent.table, sessionKey, at);
   if (known) return known;
   const { requestAmong, summarize, writeSummary } = await import("./summarize.ts");
@@ -131,8 +140,8 @@ async function compactionText(
   );
   const { spent } = outcome;
   if (outcome.status === "interrupted")
-    await hold.commit([remove("compacting"), ...(await spentSteps(agent, hold, spent))]);
-  if (outcome.status === "unreachable") await callOff(agent, hold, outcome.error, spent);
+    await writer.commit([remove("compacting"), ...(await spentSteps(agent, writer, spent))]);
+  if (outcome.status === "unreachable") await callOff(agent, writer, outcome.error, spent);
   if (outcome.status !== "done") return undefined;
   const { withoutForgotten } = await import("./memories.ts");
   const memories = await withoutForgotten(agent, sessionKey, outcome.memories);
@@ -140,9 +149,9 @@ async function compactionText(
   return putCompactionText(agent.table, sessionKey, at, { summary, memories, spent });
 }
 
-async function writeLive(hold: Hold, live: readonly Message[]): Promise<void> {
+async function writeLive(writer: SessionWriter, live: readonly Message[]): Promise<void> {
   for (let start = 0; start < live.length; start += writesAtOnce)
-    await hold.write(live.slice(start, start + writesAtOnce), 1 + start);
+    await writer.write(live.slice(start, start + writesAtOnce), 1 + start);
 }
 
 /** What a compaction has written, before it counts. */
@@ -155,60 +164,60 @@ interface Compacted {
 
 async function commitLive(
   agent: Agent,
-  hold: Hold,
+  writer: SessionWriter,
   { at, upTo }: Compaction,
   { live, text, archivedTo, steps }: Compacted,
 ): Promise<void> {
-  const { first, head, sessionKey } = hold.state;
+  const { first, head, sessionKey } = writer.state;
   const trimmedMessages = upTo - first + 1;
   const keptMessages = live.length - 1;
   const result = { ok: true, trimmedMessages, keptMessages, archivedTo } as const;
-  const asked = askedBy(hold.state);
-  await hold.commit([
+  const asked = askedBy(writer.state);
+  await writer.commit([
     set("first", head + 1),
     set("head", head + live.length),
     set("clearFrom", first),
     set("compactedAt", at),
-    ...(await spentSteps(agent, hold, text.spent)),
+    ...(await spentSteps(agent, writer, text.spent)),
     remove("contextTokens"),
     ...steps,
     asked ? set(["compacting", "result"], result) : remove("compacting"),
   ]);
-  agent.history.extend(hold.state, live);
+  agent.history.extend(writer.state, live);
   log("compaction.end", { sessionKey, at, trimmedMessages, keptMessages });
-  if (asked) await answer(agent, hold, asked, result);
-  await clearArchived(agent, hold, first);
+  if (asked) await answer(agent, writer, asked, result);
+  await clearArchived(agent, writer, first);
 }
 
 /** Deletes the messages from `from` on that a compaction has archived. */
-export async function clearArchived(agent: Agent, hold: Hold, from: number): Promise<void> {
-  const { sessionKey, sessionId, first } = hold.state;
+export async function clearArchived(agent: Agent, writer: SessionWriter, from: number): Promise<void> {
+  const { sessionKey, sessionId, first } = writer.state;
   await deleteMessages(agent, sessionKey, sessionId, from, first - 1);
-  await hold.commit([remove("clearFrom")]);
+  await writer.commit([remove("clearFrom")]);
 }
 
 /** What it may have archived is still live. */
-async function giveUp(agent: Agent, hold: Hold, { at }: Compaction): Promise<void> {
-  const { sessionKey, sessionId } = hold.state;
+async function giveUp(agent: Agent, writer: SessionWriter, { at }: Compaction): Promise<void> {
+  const { sessionKey, sessionId } = writer.state;
   log("compaction.given-up", { sessionKey });
   const part = partKey(agentIdOf(sessionKey), sessionId, at);
   await dropFromSearch(agent, part);
   await agent.bucket.delete(part);
   const error = "LLM error: the conversation is too long, and could not be compacted";
-  await callOff(agent, hold, error, nothingSpent);
+  await callOff(agent, writer, error, nothingSpent);
 }
 
 /** Ends a compaction that changes nothing, and with an error what needed it. */
-async function callOff(agent: Agent, hold: Hold, error: string, spent: Spending): Promise<void> {
-  const steps = [remove("compacting"), ...(await spentSteps(agent, hold, spent))];
-  const asked = askedBy(hold.state);
+async function callOff(agent: Agent, writer: SessionWriter, error: string, spent: Spending): Promise<void> {
+  const steps = [remove("compacting"), ...(await spentSteps(agent, writer, spent))];
+  const asked = askedBy(writer.state);
   if (!asked) {
-    await failRun(agent, hold, error);
-    await hold.commit(steps);
+    await failRun(agent, writer, error);
+    await writer.commit(steps);
     return;
   }
-  await refuseEntry(agent, asked, "compact", `Nothing was changed. ${error}`).catch(unanswered(hold));
-  await hold.commitEntry(asked, steps);
+  await refuseEntry(agent, asked, "compact", `Nothing was changed. ${error}`).catch(unanswered(writer));
+  await writer.commitEntry(asked, steps);
 }
 
 /** The entry that asked for the compaction in progress; a run compacts without one. */
@@ -217,7 +226,7 @@ function askedBy({ run, inbox: [entry] }: SessionState): CompactEntry | undefine
 }
 
 /** Counts what a compaction's model calls took. They belong to no turn. */
-async function spentSteps(agent: Agent, { state }: Hold, spent = nothingSpent): Promise<Step[]> {
+async function spentSteps(agent: Agent, { state }: SessionWriter, spent = nothingSpent): Promise<Step[]> {
   const { userTimezone } = await agent.configuration.load();
   const input = state.tokens.input + spent.input + spent.cacheRead + spent.cacheWrite;
   const output = state.tokens.output + spent.output;
@@ -231,13 +240,18 @@ async function spentSteps(agent: Agent, { state }: Hold, spent = nothingSpent): 
  * Answers the request, takes it out of the inbox, and ends the compaction. After a crash it may be answered twice, never
  * not at all.
  */
-async function answer(agent: Agent, hold: Hold, entry: CompactEntry, result: CompactResult): Promise<void> {
+async function answer(
+  agent: Agent,
+  writer: SessionWriter,
+  entry: CompactEntry,
+  result: CompactResult,
+): Promise<void> {
   const { keptMessages, trimmedMessages } = result;
   const response = `Compacted session. Kept ${keptMessages} messages, archived ${trimmedMessages}.`;
-  await answerEntry(agent, entry, result, "compact", response).catch(unanswered(hold));
-  await hold.commitEntry(entry, [remove("compacting")]);
+  await answerEntry(agent, entry, result, "compact", response).catch(unanswered(writer));
+  await writer.commitEntry(entry, [remove("compacting")]);
 }
 
 /** Whoever asked may be gone. */
-const unanswered = (hold: Hold) => (error: unknown) =>
-  logError("compaction.unanswered", error, { sessionKey: hold.sessionKey });
+const unanswered = (writer: SessionWriter) => (error: unknown) =>
+  logError("compaction.unanswered", error, { sessionKey: writer.sessionKey });

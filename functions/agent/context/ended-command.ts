@@ -3,18 +3,22 @@ import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import type { ExecTask, InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import type { Agent } from "../agent.ts";
-import type { Hold } from "../hold.ts";
+import type { SessionWriter } from "../session-writer.ts";
 
 /**
  * Whether a message tells of the end of a background command to nobody who waits for it: the session was reset since the
  * command was started, or the model has asked for its end itself, by Process.
  */
-export async function isToldForNothing(agent: Agent, hold: Hold, entry: InboxEntry): Promise<boolean> {
+export async function isToldForNothing(
+  agent: Agent,
+  writer: SessionWriter,
+  entry: InboxEntry,
+): Promise<boolean> {
   const task = entry.kind === "message" ? entry.task : undefined;
   if (task?.kind !== "exec") return false;
-  const isReset = task.conversation !== hold.state.sessionId;
-  if (!isReset && !holdsEnd(await agent.history.load(hold.state), task)) return false;
-  log("exec.dropped", { sessionKey: hold.sessionKey, entryId: entry.id, why: isReset ? "reset" : "seen" });
+  const isReset = task.conversation !== writer.state.sessionId;
+  if (!isReset && !holdsEnd(await agent.history.load(writer.state), task)) return false;
+  log("exec.dropped", { sessionKey: writer.sessionKey, entryId: entry.id, why: isReset ? "reset" : "seen" });
   return true;
 }
 

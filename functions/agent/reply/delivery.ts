@@ -7,8 +7,8 @@ import { turnSpent } from "../../../shared/session/spending/spending.ts";
 import { assign, type SessionState } from "../../../shared/session/state.ts";
 import type { Agent } from "../agent.ts";
 import { readPeers } from "../context/connected-peers.ts";
-import type { Hold } from "../hold.ts";
 import { withoutProviderWords } from "../model/provider-words.ts";
+import type { SessionWriter } from "../session-writer.ts";
 import type { StepContext } from "../step-context.ts";
 import { endPendingCalls, stopCalls } from "../tools/stopped-calls.ts";
 import { settleTask } from "./task.ts";
@@ -29,26 +29,31 @@ const cutNote = "[The answer was cut off here: it reached the model's limit of o
  */
 export async function deliverReply(
   agent: Agent,
-  hold: Hold,
+  writer: SessionWriter,
   run: Run,
   { listeners, ...context }: StepContext,
 ): Promise<StepContext | "released"> {
   const { failure } = run;
   const end =
     failure === undefined
-      ? await deliverAnswer(agent, hold, run, listeners)
-      : await deliverFailure(agent, hold, run, failure, listeners);
+      ? await deliverAnswer(agent, writer, run, listeners)
+      : await deliverFailure(agent, writer, run, failure, listeners);
   await settleTask(agent, run, end);
-  log("run.end", { sessionKey: hold.sessionKey, runId: run.runId, steps: run.step });
-  return (await endRun(agent, hold)) ? "released" : context;
+  log("run.end", { sessionKey: writer.sessionKey, runId: run.runId, steps: run.step });
+  return (await endRun(agent, writer)) ? "released" : context;
 }
 
-async function deliverAnswer(agent: Agent, hold: Hold, run: Run, listeners: Listeners): Promise<TaskEnd> {
-  const reply = (await agent.history.load(hold.state)).at(-1);
+async function deliverAnswer(
+  agent: Agent,
+  writer: SessionWriter,
+  run: Run,
+  listeners: Listeners,
+): Promise<TaskEnd> {
+  const reply = (await agent.history.load(writer.state)).at(-1);
   if (reply?.role !== "assistant") return {};
   const answer = wholeText(reply);
   const [, undelivered] = await Promise.all([
-    announce(agent, hold.sessionKey, run.runId, "final", reply, listeners, turnOf(hold.state, run)),
+    announce(agent, writer.sessionKey, run.runId, "final", reply, listeners, turnOf(writer.state, run)),
     deliverToChannel(agent, run, run.runId, answer),
   ]);
   return { answer, undelivered };
@@ -69,16 +74,16 @@ function wholeText(reply: AssistantMessage): string {
 
 async function deliverFailure(
   agent: Agent,
-  hold: Hold,
+  writer: SessionWriter,
   run: Run,
   failure: string,
   listeners: Listeners,
 ): Promise<TaskEnd> {
   const note = failureNote(run.runId, failure);
   const [, undelivered] = await Promise.all([
-    announceError(agent, hold.sessionKey, run.runId, failure, listeners),
+    announceError(agent, writer.sessionKey, run.runId, failure, listeners),
     deliverToChannel(agent, run, `${run.runId}:error`, note),
-    run.pendingCount > 0 ? endPendingCalls(agent, hold.sessionKey, run, readPeers(agent)) : undefined,
+    run.pendingCount > 0 ? endPendingCalls(agent, writer.sessionKey, run, readPeers(agent)) : undefined,
   ]);
   return { failure, note, undelivered };
 }
@@ -95,42 +100,42 @@ function failureNote(runId: string, failure: string): string {
 /** Ends the run that a stop was asked for, with its calls. */
 export async function endStopped(
   agent: Agent,
-  hold: Hold,
+  writer: SessionWriter,
   run: Run,
   { listeners, prefetched, ...context }: StepContext,
 ): Promise<StepContext | "released"> {
-  log("run.stopped", { sessionKey: hold.sessionKey, runId: run.runId });
+  log("run.stopped", { sessionKey: writer.sessionKey, runId: run.runId });
   await Promise.all([
-    stopCalls(agent, hold, run, prefetched ?? readPeers(agent)),
-    announceError(agent, hold.sessionKey, run.runId, "Run cancelled by user", listeners),
+    stopCalls(agent, writer, run, prefetched ?? readPeers(agent)),
+    announceError(agent, writer.sessionKey, run.runId, "Run cancelled by user", listeners),
     agent.channels.conclude(run.origin, `${run.runId}:stopped`, "Stopped."),
   ]);
   await settleTask(agent, run, { failure: "stopped by the user" });
-  return (await endRun(agent, hold)) ? "released" : context;
+  return (await endRun(agent, writer)) ? "released" : context;
 }
 
 /**
  * Ends a run that cannot go on. The error is committed, and delivered as a step of its own: if the agent dies after
  * the delivery, the next one does not ask the provider again and deliver an answer as well.
  */
-export async function failRun(agent: Agent, hold: Hold, error: string): Promise<void> {
-  const { run } = hold.state;
+export async function failRun(agent: Agent, writer: SessionWriter, error: string): Promise<void> {
+  const { run } = writer.state;
   if (!run) return;
-  log("run.failed", { sessionKey: hold.sessionKey, runId: run.runId });
+  log("run.failed", { sessionKey: writer.sessionKey, runId: run.runId });
   const failure = error.slice(0, maxFailureLength).toWellFormed();
-  await hold.commit([assign("run", failed(run, failure)), assign("updatedAt", agent.now())]);
+  await writer.commit([assign("run", failed(run, failure)), assign("updatedAt", agent.now())]);
 }
 
 /** Ends a run whose step was interrupted too often: something in it kills the function. */
-export function giveUp(agent: Agent, hold: Hold, { attempt }: Run): Promise<void> {
-  return failRun(agent, hold, `LLM error: the turn was interrupted ${attempt} times`);
+export function giveUp(agent: Agent, writer: SessionWriter, { attempt }: Run): Promise<void> {
+  return failRun(agent, writer, `LLM error: the turn was interrupted ${attempt} times`);
 }
 
 /** @returns true when the session was let go, false when there is more to do */
-async function endRun(agent: Agent, hold: Hold): Promise<boolean> {
+async function endRun(agent: Agent, writer: SessionWriter): Promise<boolean> {
   const now = agent.now();
-  const scheduled = await resetScheduleSteps(agent, { ...hold.state, updatedAt: now }, now);
-  return hold.endRun([assign("updatedAt", now), ...scheduled]);
+  const scheduled = await resetScheduleSteps(agent, { ...writer.state, updatedAt: now }, now);
+  return writer.endRun([assign("updatedAt", now), ...scheduled]);
 }
 
 /** @returns why the text did not reach the channel */

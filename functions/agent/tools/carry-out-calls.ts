@@ -2,7 +2,7 @@ import { log } from "../../../shared/runtime/log.ts";
 import { putIntent, putOutcome, recordResult, settleIntent } from "../../../shared/session/calls.ts";
 import type { Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
-import type { Hold } from "../hold.ts";
+import type { SessionWriter } from "../session-writer.ts";
 import { type NativeOutcome, runNativeTool, type ToolTurn } from "./native/native-tool.ts";
 import type { PlannedCall } from "./plan-calls.ts";
 import { sendToSession } from "./send-to-session.ts";
@@ -14,7 +14,7 @@ import { sendToSession } from "./send-to-session.ts";
  */
 export async function carryOutCalls(
   agent: Agent,
-  hold: Pick<Hold, "interrupted">,
+  writer: Pick<SessionWriter, "interrupted">,
   turn: ToolTurn,
   run: Run,
   planned: readonly PlannedCall[],
@@ -27,7 +27,7 @@ export async function carryOutCalls(
   });
   const native = async () => {
     for (const one of planned) {
-      if (hold.interrupted.aborted) return;
+      if (writer.interrupted.aborted) return;
       if (one.by === "gateway") await carryOutNative(agent, turn, one);
       else if (one.by === "session") await sendToSession(agent, turn, one.address, one.send, isPending(one));
       // A call that waits for its node keeps waiting, whether or not the node is connected at this moment.

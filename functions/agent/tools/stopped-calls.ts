@@ -5,7 +5,7 @@ import { readOutcomes } from "../../../shared/session/calls.ts";
 import type { Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 import type { ConnectedPeers } from "../context/connected-peers.ts";
-import type { Hold } from "../hold.ts";
+import type { SessionWriter } from "../session-writer.ts";
 import { toResultMessages } from "./tool-results.ts";
 
 /** Has the nodes end the calls that a run waits for. @returns the ids of the calls of which their node was told */
@@ -22,17 +22,22 @@ export function endPendingCalls(
  * Ends the calls of a run that was stopped, and puts their results into the transcript: what was answered before, and for
  * the others that they were stopped. A repeat after a crash finds the results, and adds none.
  */
-export async function stopCalls(agent: Agent, hold: Hold, run: Run, peers: ConnectedPeers): Promise<void> {
+export async function stopCalls(
+  agent: Agent,
+  writer: SessionWriter,
+  run: Run,
+  peers: ConnectedPeers,
+): Promise<void> {
   if (run.phase !== "tools") return;
-  const told = await endPendingCalls(agent, hold.sessionKey, run, peers);
-  const reply = (await agent.history.load(hold.state)).at(-1);
+  const told = await endPendingCalls(agent, writer.sessionKey, run, peers);
+  const reply = (await agent.history.load(writer.state)).at(-1);
   if (reply?.role !== "assistant") return;
   const calls = toolCallsOf(reply);
-  const outcomes = new Map(await readOutcomes(agent, hold.sessionKey, run, calls));
+  const outcomes = new Map(await readOutcomes(agent, writer.sessionKey, run, calls));
   const { runId, step, pending } = run;
   for (const { id: callId } of calls) {
     if (outcomes.has(callId)) continue;
-    const isTold = told.has(encodeCallAddress({ sessionKey: hold.sessionKey, runId, step, callId }));
+    const isTold = told.has(encodeCallAddress({ sessionKey: writer.sessionKey, runId, step, callId }));
     const machine = isTold
       ? "its machine was told to end it"
       : "its machine could not be told, and may go on";
@@ -40,5 +45,5 @@ export async function stopCalls(agent: Agent, hold: Hold, run: Run, peers: Conne
     const how = Object.hasOwn(pending, callId) ? begun : "it was not begun";
     outcomes.set(callId, { error: `stopped by the user; ${how}` });
   }
-  await hold.append(toResultMessages(run, calls, outcomes, agent.now()), []);
+  await writer.append(toResultMessages(run, calls, outcomes, agent.now()), []);
 }

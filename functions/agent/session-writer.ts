@@ -1,0 +1,209 @@
+import type { Message } from "../../shared/protocol/messages.ts";
+import { logError } from "../../shared/runtime/log.ts";
+import { settleSteps } from "../../shared/session/accepted-ids.ts";
+import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
+import {
+  commit,
+  commitEntry,
+  commitRunEnd,
+  type Lease,
+  LeaseLost,
+  releaseIdle,
+  releaseUnfinished,
+  releaseWaiting,
+  renew,
+} from "../../shared/session/lease.ts";
+import type { Run } from "../../shared/session/run.ts";
+import { assign, type SessionState } from "../../shared/session/state.ts";
+import { expireStray, writeMessages } from "../../shared/session/transcript.ts";
+import type { Step } from "../../shared/world/expression.ts";
+import type { Agent } from "./agent.ts";
+
+/** Renewals are this far apart: well inside the lease, and the longest that a stop goes unseen. Milliseconds. */
+const renewEveryMs = 3000;
+
+type WriterAgent = Pick<Agent, "table" | "bucket" | "history" | "now">;
+
+/** The single writer of a session, for as long as it holds the lease. */
+export class SessionWriter {
+  readonly lease: Lease;
+  readonly #agent: WriterAgent;
+  readonly #inTurn = oneAtATime();
+  readonly #renewals: NodeJS.Timeout;
+  #state: SessionState;
+  #interruption = new AbortController();
+
+  /** Starts the renewals of a lease that was just acquired. They go on until the lease is released, or `end` is called. */
+  constructor(agent: WriterAgent, { lease, state }: { lease: Lease; state: SessionState }) {
+    this.#agent = agent;
+    this.lease = lease;
+    this.#state = state;
+    this.#renewals = setInterval(() => {
+      this.#renew().catch((error: unknown) => {
+        if (error instanceof LeaseLost) this.#interruption.abort();
+        else logError("lease.renew", error, { ...lease });
+      });
+    }, renewEveryMs);
+  }
+
+  get sessionKey(): string {
+    return this.lease.sessionKey;
+  }
+
+  /** As of the last write or renewal. */
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  /** Aborts when the run in progress is stopped, when the lease is lost, and when a write fails. */
+  get interrupted(): AbortSignal {
+    return this.#interruption.signal;
+  }
+
+  /** Writes the session item. @throws LeaseLost */
+  commit(steps: readonly Step[]): Promise<SessionState> {
+    return this.#interruptingOnFailure(this.#write(steps));
+  }
+
+  /** Writes the session item, removes the oldest inbox entry, and trims the accepted ids. @throws LeaseLost */
+  commitEntry(entry: InboxEntry, steps: readonly Step[]): Promise<SessionState> {
+    return this.#interruptingOnFailure(this.#write(steps, entry));
+  }
+
+  /**
+   * Appends messages to the transcript, and writes the session item with the new head.
+   * @param entry the oldest inbox entry, which the same write removes
+   * @throws LeaseLost
+   */
+  append(messages: readonly Message[], steps: readonly Step[], entry?: InboxEntry): Promise<void> {
+    return this.#interruptingOnFailure(this.#append(messages, steps, entry));
+  }
+
+  /**
+   * Writes messages behind the head. They become part of the transcript when a commit moves the head past them.
+   * @param from distance of the first message from the head: 1 is next to it
+   * @throws LeaseLost
+   */
+  write(messages: readonly Message[], from: number): Promise<void> {
+    return this.#interruptingOnFailure(this.#writeBehindHead(messages, from));
+  }
+
+  /** Releases a session with nothing to do. False when something arrived: the lease is still held. @throws LeaseLost */
+  releaseIdle(): Promise<boolean> {
+    return this.#release((commits) => releaseIdle(this.#agent.table, this.lease, commits));
+  }
+
+  /**
+   * Ends the run in progress, writes `steps`, and releases the session.
+   * @returns false when something arrived: the lease is still held
+   * @throws LeaseLost
+   */
+  endRun(steps: readonly Step[]): Promise<boolean> {
+    return this.#interruptingOnFailure(this.#endRun(steps));
+  }
+
+  /** Releases a session that waits for tools. False when there is work: the lease is still held. @throws LeaseLost */
+  releaseWaiting(deadline: number): Promise<boolean> {
+    return this.#release((commits) => releaseWaiting(this.#agent.table, this.lease, commits, deadline));
+  }
+
+  /** Releases a session with work left. @throws LeaseLost */
+  async releaseUnfinished(): Promise<void> {
+    this.end();
+    await this.#inTurn(() => releaseUnfinished(this.#agent.table, this.lease, this.#agent.now()));
+  }
+
+  /** Stops the renewals without releasing the lease. */
+  end(): void {
+    clearInterval(this.#renewals);
+  }
+
+  #see(next: SessionState): SessionState {
+    // The interruption of a run is over when another run has begun.
+    if (this.interrupted.aborted && next.run?.runId !== this.#state.run?.runId)
+      this.#interruption = new AbortController();
+    this.#state = next;
+    if (next.run && next.stop === next.run.runId) this.#interruption.abort();
+    return next;
+  }
+
+  #renew(): Promise<SessionState> {
+    const { table, now } = this.#agent;
+    return this.#inTurn(async () => this.#see(await renew(table, this.lease, now())));
+  }
+
+  #write(steps: readonly Step[], entry?: InboxEntry): Promise<SessionState> {
+    const { table, now } = this.#agent;
+    return this.#inTurn(async () => {
+      if (!entry) return this.#see(await commit(table, this.lease, steps, this.#state));
+      const all = [...steps, ...settleSteps(this.#state, entry.id, now())];
+      return this.#see(await commitEntry(table, this.lease, entry, all));
+    });
+  }
+
+  async #writeBehindHead(messages: readonly Message[], from: number): Promise<void> {
+    // After a pause another invocation may own the session; writes beyond here would be orphaned.
+    if ((this.#state.leaseUntil ?? 0) < this.#agent.now()) await this.#renew();
+    const { sessionId, head } = this.#state;
+    await writeMessages(this.#agent, this.lease, sessionId, head + from, messages);
+  }
+
+  async #append(messages: readonly Message[], steps: readonly Step[], entry?: InboxEntry): Promise<void> {
+    const { sessionId, head } = this.#state;
+    const moved = assign("head", head + messages.length);
+    try {
+      await this.#writeBehindHead(messages, 1);
+      this.#agent.history.extend(await this.#write([moved, ...steps], entry), messages);
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error;
+      const seqs = messages.map((_, index) => head + 1 + index);
+      const { lease } = this;
+      await expireStray(this.#agent, lease, sessionId, seqs, this.#agent.now()).catch((failure: unknown) =>
+        logError("transcript.stray", failure, { sessionKey: lease.sessionKey }),
+      );
+      throw error;
+    }
+  }
+
+  async #endRun(steps: readonly Step[]): Promise<boolean> {
+    const { table } = this.#agent;
+    const { runId } = runOf(this);
+    const end = { runId, steps };
+    if (await this.#release((commits) => releaseIdle(table, this.lease, commits, end))) return true;
+    await this.#inTurn(async () => this.#see(await commitRunEnd(table, this.lease, runId, steps)));
+    return false;
+  }
+
+  /** @param write undefined when the session was released, else its state: something arrived */
+  async #release(write: (commits: number) => Promise<SessionState | undefined>): Promise<boolean> {
+    const held = await this.#inTurn(async () => {
+      const left = await write(this.#state.commits ?? 0);
+      return left && this.#see(left);
+    });
+    if (!held) this.end();
+    return !held;
+  }
+
+  #interruptingOnFailure<T>(write: Promise<T>): Promise<T> {
+    return write.catch((error: unknown) => {
+      this.#interruption.abort();
+      throw error;
+    });
+  }
+}
+
+/** The run in progress, as of the last write. @throws Error when there is none */
+export function runOf({ state, sessionKey }: Pick<SessionWriter, "state" | "sessionKey">): Run {
+  if (!state.run) throw new Error(`session ${sessionKey} has no run`);
+  return state.run;
+}
+
+/** Runs one write at a time: a late answer must not hide a newer state, nor a renewal follow a release. */
+function oneAtATime() {
+  let last: Promise<unknown> = Promise.resolve();
+  return <T>(write: () => Promise<T>): Promise<T> => {
+    const next = last.then(write, write);
+    last = next.catch(() => {});
+    return next;
+  };
+}
