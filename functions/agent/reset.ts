@@ -20,8 +20,8 @@ import { clearMessages, newestMessages, streamMessages } from "../../shared/sess
 import { remove, set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import type { Hold } from "./hold.ts";
-import { keepForSearch } from "./recall/kept-for-search.ts";
 import { answerEntry } from "./reply/request-reply.ts";
+import { keepForSearch } from "./self/kept-for-search.ts";
 import { whileTyping } from "./typing.ts";
 
 export type ResetEntry = Extract<InboxEntry, { kind: "reset" }>;

@@ -1,7 +1,7 @@
 import { contextAfter, earlierContext } from "../../../shared/context/after-compaction.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import type { CompactResult } from "../../../shared/protocol/results.ts";
-import type { Spending } from "../../../shared/protocol/session/session-cost.ts";
+import type { Spending } from "../../../shared/protocol/session-results.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
 import { archivePart, partKey } from "../../../shared/session/archive.ts";
 import { effectiveModel } from "../../../shared/session/commands/model-choice.ts";
@@ -17,9 +17,9 @@ import { type Cut, cutByCount } from "../context/context-fit.ts";
 import { messageOverhead, tokenRate, totalCharacters } from "../context/context-size.ts";
 import type { Hold } from "../hold.ts";
 import { describeModel } from "../model/resolve-model.ts";
-import { dropFromSearch, keepForSearch } from "../recall/kept-for-search.ts";
 import { failRun } from "../reply/delivery.ts";
 import { answerEntry, refuseEntry } from "../reply/request-reply.ts";
+import { dropFromSearch, keepForSearch } from "../self/kept-for-search.ts";
 import { whileTyping } from "../typing.ts";
 import { type CompactionText, putCompactionText, readCompactionText } from "./compaction-text.ts";
 
