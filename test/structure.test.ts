@@ -216,10 +216,10 @@ describe("files stay small enough to be read", () => {
 });
 
 describe("a name finds one file", () => {
-  it("no folder has more than 15 files", () => {
+  it("no folder has more than 24 files", () => {
     const sizes = new Map<string, number>();
     for (const file of files) sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1);
-    expect([...sizes].filter(([, size]) => size > 15)).toEqual([]);
+    expect([...sizes].filter(([, size]) => size > 24)).toEqual([]);
   });
 
   it("a file has a name of its own, but for handlers and the socket's groups of methods", () => {

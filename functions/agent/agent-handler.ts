@@ -14,7 +14,6 @@ import { loadRecall } from "../../shared/recall/load-recall.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import type { World } from "../../shared/world/world.ts";
-import { createArchivedResults } from "./activation/archived-results.ts";
 import type { Agent } from "./agent.ts";
 import { createHistory } from "./context/history.ts";
 import { createKeptPrompts } from "./context/kept-prompts.ts";
@@ -23,6 +22,7 @@ import { createFetchAttachment } from "./fetch-attachment.ts";
 import { createMediaCache } from "./model/media-cache.ts";
 import { createCallModel } from "./model/model.ts";
 import { createTranscribe } from "./model/transcription.ts";
+import { createArchivedResults } from "./objects/archived-results.ts";
 import { holdSession } from "./session-loop.ts";
 
 /** Longest wait for a platform's rate limit, which is counted by the minute. Milliseconds. */

@@ -6,13 +6,13 @@ import type { Broadcast } from "../../shared/peers/broadcast.ts";
 import type { Recall } from "../../shared/recall/recall.ts";
 import type { Workspace } from "../../shared/workspace/workspace-files.ts";
 import type { Bucket, Schedules, Sockets, Table, WakeAgent } from "../../shared/world/world.ts";
-import type { ArchivedResults } from "./activation/archived-results.ts";
 import type { History } from "./context/history.ts";
 import type { KeptPrompts } from "./context/kept-prompts.ts";
 import type { PromptSource } from "./context/prompt-source.ts";
 import type { FetchAttachment } from "./fetch-attachment.ts";
 import type { CallModel } from "./model/model-call.ts";
 import type { Transcribe } from "./model/transcription.ts";
+import type { ArchivedResults } from "./objects/archived-results.ts";
 
 /** What the agent function works with, built once at cold start. */
 export interface Agent {

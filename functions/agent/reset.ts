@@ -19,8 +19,8 @@ import {
 import { clearMessages, newestMessages, streamMessages } from "../../shared/session/transcript.ts";
 import { remove, set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
-import { keepForSearch } from "./recall/kept-for-search.ts";
 import { answerEntry } from "./reply/request-reply.ts";
+import { keepForSearch } from "./self/kept-for-search.ts";
 import type { SessionWriter } from "./session-writer.ts";
 import { whileTyping } from "./typing.ts";
 

@@ -1,6 +1,6 @@
 import { exportLines } from "../../shared/adapters/adapters.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
-import type { ExportFormat } from "../../shared/protocol/memory/exports.ts";
+import type { ExportFormat } from "../../shared/protocol/objects.ts";
 import type { ExportPage } from "../../shared/protocol/results.ts";
 import {
   type ConversationName,

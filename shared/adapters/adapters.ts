@@ -1,4 +1,4 @@
-import type { ExportFormat } from "../protocol/memory/exports.ts";
+import type { ExportFormat } from "../protocol/objects.ts";
 import type { Adapter, ExportedConversation } from "./adapter.ts";
 import { toAnthropic } from "./anthropic-adapter.ts";
 import { toNexo } from "./nexo-adapter.ts";

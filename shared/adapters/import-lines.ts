@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { code, PeerError } from "../protocol/errors.ts";
-import type { ImportFormat, TurnsLine } from "../protocol/memory/exports.ts";
 import type { Message } from "../protocol/messages.ts";
+import type { ImportFormat, TurnsLine } from "../protocol/objects.ts";
 import { imageNote } from "./chat-texts.ts";
 import { fromTurnLines } from "./turns-adapter.ts";
 

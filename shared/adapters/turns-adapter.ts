@@ -1,12 +1,12 @@
 import { argsDisplay, resultText } from "../objects/toolcall.ts";
 import { toMessages, toTurns } from "../objects/turns.ts";
-import type { CallLine, SessionLine, TurnLine, TurnsLine } from "../protocol/memory/exports.ts";
 import {
   type Message,
   type ToolCallBlock,
   type ToolResultMessage,
   toolCallsOf,
 } from "../protocol/messages.ts";
+import type { CallLine, SessionLine, TurnLine, TurnsLine } from "../protocol/objects.ts";
 import type { ExportedConversation } from "./adapter.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { ActivatedObject, ObjectSource } from "../protocol/memory/context-objects.ts";
+import type { ActivatedObject, ObjectSource } from "../protocol/context-objects.ts";
 import type { Message } from "../protocol/messages.ts";
 import { isContextTool, turnsOf } from "./context-calls.ts";
 

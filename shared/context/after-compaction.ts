@@ -1,4 +1,4 @@
-import type { ActivatedObject, ArchivedCall, EarlierContext } from "../protocol/memory/context-objects.ts";
+import type { ActivatedObject, ArchivedCall, EarlierContext } from "../protocol/context-objects.ts";
 import type { Message } from "../protocol/messages.ts";
 import { activationOf, type ClientChange, type SessionContext } from "./activation.ts";
 import { contextCalls, isContextTool, titleOf, turnsOf } from "./context-calls.ts";

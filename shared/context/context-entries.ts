@@ -1,8 +1,8 @@
 import { contentHash, sha256 } from "../objects/hash.ts";
 import { metadataView } from "../objects/metadata.ts";
 import { resultText } from "../objects/toolcall.ts";
-import type { ActivatedObject, ArchivedCall } from "../protocol/memory/context-objects.ts";
-import type { ContextEntry, ContextResult } from "../protocol/session/session-context.ts";
+import type { ActivatedObject, ArchivedCall } from "../protocol/context-objects.ts";
+import type { ContextEntry, ContextResult } from "../protocol/session-results.ts";
 import { type ContextCall, isContextTool, titleOf } from "./context-calls.ts";
 import { fileType } from "./object-lines.ts";
 import { activeIds, type ContextView } from "./view.ts";

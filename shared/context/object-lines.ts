@@ -1,4 +1,4 @@
-import type { ActivatedObject, ArchivedCall } from "../protocol/memory/context-objects.ts";
+import type { ActivatedObject, ArchivedCall } from "../protocol/context-objects.ts";
 import type { ToolResultMessage } from "../protocol/messages.ts";
 import { type ContextCall, contextTools, titleOf } from "./context-calls.ts";
 

@@ -1,4 +1,4 @@
-import type { ActivatedObject, ArchivedCall } from "../protocol/memory/context-objects.ts";
+import type { ActivatedObject, ArchivedCall } from "../protocol/context-objects.ts";
 import type { ImageBlock, Message, TextBlock, UserMessage } from "../protocol/messages.ts";
 import { type ContextCall, contextTools, isContextTool, titleOf } from "./context-calls.ts";
 import { archivedCallLine, fileLine, liveCallLine, referenceTo } from "./object-lines.ts";

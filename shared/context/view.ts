@@ -3,7 +3,7 @@ import type {
   ArchivedCall,
   EarlierContext,
   ObjectSource,
-} from "../protocol/memory/context-objects.ts";
+} from "../protocol/context-objects.ts";
 import type { Message } from "../protocol/messages.ts";
 import { type Activation, activationOf, type SessionContext } from "./activation.ts";
 import { type ContextCall, contextCalls, isContextTool, turnsOf } from "./context-calls.ts";

@@ -1,4 +1,4 @@
-import type { ActivatedObject } from "../protocol/memory/context-objects.ts";
+import type { ActivatedObject } from "../protocol/context-objects.ts";
 import { type ContextCall, isContextTool } from "./context-calls.ts";
 
 /** How long the results of calls are seen without anybody's saying so. */

@@ -1,5 +1,4 @@
-import type { DreamVerdict } from "../protocol/memory/dreaming-schemas.ts";
-import type { Memory } from "../protocol/memory/memory-schemas.ts";
+import type { DreamVerdict, Memory } from "../protocol/memory-schemas.ts";
 import { termsOf } from "../recall/words/words.ts";
 import { findSecret } from "../runtime/secret-shapes.ts";
 import type { DreamSettings } from "./dream-settings.ts";

@@ -1,4 +1,4 @@
-import type { DreamSummary } from "../protocol/memory/dreaming-schemas.ts";
+import type { DreamSummary } from "../protocol/memory-schemas.ts";
 import { duePartition, scheduleGraceMs } from "../session/state.ts";
 import {
   absent,

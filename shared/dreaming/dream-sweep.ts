@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { gitSettings } from "../git/git-settings.ts";
 import type { MemoryStore } from "../memory/use-memories.ts";
 import { PeerError } from "../protocol/errors.ts";
-import type { DreamSummary, DreamVerdict } from "../protocol/memory/dreaming-schemas.ts";
+import type { DreamSummary, DreamVerdict } from "../protocol/memory-schemas.ts";
 import { log, logError } from "../runtime/log.ts";
 import type { Workspace } from "../workspace/workspace-files.ts";
 import type { Bucket, Schedules, Table } from "../world/world.ts";

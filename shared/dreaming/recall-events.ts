@@ -1,4 +1,4 @@
-import type { Memory } from "../protocol/memory/memory-schemas.ts";
+import type { Memory } from "../protocol/memory-schemas.ts";
 import type { Item, Table } from "../world/world.ts";
 import type { RecallHit } from "./recall-signals.ts";
 

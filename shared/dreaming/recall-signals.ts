@@ -1,4 +1,4 @@
-import type { MemoryType } from "../protocol/memory/memory-schemas.ts";
+import type { MemoryType } from "../protocol/memory-schemas.ts";
 import { plainText, termsOf } from "../recall/words/words.ts";
 
 const dayMs = 86_400_000;

@@ -1,5 +1,5 @@
 import { code, PeerError } from "../protocol/errors.ts";
-import type { CommitEntry, CommitFiles } from "../protocol/memory/workspace-history-schemas.ts";
+import type { CommitEntry, CommitFiles } from "../protocol/workspace-history-schemas.ts";
 import { keyUnder, workspacePrefix } from "../workspace/workspace-paths.ts";
 import type { Bucket } from "../world/world.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Memory } from "../protocol/memory/memory-schemas.ts";
+import type { Memory } from "../protocol/memory-schemas.ts";
 import { rankTurns } from "../recall/ranking.ts";
 import { createTurnIndex } from "../recall/turn-index.ts";
 

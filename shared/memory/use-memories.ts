@@ -1,5 +1,5 @@
 import { code, PeerError } from "../protocol/errors.ts";
-import type { Memory, MemoryRecord, MemoryType } from "../protocol/memory/memory-schemas.ts";
+import type { Memory, MemoryRecord, MemoryType } from "../protocol/memory-schemas.ts";
 import { localTime } from "../runtime/zoned-time.ts";
 import { type Audience, checkWritable } from "../workspace/privacy.ts";
 import { dailyMemoryPath } from "../workspace/workspace-paths.ts";

@@ -1,5 +1,5 @@
-import type { ChatFields, ChatObject, Turn } from "../protocol/memory/objects.ts";
 import type { Message } from "../protocol/messages.ts";
+import type { ChatFields, ChatObject, Turn } from "../protocol/objects.ts";
 import { withHashes } from "./hash.ts";
 import { type Call, displayOf, toolOf } from "./toolcall.ts";
 import { toTurns } from "./turns.ts";

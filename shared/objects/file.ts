@@ -1,4 +1,4 @@
-import type { FileFields, FileObject } from "../protocol/memory/objects.ts";
+import type { FileFields, FileObject } from "../protocol/objects.ts";
 import { withHashes } from "./hash.ts";
 import { type Call, resultText } from "./toolcall.ts";
 

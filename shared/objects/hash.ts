@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import canonicalizeModule from "canonicalize";
-import type { MemoryObject, ObjectFields, ObjectHashes } from "../protocol/memory/objects.ts";
+import type { MemoryObject, ObjectFields, ObjectHashes } from "../protocol/objects.ts";
 import { metadataView } from "./metadata.ts";
 
 /** The types of the package say `exports.default`, but the function is the module itself. */

@@ -4,7 +4,7 @@ import type {
   ObjectFields,
   StaticRef,
   ToolcallFields,
-} from "../protocol/memory/objects.ts";
+} from "../protocol/objects.ts";
 
 /** The fields of an object that a model is told of. */
 type SeenFields<Fields> = Fields extends ToolcallFields

@@ -1,5 +1,5 @@
-import type { MemoryObject, ObjectType, StaticRef } from "../protocol/memory/objects.ts";
 import type { Message } from "../protocol/messages.ts";
+import type { MemoryObject, ObjectType, StaticRef } from "../protocol/objects.ts";
 import { chatId, chatObject, sessionObjectId, turnsAt } from "./chat.ts";
 import { fileObject, filesOf, fileType, type TouchedFile } from "./file.ts";
 import { staticRef } from "./metadata.ts";

@@ -1,5 +1,5 @@
-import type { SystemPromptFields, SystemPromptObject } from "../protocol/memory/objects.ts";
 import type { Message } from "../protocol/messages.ts";
+import type { SystemPromptFields, SystemPromptObject } from "../protocol/objects.ts";
 import { chatId } from "./chat.ts";
 import { withHashes } from "./hash.ts";
 

@@ -1,4 +1,4 @@
-import type { SessionFields, SessionObject, StaticRef } from "../protocol/memory/objects.ts";
+import type { SessionFields, SessionObject, StaticRef } from "../protocol/objects.ts";
 import { chatId, sessionObjectId } from "./chat.ts";
 import { withHashes } from "./hash.ts";
 

@@ -1,10 +1,10 @@
-import type { StaticRef, ToolcallFields, ToolcallObject } from "../protocol/memory/objects.ts";
 import {
   type Message,
   type ToolCallBlock,
   type ToolResultMessage,
   toolCallsOf,
 } from "../protocol/messages.ts";
+import type { StaticRef, ToolcallFields, ToolcallObject } from "../protocol/objects.ts";
 import { withHashes } from "./hash.ts";
 
 /** A call of a conversation with its result. Numbers of messages are counted from 1. */

@@ -1,5 +1,5 @@
-import type { Turn } from "../protocol/memory/objects.ts";
 import type { AssistantMessage, Message, ToolResultMessage, UserMessage } from "../protocol/messages.ts";
+import type { Turn } from "../protocol/objects.ts";
 
 /**
  * The turns of a conversation: one for each model step, each user message without a reply, and results that follow

@@ -1,6 +1,6 @@
 import type { Peer } from "./channel-accounts.ts";
 import type { AssistantMessage, MediaAttachment } from "./messages.ts";
-import type { Spending } from "./session/session-cost.ts";
+import type { Spending } from "./session-results.ts";
 import type { TotalOver } from "./total.ts";
 
 /** Events this gateway may send, in the order in which `hello-ok` lists them. */

@@ -1,4 +1,4 @@
-import type { EarlierContext } from "./memory/context-objects.ts";
+import type { EarlierContext } from "./context-objects.ts";
 
 /**
  * Messages as they are stored and archived: three roles, in pi-ai's shapes. Declared here structurally, so

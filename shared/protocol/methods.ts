@@ -3,13 +3,9 @@ import { peerKinds } from "./channel-accounts.ts";
 import { cronJobField, cronPatchField } from "./cron.ts";
 import { code, PeerError } from "./errors.ts";
 import { execEvent } from "./exec-event-params.ts";
-import { dreamParams } from "./memory/dreaming-schemas.ts";
-import { exportFormats, importFormats } from "./memory/exports.ts";
-import { memoryParams } from "./memory/memory-schemas.ts";
-import { objectTypes } from "./memory/objects.ts";
-import { searchParams } from "./memory/search.ts";
-import { workspaceHistoryParams } from "./memory/workspace-history-schemas.ts";
+import { dreamParams, memoryParams } from "./memory-schemas.ts";
 import { isNestedDeeper, maxNesting } from "./nesting.ts";
+import { exportFormats, importFormats, objectTypes } from "./objects.ts";
 import {
   clampedCount,
   connectParams,
@@ -21,6 +17,8 @@ import {
   sessionKeyField,
   sessionSettingsField,
 } from "./schemas.ts";
+import { searchParams } from "./search.ts";
+import { workspaceHistoryParams } from "./workspace-history-schemas.ts";
 
 /**
  * An attachment as a client sends it: its bytes as base64 in `data`, or uploaded before (`payload.upload` of

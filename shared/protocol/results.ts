@@ -1,20 +1,15 @@
 import type { AgentHeartbeats, SkipReason } from "./agent-heartbeat.ts";
 import type { AccountStatus, ChannelEntry, PairEntry, Role, StartedAccount } from "./channel-accounts.ts";
 import type { CronJob, CronRun, CronRunResult, CronStatusResult } from "./cron.ts";
-import type { DreamResults } from "./memory/dreaming-schemas.ts";
-import type { ExportFormat } from "./memory/exports.ts";
-import type { MemoryResults } from "./memory/memory-schemas.ts";
-import type { ObjectDiff, ObjectHistory, ObjectList } from "./memory/object-results.ts";
-import type { MemoryObject } from "./memory/objects.ts";
-import type { SearchResult } from "./memory/search.ts";
-import type { WorkspaceHistoryResults } from "./memory/workspace-history-schemas.ts";
+import type { DreamResults, MemoryResults } from "./memory-schemas.ts";
 import type { Message, ToolDefinition } from "./messages.ts";
 import type { Method, Scope } from "./methods.ts";
+import type { ExportFormat, MemoryObject, ObjectDiff, ObjectHistory, ObjectList } from "./objects.ts";
 import type { ModelRef, ResetPolicy, SessionSettings, ThinkingLevel } from "./schemas.ts";
-import type { ContextChanged, ContextResult } from "./session/session-context.ts";
-import type { CostResult } from "./session/session-cost.ts";
-import type { SessionEntry } from "./session/session-entry.ts";
+import type { SearchResult } from "./search.ts";
+import type { ContextChanged, ContextResult, CostResult, SessionEntry } from "./session-results.ts";
 import type { TotalOver } from "./total.ts";
+import type { WorkspaceHistoryResults } from "./workspace-history-schemas.ts";
 
 /**
  * The answer to `connect`. Method and event names are plain strings, because a peer may talk to a gateway of

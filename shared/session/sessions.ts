@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { ModelRef, ResetPolicy, SessionSettingsPatch } from "../protocol/schemas.ts";
-import type { SessionEntry } from "../protocol/session/session-entry.ts";
+import type { SessionEntry } from "../protocol/session-results.ts";
 import { absent, exists, remove, type Step, set } from "../world/expression.ts";
 import { ConditionFailed, type Item, type Table } from "../world/world.ts";
 import { metaKey, newSession, type SessionState, sessionPartition, toState } from "./state.ts";

@@ -1,4 +1,4 @@
-import type { EarlierContext } from "../protocol/memory/context-objects.ts";
+import type { EarlierContext } from "../protocol/context-objects.ts";
 import { type Message, textOf, type UserMessage } from "../protocol/messages.ts";
 
 /** Limits of a summary, in characters: `most` fits into a table item; a summary below `least` is useless. */

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import { exportLines } from "../../shared/adapters/adapters.ts";
 import { parseImport } from "../../shared/adapters/import-lines.ts";
-import { type ExportFormat, exportFormats } from "../../shared/protocol/memory/exports.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
+import { type ExportFormat, exportFormats } from "../../shared/protocol/objects.ts";
 import { seededRandom } from "../support/random.ts";
 import { randomTranscript } from "../support/random-transcript.ts";
 

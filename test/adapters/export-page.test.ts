@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readExportPage } from "../../functions/socket/export-page.ts";
-import { exportFormats } from "../../shared/protocol/memory/exports.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
+import { exportFormats } from "../../shared/protocol/objects.ts";
 import { archivePart } from "../../shared/session/archive.ts";
 import { metaKey, newSession, type SessionState } from "../../shared/session/state.ts";
 import { summaryHeader } from "../../shared/session/summary-message.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { MemoryObject } from "../../shared/protocol/memory/objects.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
+import type { MemoryObject } from "../../shared/protocol/objects.ts";
 import type { ExportPage } from "../../shared/protocol/results.ts";
 import { channel, type Household, openHousehold } from "../security/household.ts";
 

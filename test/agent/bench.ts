@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { createArchivedResults } from "../../functions/agent/activation/archived-results.ts";
 import type { Agent } from "../../functions/agent/agent.ts";
 import { createHistory } from "../../functions/agent/context/history.ts";
 import { createKeptPrompts } from "../../functions/agent/context/kept-prompts.ts";
@@ -7,6 +6,7 @@ import { createPromptSource } from "../../functions/agent/context/prompt-source.
 import { createMediaCache } from "../../functions/agent/model/media-cache.ts";
 import { createCallModel } from "../../functions/agent/model/model.ts";
 import type { Wait } from "../../functions/agent/model/repeated-call.ts";
+import { createArchivedResults } from "../../functions/agent/objects/archived-results.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../shared/configuration/schema.ts";

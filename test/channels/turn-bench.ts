@@ -1,10 +1,10 @@
 import { vi } from "vitest";
-import { createArchivedResults } from "../../functions/agent/activation/archived-results.ts";
 import type { Agent } from "../../functions/agent/agent.ts";
 import { createHistory } from "../../functions/agent/context/history.ts";
 import { createKeptPrompts } from "../../functions/agent/context/kept-prompts.ts";
 import { createPromptSource } from "../../functions/agent/context/prompt-source.ts";
 import { createFetchAttachment } from "../../functions/agent/fetch-attachment.ts";
+import { createArchivedResults } from "../../functions/agent/objects/archived-results.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { sweep } from "../../functions/timer/sweep.ts";
 import { createAccountFinder } from "../../functions/webhook/account-finder.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { useMemory } from "../../functions/agent/recall/answer-memory.ts";
+import { useMemory } from "../../functions/agent/self/answer-memory.ts";
 import type { ToolCallContext } from "../../functions/agent/tools/native/native-tool.ts";
 import { dream, dreamIfLost } from "../../functions/timer/dream.ts";
 import { sweep as sweepDue } from "../../functions/timer/sweep.ts";

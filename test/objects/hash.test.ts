@@ -10,7 +10,7 @@ import {
   withHashes,
 } from "../../shared/objects/hash.ts";
 import { metadataView, staticRef } from "../../shared/objects/metadata.ts";
-import type { FileFields, MemoryObject, ObjectFields } from "../../shared/protocol/memory/objects.ts";
+import type { FileFields, MemoryObject, ObjectFields } from "../../shared/protocol/objects.ts";
 
 const lines = (name: string) =>
   readFileSync(new URL(`fixtures/${name}`, import.meta.url), "utf8")

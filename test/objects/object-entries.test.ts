@@ -9,8 +9,8 @@ import {
 } from "../../shared/objects/object-entries.ts";
 import { resultMessage } from "../../shared/objects/toolcall.ts";
 import { toMessages } from "../../shared/objects/turns.ts";
-import type { MemoryObject, ObjectType } from "../../shared/protocol/memory/objects.ts";
 import type { AssistantMessage, Message, ToolResultMessage } from "../../shared/protocol/messages.ts";
+import type { MemoryObject, ObjectType } from "../../shared/protocol/objects.ts";
 import { seededRandom } from "../support/random.ts";
 import { randomTranscript } from "../support/random-transcript.ts";
 

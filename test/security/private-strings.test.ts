@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { exportFormats } from "../../shared/protocol/memory/exports.ts";
+import { exportFormats } from "../../shared/protocol/objects.ts";
 import { channel, type Household, openHousehold } from "./household.ts";
 
 /** Twenty private strings, each in another place of a household, and every way from a group to them (CWE-200). */

@@ -1,10 +1,10 @@
 // What the functions load when it is used first, loaded ahead of time: virtual time does not wait for the disk.
 import "../../functions/agent/compaction/memories.ts";
 import "../../functions/agent/compaction/summarize.ts";
-import "../../functions/agent/recall/agent-stats.ts";
-import "../../functions/agent/recall/answer-memory.ts";
-import "../../functions/agent/recall/read-logs.ts";
-import "../../functions/agent/recall/self-report.ts";
+import "../../functions/agent/self/agent-stats.ts";
+import "../../functions/agent/self/answer-memory.ts";
+import "../../functions/agent/self/read-logs.ts";
+import "../../functions/agent/self/self-report.ts";
 import "../../functions/agent/tools/change-jobs.ts";
 import "../../shared/dreaming/dream-sweep.ts";
 import "../../shared/git/patch.ts";

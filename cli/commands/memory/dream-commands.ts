@@ -1,8 +1,4 @@
-import type {
-  DreamResults,
-  DreamSummary,
-  DreamVerdict,
-} from "../../../shared/protocol/memory/dreaming-schemas.ts";
+import type { DreamResults, DreamSummary, DreamVerdict } from "../../../shared/protocol/memory-schemas.ts";
 import { columns, visible } from "../../app/columns.ts";
 import { usage } from "../../app/failure.ts";
 import { text } from "../../app/options.ts";

@@ -1,4 +1,4 @@
-import type { Memory } from "../../../shared/protocol/memory/memory-schemas.ts";
+import type { Memory } from "../../../shared/protocol/memory-schemas.ts";
 import { columns, visible } from "../../app/columns.ts";
 import { usage } from "../../app/failure.ts";
 import { type Invocation, text } from "../../app/options.ts";

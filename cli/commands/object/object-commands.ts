@@ -1,5 +1,4 @@
-import type { ListedObject } from "../../../shared/protocol/memory/object-results.ts";
-import { type MemoryObject, objectTypes } from "../../../shared/protocol/memory/objects.ts";
+import { type ListedObject, type MemoryObject, objectTypes } from "../../../shared/protocol/objects.ts";
 import { columns, moment, pairs } from "../../app/columns.ts";
 import type { Context } from "../../app/context.ts";
 import { usage } from "../../app/failure.ts";

@@ -1,4 +1,4 @@
-import type { ContextEntry, ContextResult } from "../../../shared/protocol/session/session-context.ts";
+import type { ContextEntry, ContextResult } from "../../../shared/protocol/session-results.ts";
 import { contextText } from "../../../shared/session/commands/context-command.ts";
 import { columns } from "../../app/columns.ts";
 import { usage } from "../../app/failure.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { exportFormats, type ImportFormat, importFormats } from "../../../shared/protocol/memory/exports.ts";
+import { exportFormats, type ImportFormat, importFormats } from "../../../shared/protocol/objects.ts";
 import { Failure, usage } from "../../app/failure.ts";
 import { text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";

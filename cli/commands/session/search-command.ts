@@ -1,4 +1,4 @@
-import type { SearchHit, SearchResult } from "../../../shared/protocol/memory/search.ts";
+import type { SearchHit, SearchResult } from "../../../shared/protocol/search.ts";
 import { moment } from "../../app/columns.ts";
 import type { Context } from "../../app/context.ts";
 import { text, wholeNumber } from "../../app/options.ts";

@@ -1,7 +1,7 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { code } from "../../../shared/protocol/errors.ts";
-import type { ChangedFile, CommitEntry } from "../../../shared/protocol/memory/workspace-history-schemas.ts";
+import type { ChangedFile, CommitEntry } from "../../../shared/protocol/workspace-history-schemas.ts";
 import { visible } from "../../app/columns.ts";
 import { Failure, usage } from "../../app/failure.ts";
 import { type Invocation, text } from "../../app/options.ts";

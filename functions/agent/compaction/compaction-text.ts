@@ -1,4 +1,4 @@
-import type { Spending } from "../../../shared/protocol/session/session-cost.ts";
+import type { Spending } from "../../../shared/protocol/session-results.ts";
 import { LeaseLost } from "../../../shared/session/lease.ts";
 import { absent, any, below } from "../../../shared/world/expression.ts";
 import { ConditionFailed, type Key, type Table } from "../../../shared/world/world.ts";

@@ -1,6 +1,6 @@
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
-import type { Spending } from "../../../shared/protocol/session/session-cost.ts";
+import type { Spending } from "../../../shared/protocol/session-results.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import { addSpending, nothingSpent, spendingOf } from "../../../shared/session/spending/spending.ts";
 import type { SessionState } from "../../../shared/session/state.ts";

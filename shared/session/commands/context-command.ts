@@ -1,4 +1,4 @@
-import type { ContextResult } from "../../protocol/session/session-context.ts";
+import type { ContextResult } from "../../protocol/session-results.ts";
 import { readSession } from "../sessions.ts";
 import type { CostContext } from "../spending/cost.ts";
 import { messageCount } from "../state.ts";

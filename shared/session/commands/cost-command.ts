@@ -1,4 +1,4 @@
-import type { CostResult, Spending } from "../../protocol/session/session-cost.ts";
+import type { CostResult, Spending } from "../../protocol/session-results.ts";
 import type { CostContext } from "../spending/cost.ts";
 import { costOf } from "../spending/cost.ts";
 

@@ -1,5 +1,5 @@
 import type { ConfigurationStore } from "../../configuration/store.ts";
-import type { CostResult, Spending } from "../../protocol/session/session-cost.ts";
+import type { CostResult, Spending } from "../../protocol/session-results.ts";
 import { localTime, timeOfDay } from "../../runtime/zoned-time.ts";
 import type { Table } from "../../world/world.ts";
 import { listSessions, readSession } from "../sessions.ts";

@@ -1,5 +1,5 @@
 import type { Usage } from "../../protocol/messages.ts";
-import type { Spending } from "../../protocol/session/session-cost.ts";
+import type { Spending } from "../../protocol/session-results.ts";
 import { localTime } from "../../runtime/zoned-time.ts";
 import type { Step } from "../../world/expression.ts";
 import { assign, type SessionState, type StoredSpending } from "../state.ts";

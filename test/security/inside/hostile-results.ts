@@ -1,10 +1,10 @@
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import type { CronJob } from "../../../shared/protocol/cron.ts";
-import type { Memory } from "../../../shared/protocol/memory/memory-schemas.ts";
-import type { CommitEntry } from "../../../shared/protocol/memory/workspace-history-schemas.ts";
+import type { Memory } from "../../../shared/protocol/memory-schemas.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import type { Method } from "../../../shared/protocol/methods.ts";
 import type { Results, SkillsResult, TransferStatus } from "../../../shared/protocol/results.ts";
+import type { CommitEntry } from "../../../shared/protocol/workspace-history-schemas.ts";
 import { assistant } from "../../cli/fake-gateway.ts";
 
 /** Clears the screen, sets the title, turns the writing, goes back to the line's start and ends a C1 sequence. */

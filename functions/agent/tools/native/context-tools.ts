@@ -3,8 +3,8 @@ import type { Configuration } from "../../../../shared/configuration/schema.ts";
 import { contextTools } from "../../../../shared/context/context-calls.ts";
 import { contextSettings } from "../../../../shared/context/context-settings.ts";
 import { readSession } from "../../../../shared/session/sessions.ts";
-import { type ContextAction, changeObject } from "../../activation/change-object.ts";
 import { describeModel } from "../../model/resolve-model.ts";
+import { type ContextAction, changeObject } from "../../objects/change-object.ts";
 import { type NativeOutcome, nativeTool, type ToolCallContext } from "./native-tool.ts";
 
 const id = v.pipe(

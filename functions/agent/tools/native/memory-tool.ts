@@ -1,9 +1,5 @@
 import * as v from "valibot";
-import {
-  memoryIdField,
-  memoryTextField,
-  memoryTypes,
-} from "../../../../shared/protocol/memory/memory-schemas.ts";
+import { memoryIdField, memoryTextField, memoryTypes } from "../../../../shared/protocol/memory-schemas.ts";
 import { count } from "../../../../shared/protocol/schemas.ts";
 import { nativeTool } from "./native-tool.ts";
 
@@ -25,7 +21,7 @@ export const memoryTool = nativeTool({
   forGuests: false,
   isOffered: ({ memory }) => memory.tool,
   async run(args, context) {
-    const { useMemory } = await import("../../recall/answer-memory.ts");
+    const { useMemory } = await import("../../self/answer-memory.ts");
     return useMemory(args, context);
   },
 });

@@ -9,7 +9,7 @@ export const whoAmI = nativeTool({
   forGuests: false,
   isOffered: ({ memory }) => memory.selfReport,
   async run(_, context) {
-    const report = await import("../../recall/self-report.ts");
+    const report = await import("../../self/self-report.ts");
     return { ok: true, result: await report.whoAmI(context) };
   },
 });
@@ -25,7 +25,7 @@ export const whatDoIKnow = nativeTool({
   forGuests: false,
   isOffered: ({ memory }) => memory.selfReport,
   async run(args, context) {
-    const report = await import("../../recall/self-report.ts");
+    const report = await import("../../self/self-report.ts");
     return { ok: true, result: await report.whatDoIKnow(args, context) };
   },
 });
@@ -38,7 +38,7 @@ export const myStats = nativeTool({
   forGuests: false,
   isOffered: ({ memory }) => memory.selfReport,
   async run(_, context) {
-    const stats = await import("../../recall/agent-stats.ts");
+    const stats = await import("../../self/agent-stats.ts");
     return { ok: true, result: await stats.myStats(context) };
   },
 });

@@ -24,7 +24,7 @@ export const sessionLogs = nativeTool({
   forGuests: false,
   isOffered: ({ memory }) => memory.sessionLogs,
   async run(args, context) {
-    const { readLogs } = await import("../../recall/read-logs.ts");
+    const { readLogs } = await import("../../self/read-logs.ts");
     return { ok: true, result: await readLogs(args, context) };
   },
 });

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { contextEntries } from "../../../../shared/context/context-entries.ts";
 import { contextSettings } from "../../../../shared/context/context-settings.ts";
 import { viewContext } from "../../../../shared/context/view.ts";
-import type { ContextResult } from "../../../../shared/protocol/session/session-context.ts";
+import type { ContextResult } from "../../../../shared/protocol/session-results.ts";
 import { windowOf } from "../../../../shared/session/commands/context-command.ts";
 import type { InboxEntry } from "../../../../shared/session/inbox-entry.ts";
 import { submitEntry } from "../../../../shared/session/intake.ts";

@@ -1,7 +1,7 @@
 import { dreamSettings } from "../../../../shared/dreaming/dream-settings.ts";
 import { readDream } from "../../../../shared/dreaming/dream-state.ts";
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
-import type { DreamResults } from "../../../../shared/protocol/memory/dreaming-schemas.ts";
+import type { DreamResults } from "../../../../shared/protocol/memory-schemas.ts";
 import type { MethodTable } from "../../gateway.ts";
 import { agentOf } from "../workspace/workspace.ts";
 

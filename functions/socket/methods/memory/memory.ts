@@ -1,5 +1,5 @@
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
-import type { MemoryResults, MemorySource } from "../../../../shared/protocol/memory/memory-schemas.ts";
+import type { MemoryResults, MemorySource } from "../../../../shared/protocol/memory-schemas.ts";
 import type { Gateway, MethodTable } from "../../gateway.ts";
 import { agentOf } from "../workspace/workspace.ts";
 

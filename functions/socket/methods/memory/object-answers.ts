@@ -7,9 +7,8 @@ import {
   wantedVersion,
 } from "../../../../shared/objects/object-entries.ts";
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
-import type { ListedObject, ListedVersion } from "../../../../shared/protocol/memory/object-results.ts";
-import type { MemoryObject } from "../../../../shared/protocol/memory/objects.ts";
 import type { Params } from "../../../../shared/protocol/methods.ts";
+import type { ListedObject, ListedVersion, MemoryObject } from "../../../../shared/protocol/objects.ts";
 import type { Results } from "../../../../shared/protocol/results.ts";
 import type { Gateway } from "../../gateway.ts";
 import { openObject, openObjects } from "./open-objects.ts";

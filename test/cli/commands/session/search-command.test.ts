@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { SearchHit } from "../../../../shared/protocol/memory/search.ts";
+import type { SearchHit } from "../../../../shared/protocol/search.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
 import { gsv } from "../../run-gsv.ts";
 

@@ -23,7 +23,7 @@ import {
   totalCharacters,
 } from "../context/context-size.ts";
 import { shownMessages } from "../context/shorten.ts";
-import { readableExtras } from "./extra-content.ts";
+import { readableExtras } from "./inline-files.ts";
 
 /** A conversation as a model is shown it: `request.messages` is it, and the other messages stand around it. */
 export interface ShownContext {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { findObject } from "../../../functions/agent/activation/find-object.ts";
+import { findObject } from "../../../functions/agent/objects/find-object.ts";
 import { audienceOf } from "../../../shared/workspace/privacy.ts";
 import { type State, startState } from "../../support/state.ts";
 import { callIdsOf, holdLongSession, type LongSession } from "./long-session.ts";

@@ -1,8 +1,8 @@
 import type { ExtraContent } from "../../../shared/context/render.ts";
 import { readText } from "../../../shared/objects/text-store.ts";
 import { resultText } from "../../../shared/objects/toolcall.ts";
+import type { ActivatedObject } from "../../../shared/protocol/context-objects.ts";
 import { PeerError } from "../../../shared/protocol/errors.ts";
-import type { ActivatedObject } from "../../../shared/protocol/memory/context-objects.ts";
 import { agentIdOf } from "../../../shared/session/key/session-key.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { type Audience, checkReadable } from "../../../shared/workspace/privacy.ts";

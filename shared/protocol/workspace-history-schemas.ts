@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { clampedCount, idField, pathField } from "../schemas.ts";
+import { clampedCount, idField, pathField } from "./schemas.ts";
 
 /** A commit of a workspace's history: its name, the beginning of it, or `HEAD~2`. */
 const commitName = v.pipe(v.string(), v.minLength(1), v.maxLength(40));

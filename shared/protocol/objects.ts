@@ -1,4 +1,4 @@
-import type { AssistantMessage, ImageBlock, TextBlock, UserMessage } from "../messages.ts";
+import type { AssistantMessage, ImageBlock, TextBlock, UserMessage } from "./messages.ts";
 
 /** The types of objects. The set is closed. */
 export const objectTypes = ["system_prompt", "toolcall", "chat", "session", "file"] as const;
@@ -143,3 +143,88 @@ export type ChatObject = Hashed<ChatFields>;
 export type SessionObject = Hashed<SessionFields>;
 export type SystemPromptObject = Hashed<SystemPromptFields>;
 export type FileObject = Hashed<FileFields>;
+
+/** An object as a list shows it: its newest version, without its content. */
+export interface ListedObject {
+  id: string;
+  type: ObjectType;
+  locked: boolean;
+  version_no: number;
+  /** The time of the version; epoch ms. */
+  at: number;
+  /** Number of the message that made it; messages are counted from 1. */
+  message: number;
+  /** Fields of its type, such as `tool`, `args_display` and `status` of a call. */
+  [field: string]: string | number | boolean | null;
+}
+
+export interface ObjectList {
+  sessionKey: string;
+  sessionId: string;
+  /** The session, its prompt and its chat, then calls and files in the order in which they first occur. */
+  objects: ListedObject[];
+  /** How many there are in all, of the type that was asked for. */
+  count: number;
+}
+
+/** A version as a history shows it. `parent_refs`: what it was made from, such as the call that wrote a file. */
+export type ListedVersion = Omit<StaticRef, "id"> & { message: number; parent_refs?: string[] };
+
+export interface ObjectHistory {
+  id: string;
+  type: ObjectType;
+  /** The newest ones, oldest first. */
+  versions: ListedVersion[];
+  /** How many there are in all. */
+  count: number;
+}
+
+export interface ObjectDiff {
+  from: StaticRef;
+  to: StaticRef;
+  /** Whether the contents are the same. */
+  same: boolean;
+  /** The lines that differ, as `diff -u` writes them; empty when the contents are the same. */
+  diff: string;
+}
+
+/** The formats of an export (docs/exports.md). */
+export const exportFormats = ["pi", "turns", "openai", "anthropic", "nexo"] as const;
+
+export type ExportFormat = (typeof exportFormats)[number];
+
+/** The formats that can be imported: nothing is lost in them. */
+export const importFormats = ["pi", "turns"] as const satisfies readonly ExportFormat[];
+
+export type ImportFormat = (typeof importFormats)[number];
+
+/** The first line of an export as turns. */
+export interface SessionLine {
+  type: "session";
+  version: 1;
+  /** The conversation's id. */
+  id: string;
+  agent_id: string;
+  session_key?: string;
+}
+
+/** A turn of an export. */
+export type TurnLine = { type: "turn" } & Turn;
+
+/** The result of a call of an export; it stands behind the turn that names it. */
+export interface CallLine {
+  type: "toolcall";
+  id: string;
+  tool: string;
+  args_display: string;
+  status: "ok" | "fail";
+  /** The text of the result; null when it has none. */
+  content: string | null;
+  /** The result as it was. */
+  output: (TextBlock | ImageBlock)[];
+  /** Epoch ms. */
+  result_at: number;
+}
+
+/** A line of an export as turns. */
+export type TurnsLine = SessionLine | TurnLine | CallLine;

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { count, idField, sessionKeyField } from "../schemas.ts";
+import { count, idField, sessionKeyField } from "./schemas.ts";
 
 /** The params of `session.search`: docs/reference/protocol-extensions.md, "Search". */
 export const searchParams = v.object({

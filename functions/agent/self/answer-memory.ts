@@ -5,7 +5,7 @@ import { noteRecall, recallEvent } from "../../../shared/dreaming/recall-events.
 import type { Memories, MemoryUse } from "../../../shared/memory/open-memories.ts";
 import type { RecalledMemory } from "../../../shared/memory/use-memories.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
-import type { Memory, MemoryType } from "../../../shared/protocol/memory/memory-schemas.ts";
+import type { Memory, MemoryType } from "../../../shared/protocol/memory-schemas.ts";
 import { logError } from "../../../shared/runtime/log.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
 import { sessionKind } from "../../../shared/session/key/session-key.ts";

@@ -2,7 +2,7 @@ import { startState } from "../../support/state.ts";
 import { holdLongSession } from "./long-session.ts";
 
 /**
- * Prints the figures of docs/performance.md, "A long conversation": `npx tsx test/agent/activation/measure-context.ts [turns]
+ * Prints the figures of docs/performance.md, "A long conversation": `npx tsx test/agent/objects/measure-context.ts [turns]
  * [window]`. A line of JSON for each way of holding the conversation.
  */
 const turns = Number(process.argv[2] ?? 300);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { readTurn } from "../../../local/offline-model/chat-turn.ts";
 import type { ChatMessage } from "../../../local/openai-wire/chat-request.ts";
 import type { AssistantMessage } from "../../../shared/protocol/messages.ts";
-import type { ContextResult } from "../../../shared/protocol/session/session-context.ts";
+import type { ContextResult } from "../../../shared/protocol/session-results.ts";
 import { clientParams } from "../../support/peer.ts";
 import { openSocketWorld, type SocketFunction } from "../../support/socket-function.ts";
 import {

@@ -1,7 +1,7 @@
 import type { ClientChange } from "../../../shared/context/activation.ts";
 import { mostClientChanges } from "../../../shared/context/activation.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
-import type { ContextChanged } from "../../../shared/protocol/session/session-context.ts";
+import type { ContextChanged } from "../../../shared/protocol/session-results.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
 import { effectiveModel } from "../../../shared/session/commands/model-choice.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";

@@ -3,14 +3,14 @@ import { earlierOf } from "../../../shared/context/view.ts";
 import { chatId, sessionObjectId } from "../../../shared/objects/chat.ts";
 import { promptId } from "../../../shared/objects/prompt-object.ts";
 import { argsDisplay, callsOf, resultText } from "../../../shared/objects/toolcall.ts";
-import type { ActivatedObject, ObjectSource } from "../../../shared/protocol/memory/context-objects.ts";
+import type { ActivatedObject, ObjectSource } from "../../../shared/protocol/context-objects.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import { findArchives, loadArchiveLines, partTime } from "../../../shared/session/archive.ts";
 import { agentIdOf } from "../../../shared/session/key/session-key.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { type Audience, checkReadable } from "../../../shared/workspace/privacy.ts";
 import type { Agent } from "../agent.ts";
-import { readFileText } from "./extra-content.ts";
+import { readFileText } from "./inline-files.ts";
 
 /** A session and its live messages, as somebody asks for one of its objects. */
 export interface ObjectSearch {
