@@ -1,18 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { log } from "../../shared/runtime/log.ts";
 import { acquire, LeaseLost } from "../../shared/session/lease.ts";
+import { resetScheduleSteps } from "../../shared/session/reset/reset-schedule.ts";
+import type { Run } from "../../shared/session/run.ts";
+import { assign } from "../../shared/session/state.ts";
 import { remove } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 import { clearArchived, compactOnRequest, compactStep } from "./compaction/compaction.ts";
-import { prefetch } from "./context/connected-peers.ts";
-import { isToldForNothing } from "./context/ended-command.ts";
-import { beginRun, beginRunWithAttachments, resumeRun } from "./model-step.ts";
+import { type ConnectedPeers, freshPeersMs, prefetch } from "./context/connected-peers.ts";
 import { changeOnRequest } from "./objects/change-on-request.ts";
-import { deliverReply, endStopped } from "./reply/delivery.ts";
+import { isObsoleteNotice } from "./obsolete-notice.ts";
+import { deliverReply, deliverStop } from "./reply/delivery.ts";
 import { beginReset, isDue, resumeReset } from "./reset.ts";
 import { SessionWriter } from "./session-writer.ts";
-import type { StepContext } from "./step-context.ts";
-import { toolStep } from "./tool-step.ts";
+import { beginRun, type Next, resumeRun, runStep, toolStep } from "./step.ts";
+import { stopCalls } from "./tools/stopped-calls.ts";
 
 /** A model call is begun only if it can end before Lambda ends the function. Milliseconds, beside the call's timeout. */
 const reserveMs = 30_000;
@@ -24,7 +26,7 @@ const reserveMs = 30_000;
  * @param timeLeft milliseconds until Lambda ends this invocation
  */
 export async function holdSession(agent: Agent, sessionKey: string, timeLeft: () => number): Promise<void> {
-  const prefetched = prefetch(agent, sessionKey);
+  const peers = prefetch(agent, sessionKey);
   const held = await acquire(agent.table, sessionKey, randomUUID(), agent.now());
   if (!held) {
     log("agent.busy", { sessionKey });
@@ -32,12 +34,9 @@ export async function holdSession(agent: Agent, sessionKey: string, timeLeft: ()
   }
   const writer = new SessionWriter(agent, held);
   try {
-    let context: StepContext = { prefetched };
     for (;;) {
-      const next = await takeStep(agent, writer, context, timeLeft);
-      if (next === "released") return;
+      if ((await takeStep(agent, writer, peers, timeLeft)) === "released") return;
       if (timeLeft() < (await stepBudget(agent))) return await handOver(agent, writer);
-      context = next;
     }
   } catch (error) {
     if (!(error instanceof LeaseLost)) {
@@ -50,40 +49,76 @@ export async function holdSession(agent: Agent, sessionKey: string, timeLeft: ()
   }
 }
 
-/** One step of the session. @returns what it leaves for the next step; "released" when the session was let go */
+/** One step of the session. Each step reads what the last one wrote: a crash between two steps changes nothing. */
 async function takeStep(
   agent: Agent,
   writer: SessionWriter,
-  context: StepContext,
+  peers: ConnectedPeers,
   timeLeft: () => number,
-): Promise<StepContext | "released"> {
-  const { run, inbox, stop, compacting, clearFrom, resetting } = writer.state;
+): Promise<Next> {
+  const { run, compacting, clearFrom } = writer.state;
   if (compacting) {
     await compactStep(agent, writer, compacting);
-    return context;
+    return "continue";
   }
   if (clearFrom !== undefined) await clearArchived(agent, writer, clearFrom);
-  if (run) {
-    await seeConfiguration(agent, run.configurationVersion ?? 0);
-    if (stop === run.runId) return endStopped(agent, writer, run, context);
-    if (run.phase === "tools") return toolStep(agent, writer, run, context);
-    if (run.phase === "reply") return deliverReply(agent, writer, run, context);
-    return resumeRun(agent, writer, run, context);
-  }
+  return run ? runOn(agent, writer, peers, run) : takeEntry(agent, writer, peers, timeLeft);
+}
+
+/** The next step of the run in progress. */
+async function runOn(agent: Agent, writer: SessionWriter, peers: ConnectedPeers, run: Run): Promise<Next> {
+  await seeConfiguration(agent, run.configurationVersion ?? 0);
+  if (writer.state.stop === run.runId) return endStopped(agent, writer, peers, run);
+  if (run.phase === "model") return runStep(agent, writer, peers, await resumeRun(agent, writer, run));
+  if (run.phase === "tools") return toolStep(agent, writer, peers, run);
+  await deliverReply(agent, writer, run, peers);
+  return endRun(agent, writer);
+}
+
+/** The first step of the oldest inbox entry. */
+async function takeEntry(
+  agent: Agent,
+  writer: SessionWriter,
+  peers: ConnectedPeers,
+  timeLeft: () => number,
+): Promise<Next> {
+  const { inbox, resetting } = writer.state;
   const [entry] = inbox;
-  if (!entry) return (await writer.releaseIdle()) ? "released" : context;
+  if (!entry) return (await writer.releaseIdle()) ? "released" : "continue";
   await seeConfiguration(agent, entry.configurationVersion);
-  if (timeLeft() < (await stepBudget(agent))) return context;
+  if (timeLeft() < (await stepBudget(agent))) return "continue";
   if (resetting) await resumeReset(agent, writer);
   else if (entry.kind === "reset") await beginReset(agent, writer, entry);
   else if (entry.kind === "compact") await compactOnRequest(agent, writer, entry);
   else if (entry.kind !== "message") await changeOnRequest(agent, writer, entry);
   // With no run and this entry first, a stop can only be for it.
-  else if (await isToldForNothing(agent, writer, entry)) await writer.commitEntry(entry, [remove("stop")]);
+  else if (await isObsoleteNotice(agent, writer, entry)) await writer.commitEntry(entry, [remove("stop")]);
   else if (await isDue(agent, writer.state, entry.at)) await beginReset(agent, writer);
-  else if (entry.attachments) await beginRunWithAttachments(agent, writer, entry);
-  else return beginRun(agent, writer, entry, context);
-  return context;
+  else return runStep(agent, writer, peers, await beginRun(agent, writer, entry));
+  return "continue";
+}
+
+/** Ends the run that a user stopped, with the results of its calls in the transcript. */
+async function endStopped(
+  agent: Agent,
+  writer: SessionWriter,
+  peers: ConnectedPeers,
+  run: Run,
+): Promise<Next> {
+  log("run.stopped", { sessionKey: writer.sessionKey, runId: run.runId });
+  const nodes = () => peers.nodes(agent.now() - freshPeersMs);
+  const stopped = async () => {
+    const results = await stopCalls(agent, writer, run, nodes);
+    if (results.length > 0) await writer.append(results, []);
+  };
+  await Promise.all([stopped(), deliverStop(agent, writer.sessionKey, run, peers)]);
+  return endRun(agent, writer);
+}
+
+async function endRun(agent: Agent, writer: SessionWriter): Promise<Next> {
+  const now = agent.now();
+  const scheduled = await resetScheduleSteps(agent, { ...writer.state, updatedAt: now }, now);
+  return (await writer.endRun([assign("updatedAt", now), ...scheduled])) ? "released" : "continue";
 }
 
 /**

@@ -16,7 +16,7 @@ import type { Agent } from "../agent.ts";
 import { type Cut, cutByCount } from "../context/context-fit.ts";
 import { messageOverhead, tokenRate, totalCharacters } from "../context/context-size.ts";
 import { describeModel } from "../model/resolve-model.ts";
-import { failRun } from "../reply/delivery.ts";
+import { failureSteps } from "../reply/delivery.ts";
 import { answerEntry, refuseEntry } from "../reply/request-reply.ts";
 import { dropFromSearch, keepForSearch } from "../self/kept-for-search.ts";
 import type { SessionWriter } from "../session-writer.ts";
@@ -34,24 +34,20 @@ const writesAtOnce = 25;
 
 type CompactEntry = Extract<InboxEntry, { kind: "compact" }>;
 
-/**
- * Begins a compaction: from here on it is the next thing that is done in this session, whoever holds it. `steps` are
- * committed with it.
- */
-export async function beginCompaction(
-  agent: Agent,
-  writer: SessionWriter,
-  cut: Cut,
-  steps: Step[] = [],
-): Promise<void> {
-  const { first, compactedAt = 0 } = writer.state;
+/** The changes of the session item that begin a compaction: it is the next step of this session, whoever holds it. */
+export function compactionSteps(
+  { now }: Pick<Agent, "now">,
+  { first, compactedAt = 0 }: SessionState,
+  { cut, mostCharacters }: Cut,
+  more: readonly Step[] = [],
+): Step[] {
   const compacting: Compaction = {
-    at: Math.max(agent.now(), compactedAt + 1),
-    upTo: first + cut.cut - 1,
-    mostCharacters: cut.mostCharacters,
+    at: Math.max(now(), compactedAt + 1),
+    upTo: first + cut - 1,
+    mostCharacters,
     attempt: 0,
   };
-  await writer.commit([assign("compacting", compacting), ...steps]);
+  return [assign("compacting", compacting), ...more];
 }
 
 /** Compacts because somebody asked for it, whatever the size. What is smaller than its summary would be, stays. */
@@ -71,8 +67,10 @@ export async function compactOnRequest(
   const mostCharacters = Math.floor(Math.min(summarySize.most, room, removed - messageOverhead));
   // A summary by itself is as short as it gets.
   const isSummaryAlone = cut === 1 && readSummaryMessage(messages[0]) !== undefined;
-  if (mostCharacters >= summarySize.least && !isSummaryAlone)
-    return beginCompaction(agent, writer, { cut, mostCharacters });
+  if (mostCharacters >= summarySize.least && !isSummaryAlone) {
+    await writer.commit(compactionSteps(agent, state, { cut, mostCharacters }));
+    return;
+  }
   await answer(agent, writer, entry, { ok: true, trimmedMessages: 0, keptMessages: messages.length });
 }
 
@@ -212,8 +210,8 @@ async function callOff(agent: Agent, writer: SessionWriter, error: string, spent
   const steps = [remove("compacting"), ...(await spentSteps(agent, writer, spent))];
   const asked = askedBy(writer.state);
   if (!asked) {
-    await failRun(agent, writer, error);
-    await writer.commit(steps);
+    const { run } = writer.state;
+    await writer.commit([...(run ? failureSteps(agent, writer.sessionKey, run, error) : []), ...steps]);
     return;
   }
   await refuseEntry(agent, asked, "compact", `Nothing was changed. ${error}`).catch(unanswered(writer));

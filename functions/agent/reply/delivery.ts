@@ -1,16 +1,15 @@
 import type { ChatReply } from "../../../shared/protocol/events.ts";
 import { type AssistantMessage, textOf } from "../../../shared/protocol/messages.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
-import { resetScheduleSteps } from "../../../shared/session/reset/reset-schedule.ts";
 import { failed, type Run } from "../../../shared/session/run.ts";
 import { turnSpent } from "../../../shared/session/spending/spending.ts";
 import { assign, type SessionState } from "../../../shared/session/state.ts";
+import type { Step } from "../../../shared/world/expression.ts";
 import type { Agent } from "../agent.ts";
-import { readPeers } from "../context/connected-peers.ts";
+import { type ConnectedPeers, freshPeersMs } from "../context/connected-peers.ts";
 import { withoutProviderWords } from "../model/provider-words.ts";
 import type { SessionWriter } from "../session-writer.ts";
-import type { StepContext } from "../step-context.ts";
-import { endPendingCalls, stopCalls } from "../tools/stopped-calls.ts";
+import { endPendingCalls } from "../tools/stopped-calls.ts";
 import { settleTask } from "./task.ts";
 import type { TaskEnd } from "./task-end.ts";
 
@@ -23,39 +22,35 @@ const maxNoteLength = 300;
 /** Stands behind an answer that ends in the middle. */
 const cutNote = "[The answer was cut off here: it reached the model's limit of output tokens.]";
 
-/**
- * Delivers the committed answer, or error, to clients and to where the message came from, and ends the run.
- * @returns "released" when the session was let go
- */
+/** Delivers the committed answer, or error, to clients and to the channel that the message came from. */
 export async function deliverReply(
   agent: Agent,
   writer: SessionWriter,
   run: Run,
-  { listeners, ...context }: StepContext,
-): Promise<StepContext | "released"> {
+  peers: ConnectedPeers,
+): Promise<void> {
   const { failure } = run;
+  const clients = peers.clients(agent.now() - freshPeersMs);
   const end =
     failure === undefined
-      ? await deliverAnswer(agent, writer, run, listeners)
-      : await deliverFailure(agent, writer, run, failure, listeners);
+      ? await deliverAnswer(agent, writer, run, clients)
+      : await deliverFailure(agent, writer, run, failure, clients, peers);
   await settleTask(agent, run, end);
   log("run.end", { sessionKey: writer.sessionKey, runId: run.runId, steps: run.step });
-  return (await endRun(agent, writer)) ? "released" : context;
 }
 
 async function deliverAnswer(
   agent: Agent,
   writer: SessionWriter,
   run: Run,
-  listeners: Listeners,
+  clients: Promise<string[]>,
 ): Promise<TaskEnd> {
   const reply = (await agent.history.load(writer.state)).at(-1);
   if (reply?.role !== "assistant") return {};
   const answer = wholeText(reply);
-  const [, undelivered] = await Promise.all([
-    announce(agent, writer.sessionKey, run.runId, "final", reply, listeners, turnOf(writer.state, run)),
-    deliverToChannel(agent, run, run.runId, answer),
-  ]);
+  const announced = async () =>
+    announce(agent, writer.sessionKey, run.runId, "final", reply, await clients, turnOf(writer.state, run));
+  const [, undelivered] = await Promise.all([announced(), deliverToChannel(agent, run, run.runId, answer)]);
   return { answer, undelivered };
 }
 
@@ -77,13 +72,15 @@ async function deliverFailure(
   writer: SessionWriter,
   run: Run,
   failure: string,
-  listeners: Listeners,
+  clients: Promise<string[]>,
+  peers: ConnectedPeers,
 ): Promise<TaskEnd> {
   const note = failureNote(run.runId, failure);
+  const nodes = () => peers.nodes(agent.now() - freshPeersMs);
   const [, undelivered] = await Promise.all([
-    announceError(agent, writer.sessionKey, run.runId, failure, listeners),
+    announceError(agent, writer.sessionKey, run.runId, failure, clients),
     deliverToChannel(agent, run, `${run.runId}:error`, note),
-    run.pendingCount > 0 ? endPendingCalls(agent, writer.sessionKey, run, readPeers(agent)) : undefined,
+    run.pendingCount > 0 ? endPendingCalls(agent, writer.sessionKey, run, nodes) : undefined,
   ]);
   return { failure, note, undelivered };
 }
@@ -97,45 +94,30 @@ function failureNote(runId: string, failure: string): string {
   return `Sorry, that failed: ${short} (${runId})`;
 }
 
-/** Ends the run that a stop was asked for, with its calls. */
-export async function endStopped(
+/** Announces to clients and to the channel of a run's message that the run was stopped, and settles its task. */
+export async function deliverStop(
   agent: Agent,
-  writer: SessionWriter,
+  sessionKey: string,
   run: Run,
-  { listeners, prefetched, ...context }: StepContext,
-): Promise<StepContext | "released"> {
-  log("run.stopped", { sessionKey: writer.sessionKey, runId: run.runId });
+  peers: ConnectedPeers,
+): Promise<void> {
   await Promise.all([
-    stopCalls(agent, writer, run, prefetched ?? readPeers(agent)),
-    announceError(agent, writer.sessionKey, run.runId, "Run cancelled by user", listeners),
+    announceError(agent, sessionKey, run.runId, "Run cancelled by user", peers.refreshClients()),
     agent.channels.conclude(run.origin, `${run.runId}:stopped`, "Stopped."),
   ]);
   await settleTask(agent, run, { failure: "stopped by the user" });
-  return (await endRun(agent, writer)) ? "released" : context;
 }
 
-/**
- * Ends a run that cannot go on. The error is committed, and delivered as a step of its own: if the agent dies after
- * the delivery, the next one does not ask the provider again and deliver an answer as well.
- */
-export async function failRun(agent: Agent, writer: SessionWriter, error: string): Promise<void> {
-  const { run } = writer.state;
-  if (!run) return;
-  log("run.failed", { sessionKey: writer.sessionKey, runId: run.runId });
+/** The changes of the session item that fail its run; the error is delivered next. */
+export function failureSteps(
+  { now }: Pick<Agent, "now">,
+  sessionKey: string,
+  run: Run,
+  error: string,
+): Step[] {
+  log("run.failed", { sessionKey, runId: run.runId });
   const failure = error.slice(0, maxFailureLength).toWellFormed();
-  await writer.commit([assign("run", failed(run, failure)), assign("updatedAt", agent.now())]);
-}
-
-/** Ends a run whose step was interrupted too often: something in it kills the function. */
-export function giveUp(agent: Agent, writer: SessionWriter, { attempt }: Run): Promise<void> {
-  return failRun(agent, writer, `LLM error: the turn was interrupted ${attempt} times`);
-}
-
-/** @returns true when the session was let go, false when there is more to do */
-async function endRun(agent: Agent, writer: SessionWriter): Promise<boolean> {
-  const now = agent.now();
-  const scheduled = await resetScheduleSteps(agent, { ...writer.state, updatedAt: now }, now);
-  return writer.endRun([assign("updatedAt", now), ...scheduled]);
+  return [assign("run", failed(run, failure)), assign("updatedAt", now())];
 }
 
 /** @returns why the text did not reach the channel */
@@ -157,9 +139,6 @@ export function unannounced(sessionKey: string, runId: string): (error: unknown)
   return (error) => logError("announce.failed", error, { sessionKey, runId });
 }
 
-/** Connection ids of the clients; absent: they are read. */
-type Listeners = Promise<string[]> | undefined;
-
 /** Announces to all clients what the model said. `calls`, a reply of tool calls alone, is an extension of the protocol. */
 export async function announce(
   { broadcast }: Pick<Agent, "broadcast">,
@@ -167,10 +146,9 @@ export async function announce(
   runId: string,
   state: "partial" | "calls" | "final",
   message: AssistantMessage,
-  listeners: Listeners,
+  clients: readonly string[],
   turn?: ChatReply["turn"],
 ): Promise<void> {
-  const clients = await (listeners ?? broadcast.clients());
   const took = turn ? { turn } : {};
   const note = "(The answer is too long for one event: see session.preview.)";
   const { role, timestamp } = message;
@@ -188,8 +166,7 @@ async function announceError(
   sessionKey: string,
   runId: string,
   error: string,
-  listeners: Listeners,
+  clients: Promise<string[]>,
 ): Promise<void> {
-  const clients = await (listeners ?? broadcast.clients());
-  await broadcast.send(clients, "chat", { runId, sessionKey, state: "error", error });
+  await broadcast.send(await clients, "chat", { runId, sessionKey, state: "error", error });
 }

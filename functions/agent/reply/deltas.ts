@@ -1,26 +1,17 @@
 import type { ChatDelta, ChatRetry } from "../../../shared/protocol/events.ts";
 import type { Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
-import type { ConnectedPeers } from "../context/connected-peers.ts";
 import type { Repeat } from "../model/model-call.ts";
 
 /** Four delta events a second for a run: smooth enough to read along, and every event is billed. */
 const leastIntervalMs = 250;
-
-/**
- * Clients that were read longer ago than this are read again before the next event of a stream, or of a reply that
- * calls tools, so that a revoked one whose socket could not be closed hears no more. Milliseconds.
- */
-const freshClientsMs = 1000;
 
 /** Streams an answer's text to clients while it grows: pieces are joined until the next event is due. */
 export interface Deltas {
   add(text: string): void;
   /** Announces that the call is repeated, and begins the text anew. */
   repeat(repeat: Repeat): void;
-  /** Connection ids of the clients, read at most `freshClientsMs` ago. */
-  clients(): Promise<string[]>;
-  /** Sends what is left, and waits for no client to take it: `Broadcast.send` comes behind it. */
+  /** Sends what is left, without waiting for a client to receive it: `Broadcast.send` comes after it. Does not reject. */
   end(): Promise<void>;
 }
 
@@ -48,27 +39,24 @@ interface Follower {
 }
 
 /**
- * @param connected the clients to stream to
+ * Starts a stream of deltas.
+ * @param clients connection ids to stream to, read anew before each event where the last read is too old: a revoked client
+ * whose socket could not be closed receives no more
  * The first piece goes out at once. Each client has one event on its way at a time; what comes meanwhile is joined, so that
  * a slow client gets fewer events and holds up nobody. Events carry `attempt`, so that a client starts over when a crashed
  * attempt is repeated, `step`, and `seq`, which for each client counts from 0 within one model call.
  */
 export function streamDeltas(
-  { broadcast, now }: Pick<Agent, "broadcast" | "now">,
+  { broadcast }: Pick<Agent, "broadcast">,
   sessionKey: string,
   { runId, attempt, step }: Pick<Run, "runId" | "attempt" | "step">,
-  connected: Pick<ConnectedPeers, "at" | "clients">,
+  clients: () => Promise<string[]>,
 ): Deltas {
   const ofCall = { runId, sessionKey, attempt, step };
   const stream: Stream = { ofCall, text: "", due: 0, repeats: 0 };
   const followers = new Map<string, Follower>();
   let timer: NodeJS.Timeout | undefined;
   let telling = Promise.resolve();
-  let recipients = connected;
-  const clients = () => {
-    if (now() - recipients.at > freshClientsMs) recipients = { at: now(), clients: broadcast.clients() };
-    return recipients.clients;
-  };
   const tellAll = async () => {
     for (const connectionId of await clients()) {
       const follower = followers.get(connectionId) ?? { state: "free", repeats: 0, sent: 0, seq: 0 };
@@ -98,7 +86,6 @@ export function streamDeltas(
       Object.assign(stream, { text: "", due: 0, repeats: stream.repeats + 1, retry });
       tell();
     },
-    clients,
     async end() {
       clearTimeout(timer);
       flush();

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { connectedPeers, freshPeersMs } from "../../../functions/agent/context/connected-peers.ts";
 import { announce } from "../../../functions/agent/reply/delivery.ts";
 import { streamDeltas } from "../../../functions/agent/reply/deltas.ts";
 import { createMemoryTable } from "../../../local/world/local-table.ts";
@@ -55,10 +56,10 @@ const sockets: Sockets = {
 
 const sessionKey = "agent:main:main";
 /** The clients' records are not read: each test says who is connected. */
-const openAgent = () => ({ broadcast: createBroadcast(createMemoryTable(), sockets, () => 0), now: () => 0 });
-const connected = () => ({ at: 0, clients: Promise.resolve(Object.keys(clients)) });
+const openAgent = () => ({ broadcast: createBroadcast(createMemoryTable(), sockets, () => 0) });
+const connected = async () => Object.keys(clients);
 const stream = (agent: ReturnType<typeof openAgent>, runId = "run", step = 0) =>
-  streamDeltas(agent, sessionKey, { runId, attempt: 1, step }, connected());
+  streamDeltas(agent, sessionKey, { runId, attempt: 1, step }, connected);
 
 /** A model says a word every 250 ms for five seconds. */
 const words = Array.from({ length: 20 }, (_, n) => `word${n} `);
@@ -76,8 +77,9 @@ async function call(
   }
   const endedAt = Date.now();
   const message: AssistantMessage = { role: "assistant", content: [], timestamp: 0 };
-  const listeners = Promise.all([connected().clients, deltas.end()]).then(([ids]) => ids);
-  const announced = announce(agent, sessionKey, runId, said, message, listeners);
+  const announced = deltas
+    .end()
+    .then(async () => announce(agent, sessionKey, runId, said, message, await connected()));
   await vi.runAllTimersAsync();
   await announced;
   return endedAt;
@@ -170,7 +172,9 @@ it("a client that connects in the middle gets the text from its beginning", asyn
     ...createBroadcast(table, sockets, () => time),
     clients: async () => Object.keys(clients),
   };
-  const deltas = stream({ broadcast, now: () => time });
+  const peers = connectedPeers({ table, broadcast, now: () => time });
+  const recent = () => peers.clients(time - freshPeersMs);
+  const deltas = streamDeltas({ broadcast }, sessionKey, { runId: "run", attempt: 1, step: 0 }, recent);
   deltas.add("before ");
   await vi.advanceTimersByTimeAsync(300);
   clients = { ann: reading, bob: reading };

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { readPeers } from "../../../functions/agent/context/connected-peers.ts";
+import { connectedPeers } from "../../../functions/agent/context/connected-peers.ts";
 import { answerEntry } from "../../../functions/agent/reply/request-reply.ts";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
 import { dispatchCall } from "../../../functions/agent/tools/dispatch.ts";
@@ -142,10 +142,10 @@ describe("a revocation that died behind its mark", () => {
   it("has left a node that is offered and called by nobody", async () => {
     const { id } = await peer("node", "laptop");
     const agent = { table: state.table, broadcast: broadcast(), sockets: world.sockets, now: world.now };
-    expect((await readPeers(agent).nodes).map((node) => node.id)).toEqual(["laptop"]);
+    expect((await connectedPeers(agent).nodes(world.now())).map((node) => node.id)).toEqual(["laptop"]);
     await revokeToken(state.table, id, world.now());
     expect(await recordsOf(id)).toHaveLength(1);
-    expect(await readPeers(agent).nodes).toEqual([]);
+    expect(await connectedPeers(agent).nodes(world.now())).toEqual([]);
     expect(await owners.request("owner", "tools.list")).toMatchObject({ payload: { tools: nativeTools } });
     const call = { tool: "laptop__Bash", args: {} };
     expect(await owners.request("owner", "tool.invoke", call)).toMatchObject({ error: { code: 404 } });
@@ -377,8 +377,8 @@ describe("the marks of revoked tokens are read", () => {
       2,
       (table) => {
         const { sockets, now } = world;
-        const peers = readPeers({ table, broadcast: createBroadcast(table, sockets, now), now });
-        return Promise.all([peers.nodes, peers.clients]);
+        const peers = connectedPeers({ table, broadcast: createBroadcast(table, sockets, now), now });
+        return Promise.all([peers.nodes(now()), peers.clients(now())]);
       },
     ],
   ])("with %s, by no call of their own", async (_, most, use) => {

@@ -1,15 +1,15 @@
-import { nodeToolName } from "../../../shared/peers/nodes.ts";
-import { type Message, textOf } from "../../../shared/protocol/messages.ts";
-import { log } from "../../../shared/runtime/log.ts";
-import type { ExecTask, InboxEntry } from "../../../shared/session/inbox-entry.ts";
-import type { Agent } from "../agent.ts";
-import type { SessionWriter } from "../session-writer.ts";
+import { nodeToolName } from "../../shared/peers/nodes.ts";
+import { type Message, textOf } from "../../shared/protocol/messages.ts";
+import { log } from "../../shared/runtime/log.ts";
+import type { ExecTask, InboxEntry } from "../../shared/session/inbox-entry.ts";
+import type { Agent } from "./agent.ts";
+import type { SessionWriter } from "./session-writer.ts";
 
 /**
  * Whether a message tells of the end of a background command to nobody who waits for it: the session was reset since the
  * command was started, or the model has asked for its end itself, by Process.
  */
-export async function isToldForNothing(
+export async function isObsoleteNotice(
   agent: Agent,
   writer: SessionWriter,
   entry: InboxEntry,

@@ -1,0 +1,363 @@
+import { mediaBlocks, userContent } from "../../shared/media/media-content.ts";
+import { type AssistantMessage, type Message, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
+import { log } from "../../shared/runtime/log.ts";
+import { type Outcomes, readOutcomes, scheduleTimeout } from "../../shared/session/calls.ts";
+import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
+import {
+  answered,
+  newRun,
+  nextStep,
+  type Run,
+  shrinkSteps,
+  triedAgain,
+  waitingFor,
+} from "../../shared/session/run.ts";
+import { spendingOf, spendingStep } from "../../shared/session/spending/spending.ts";
+import { assign, duePartition, sessionPartition } from "../../shared/session/state.ts";
+import { type Step, set } from "../../shared/world/expression.ts";
+import type { Agent } from "./agent.ts";
+import { receiveAttachments } from "./attachments.ts";
+import { compactionSteps } from "./compaction/compaction.ts";
+import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
+import { shrinkAfterRefusal } from "./context/context-fit.ts";
+import { sizeSteps } from "./context/context-size.ts";
+import { loadContext, type Prepared } from "./context/model-request.ts";
+import { originOf, replyContext } from "./context/provenance.ts";
+import { withCallIds } from "./model/wire/call-ids.ts";
+import { type AskedModel, askModel, type ModelCallPlan, prepareCall, type Uncalled } from "./model-step.ts";
+import { announce, failureSteps, unannounced } from "./reply/delivery.ts";
+import { runOf, type SessionWriter } from "./session-writer.ts";
+import { callsDeadline } from "./time-limit.ts";
+import { carryOutCalls } from "./tools/carry-out-calls.ts";
+import { pendingCalls, planCalls, sendsOf } from "./tools/plan-calls.ts";
+import { announceResults, toResultMessages } from "./tools/tool-results.ts";
+
+/** A model step that crashed this often is not tried again: something in it kills the function. */
+const maxAttempts = 4;
+
+/** Tool calls that were resumed this often end the run; a repeated event counts too. */
+const maxCallAttempts = 8;
+
+/** A run that calls tools this many times in a row is ended: it is going in circles. */
+const maxSteps = 200;
+
+/** Whether the session is still held after a step. */
+export type Next = "continue" | "released";
+
+/** A step of a run as data: what it writes, and the model call that the write leads to. */
+export interface StepPlan {
+  /** The run as the write leaves it. */
+  run: Run;
+  /** Messages that are appended to the transcript. */
+  appended: readonly Message[];
+  /** Changes of the session item in the same write. */
+  writes: readonly Step[];
+  /** The inbox entry that the same write removes. */
+  entry?: InboxEntry;
+  /** Absent: the step writes only, and the session loop goes on from what it wrote. */
+  call?: ModelCallPlan;
+}
+
+/**
+ * Plans the first step of a message's run. Attachments are fetched first, and committed in a step of their own: the loop
+ * then checks whether the time that is left is enough for the model.
+ */
+export async function beginRun(
+  agent: Agent,
+  writer: SessionWriter,
+  entry: Extract<InboxEntry, { kind: "message" }>,
+): Promise<StepPlan> {
+  const received = entry.attachments && (await receiveAttachments(agent, writer, entry));
+  const now = agent.now();
+  const content = userContent(entry.text, [...(entry.media ?? []).flatMap(mediaBlocks), ...(received ?? [])]);
+  const message: Message = { role: "user", content, origin: originOf(entry), timestamp: entry.at };
+  const { configurationVersion = agent.configuration.version() } = entry;
+  const run = newRun({ ...entry, configurationVersion }, received ? 0 : 1, now);
+  log("run.start", { sessionKey: writer.sessionKey, runId: run.runId });
+  const writes = [
+    assign("run", run),
+    assign("updatedAt", now),
+    ...(entry.origin.kind === "channel" ? [assign("lastChannel", entry.origin)] : []),
+    set("listPk", sessionPartition),
+    set("listSk", now),
+  ];
+  const plan = { run, appended: [message], writes, entry };
+  if (received) return plan;
+  const before = await agent.history.load(writer.state);
+  // A node that was connected before the message came is offered to its run.
+  return { ...plan, call: { messages: [...before, message], peersSince: entry.at } };
+}
+
+/** Plans a model step that was not begun yet, or that an earlier invocation did not finish. */
+export async function resumeRun(agent: Agent, writer: SessionWriter, run: Run): Promise<StepPlan> {
+  const again = triedAgain(run);
+  const { sessionKey, state } = writer;
+  if (run.attempt > 0) log("run.resume", { sessionKey, runId: run.runId, attempt: again.attempt });
+  if (again.attempt > maxAttempts) return givenUp(agent, writer, run);
+  const messages = await agent.history.load(state);
+  return {
+    run: again,
+    appended: [],
+    writes: [set(["run", "attempt"], again.attempt)],
+    call: { messages, peersSince: agent.now() - freshPeersMs },
+  };
+}
+
+/** Plans the model step that gets the results of all calls of `reply`, the last of `messages`. */
+function continueWithResults(
+  agent: Agent,
+  run: Run,
+  messages: readonly Message[],
+  reply: AssistantMessage,
+  outcomes: Outcomes,
+): StepPlan & { appended: ReturnType<typeof toResultMessages> } {
+  const now = agent.now();
+  const results = toResultMessages(run, toolCallsOf(reply), outcomes, now);
+  const next = nextStep(run, sendsOf(reply).length);
+  return {
+    run: next,
+    appended: results,
+    writes: [assign("run", next), set("duePk", duePartition), set("dueAt", now)],
+    call: { messages: [...messages, ...results], peersSince: now - freshPeersMs },
+  };
+}
+
+/** Plans the end of a run whose step was interrupted too often: something in it kills the function. */
+function givenUp(agent: Agent, { sessionKey }: SessionWriter, run: Run): StepPlan {
+  const error = `LLM error: the turn was interrupted ${run.attempt} times`;
+  return { run, appended: [], writes: failureSteps(agent, sessionKey, run, error) };
+}
+
+/**
+ * Commits a plan while the model is being called, and applies the outcome. What a crash repeats is at most the step that
+ * was not committed. A commit that fails interrupts the call.
+ */
+export async function runStep(
+  agent: Agent,
+  writer: SessionWriter,
+  peers: ConnectedPeers,
+  plan: StepPlan,
+): Promise<Next> {
+  const { run, call } = plan;
+  const prepared = call && (await prepareCall(agent, writer.state, run, call, peers));
+  const [, asked] = await Promise.all([
+    commitPlan(writer, plan, prepared?.status === "fits" ? prepared.steps : []),
+    prepared?.status === "fits" ? askModel(agent, writer, peers, run, prepared) : prepared,
+  ]);
+  if (!asked) return "continue";
+  const next = await applyOutcome(agent, writer, peers, asked);
+  if ("streamed" in asked) await asked.streamed;
+  return next;
+}
+
+async function commitPlan(
+  writer: SessionWriter,
+  { appended, writes, entry }: StepPlan,
+  more: readonly Step[],
+): Promise<void> {
+  const steps = [...writes, ...more];
+  if (appended.length > 0) await writer.append(appended, steps, entry);
+  else await writer.commit(steps);
+}
+
+/** Writes what follows from a model call: the reply, its tool calls, a failure, or that a smaller call follows. */
+async function applyOutcome(
+  agent: Agent,
+  writer: SessionWriter,
+  peers: ConnectedPeers,
+  asked: AskedModel | Uncalled,
+): Promise<Next> {
+  const run = runOf(writer);
+  switch (asked.status) {
+    case "aborted":
+      break;
+    case "broken":
+      // The commit has counted the attempt, so a step that always fails is given up.
+      throw asked.error;
+    case "compact":
+      await writer.commit(compactionSteps(agent, writer.state, asked.cut, shrinkSteps(run, "compacted")));
+      break;
+    case "failed": {
+      const smaller = asked.overflow ? shrinkAfterRefusal(run, asked.prepared.request) : undefined;
+      if (!smaller) await failRun(agent, writer, peers, asked.error);
+      else if (!smaller.cut) await writer.commit(smaller.steps);
+      else await writer.commit(compactionSteps(agent, writer.state, smaller.cut, smaller.steps));
+      break;
+    }
+    case "answered":
+      return applyReply(agent, writer, peers, asked);
+  }
+  return "continue";
+}
+
+/** A failure is committed before it is delivered: an agent that dies in between does not ask the model again. */
+async function failRun(
+  agent: Agent,
+  writer: SessionWriter,
+  peers: ConnectedPeers,
+  error: string,
+): Promise<void> {
+  peers.refreshClients();
+  await writer.commit(failureSteps(agent, writer.sessionKey, runOf(writer), error));
+}
+
+type Answered = Extract<AskedModel, { status: "answered" }>;
+
+async function applyReply(
+  agent: Agent,
+  writer: SessionWriter,
+  peers: ConnectedPeers,
+  asked: Answered,
+): Promise<Next> {
+  const run = runOf(writer);
+  const { prepared } = asked;
+  const identified = withCallIds(asked.message, prepared.request.messages, agent.now());
+  const reply = { ...identified, context: replyContext(prepared) };
+  if (toolCallsOf(reply).length > 0) {
+    if (run.step < maxSteps) return applyCalls(agent, writer, peers, asked, reply);
+    await failRun(agent, writer, peers, `LLM error: stopped after ${maxSteps} rounds of tool calls`);
+  } else if (textOf(reply).trim() === "") {
+    await failRun(agent, writer, peers, emptyAnswer(reply));
+  } else {
+    // The loop delivers the answer next, to every client: one that has just connected waits for nothing else.
+    peers.refreshClients();
+    const steps = [...replySteps(agent, writer, prepared, reply), assign("run", answered(run))];
+    await writer.append([reply], steps);
+  }
+  return "continue";
+}
+
+function emptyAnswer({ stopReason, usage, content }: AssistantMessage): string {
+  if (stopReason !== "length") return "LLM returned empty response";
+  const limit = usage?.output ? `its limit of ${usage.output} output tokens` : "its limit of output tokens";
+  const isThinking = content.some((block) => block.type === "thinking");
+  return `LLM error: the model reached ${limit} ${isThinking ? "while it was still thinking" : "before it said anything"}; raise model.maxTokens, or lower the thinking level`;
+}
+
+/** Commits a reply with its tool calls, carries the calls out, and announces the reply to clients. */
+async function applyCalls(
+  agent: Agent,
+  writer: SessionWriter,
+  peers: ConnectedPeers,
+  { prepared, streamed }: Answered,
+  reply: AssistantMessage,
+): Promise<Next> {
+  const run = runOf(writer);
+  const { sessionKey } = writer;
+  const { turn } = prepared;
+  const planned = await planCalls(agent, sessionKey, turn, run, reply);
+  const now = agent.now();
+  const pending = pendingCalls(planned, now);
+  const deadline = callsDeadline(run, pending, turn.configuration.timeouts.toolMs, now);
+  const waiting = waitingFor(run, pending, deadline);
+  await writer.append([reply], [...replySteps(agent, writer, prepared, reply), assign("run", waiting)]);
+  // A stop arrived while the model answered.
+  if (writer.state.stop === run.runId) return "continue";
+  const announced = async () => {
+    await streamed;
+    const clients = await peers.clients(now - freshPeersMs);
+    await announce(agent, sessionKey, run.runId, textOf(reply) === "" ? "calls" : "partial", reply, clients);
+  };
+  // Not before the commit: a timeout that came ahead of it would find nothing to end, and there is no second one.
+  const beside = Promise.all([
+    waiting.pendingCount > 0 ? scheduleTimeout(agent, sessionKey, waiting) : undefined,
+    announced().catch(unannounced(sessionKey, run.runId)),
+  ]);
+  beside.catch(() => {});
+  await carryOutCalls(agent, writer, turn, waiting, planned);
+  await beside;
+  return waitForCalls(agent, writer);
+}
+
+/** What is written with every reply: tokens, spending, the measured size, and the prompt that it was made from. */
+function replySteps(
+  agent: Agent,
+  { state }: SessionWriter,
+  { turn, request }: Prepared,
+  reply: AssistantMessage,
+): Step[] {
+  const { usage } = reply;
+  const occasion = {
+    runId: state.run?.runId,
+    now: agent.now(),
+    timezone: turn.configuration.userTimezone,
+  };
+  const input = state.tokens.input + (usage ? usage.input + usage.cacheRead + usage.cacheWrite : 0);
+  const output = state.tokens.output + (usage?.output ?? 0);
+  return [
+    ...(usage ? [assign("tokens", { input, output, total: input + output })] : []),
+    spendingStep(state, spendingOf(usage), occasion),
+    ...sizeSteps(reply, request),
+    ...agent.keptPrompts.steps(state, turn.agentId, turn.prompt),
+  ];
+}
+
+/**
+ * Releases the session for as long as calls of its run are pending.
+ * @returns "continue" when all of them are answered or timed out, and when a stop arrived
+ */
+async function waitForCalls(agent: Agent, writer: SessionWriter): Promise<Next> {
+  for (;;) {
+    const { run, stop } = writer.state;
+    if (run?.phase !== "tools" || run.pendingCount === 0 || stop === run.runId) return "continue";
+    if (await writer.releaseWaiting(run.deadline ?? agent.now())) return "released";
+  }
+}
+
+/**
+ * The step of a run whose reply called tools. Calls without an outcome are carried out again: an earlier invocation
+ * crashed. Pending calls are waited for. When all have an outcome, the model gets the results.
+ */
+export async function toolStep(
+  agent: Agent,
+  writer: SessionWriter,
+  peers: ConnectedPeers,
+  run: Run,
+): Promise<Next> {
+  const { sessionKey } = writer;
+  const messages = await agent.history.load(writer.state);
+  const reply = messages.at(-1);
+  if (reply?.role !== "assistant") {
+    await failRun(agent, writer, peers, "LLM error: the calls that this turn waits for are missing");
+    return "continue";
+  }
+  const outcomes = await readOutcomes(agent, sessionKey, run, toolCallsOf(reply));
+  const timedOut = new Set(run.timedOut ?? []);
+  const open = toolCallsOf(reply).filter((call) => !outcomes.has(call.id) && !timedOut.has(call.id));
+  if (open.length > 0) return resumeCalls(agent, writer, peers, run, reply, open);
+  if (run.pendingCount > 0) return waitForCalls(agent, writer);
+  const plan = continueWithResults(agent, run, messages, reply, outcomes);
+  const clients = peers.clients(agent.now() - freshPeersMs);
+  const [next] = await Promise.all([
+    runStep(agent, writer, peers, plan),
+    announceResults(agent, sessionKey, run.runId, reply, plan.appended, clients).catch(
+      unannounced(sessionKey, run.runId),
+    ),
+  ]);
+  return next;
+}
+
+/** Carries out calls that an earlier invocation did not finish, with a new deadline. */
+async function resumeCalls(
+  agent: Agent,
+  writer: SessionWriter,
+  peers: ConnectedPeers,
+  run: Run,
+  reply: AssistantMessage,
+  open: ReturnType<typeof toolCallsOf>,
+): Promise<Next> {
+  const { sessionKey } = writer;
+  const attempt = run.attempt + 1;
+  log("run.resume", { sessionKey, runId: run.runId, attempt });
+  if (attempt > maxCallAttempts) return runStep(agent, writer, peers, givenUp(agent, writer, run));
+  const { timeouts } = await agent.configuration.load();
+  const deadline = callsDeadline(run, run.pending, timeouts.toolMs, agent.now());
+  const state = await writer.commit([set(["run", "attempt"], attempt), set(["run", "deadline"], deadline)]);
+  if (!state.run || state.stop === run.runId) return "continue";
+  if (state.run.pendingCount > 0) await scheduleTimeout(agent, sessionKey, state.run);
+  const nodes = peers.nodes(agent.now() - freshPeersMs);
+  const turn = await loadContext(agent, state, state.run, nodes);
+  const planned = await planCalls(agent, sessionKey, turn, run, reply, open);
+  await carryOutCalls(agent, writer, turn, state.run, planned);
+  return waitForCalls(agent, writer);
+}
