@@ -1,15 +1,23 @@
-import { ArnFormat, Duration, Stack, type StackProps, Tags } from "aws-cdk-lib";
+import { ArnFormat, CfnOutput, Duration, Stack, type StackProps, Tags } from "aws-cdk-lib";
 import { FunctionUrlAuthType } from "aws-cdk-lib/aws-lambda";
-import type { Construct } from "constructs";
+import { StringParameter } from "aws-cdk-lib/aws-ssm";
+import { Construct } from "constructs";
 import { Failures } from "./constructs/failures.ts";
 import { GatewayFunction } from "./constructs/gateway-function.ts";
-import { publishValues } from "./constructs/published-values.ts";
 import { Schedules } from "./constructs/schedules.ts";
 import { SocketApi } from "./constructs/socket-api.ts";
 import { Storage } from "./constructs/storage.ts";
-import { memoryMegabytes } from "./memory.ts";
 import { type Arns, type FunctionName, functionNames } from "./permissions.ts";
 import type { Settings } from "./stage-settings.ts";
+
+/** Memory of the functions in MB. CPU is proportional: one core for each 1,769 MB. */
+export const memoryMegabytes: Record<FunctionName, number> = {
+  socket: 256,
+  // A cold start takes about 150 ms of CPU; Slack and Discord time out after 3 s.
+  webhook: 512,
+  timer: 256,
+  agent: 512,
+};
 
 export interface GsvStackProps extends StackProps {
   settings: Settings;
@@ -168,5 +176,32 @@ export class GsvStack extends Stack {
       resourceName: functionName,
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     });
+  }
+}
+
+/** Addresses and names of a deployed stage, for its owner and the command line. */
+interface PublishedValues {
+  WebSocketUrl: string;
+  WebhookUrl: string;
+  TableName: string;
+  BucketName: string;
+}
+
+const parameterNames: Record<keyof PublishedValues, string> = {
+  WebSocketUrl: "websocket-url",
+  WebhookUrl: "webhook-url",
+  TableName: "table-name",
+  BucketName: "bucket-name",
+};
+
+/** Publishes each value twice: as a stack output, and as an SSM parameter `{prefix}/websocket-url` and so on. */
+function publishValues(scope: Construct, prefix: string, values: PublishedValues): void {
+  const parameters = new Construct(scope, "Parameters");
+  for (const name of Object.keys(parameterNames) as (keyof PublishedValues)[]) {
+    new StringParameter(parameters, name, {
+      parameterName: `${prefix}/${parameterNames[name]}`,
+      stringValue: values[name],
+    });
+    new CfnOutput(scope, name, { value: values[name] });
   }
 }

@@ -1,4 +1,4 @@
-import type { CommandResult } from "../../shared/session/results/command-result.ts";
+import type { CommandResult } from "../../shared/session/result-message.ts";
 import { secondsText, shorten } from "../app/columns.ts";
 
 const tellingArguments = ["command", "path", "pattern", "action", "query", "url"];

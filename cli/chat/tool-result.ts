@@ -1,4 +1,4 @@
-import { commandResult } from "../../shared/session/results/command-result.ts";
+import { commandResult } from "../../shared/session/result-message.ts";
 import { pairs } from "../app/columns.ts";
 
 /**

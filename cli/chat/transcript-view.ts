@@ -1,6 +1,6 @@
 import { type Message, type ToolResultMessage, textOf, toolCallsOf } from "../../shared/protocol/messages.ts";
-import { readCommandEnd } from "../../shared/session/results/command-end.ts";
-import { commandResult } from "../../shared/session/results/command-result.ts";
+import { readCommandEnd } from "../../shared/session/command-end.ts";
+import { commandResult } from "../../shared/session/result-message.ts";
 import { moment } from "../app/columns.ts";
 import { commandEnding, shortArguments } from "./call-text.ts";
 import { parsed, storedResultText } from "./tool-result.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { code } from "../../shared/protocol/errors.ts";
 import type { Events } from "../../shared/protocol/events.ts";
-import type { Frame } from "../../shared/protocol/frames.ts";
 import {
+  type Frame,
   maxFrameBytes,
   maxPayloadBytes,
   payloadCapability,
@@ -18,8 +18,7 @@ import { FrameResolver, type TransferLimits, uploadBytes, uploadParams } from ".
 import { PendingRequests } from "./pending-requests.ts";
 import { endedFor, finalEnd, isFinalRefusal, placeTaken, reclaimDelay } from "./refusal.ts";
 import { localCode, RequestError } from "./request-error.ts";
-import type { SocketEnd } from "./socket.ts";
-import { GatewaySocket } from "./socket.ts";
+import { GatewaySocket, type SocketEnd } from "./socket.ts";
 
 export type { ConnectionTiming } from "./connection-timing.ts";
 export { RequestError } from "./request-error.ts";

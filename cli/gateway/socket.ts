@@ -1,6 +1,5 @@
 import { WebSocket } from "ws";
-import type { Frame } from "../../shared/protocol/frames.ts";
-import { maxFrameBytes, parseFrame } from "../../shared/protocol/frames.ts";
+import { type Frame, maxFrameBytes, parseFrame } from "../../shared/protocol/frames.ts";
 import { localCode, RequestError } from "./request-error.ts";
 
 /**

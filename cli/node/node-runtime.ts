@@ -2,8 +2,12 @@ import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { cancelCapability, transferCapability } from "../../shared/protocol/frames.ts";
-import type { ConnectionState, ConnectionTiming, RequestError } from "../gateway/connection.ts";
-import { Connection } from "../gateway/connection.ts";
+import {
+  Connection,
+  type ConnectionState,
+  type ConnectionTiming,
+  type RequestError,
+} from "../gateway/connection.ts";
 import { handleEvents } from "./events/node-events.ts";
 import { FileQueues } from "./files/node-files.ts";
 import { LogBuffer } from "./log-buffer.ts";

@@ -1,11 +1,11 @@
+import { LRUCache } from "lru-cache";
 import type { Events } from "../../shared/protocol/events.ts";
 import { maxFrameBytes } from "../../shared/protocol/frames.ts";
-import type { Outcome } from "./call-log.ts";
-import { CallLog } from "./call-log.ts";
 import { endOrDelay } from "./end-or-delay.ts";
 import { fieldsOf } from "./events/event-fields.ts";
 import { fitResult } from "./fit-result.ts";
 import type { Outbox } from "./result-outbox.ts";
+import { jsonBytes } from "./text-ends.ts";
 import type { NodeTool, ToolContext } from "./tools/node-tool.ts";
 import { nodeTools } from "./tools/offered.ts";
 
@@ -142,4 +142,41 @@ function toolNamed(name: string): NodeTool {
   if (tool !== undefined) return tool;
   const known = nodeTools.map((candidate) => candidate.definition.name).join(", ");
   throw new Error(`this node has no tool ${name}; it has ${known}`);
+}
+
+/** The outcome of a tool call: the params of `tool.result` without the callId. */
+type Outcome = { result: unknown } | { error: string };
+
+/** Limits of the log: number of finished calls, and total bytes of their outcomes. */
+const keptCalls = 1000;
+const keptBytes = 32 * 1024 * 1024;
+
+/**
+ * Tool calls received by a node, so that none runs twice. The gateway resends a call when it does not know
+ * whether the node received it. Drops the oldest finished calls above 1,000 calls or 32 MB of outcomes.
+ */
+export class CallLog {
+  readonly #running = new Set<string>();
+  readonly #finished = new LRUCache<string, Outcome>({
+    max: keptCalls,
+    maxSize: keptBytes,
+    sizeCalculation: (outcome) => jsonBytes(outcome),
+  });
+
+  /**
+   * Registers a call. `new`: the caller must run it. `running`: it is already running. Otherwise: its
+   * outcome.
+   */
+  claim(callId: string): "new" | "running" | Outcome {
+    const finished = this.#finished.peek(callId);
+    if (finished !== undefined) return finished;
+    if (this.#running.has(callId)) return "running";
+    this.#running.add(callId);
+    return "new";
+  }
+
+  finish(callId: string, outcome: Outcome): void {
+    this.#running.delete(callId);
+    this.#finished.set(callId, outcome);
+  }
 }

@@ -5,10 +5,9 @@ import { log, logError } from "../../shared/runtime/log.ts";
 import { archiveSession } from "../../shared/session/archive.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { agentIdOf } from "../../shared/session/key/session-key.ts";
-import { notePreviousId } from "../../shared/session/reset/previous-ids.ts";
-import { isResetDue } from "../../shared/session/reset/reset-policy.ts";
-import { resetRules, resetScheduleSteps } from "../../shared/session/reset/reset-schedule.ts";
-import { spentAfterReset } from "../../shared/session/spending/spending.ts";
+import { notePreviousId } from "../../shared/session/previous-ids.ts";
+import { isResetDue, resetRules, resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
+import { spentAfterReset } from "../../shared/session/spending.ts";
 import {
   assign,
   messageCount,

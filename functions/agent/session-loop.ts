@@ -1,7 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { nodeToolName } from "../../shared/peers/nodes.ts";
+import { type Message, textOf } from "../../shared/protocol/messages.ts";
 import { log } from "../../shared/runtime/log.ts";
+import type { ExecTask, InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { acquire, LeaseLost } from "../../shared/session/lease.ts";
-import { resetScheduleSteps } from "../../shared/session/reset/reset-schedule.ts";
+import { resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
 import type { Run } from "../../shared/session/run.ts";
 import { assign } from "../../shared/session/state.ts";
 import { remove } from "../../shared/world/expression.ts";
@@ -9,7 +12,6 @@ import type { Agent } from "./agent.ts";
 import { clearArchived, compactOnRequest, compactStep } from "./compaction/compaction.ts";
 import { type ConnectedPeers, freshPeersMs, prefetch } from "./context/connected-peers.ts";
 import { changeOnRequest } from "./objects/change-on-request.ts";
-import { isObsoleteNotice } from "./obsolete-notice.ts";
 import { deliverReply, deliverStop } from "./reply/delivery.ts";
 import { beginReset, isDue, resumeReset } from "./reset.ts";
 import { SessionWriter } from "./session-writer.ts";
@@ -137,4 +139,36 @@ async function handOver(agent: Agent, writer: SessionWriter): Promise<void> {
   log("agent.handover", { sessionKey: writer.sessionKey });
   await writer.releaseUnfinished();
   await agent.wake(writer.sessionKey);
+}
+
+/**
+ * Whether a message tells of the end of a background command to nobody who waits for it: the session was reset since the
+ * command was started, or the model has asked for its end itself, by Process.
+ */
+async function isObsoleteNotice(agent: Agent, writer: SessionWriter, entry: InboxEntry): Promise<boolean> {
+  const task = entry.kind === "message" ? entry.task : undefined;
+  if (task?.kind !== "exec") return false;
+  const isReset = task.conversation !== writer.state.sessionId;
+  if (!isReset && !holdsEnd(await agent.history.load(writer.state), task)) return false;
+  log("exec.dropped", { sessionKey: writer.sessionKey, entryId: entry.id, why: isReset ? "reset" : "seen" });
+  return true;
+}
+
+/** Whether a conversation holds the end of a command, as Process answers it. */
+function holdsEnd(messages: readonly Message[], { nodeId, sessionId }: ExecTask): boolean {
+  const tool = nodeToolName(nodeId, "Process");
+  return messages.some(
+    (message) =>
+      message.role === "toolResult" && message.toolName === tool && saysEnd(textOf(message), sessionId),
+  );
+}
+
+function saysEnd(text: string, sessionId: string): boolean {
+  if (!text.includes(sessionId)) return false;
+  try {
+    const report = JSON.parse(text) as { sessionId?: unknown; status?: unknown } | null;
+    return report?.sessionId === sessionId && (report.status === "completed" || report.status === "failed");
+  } catch {
+    return false;
+  }
 }

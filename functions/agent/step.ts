@@ -12,7 +12,7 @@ import {
   triedAgain,
   waitingFor,
 } from "../../shared/session/run.ts";
-import { spendingOf, spendingStep } from "../../shared/session/spending/spending.ts";
+import { spendingOf, spendingStep } from "../../shared/session/spending.ts";
 import { assign, duePartition, sessionPartition } from "../../shared/session/state.ts";
 import { type Step, set } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
@@ -21,9 +21,8 @@ import { compactionSteps } from "./compaction/compaction.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
 import { shrinkAfterRefusal } from "./context/context-fit.ts";
 import { sizeSteps } from "./context/context-size.ts";
-import { loadContext, type Prepared } from "./context/model-request.ts";
-import { originOf, replyContext } from "./context/provenance.ts";
-import { withCallIds } from "./model/wire/call-ids.ts";
+import { loadContext, originOf, type Prepared, replyContext } from "./context/model-request.ts";
+import { withCallIds } from "./model/call-ids.ts";
 import { type AskedModel, askModel, type ModelCallPlan, prepareCall, type Uncalled } from "./model-step.ts";
 import { announce, failureSteps, unannounced } from "./reply/delivery.ts";
 import { runOf, type SessionWriter } from "./session-writer.ts";

@@ -1,4 +1,4 @@
-import { stepDeadline } from "../../shared/session/asked/asked-session.ts";
+import { stepDeadline } from "../../shared/session/asked-session.ts";
 import type { PendingCall, Run } from "../../shared/session/run.ts";
 
 /** What a run fails with when its task's time is over. */

@@ -2,10 +2,7 @@ import { exportLines } from "../../shared/adapters/adapters.ts";
 import { code, PeerError } from "../../shared/protocol/errors.ts";
 import type { ExportFormat } from "../../shared/protocol/objects.ts";
 import type { ExportPage } from "../../shared/protocol/results.ts";
-import {
-  type ConversationName,
-  readConversation,
-} from "../../shared/session/conversation/whole-conversation.ts";
+import { type ConversationName, readConversation } from "../../shared/session/whole-conversation.ts";
 import type { Bucket, Table } from "../../shared/world/world.ts";
 
 /** Largest conversation that is exported, in bytes of its messages. */

@@ -6,7 +6,7 @@ import {
   type ConversationName,
   isReplaced,
   openConversation,
-} from "../../shared/session/conversation/whole-conversation.ts";
+} from "../../shared/session/whole-conversation.ts";
 import type { Bucket, Table } from "../../shared/world/world.ts";
 
 export interface TranscriptRequest extends ConversationName {

@@ -1,14 +1,16 @@
 import { openConfiguration } from "../../shared/configuration/store.ts";
+import { readJob } from "../../shared/cron/plan-run.ts";
+import { lookAfterJob } from "../../shared/cron/run-job.ts";
 import { loadSweep } from "../../shared/dreaming/load-sweep.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
+import { log } from "../../shared/runtime/log.ts";
 import { expireProbes } from "../../shared/skills/probing.ts";
 import { createCachedReader } from "../../shared/workspace/cached-reader.ts";
 import type { TimerEvent, World } from "../../shared/world/world.ts";
 import { dream } from "./dream.ts";
-import { fireCron } from "./fire-cron.ts";
 import { beat } from "./heartbeat.ts";
+import { sweepAndNote, watch } from "./sweep.ts";
 import { closeAgain, closeUnauthenticated, expireTools, resetIfDue, type Timer } from "./timer.ts";
-import { sweepAndNote, watch } from "./watch.ts";
 
 /**
  * The timer function's handler, which schedules invoke. It notes no faults of its own: the alarm watches its failures,
@@ -53,4 +55,19 @@ async function fire(timer: Timer, event: TimerEvent): Promise<void> {
     case "watch":
       return watch(timer);
   }
+}
+
+/**
+ * Handles the time of a scheduled job's run. The schedule of a time that is not the job's next any more, because the
+ * job was changed or has run, is ignored.
+ */
+export async function fireCron(
+  timer: Timer,
+  { jobId, at }: Extract<TimerEvent, { kind: "cron" }>,
+): Promise<void> {
+  const job = await readJob(timer.table, jobId);
+  const isCurrent = job?.nextRunAtMs === at || job?.run?.at === at;
+  log("cron.fire", { jobId, at, isCurrent });
+  // Use the schedule's time when this clock is behind it.
+  if (isCurrent) await lookAfterJob(timer, jobId, Math.max(timer.now(), at));
 }

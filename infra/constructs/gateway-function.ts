@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Duration, RemovalPolicy } from "aws-cdk-lib";
+import { type Duration, RemovalPolicy, Stack, Validations } from "aws-cdk-lib";
+import { Effect, PolicyDocument, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import {
   Architecture,
   CfnEventInvokeConfig,
@@ -11,8 +12,7 @@ import {
 } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import type { Arns, FunctionName } from "../permissions.ts";
-import { FunctionRole } from "./function-role.ts";
+import { type Arns, type FunctionName, type Grant, grants, resources } from "../permissions.ts";
 
 export interface GatewayFunctionProps {
   name: FunctionName;
@@ -92,4 +92,60 @@ function bundleOf(bundles: string, name: FunctionName): string {
   const folder = join(bundles, name);
   if (existsSync(join(folder, "handler.mjs"))) return folder;
   throw new Error(`there is no bundle of the ${name} function in ${folder}: run "npm run build" first`);
+}
+
+/**
+ * A function's role: exactly its rows of permissions.ts, one statement a row, no managed policy. CDK's grant
+ * methods cannot add statements (see `role`).
+ */
+class FunctionRole extends Construct {
+  /** Immutable, so that no other construct can add permissions. */
+  readonly role;
+
+  constructor(scope: Construct, id: string, props: { functionName: FunctionName; arns: Arns }) {
+    super(scope, id);
+    const rows = grants[props.functionName];
+    const role = new Role(this, "Role", {
+      assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
+      description: `What the ${props.functionName} function may do`,
+      inlinePolicies: {
+        permissions: new PolicyDocument({
+          // One statement a row, so that the deployed policy reads as permissions.ts does.
+          minimize: false,
+          statements: rows.map((row) => statementOf(row, props.arns)),
+        }),
+      },
+    });
+    for (const row of rows) acknowledgeWildcard(role, row, props.arns);
+    this.role = role.withoutPolicyUpdates();
+  }
+}
+
+function statementOf(row: Grant, arns: Arns): PolicyStatement {
+  return new PolicyStatement({
+    effect: Effect.ALLOW,
+    actions: [...row.actions],
+    resources: [resources[row.resource].arn(arns)],
+    conditions: row.when,
+  });
+}
+
+/** Passes the row's reason for its wildcard to cdk-nag. A wildcard without a reason remains a finding. */
+function acknowledgeWildcard(role: Role, row: Grant, arns: Arns): void {
+  const resource = resources[row.resource];
+  if (!("wildcard" in resource)) return;
+  const arn = flatten(Stack.of(role).resolve(resource.arn(arns)));
+  Validations.of(role).acknowledge({ id: `AwsSolutions-IAM5[Resource::${arn}]`, reason: resource.wildcard });
+}
+
+/**
+ * Formats an ARN with its CloudFormation references as `<LogicalId.Attribute>`, as in cdk-nag's finding ids.
+ */
+function flatten(value: unknown): string {
+  if (typeof value === "string") return value;
+  const reference = value as { Ref?: string; "Fn::GetAtt"?: string[]; "Fn::Join"?: [string, unknown[]] };
+  if (reference.Ref) return `<${reference.Ref}>`;
+  if (reference["Fn::GetAtt"]) return `<${reference["Fn::GetAtt"].join(".")}>`;
+  const [delimiter, parts] = reference["Fn::Join"] ?? ["", []];
+  return parts.map(flatten).join(delimiter);
 }

@@ -1,6 +1,5 @@
 import * as v from "valibot";
-import type { OpenAiFault } from "./openai-error.ts";
-import { openAiShapeFault } from "./openai-error.ts";
+import { type OpenAiFault, openAiShapeFault } from "./openai-error.ts";
 import { checkShape, stringOr } from "./request-shape.ts";
 
 const textPart = v.object({ type: v.literal("text"), text: v.string() });

@@ -17,7 +17,7 @@ export interface StageOutputs {
   BucketName: string;
 }
 
-/** The SSM parameters of a stage, by the output that each holds: `infra/constructs/published-values.ts`. */
+/** The SSM parameters of a stage, by the output that each holds: `infra/stack.ts`. */
 const parameterNames: Record<keyof StageOutputs, string> = {
   WebSocketUrl: "websocket-url",
   WebhookUrl: "webhook-url",

@@ -1,8 +1,26 @@
+import {
+  ApiGatewayManagementApiClient,
+  DeleteConnectionCommand,
+  ForbiddenException,
+  GoneException,
+  LimitExceededException,
+  PayloadTooLargeException,
+  PostToConnectionCommand,
+} from "@aws-sdk/client-apigatewaymanagementapi";
+import { maxFrameBytes } from "../protocol/frames.ts";
 import { type Environment, readEnvironment } from "../runtime/environment.ts";
-import type { Bucket, Presigner, Schedules, Secrets, WakeAgent, World } from "../world/world.ts";
-import { openApiGatewaySockets } from "./api-gateway-sockets.ts";
+import type {
+  Bucket,
+  Posted,
+  Presigner,
+  Schedules,
+  Secrets,
+  Sockets,
+  WakeAgent,
+  World,
+} from "../world/world.ts";
+import { clientSettings, type SocketLimits, socketLimits } from "./call-limits.ts";
 import { openDynamoDBTable } from "./dynamodb-table.ts";
-import { lazily } from "./lazily.ts";
 
 /**
  * The world on AWS. Only the clients of DynamoDB and of @connections are loaded at cold start, because every
@@ -61,4 +79,77 @@ function openWake(agentFunction: string): WakeAgent {
     wake: (await import("./lambda-wake.ts")).openLambdaWake(agentFunction),
   }));
   return wake;
+}
+
+/** An object whose methods are all asynchronous. */
+type Asynchronous<T> = { [Name in keyof T]: (...args: never[]) => Promise<unknown> };
+
+/**
+ * Creates an object at the first call of one of its methods, so that a cold start does not load clients that
+ * are rarely used.
+ * @param names all methods; a missing one is a type error
+ * @param make should import a module of this project rather than the SDK, so that the bundle contains only
+ * the used parts of the SDK
+ */
+function lazily<T extends Asynchronous<T>>(names: Record<keyof T, true>, make: () => Promise<T>): T {
+  let made: Promise<T> | undefined;
+  const calling =
+    (name: keyof T) =>
+    async (...args: never[]): Promise<unknown> => {
+      made ??= make();
+      return (await made)[name](...args);
+    };
+  const methods = (Object.keys(names) as (keyof T)[]).map((name) => [name, calling(name)]);
+  return Object.fromEntries(methods) as T;
+}
+
+/**
+ * Connections of an API Gateway WebSocket API, reached by its @connections API.
+ * @param endpoint the API's callback URL, `https://{api}.execute-api.{region}.amazonaws.com/{stage}`
+ */
+export function openApiGatewaySockets(endpoint: string, limits: SocketLimits = socketLimits): Sockets {
+  const client = new ApiGatewayManagementApiClient({ endpoint, ...clientSettings(limits) });
+  // Both send on the same HTTP connections.
+  const { requestHandler } = client.config;
+  const trier = new ApiGatewayManagementApiClient({ endpoint, maxAttempts: 1, requestHandler });
+  return {
+    async post(connectionId, frame, { once = false } = {}) {
+      const text = JSON.stringify(frame);
+      if (Buffer.byteLength(text) > maxFrameBytes) return "too large";
+      const command = new PostToConnectionCommand({ ConnectionId: connectionId, Data: Buffer.from(text) });
+      try {
+        await (once ? trier.send(command, { requestTimeout: limits.onceMs }) : client.send(command));
+        return "sent";
+      } catch (error) {
+        const outcome = outcomeOf(error, once);
+        if (outcome === undefined) throw error;
+        return outcome;
+      }
+    },
+    async close(connectionId) {
+      try {
+        await client.send(new DeleteConnectionCommand({ ConnectionId: connectionId }));
+      } catch (error) {
+        if (!isGone(error)) throw error;
+      }
+    },
+  };
+}
+
+/** What a failed post says of its connection; undefined when it says nothing. */
+function outcomeOf(error: unknown, once: boolean): Posted | undefined {
+  if (isGone(error)) return "gone";
+  if (error instanceof PayloadTooLargeException) return "too large";
+  // API Gateway answers 429 while the buffer of the connection's client is full.
+  if (error instanceof LimitExceededException) return "busy";
+  if (once && error instanceof Error && error.name === "TimeoutError") return "busy";
+  return undefined;
+}
+
+/**
+ * ForbiddenException is the answer for a connection that is not this API's. A role that may not post gets
+ * AccessDeniedException, which is a fault of the deployment.
+ */
+function isGone(error: unknown): boolean {
+  return error instanceof GoneException || error instanceof ForbiddenException;
 }

@@ -1,9 +1,8 @@
 import type { Workspace } from "../workspace/workspace-files.ts";
 import type { Bucket, Table } from "../world/world.ts";
-import { keepExtracted, withoutForgotten } from "./extracted.ts";
-import { openLedger } from "./ledger.ts";
+import { openLedger, usualType } from "./ledger.ts";
 import { openMemoryFiles } from "./memory-files.ts";
-import { withoutMemory } from "./memory-line.ts";
+import { readMemories, withoutMemory } from "./memory-line.ts";
 import {
   forget,
   type MemoryStore,
@@ -54,4 +53,37 @@ export function openMemories({
     withoutForgotten: of(withoutForgotten),
     keepExtracted: of(keepExtracted),
   };
+}
+
+/** Most memories of one extraction whose origin is noted. */
+const mostNoted = 50;
+
+/** Where memories were extracted. */
+interface ExtractedFrom {
+  sessionKey: string;
+  sessionId: string;
+  /** The kind of the session. */
+  kind: string;
+  /** Epoch ms. */
+  at: number;
+}
+
+/** What was extracted of a conversation, without what was forgotten. */
+async function withoutForgotten({ ledger }: MemoryStore, agentId: string, text: string): Promise<string> {
+  const isForgotten = await ledger.forgotten(agentId);
+  const gone = readMemories("", text).filter((memory) => isForgotten(memory.text));
+  return gone.reduce((rest, { id }) => withoutMemory(rest, id), text);
+}
+
+/** Notes where the memories of an extraction came from. A repeat changes nothing. */
+async function keepExtracted(
+  { ledger }: MemoryStore,
+  agentId: string,
+  text: string,
+  from: ExtractedFrom,
+): Promise<void> {
+  const memories = readMemories("", text).slice(0, mostNoted);
+  await Promise.all(
+    memories.map(({ id }) => ledger.note(agentId, { id, ...from, by: "extraction", type: usualType })),
+  );
 }

@@ -1,4 +1,4 @@
-import { readPreviousIds } from "../session/reset/previous-ids.ts";
+import { readPreviousIds } from "../session/previous-ids.ts";
 import type { Bucket, ListedObject, Table } from "../world/world.ts";
 import { createArchivedTurns } from "./archived-turns.ts";
 import { type LiveTurns, liveSessionKeys, readLiveTurns } from "./live-turns.ts";

@@ -9,7 +9,7 @@ import {
   succeeds,
   type Table,
 } from "../world/world.ts";
-import { unansweredResult } from "./asked/asked-session.ts";
+import { unansweredResult } from "./asked-session.ts";
 import { readBodies, resultBodyKey, type SessionStore, storeBody } from "./bodies.ts";
 import { type CallAddress, sentCalls } from "./call-address.ts";
 import type { Run } from "./run.ts";

@@ -72,7 +72,7 @@ export interface Overrides {
 
 /**
  * What a message that the gateway itself has sent is for. Its run keeps it. When the run ends, the task is settled
- * (`functions/agent/reply/task.ts`) before the run is removed.
+ * (`functions/agent/reply/delivery.ts`) before the run is removed.
  */
 export type Task = CronTask | ExecTask | HeartbeatTask | SessionTask;
 

@@ -48,7 +48,7 @@ export interface Resetting {
 }
 
 /**
- * What the model calls of a session took, as its item holds it (`shared/session/spending/spending.ts`): each period is one
+ * What the model calls of a session took, as its item holds it (`shared/session/spending.ts`): each period is one
  * text, because the item is written several times a turn and billed by its size.
  */
 export interface StoredSpending {

@@ -4,7 +4,7 @@ import { storeMedia } from "../../shared/media/media-store.ts";
 import type { Message, StoredMedia } from "../../shared/protocol/messages.ts";
 import { readArchive } from "../../shared/session/archive.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
-import { readPreviousIds } from "../../shared/session/reset/previous-ids.ts";
+import { readPreviousIds } from "../../shared/session/previous-ids.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import type { Bucket, TimerEvent } from "../../shared/world/world.ts";
 import { isReading } from "../support/models/model-window.ts";

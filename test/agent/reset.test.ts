@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { storeMedia } from "../../shared/media/media-store.ts";
 import type { StoredMedia } from "../../shared/protocol/messages.ts";
-import { maxPreviousIds, notePreviousId } from "../../shared/session/reset/previous-ids.ts";
+import { maxPreviousIds, notePreviousId } from "../../shared/session/previous-ids.ts";
 import { metaKey, type SessionState } from "../../shared/session/state.ts";
 import { set } from "../../shared/world/expression.ts";
 import { isReading } from "../support/models/model-window.ts";

@@ -59,7 +59,7 @@ function judgeRemarks(stdout: string, stderr: string): Omit<Found, "check"> {
 /** The template does not depend on what the functions do. @returns its file */
 async function writeTemplate(folder: string): Promise<string> {
   // CDK takes seconds to load, which are lost where cfn-lint is not installed.
-  const { createApp } = await import("../../infra/create-app.ts");
+  const { createApp } = await import("../../infra/app.ts");
   const bundles = join(folder, "functions");
   for (const name of functionNames) {
     mkdirSync(join(bundles, name), { recursive: true });

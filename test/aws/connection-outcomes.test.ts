@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { openApiGatewaySockets } from "../../shared/aws/api-gateway-sockets.ts";
+import { openApiGatewaySockets } from "../../shared/aws/open-aws.ts";
 import { eventFrame } from "../../shared/protocol/frames.ts";
 import type { Sockets } from "../../shared/world/world.ts";
 

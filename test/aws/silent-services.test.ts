@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openApiGatewaySockets } from "../../shared/aws/api-gateway-sockets.ts";
 import {
   bucketLimits,
   type CallLimits,
@@ -12,6 +11,7 @@ import {
 import { openDynamoDBTable } from "../../shared/aws/dynamodb-table.ts";
 import { openEventBridgeSchedules } from "../../shared/aws/eventbridge-schedules.ts";
 import { openLambdaWake } from "../../shared/aws/lambda-wake.ts";
+import { openApiGatewaySockets } from "../../shared/aws/open-aws.ts";
 import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
 import { openSsmSecrets } from "../../shared/aws/ssm-secrets.ts";
 import { eventFrame } from "../../shared/protocol/frames.ts";

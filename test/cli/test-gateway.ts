@@ -1,9 +1,7 @@
 import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import type { WebSocket } from "ws";
-import { WebSocketServer } from "ws";
+import { type WebSocket, WebSocketServer } from "ws";
 
 export interface ReceivedRequest {
   id: string;

@@ -1,9 +1,9 @@
 import type { Agent } from "../../functions/agent/agent.ts";
 import type { ModelCall, ModelOutcome } from "../../functions/agent/model/model-call.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
-import { fireCron } from "../../functions/timer/fire-cron.ts";
 import { sweep } from "../../functions/timer/sweep.ts";
 import type { Timer } from "../../functions/timer/timer.ts";
+import { fireCron } from "../../functions/timer/timer-handler.ts";
 import type { ChannelOrigin } from "../../shared/channels/channel.ts";
 import { createLastActive } from "../../shared/channels/last-active.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";

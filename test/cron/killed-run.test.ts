@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { fireCron } from "../../functions/timer/fire-cron.ts";
+import { fireCron } from "../../functions/timer/timer-handler.ts";
 import type { Table } from "../../shared/world/world.ts";
 import { immortal, type Life } from "../agent/bench.ts";
 import { CronBench, friday, hour, minute, task, telegram } from "./cron-bench.ts";

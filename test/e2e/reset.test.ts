@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import type { ResetPolicy } from "../../shared/protocol/schemas.ts";
-import { nextBoundary } from "../../shared/session/reset/reset-policy.ts";
+import { nextBoundary } from "../../shared/session/reset-schedule.ts";
 import type { Bucket } from "../../shared/world/world.ts";
 import { gsv } from "../cli/run-gsv.ts";
 import { isReading } from "../support/models/model-window.ts";

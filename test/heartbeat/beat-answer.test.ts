@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deliverableText } from "../../shared/heartbeat/beat-answer.ts";
+import { deliverableText } from "../../functions/agent/reply/heartbeat-answer.ts";
 
 const long = `The mail server is down. ${"It was seen again. ".repeat(20)}`.trim();
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isPublicAddress } from "../../shared/http/public-address.ts";
+import { isPublicAddress } from "../../shared/http/guarded-fetch.ts";
 
 describe("an address that is not for everybody", () => {
   it.each([

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { App } from "aws-cdk-lib";
 import { Template } from "aws-cdk-lib/assertions";
-import { createApp } from "../../infra/create-app.ts";
+import { createApp } from "../../infra/app.ts";
 import { functionNames } from "../../infra/permissions.ts";
 import type { GsvStack } from "../../infra/stack.ts";
 import { newFolder } from "../support/run/test-folders.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import type { Gateway } from "../../functions/socket/gateway.ts";
-import { memoryMethods } from "../../functions/socket/methods/memory/memory.ts";
+import { memoryMethods } from "../../functions/socket/methods/memory.ts";
 import type { MemoryResults } from "../../shared/protocol/memory-schemas.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { type Bench, openBench } from "../agent/bench.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { archiveSession } from "../../shared/session/archive.ts";
-import { type Importer, importConversation } from "../../shared/session/conversation/import-conversation.ts";
+import { type Importer, importConversation } from "../../shared/session/import-conversation.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
 import { leaseMs } from "../../shared/session/lease.ts";
 import { patchSession, readSession } from "../../shared/session/sessions.ts";

@@ -4,7 +4,7 @@ import {
   isResetDue,
   nextBoundary,
   nextResetTime,
-} from "../../shared/session/reset/reset-policy.ts";
+} from "../../shared/session/reset-schedule.ts";
 
 const iso = (time: number | undefined) => (time === undefined ? undefined : new Date(time).toISOString());
 const at = (text: string) => Date.parse(text);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseYaml } from "../../shared/skills/yaml.ts";
+import { parseYaml } from "../../shared/skills/frontmatter.ts";
 
 const same: Record<string, [string, unknown]> = {
   nothing: ["", null],

@@ -3,10 +3,10 @@ import { readTranscriptPage } from "../../functions/socket/transcript-page.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import type { TranscriptPage } from "../../shared/protocol/results.ts";
 import { archivePart, archiveSession, partKey } from "../../shared/session/archive.ts";
-import { readConversation } from "../../shared/session/conversation/whole-conversation.ts";
 import { metaKey, newSession, type SessionState } from "../../shared/session/state.ts";
 import { summaryHeader } from "../../shared/session/summary-message.ts";
 import { clearMessages, deleteMessages, writeMessages } from "../../shared/session/transcript.ts";
+import { readConversation } from "../../shared/session/whole-conversation.ts";
 import type { Table } from "../../shared/world/world.ts";
 import { type State, startState } from "../support/state.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { resetIfDue, type Timer } from "../../functions/timer/timer.ts";
 import { defaults } from "../../shared/configuration/defaults.ts";
-import { planReset } from "../../shared/session/reset/reset-schedule.ts";
+import { planReset } from "../../shared/session/reset-schedule.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { metaKey, newSession, type SessionState } from "../../shared/session/state.ts";
 import type { TimerEvent } from "../../shared/world/world.ts";

@@ -1,4 +1,4 @@
-import { type CommandHelp, commandHelp, helpLine } from "../../../shared/session/commands/command-help.ts";
+import { type CommandHelp, commandHelp, helpLine } from "../../../shared/session/commands/commands.ts";
 import { parseCommand } from "../../../shared/session/commands/parse-command.ts";
 import { didYouMean } from "../../app/suggestion.ts";
 import type { CompletedCommand } from "./completion.ts";

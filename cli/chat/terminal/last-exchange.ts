@@ -1,5 +1,5 @@
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
-import { readCommandEnd } from "../../../shared/session/results/command-end.ts";
+import { readCommandEnd } from "../../../shared/session/command-end.ts";
 import { moment } from "../../app/columns.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { workOf } from "../missed-answer.ts";

@@ -1,13 +1,14 @@
 import type { ChatError, ChatReply } from "../../../shared/protocol/events.ts";
 import { textOf } from "../../../shared/protocol/messages.ts";
-import { isCommandEnd } from "../../../shared/session/results/command-end-id.ts";
+import { isCommandEnd } from "../../../shared/session/command-end.ts";
+import { percentText } from "../../../shared/session/commands/context-command.ts";
+import { spendingText } from "../../../shared/session/commands/cost-command.ts";
 import type { Style } from "../../app/terminal.ts";
 import { drawable } from "../../app/text/text-width.ts";
 import type { AttachedFile } from "../attached-files.ts";
 import type { Conversation, TurnOutcome } from "../conversation.ts";
 import { Progress } from "../progress/progress.ts";
 import { cutLine, toolLine, waitingLine } from "../progress/tool-line.ts";
-import { turnLine } from "../progress/turn-line.ts";
 import type { RunStep } from "../run-view.ts";
 import { type Layout, plainLayout } from "./markdown.ts";
 import { ReplyView } from "./reply-view.ts";
@@ -161,4 +162,10 @@ export class RunDisplay {
     this.#reply = undefined;
     this.#screen.show(undefined);
   }
+}
+
+/** Formats what a turn took, and how full the context window is now: `2 calls, 1,234 in, 56 out, $0.0042; context 6%`. */
+function turnLine({ contextTokens, contextWindow, ...spending }: NonNullable<ChatReply["turn"]>): string {
+  const isKnown = contextTokens !== undefined && contextWindow !== undefined;
+  return `${spendingText(spending)}${isKnown ? `; context ${percentText(contextTokens / contextWindow)}` : ""}`;
 }

@@ -7,8 +7,7 @@ import type { StartedAccount } from "../../../shared/protocol/channel-accounts.t
 import { columns, visible } from "../../app/columns.ts";
 import type { Context } from "../../app/context.ts";
 import { Failure, usage } from "../../app/failure.ts";
-import type { Invocation } from "../../app/options.ts";
-import { text } from "../../app/options.ts";
+import { type Invocation, text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { ask, askHidden, readAll } from "../../app/questions.ts";
 import { didYouMean } from "../../app/suggestion.ts";

@@ -1,6 +1,8 @@
+import { channels as builtIn } from "../../../shared/channels/channels.ts";
 import { shownTime } from "../../../shared/cron/cron-message.ts";
 import { checkSchedule, nextRunTimes } from "../../../shared/cron/run-times.ts";
 import type { CronJob, CronSchedule, CronSpec } from "../../../shared/protocol/cron.ts";
+import { code } from "../../../shared/protocol/errors.ts";
 import type { ParamsInput } from "../../../shared/protocol/methods.ts";
 import { pairs, shorten } from "../../app/columns.ts";
 import type { Context } from "../../app/context.ts";
@@ -8,9 +10,10 @@ import { Failure, usage } from "../../app/failure.ts";
 import { text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import { confirm } from "../../app/questions.ts";
+import { didYouMean } from "../../app/suggestion.ts";
+import type { Gateway } from "../../gateway/gateway-client.ts";
 import { findJob } from "./cron-commands.ts";
 import { hasReceiverDetails, orUsage, readWhen, taskOptions, withReceiverDetails } from "./cron-options.ts";
-import { checkReceiver } from "./cron-receiver.ts";
 import { jobLines, receiverText, scheduleText } from "./cron-text.ts";
 
 /** How many of a job's next runs are shown before it is saved. */
@@ -119,4 +122,31 @@ async function showPlan(
   if (isSure) return;
   if (context.terminal.stdin.isTTY !== true) throw usage("--yes is needed to save it without asking");
   if (!(await confirm(context.terminal, question))) throw new Failure("cancelled", "nothing was changed");
+}
+
+/**
+ * Looks for the account that a job's answer is to be sent by, so that a job whose answers would reach nobody is not
+ * saved. A stopped account is only noted: it may be started before the job runs.
+ * @throws Failure that says how to connect the account, when there is none
+ */
+async function checkReceiver(context: Context, gateway: Gateway, spec: CronSpec): Promise<void> {
+  if (spec.mode !== "task" || spec.channel === undefined || spec.channel === "last") return;
+  const { channel, accountId = "default" } = spec;
+  const { channels: accounts } = await gateway.request("channels.list");
+  const account = accounts.find((one) => one.channel === channel && one.accountId === accountId);
+  const named = accountId === "default" ? channel : `${channel} ${accountId}`;
+  if (!account) {
+    const names = [...new Set([...Object.keys(builtIn), ...accounts.map((one) => one.channel)])];
+    const todo = names.includes(channel)
+      ? `\`gsv channel add ${named}\` connects one`
+      : `the channels are ${names.join(", ")}${didYouMean(channel, names)}`;
+    throw new Failure(
+      code.notFound,
+      `the answer could not be sent: there is no account ${accountId} of ${channel}; ${todo}`,
+    );
+  }
+  if (account.stopped)
+    context.note(
+      `gsv: ${channel}/${accountId} is stopped: no answer is sent until \`gsv channel start ${named}\``,
+    );
 }

@@ -7,8 +7,7 @@ import { PeerError } from "../../../shared/protocol/errors.ts";
 import { parseThinkingLevel, thinkingLevels } from "../../../shared/protocol/schemas.ts";
 import { isTimezone } from "../../../shared/runtime/zoned-time.ts";
 import { usage } from "../../app/failure.ts";
-import type { Invocation } from "../../app/options.ts";
-import { text } from "../../app/options.ts";
+import { type Invocation, text } from "../../app/options.ts";
 import { didYouMean } from "../../app/suggestion.ts";
 
 type Options = Invocation["options"];

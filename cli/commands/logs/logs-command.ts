@@ -1,10 +1,12 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { code } from "../../../shared/protocol/errors.ts";
 import type { Context } from "../../app/context.ts";
 import { usage } from "../../app/failure.ts";
 import { text, wholeNumber } from "../../app/options.ts";
 import { untilSignal } from "../../app/process/signals.ts";
 import type { Action } from "../../app/program.ts";
+import { RequestError } from "../../gateway/request-error.ts";
 import { showGatewayLogs } from "./gateway-logs.ts";
-import { followNodeLog } from "./node-log.ts";
 
 /** Options that only the log of a gateway on AWS has. */
 const gatewayOptions = ["function", "since", "stage", "profile", "region"];
@@ -40,4 +42,66 @@ async function untilInterrupted(follow: (ended: Promise<unknown>) => Promise<voi
   } finally {
     signal.dispose();
   }
+}
+
+/** How often a node is asked for new lines, in milliseconds. */
+const askEveryMs = 2000;
+
+/** Lines that are asked for each time; more that came between two questions are lost. */
+const askedLines = 1000;
+
+/**
+ * Prints the newest lines of a node's log, then those that come, until `ended` resolves. The node is asked again and
+ * again, because it does not tell its log by itself; while it is away its lines are waited for.
+ * @throws RequestError of the first question, and of a later one that waiting does not help
+ */
+export async function followNodeLog(
+  context: Context,
+  { nodeId, lines = 100 }: { nodeId: string | undefined; lines: number | undefined },
+  ended: Promise<unknown>,
+  everyMs = askEveryMs,
+): Promise<void> {
+  const gateway = await context.gateway();
+  const first = await gateway.request("logs.get", { nodeId, lines });
+  const node = first.nodeId;
+  const print = (some: readonly string[]) => {
+    for (const line of some) context.print({ nodeId: node, line }, line);
+  };
+  print(first.lines);
+  let seen = first.lines;
+  let isAway = false;
+  let isOver = false;
+  const over = ended.then(() => {
+    isOver = true;
+  });
+  for (;;) {
+    await Promise.race([sleep(everyMs, undefined, { ref: true }), over]);
+    if (isOver) return;
+    try {
+      const next = await gateway.request("logs.get", { nodeId: node, lines: askedLines });
+      if (isAway) context.note(`gsv: the node ${node} is back`);
+      isAway = false;
+      print(linesBehind(seen, next.lines));
+      seen = next.lines;
+    } catch (error) {
+      if (!(error instanceof RequestError && isPassing(error))) throw error;
+      if (!isAway) context.note(`gsv: the node ${node} does not answer (${error.message}); waiting for it`);
+      isAway = true;
+    }
+  }
+}
+
+function isPassing(error: RequestError): boolean {
+  return error.retryable || error.code === code.unavailable || error.code === code.notConnected;
+}
+
+/** The lines of `next` behind those that were seen; all of it when nothing of what was seen is in it. */
+export function linesBehind(seen: readonly string[], next: readonly string[]): string[] {
+  for (let end = next.length; end > 0; end--) {
+    const length = Math.min(end, seen.length);
+    if (length === 0) break;
+    const [known, again] = [seen.slice(-length), next.slice(end - length, end)];
+    if (again.every((line, index) => line === known[index])) return next.slice(end);
+  }
+  return [...next];
 }

@@ -1,5 +1,7 @@
-import { join, resolve } from "node:path";
+import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { commandResult } from "../../../shared/session/result-message.ts";
 import { configFolder } from "../../app/config-file.ts";
 import type { Context } from "../../app/context.ts";
 import { failureOf } from "../../app/failure.ts";
@@ -7,10 +9,10 @@ import { type Invocation, text } from "../../app/options.ts";
 import { untilSignal } from "../../app/process/signals.ts";
 import type { Action } from "../../app/program.ts";
 import { version } from "../../app/version.ts";
+import { toolLine } from "../../chat/progress/tool-line.ts";
 import { startUnderFreeId } from "../../node/free-id.ts";
 import { type NodeOptions, type RunningNode, startNode } from "../../node/node-runtime.ts";
-import { openRotatingLog } from "../../node/rotating-log.ts";
-import { callLines } from "./call-lines.ts";
+import type { CallChange } from "../../node/running-calls.ts";
 import { nodePlace } from "./node-settings.ts";
 
 /** How long an unattended node waits after a refusal before it ends and is started again, in ms. */
@@ -90,4 +92,58 @@ async function untilEnded(
     await stop();
     await ready;
   }
+}
+
+/** A call of this time is worth a line before it has ended, ms. */
+const soonMs = 1000;
+
+/**
+ * Tells the terminal of a node what the node runs: a line for each call that has ended, and one before for a call that takes
+ * a while. Returns what takes notice of calls.
+ */
+export function callLines(print: (line: string) => void, waitMs = soonMs): (change: CallChange) => void {
+  const running = new Map<string, NodeJS.Timeout>();
+  return ({ outcome, ...call }) => {
+    if (outcome === undefined) {
+      const line = toolLine({ kind: "calling", ...call });
+      running.set(
+        call.callId,
+        setTimeout(() => print(line), waitMs),
+      );
+      return;
+    }
+    clearTimeout(running.get(call.callId));
+    running.delete(call.callId);
+    const isError = "error" in outcome;
+    const report = isError ? undefined : commandResult(outcome.result);
+    const command = report && { failure: report.failure, durationMs: report.durationMs };
+    // Of what came no more is shown than the exit: it is the agent's.
+    const preview = isError ? outcome.error : "";
+    print(toolLine({ kind: "tool", ...call, isError, preview, ...(command ? { command } : {}) }));
+  };
+}
+
+/** Size above which a log file is put aside, in bytes. */
+const defaultMostBytes = 5 * 1024 * 1024;
+
+/**
+ * Returns a function that appends one line to a log file. A file above `mostBytes` is renamed to `{file}.1`, and that to
+ * `{file}.2`, which is the oldest one that is kept. Lines are lost when the disk is full.
+ */
+export function openRotatingLog(file: string, mostBytes = defaultMostBytes): (line: string) => void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  let bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  return (line) => {
+    try {
+      if (bytes >= mostBytes) {
+        if (statSync(`${file}.1`, { throwIfNoEntry: false })) renameSync(`${file}.1`, `${file}.2`);
+        renameSync(file, `${file}.1`);
+        bytes = 0;
+      }
+      appendFileSync(file, `${line}\n`, { mode: 0o600 });
+      bytes += Buffer.byteLength(line) + 1;
+    } catch {
+      // A failed log write cannot be logged.
+    }
+  };
 }

@@ -1,6 +1,99 @@
 import type { Action, CommandEntry } from "../../app/program.ts";
-import { bashScript, fishScript, zshScript } from "./completion-scripts.ts";
-import { completionWords } from "./completion-words.ts";
+import { type CommandWords, completionWords } from "./completion-words.ts";
+
+/** Scripts that have a shell complete the words of `gsv`. All names in them are a-z, 0-9 and -. */
+
+/**
+ * For bash. The words before the cursor choose a command; then come its options where a word begins with `-`, else the
+ * commands of its group, else files.
+ */
+function bashScript(words: readonly CommandWords[]): string {
+  const namesOf = (value: string) => [
+    ...new Set(
+      words.flatMap(({ options }) =>
+        options.flatMap((option) => (option.value === value ? option.names : [])),
+      ),
+    ),
+  ];
+  const paths = words.filter(({ path }) => path !== "").map(({ path }) => `"${path}"`);
+  const cases = words.map(({ path, commands, options }) => {
+    const names = commands.map(({ name }) => name).join(" ");
+    const flags = options.flatMap(({ names }) => names).join(" ");
+    return `    "${path}") commands="${names}"; options="${flags}" ;;`;
+  });
+  return `# bash completion of gsv: eval "$(gsv completion bash)"
+_gsv() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}"
+  local path="" word skip="" commands="" options="" index
+  for ((index = 1; index < COMP_CWORD; index++)); do
+    word="\${COMP_WORDS[index]}"
+    if [[ -n "$skip" ]]; then skip=""; continue; fi
+    case "$word" in
+      ${[...namesOf("file"), ...namesOf("other")].join("|")}) skip=1; continue ;;
+      -*) continue ;;
+    esac
+    case "\${path:+$path }$word" in
+      ${paths.join("|")}) path="\${path:+$path }$word" ;;
+    esac
+  done
+  COMPREPLY=()
+  if [[ -n "$skip" ]]; then
+    case "$before" in
+      ${namesOf("file").join("|")}) COMPREPLY=($(compgen -f -- "$current")) ;;
+    esac
+    return
+  fi
+  case "$path" in
+${cases.join("\n")}
+  esac
+  if [[ "$current" == -* ]]; then COMPREPLY=($(compgen -W "$options" -- "$current"))
+  elif [[ -n "$commands" ]]; then COMPREPLY=($(compgen -W "$commands" -- "$current"))
+  else COMPREPLY=($(compgen -f -- "$current"))
+  fi
+}
+complete -o filenames -F _gsv gsv
+`;
+}
+
+/** For zsh, which runs completions of bash by its own function \`bashcompinit\`. */
+function zshScript(words: readonly CommandWords[]): string {
+  const [, ...lines] = bashScript(words).split("\n");
+  return `# zsh completion of gsv: eval "$(gsv completion zsh)"
+(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+autoload -Uz bashcompinit && bashcompinit
+${lines.join("\n")}`;
+}
+
+/** For fish: a line for each command and option, with what it does. */
+function fishScript(words: readonly CommandWords[]): string {
+  const lines = words.flatMap(({ path, commands, options }) => {
+    const steps = path.split(" ").filter((word) => word !== "");
+    const seen = steps.map((word) => `__fish_seen_subcommand_from ${word}`);
+    const names = commands.map(({ name }) => name);
+    const none = names.length > 0 ? [`not __fish_seen_subcommand_from ${names.join(" ")}`] : [];
+    const when = (conditions: readonly string[]) =>
+      conditions.length > 0 ? ` -n "${conditions.join("; and ")}"` : "";
+    return [
+      ...commands.map(
+        ({ name, summary }) =>
+          `complete -c gsv -f${when([...seen, ...none])} -a ${name} -d ${quoted(summary)}`,
+      ),
+      ...options.map(({ names: flags, description, value }) => {
+        const given = flags.map((flag) =>
+          flag.startsWith("--") ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,
+        );
+        const taken = { none: "", file: " -r -F", other: " -x" }[value];
+        return `complete -c gsv${when([...seen, ...none])} ${given.join(" ")}${taken} -d ${quoted(description)}`;
+      }),
+    ];
+  });
+  return `# fish completion of gsv: gsv completion fish | source\n${lines.join("\n")}\n`;
+}
+
+/** A text as one word of fish. */
+function quoted(text: string): string {
+  return `'${text.replace(/['\\]/g, "\\$&")}'`;
+}
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 

@@ -1,3 +1,4 @@
+import { fstatSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { maxShownImageBytes } from "../../../shared/media/media-content.ts";
@@ -6,18 +7,18 @@ import type { Context } from "../../app/context.ts";
 import { exitCode, Failure, usage } from "../../app/failure.ts";
 import { text, texts } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
-import { isInteractive, isStyled, styleOf } from "../../app/terminal.ts";
+import { readAll } from "../../app/questions.ts";
+import { isInteractive, isStyled, styleOf, type Terminal } from "../../app/terminal.ts";
 import { version } from "../../app/version.ts";
 import { type AttachedFile, readImage } from "../../chat/attached-files.ts";
 import { Conversation } from "../../chat/conversation.ts";
-import { stopAtInterrupt } from "../../chat/interruption.ts";
 import { followJobs } from "../../chat/job-answers.ts";
 import { converse, converseByLine, type TurnSinks } from "../../chat/lines.ts";
 import { WaitingRow } from "../../chat/progress/waiting-row.ts";
 import type { ChatOptions } from "../../chat/terminal/interactive.ts";
 import { readLastExchange } from "../../chat/terminal/last-exchange.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
-import { wholeInput, withInput } from "./standard-input.ts";
+import { stopAtInterrupt } from "./interruption.ts";
 
 export const client: Action = async (context, { args, options }) => {
   const sessionKey = text(options.session) ?? (await context.settings()).sessionKey;
@@ -158,4 +159,65 @@ async function sinksOf({ terminal, json }: Context, isPlain: boolean): Promise<T
 /** A Failure without a message: the turn's end has already been printed. It only sets the exit code. */
 function reported(code: number = exitCode.failed): Failure {
   return new Failure("turn", "", code);
+}
+
+type Input = Terminal["stdin"] & { fd?: number };
+
+/** How long nothing may come before the user is told what is waited for, ms. */
+const patienceMs = 3000;
+
+/**
+ * The text of standard input, without its final line breaks.
+ * @throws Failure (usage) when it is empty or not text
+ */
+async function wholeInput(stdin: Input): Promise<string> {
+  const input = textOf(await readAll(stdin));
+  if (input === "") throw usage("standard input is empty; nothing is sent");
+  return input;
+}
+
+/**
+ * A message with the text of standard input behind it, if there is any. A terminal is not read. A socket of which nothing
+ * comes is left alone after a while: programs hand on their own input in this way, and never close it.
+ * @param note tells the user what is waited for
+ * @throws Failure (usage) when it is not text
+ */
+export async function withInput(
+  message: string,
+  stdin: Input,
+  note: (text: string) => void,
+  waitMs = patienceMs,
+): Promise<string> {
+  if (stdin.isTTY) return message;
+  const input = readAll(stdin);
+  const isLeft = await new Promise<boolean>((resolve, reject) => {
+    const late = () => {
+      resolve(isSocket(stdin));
+      if (isSocket(stdin)) note("gsv: nothing comes on standard input; the message is sent without it");
+      else note("gsv: waiting for standard input to end (</dev/null gives none)");
+    };
+    const timer = setTimeout(late, waitMs);
+    stdin.once("data", () => clearTimeout(timer));
+    const end = () => {
+      clearTimeout(timer);
+      resolve(false);
+    };
+    input.then(end, (error: unknown) => {
+      end();
+      reject(error);
+    });
+  });
+  if (isLeft) return message;
+  const text = textOf(await input);
+  return text === "" ? message : `${message}\n\n${text}`;
+}
+
+function textOf(input: string): string {
+  if (input.includes("\0"))
+    throw usage("standard input is not text; send a file with `gsv cp`, an image with --image");
+  return input.replace(/(\r?\n)+$/, "");
+}
+
+function isSocket({ fd }: Input): boolean {
+  return fd !== undefined && fstatSync(fd).isSocket();
 }

@@ -10,8 +10,7 @@ import { type ConfigFile, readConfigFile, updateConfigFile } from "../../app/con
 import type { Context } from "../../app/context.ts";
 import { Failure, failureOf, usage } from "../../app/failure.ts";
 import { neededCheckout } from "../../app/installation.ts";
-import type { Invocation } from "../../app/options.ts";
-import { text } from "../../app/options.ts";
+import { type Invocation, text } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
 import type { Settings } from "../../app/settings.ts";
 import { openGateway } from "../../gateway/gateway-client.ts";

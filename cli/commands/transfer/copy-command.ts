@@ -1,15 +1,17 @@
+import { stat } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import { basename as remoteName } from "node:path/posix";
 import { setTimeout as delay } from "node:timers/promises";
 import type { TransferStatus } from "../../../shared/protocol/results.ts";
 import { sizeText } from "../../../shared/runtime/size-text.ts";
-import { Failure } from "../../app/failure.ts";
+import { Failure, usage } from "../../app/failure.ts";
 import { text } from "../../app/options.ts";
 import { untilSignal } from "../../app/process/signals.ts";
 import type { Action } from "../../app/program.ts";
+import { type Terminal, writeText } from "../../app/terminal.ts";
 import { RequestError } from "../../gateway/connection.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { FileTransfers } from "../../node/transfer/file-transfers.ts";
-import { type CopyEnds, readEnds } from "./copy-ends.ts";
-import { type Progress, startProgress } from "./copy-progress.ts";
 
 /** Shortest and longest time between two questions of how a transfer goes, in milliseconds. */
 const askEvery = { first: 100, most: 2000 };
@@ -112,4 +114,75 @@ async function finish(
   if (status === "done") return own.settled();
   if (only.received !== undefined) await own.cancel(transferId, only.received);
   throw new Failure(error === "cancelled" ? "cancelled" : "transfer", error ?? "the transfer failed");
+}
+
+/** What the gateway is asked for, and the one file of this machine that takes part. */
+interface CopyEnds {
+  source: string;
+  destination: string;
+  only: { sent?: string; received?: string };
+}
+
+/** `laptop:/path` and `gsv:path`; a path with a slash before its colon is local, as for scp. */
+const isElsewhere = (end: string) => /^[^/:]+:/.test(end);
+
+/**
+ * Reads the arguments of `gsv cp`. A local folder as destination gets the source's name.
+ * @throws Failure (usage) when both are local
+ */
+async function readEnds(from: string, to: string, cwd: string): Promise<CopyEnds> {
+  if (!isElsewhere(from) && !isElsewhere(to))
+    throw usage(
+      "one side must be a node (laptop:/path) or the workspace (gsv:path); `gsv tools list` shows the nodes",
+    );
+  if (!isElsewhere(from)) {
+    const path = resolve(cwd, from);
+    return { source: `:${path}`, destination: to, only: { sent: path } };
+  }
+  if (isElsewhere(to)) return { source: from, destination: to, only: {} };
+  const named = resolve(cwd, to);
+  const isFolder = to.endsWith("/") || (await stat(named).catch(() => undefined))?.isDirectory();
+  const path = isFolder ? join(named, basename(remoteName(from.slice(from.indexOf(":") + 1)))) : named;
+  return { source: from, destination: `:${path}`, only: { received: path } };
+}
+
+const barWidth = 24;
+
+/** One line: how much of a transfer is done. A byte counts half when it is stored, and whole when it has arrived. */
+export function progressText(
+  { sent, received, size }: Pick<TransferStatus, "sent" | "received" | "size">,
+  bytesPerSecond: number,
+): string {
+  if (size === undefined) return "asking for the file";
+  const moved = (sent + received) / 2;
+  const share = size === 0 ? 1 : moved / size;
+  const bar = "#".repeat(Math.round(share * barWidth)).padEnd(barWidth, "-");
+  const rate = bytesPerSecond > 0 ? `  ${sizeText(Math.round(bytesPerSecond))}/s` : "";
+  const part = sent < size ? `sent ${sizeText(sent)}` : `received ${sizeText(received)}`;
+  return `[${bar}] ${Math.floor(share * 100)}%  ${part} of ${sizeText(size)}${rate}`;
+}
+
+/** A progress line on standard error, for terminals alone. */
+interface Progress {
+  show(status: TransferStatus): void;
+  clear(): void;
+}
+
+function startProgress({ stderr }: Terminal, isWanted: boolean): Progress {
+  if (!isWanted || stderr.isTTY !== true) return { show: () => {}, clear: () => {} };
+  const startedAt = Date.now();
+  let before: number | undefined;
+  const write = (line: string) => {
+    stderr.write("\r\u001b[K");
+    writeText(stderr, line);
+  };
+  return {
+    show(status) {
+      // What an earlier command has moved does not count for the speed.
+      before ??= status.sent + status.received;
+      const rate = (status.sent + status.received - before) / Math.max(0.1, (Date.now() - startedAt) / 1000);
+      write(progressText(status, rate));
+    },
+    clear: () => write(""),
+  };
 }

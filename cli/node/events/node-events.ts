@@ -1,8 +1,8 @@
+import type { Events } from "../../../shared/protocol/events.ts";
+import { findBins } from "../shell/bins.ts";
 import type { TransferEvent } from "../transfer/file-transfers.ts";
-import { answerLogs } from "./logs-get.ts";
+import { fieldsOf } from "./event-fields.ts";
 import type { NodeEventHandler, NodeParts } from "./node-parts.ts";
-import { answerPing } from "./node-ping.ts";
-import { answerProbe } from "./node-probe.ts";
 
 type NodeEvents = {
   [E in
@@ -36,4 +36,46 @@ export function handleEvents(node: NodeParts): void {
 function subscribe<E extends keyof NodeEvents>(node: NodeParts, event: E): void {
   const handle: NodeEventHandler<E> = nodeEvents[event];
   node.connection.onEvent(event, (payload) => handle(node, payload));
+}
+
+/** Maximum JSON size of the log lines in one frame, in bytes. */
+const mostLogBytes = 120 * 1024;
+
+/** Answers `logs.get` with the newest lines of the node's log. */
+function answerLogs({ connection, logs }: NodeParts, payload: Events["logs.get"]): void {
+  const { callId, lines } = fieldsOf(payload);
+  if (typeof callId !== "string") return;
+  const count = typeof lines === "number" && lines > 0 ? Math.floor(lines) : 100;
+  connection.request("logs.result", { callId, ...logs.newest(count, mostLogBytes) }).catch(() => {
+    // After a lost connection the answer is not needed.
+  });
+}
+
+/** Answers `node.ping`: another process asks for this node's id, and gets it when this one is gone. */
+function answerPing({ connection }: NodeParts): void {
+  connection.request("node.pong").catch(() => {
+    // After a lost connection the answer is not needed.
+  });
+}
+
+/** Time that the shell has, in milliseconds. The gateway asks for another within these bounds. */
+const probeMs = { least: 1000, default: 10_000, most: 120_000 };
+
+/** Answers `node.probe`: tells which programs the node's shell finds. */
+function answerProbe({ connection, environment }: NodeParts, payload: Events["node.probe"]): void {
+  const { probeId, kind, bins, timeoutMs } = fieldsOf(payload);
+  if (typeof probeId !== "string") return;
+  const find = async () => {
+    if (kind !== "bins" || !Array.isArray(bins)) throw new Error("only probes of kind bins are known");
+    const names = bins.filter((name) => typeof name === "string");
+    const asked = typeof timeoutMs === "number" ? timeoutMs : probeMs.default;
+    const mostMs = Math.min(probeMs.most, Math.max(probeMs.least, asked));
+    return { ok: true, bins: await findBins(names, mostMs, environment) };
+  };
+  find()
+    .catch((error: Error) => ({ ok: false, error: error.message }))
+    .then((found) => connection.request("node.probe.result", { probeId, ...found }))
+    .catch(() => {
+      // After a lost connection the answer is not needed.
+    });
 }

@@ -1,6 +1,5 @@
 import { createReadStream } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
-import { open, stat } from "node:fs/promises";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import { headOf } from "../text-ends.ts";
 
 /** Number of bytes at the start of a file that are used to detect its type. */

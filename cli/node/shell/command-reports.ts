@@ -1,7 +1,9 @@
+import { randomUUID } from "node:crypto";
 import type { ExecEvent } from "../../../shared/protocol/exec-event-params.ts";
 import type { Outbox } from "../result-outbox.ts";
+import { tailOf } from "../text-ends.ts";
 import type { CommandJournal } from "./command-journal.ts";
-import { execEvent } from "./exec-event.ts";
+import { tailChars } from "./session-report.ts";
 import type { ShellSession } from "./shell.ts";
 
 /** A running command is reported this often: the gateway knows it for a day. Milliseconds. */
@@ -46,4 +48,20 @@ function endingOf({ event, exitCode, signal }: ExecEvent): string {
   if (event === "timed_out") return "timed out";
   if (event === "finished") return "has ended";
   return typeof exitCode === "number" ? `failed: exit ${exitCode}` : `failed${signal ? `: ${signal}` : ""}`;
+}
+
+/** The report on a background command: that it runs, or how it ended. Its unique eventId lets the gateway detect a duplicate. */
+function execEvent(session: ShellSession, callId: string): ExecEvent {
+  const { sessionId, startedAt } = session;
+  const base = { eventId: randomUUID(), sessionId, callId, startedAt };
+  if (session.status === "running") return { ...base, event: "started" };
+  const outcome = session.status === "completed" ? "finished" : "failed";
+  return {
+    ...base,
+    event: session.timedOut ? "timed_out" : outcome,
+    exitCode: session.exitCode ?? undefined,
+    signal: session.signal ?? undefined,
+    outputTail: tailOf(session.output.text, tailChars),
+    endedAt: session.endedAt,
+  };
 }

@@ -1,5 +1,4 @@
-import type { ShellOptions } from "./shell.ts";
-import { ShellSession } from "./shell.ts";
+import { type ShellOptions, ShellSession } from "./shell.ts";
 
 /** Retention of ended background sessions: time in ms, and maximum number. */
 const keptMs = 30 * 60_000;

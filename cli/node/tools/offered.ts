@@ -1,12 +1,11 @@
 import type { NodeRuntime } from "../../../shared/protocol/schemas.ts";
 import { bashTool } from "./bash.ts";
-import { editTool } from "./edit.ts";
+import { editTool, writeTool } from "./edit.ts";
 import { globTool } from "./glob.ts";
 import { grepTool } from "./grep.ts";
 import type { NodeTool } from "./node-tool.ts";
 import { processTool } from "./process.ts";
 import { readTool } from "./read.ts";
-import { writeTool } from "./write.ts";
 
 /** The tools of this node, in the order of `connect`. */
 export const nodeTools: readonly NodeTool[] = [

@@ -1,5 +1,8 @@
+import { createHash } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
 import type { Events } from "../../../shared/protocol/events.ts";
 import { resolvePath } from "../files/file-paths.ts";
+import { explainFaults, inspectFile } from "../files/node-files.ts";
 import {
   type CallStorage,
   PartLink,
@@ -8,7 +11,6 @@ import {
   TransferPaused,
 } from "./part-link.ts";
 import { dropPartial, type FreeBytes, prepareFile, receiveFile } from "./receive-file.ts";
-import { describeFile, sendFile } from "./send-file.ts";
 
 export type TransferEvent = Extract<keyof Events, `transfer.${string}`>;
 
@@ -137,4 +139,57 @@ async function toldOr<T extends object>(work: () => Promise<T>): Promise<Partial
     if (isOver || !(error instanceof Error)) throw error;
     return { error: error.message } as Partial<T> & { error: string };
   }
+}
+
+/** The name under which errors of a source's file are told. */
+const tool = "send";
+
+/** Size of a file that is to be sent. @throws Error for a folder, a device, and what is missing or cannot be read */
+async function describeFile(path: string): Promise<{ size: number }> {
+  const { size } = await inspectFile(tool, path);
+  return { size };
+}
+
+/**
+ * Stores the parts of a file from number `stored` on, with one of them in memory. The parts before it were stored by an
+ * earlier attempt, and are read for the SHA-256 alone.
+ * @returns the SHA-256 of the whole file, in hex
+ * @throws Error when the file changes meanwhile or cannot be read
+ */
+async function sendFile(
+  path: string,
+  { size, partBytes, stored }: { size: number; partBytes: number; stored: number },
+  link: Pick<PartLink, "store">,
+): Promise<string> {
+  return explainFaults(tool, path, async () => {
+    const file = await open(path, "r");
+    try {
+      const before = await file.stat();
+      const hash = createHash("sha256");
+      const buffer = Buffer.allocUnsafeSlow(Math.min(partBytes, size));
+      for (let part = 0; part * partBytes < size; part++) {
+        const bytes = buffer.subarray(0, Math.min(partBytes, size - part * partBytes));
+        await readFully(file, bytes, part * partBytes, path);
+        hash.update(bytes);
+        if (part >= stored) await link.store(part, bytes);
+      }
+      const after = await file.stat();
+      if (after.size !== size || after.mtimeMs !== before.mtimeMs) throw changed(path);
+      return hash.digest("hex");
+    } finally {
+      await file.close();
+    }
+  });
+}
+
+async function readFully(file: FileHandle, into: Buffer, position: number, path: string): Promise<void> {
+  for (let at = 0; at < into.byteLength; ) {
+    const { bytesRead } = await file.read(into, at, into.byteLength - at, position + at);
+    if (bytesRead === 0) throw changed(path);
+    at += bytesRead;
+  }
+}
+
+function changed(path: string): Error {
+  return new Error(`${tool}: ${path} has changed while it was sent`);
 }

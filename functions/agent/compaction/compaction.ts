@@ -7,11 +7,13 @@ import { archivePart, partKey } from "../../../shared/session/archive.ts";
 import { effectiveModel } from "../../../shared/session/commands/model-choice.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import { agentIdOf } from "../../../shared/session/key/session-key.ts";
-import { nothingSpent, spendingStep } from "../../../shared/session/spending/spending.ts";
+import { LeaseLost } from "../../../shared/session/lease.ts";
+import { nothingSpent, spendingStep } from "../../../shared/session/spending.ts";
 import { assign, type Compaction, type SessionState } from "../../../shared/session/state.ts";
 import { readSummaryMessage, summaryMessage, summarySize } from "../../../shared/session/summary-message.ts";
 import { deleteMessages } from "../../../shared/session/transcript.ts";
-import { remove, type Step, set } from "../../../shared/world/expression.ts";
+import { absent, any, below, remove, type Step, set } from "../../../shared/world/expression.ts";
+import { ConditionFailed, type Key, type Table } from "../../../shared/world/world.ts";
 import type { Agent } from "../agent.ts";
 import { type Cut, cutByCount } from "../context/context-fit.ts";
 import { messageOverhead, tokenRate, totalCharacters } from "../context/context-size.ts";
@@ -21,7 +23,6 @@ import { answerEntry, refuseEntry } from "../reply/request-reply.ts";
 import { dropFromSearch, keepForSearch } from "../self/kept-for-search.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import { whileTyping } from "../typing.ts";
-import { type CompactionText, putCompactionText, readCompactionText } from "./compaction-text.ts";
 
 /** From this attempt on no model is asked: something in it may have killed the function. */
 const maxModelAttempts = 2;
@@ -253,3 +254,58 @@ async function answer(
 /** Whoever asked may be gone. */
 const unanswered = (writer: SessionWriter) => (error: unknown) =>
   logError("compaction.unanswered", error, { sessionKey: writer.sessionKey });
+
+/** What a model has made of the messages that a compaction takes out. */
+interface CompactionText {
+  /** The message that stands for them. */
+  summary: string;
+  /** What goes into the daily memory file. */
+  memories?: string;
+  /** What the model calls took. Absent in a text that an earlier version has written. */
+  spent?: Spending;
+}
+
+/**
+ * The text stays for a day after its compaction: a process that was paused meanwhile and does not know that it lost the
+ * session finds it, and so remembers nothing of its own. Seconds.
+ */
+const ttlSeconds = 24 * 3600;
+
+function textKey(sessionKey: string): Key {
+  return { pk: `S#${sessionKey}`, sk: "COMPACTION" };
+}
+
+/** The text of the compaction that began at `at`, if it is written already. */
+async function readCompactionText(
+  table: Table,
+  sessionKey: string,
+  at: number,
+): Promise<CompactionText | undefined> {
+  const item = await table.get(textKey(sessionKey));
+  return item?.at === at ? (JSON.parse(String(item.body)) as CompactionText) : undefined;
+}
+
+/**
+ * Writes the text down before anything is done with it. The first text counts, so that whoever repeats a compaction after
+ * a crash archives and remembers the same.
+ * @returns the text that counts
+ * @throws LeaseLost when a later compaction has begun
+ */
+async function putCompactionText(
+  table: Table,
+  sessionKey: string,
+  at: number,
+  text: CompactionText,
+): Promise<CompactionText> {
+  const expiresAt = Math.floor(at / 1000) + ttlSeconds;
+  const item = { ...textKey(sessionKey), at, expiresAt, body: JSON.stringify(text) };
+  try {
+    await table.put(item, any(absent("pk"), below("at", at)));
+    return text;
+  } catch (error) {
+    if (!(error instanceof ConditionFailed)) throw error;
+  }
+  const first = await readCompactionText(table, sessionKey, at);
+  if (!first) throw new LeaseLost(sessionKey);
+  return first;
+}

@@ -2,7 +2,7 @@ import type { ModelConfiguration } from "../../../shared/configuration/schema.ts
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import type { Spending } from "../../../shared/protocol/session-results.ts";
 import { log } from "../../../shared/runtime/log.ts";
-import { addSpending, nothingSpent, spendingOf } from "../../../shared/session/spending/spending.ts";
+import { addSpending, nothingSpent, spendingOf } from "../../../shared/session/spending.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import {
   type EarlierConversation,

@@ -1,27 +1,46 @@
+import { ownValue } from "../../../shared/channels/account.ts";
+import type { ChannelOrigin } from "../../../shared/channels/channel.ts";
+import { roomTools } from "../../../shared/channels/inbound/room-tools.ts";
 import type { Configuration, ModelConfiguration } from "../../../shared/configuration/schema.ts";
+import { activeSetHash } from "../../../shared/context/context-entries.ts";
 import { contextSettings } from "../../../shared/context/context-settings.ts";
 import { viewContext } from "../../../shared/context/view.ts";
 import { nodeTools } from "../../../shared/peers/nodes.ts";
 import type { PeerRecord } from "../../../shared/peers/registry.ts";
-import type { Message, ToolDefinition } from "../../../shared/protocol/messages.ts";
+import type { Role } from "../../../shared/protocol/channel-accounts.ts";
+import type {
+  Message,
+  MessageOrigin,
+  ReplyContext,
+  ToolDefinition,
+} from "../../../shared/protocol/messages.ts";
 import type { ThinkingLevel } from "../../../shared/protocol/schemas.ts";
 import { effectiveChoice } from "../../../shared/session/commands/model-choice.ts";
+import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
-import { agentIdOf, cronKind, sessionKind } from "../../../shared/session/key/session-key.ts";
+import {
+  agentIdOf,
+  clientKinds,
+  cronKind,
+  isGuestSessionKey,
+  parseSessionKey,
+  sessionKind,
+} from "../../../shared/session/key/session-key.ts";
 import { askersOf, type Run, senderOf } from "../../../shared/session/run.ts";
 import type { SessionState } from "../../../shared/session/state.ts";
 import { evaluateSkills } from "../../../shared/skills/eligibility.ts";
 import type { Skill } from "../../../shared/skills/skill-lister.ts";
+import { type Audience, audienceOf } from "../../../shared/workspace/privacy.ts";
 import type { Step } from "../../../shared/world/expression.ts";
 import type { Agent } from "../agent.ts";
 import { describeModel } from "../model/resolve-model.ts";
 import { loadExtras } from "../objects/inline-files.ts";
 import { fitContext, type ShownContext } from "../objects/show-context.ts";
-import type { ToolTurn } from "../tools/native/native-tool.ts";
+import type { NativeTool, ToolTurn } from "../tools/native/native-tool.ts";
+import { nativeTools } from "../tools/native/native-tools.ts";
 import type { Fit } from "./context-fit.ts";
 import { promptCharacters } from "./context-size.ts";
 import { type AssembledPrompt, assemblePrompt, type PromptContent } from "./prompt.ts";
-import { rightsOf } from "./run-rights.ts";
 
 /** What a model call sees besides the messages. */
 export interface TurnContext extends ToolTurn {
@@ -144,4 +163,87 @@ function eligibleSkills(skills: Skill[], configuration: Configuration, nodes: Pe
   const hosts = nodes.flatMap(({ id, runtime }) => (runtime ? [{ ...runtime, nodeId: id }] : []));
   const surroundings = { entries: configuration.skills.entries, hosts, config: configuration };
   return evaluateSkills(skills, surroundings).filter((skill) => skill.eligible);
+}
+
+/** What a run may see and use (docs/security.md, "Who may do what"). */
+interface RunRights {
+  role: Role;
+  audience: Audience;
+  /** The native tools that it may use, by name. */
+  native: ReadonlyMap<string, NativeTool>;
+  /** Whether it may use the tools of nodes. */
+  nodes: boolean;
+}
+
+/** The rights of a run, from the writer of its message and the conversation that it answers in. */
+function rightsOf(
+  configuration: Configuration,
+  { sessionKey, lastChannel }: Pick<SessionState, "sessionKey" | "lastChannel">,
+  { role = "owner", origin }: Pick<Run, "role" | "origin">,
+): RunRights {
+  const kind = sessionKind(sessionKey, keyRules(configuration));
+  const ofSession = audienceOf(kind);
+  const audience = role === "guest" ? "shared" : ofSession;
+  const isOwnSession = role === "owner" && clientKinds.includes(kind);
+  const agentId = agentIdOf(sessionKey);
+  const native = nativeTools.filter(
+    (tool) =>
+      (role === "owner" || tool.forGuests) &&
+      (isOwnSession || !tool.ownSessionsOnly) &&
+      tool.isOffered?.(configuration, agentId) !== false,
+  );
+  const room = origin.kind === "channel" ? origin : lastChannel;
+  return {
+    role,
+    audience,
+    native: new Map(native.map((tool) => [tool.definition.name, tool])),
+    nodes: ofSession === "shared" ? mayInRoom(configuration, sessionKey, role, room) : role === "owner",
+  };
+}
+
+/** Whether a run in a conversation that others read may use the tools of nodes: they see what comes back. */
+function mayInRoom(
+  configuration: Configuration,
+  sessionKey: string,
+  role: Role,
+  room: ChannelOrigin | undefined,
+): boolean {
+  if (isGuestSessionKey(sessionKey)) return false;
+  if (room) {
+    const settings = ownValue(configuration.channels, room.channel);
+    const allowed = roomTools(room.channel, settings, room.peer.id);
+    return allowed === "all" || (allowed === "owner" && role === "owner");
+  }
+  // No channel has spoken here: it is a client's own conversation, unless its key is a room's.
+  const { channel } = parseSessionKey(sessionKey) ?? {};
+  return (
+    role === "owner" && (channel === undefined || ownValue(configuration.channels, channel) === undefined)
+  );
+}
+
+/** Where the message of an inbox entry came from, as the transcript keeps it. */
+export function originOf(entry: Extract<InboxEntry, { kind: "message" }>): MessageOrigin {
+  const { id, origin, senderId, task } = entry;
+  if (task) return { channel: task.kind, messageId: id };
+  if (origin.kind === "client") return { channel: "client", messageId: id };
+  const { channel, accountId, peer, replyToId } = origin;
+  return {
+    channel,
+    accountId,
+    peerKind: peer.kind,
+    peerId: peer.id,
+    ...(senderId === undefined ? {} : { senderId }),
+    messageId: replyToId ?? id,
+  };
+}
+
+/** What a reply was made from, as the transcript keeps it. */
+export function replyContext({ turn, active }: Pick<Prepared, "turn" | "active">): ReplyContext {
+  const { prompt, model } = turn;
+  return {
+    prompt: prompt.hash,
+    tail: prompt.volatile,
+    active: activeSetHash(active),
+    model: `${model.provider}/${model.id}`,
+  };
 }

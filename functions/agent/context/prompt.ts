@@ -5,20 +5,26 @@ import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
 import { localTime } from "../../../shared/runtime/zoned-time.ts";
 import type { ListedSkill } from "../../../shared/skills/skill-lister.ts";
 import { identitySection } from "../../../shared/workspace/agent-identity.ts";
-import { type Budget, createBudget, type Keep } from "../../../shared/workspace/budget.ts";
+import {
+  type Budget,
+  type Cut,
+  createBudget,
+  head,
+  type Keep,
+  tail,
+  truncationMarker,
+} from "../../../shared/workspace/budget.ts";
 import { seenFiles, type WorkspaceFiles } from "../../../shared/workspace/load.ts";
-import { cutMemory } from "../../../shared/workspace/long-term-memory.ts";
 import type { Audience } from "../../../shared/workspace/privacy.ts";
 import {
   contextText,
   guestText,
   safety,
+  skillsText,
   toolCallStyle,
   workspaceFilesText,
   workspaceText,
 } from "./prompt-texts.ts";
-import { skillsSection } from "./skills-section.ts";
-import { toolingSection } from "./tooling-section.ts";
 
 export interface PromptHost {
   nodeId: string;
@@ -169,4 +175,102 @@ function runtimeState(runtime: PromptRuntime): string {
   });
   const machines = hosts.length === 0 ? "- Machines: none connected" : `- Machines:\n${hosts.join("\n")}`;
   return `${machines}\n- Now: ${weekday}, ${date} ${time}`;
+}
+
+/**
+ * The section "Skills (Mandatory Scan)", empty without skills. What does not fit the budget is left out skill by skill,
+ * and the marker says how many.
+ */
+function skillsSection(skills: ListedSkill[], budget: Budget): string {
+  if (skills.length === 0) return "";
+  const entries: string[] = [];
+  let room = budget.room();
+  for (const skill of skills) {
+    const entry = skillEntry(skill);
+    room -= entry.length + 1;
+    if (room < 0) break;
+    entries.push(entry);
+  }
+  const left = skills.length - entries.length;
+  const more = left === 0 ? "" : `\n${truncationMarker} ${left} more: list the folder skills/`;
+  const list = entries.length === 0 ? "" : `${budget.take(entries.join("\n"))}\n`;
+  return `## Skills (Mandatory Scan)\n\n${skillsText}\n\n<available_skills>\n${list}</available_skills>${more}`;
+}
+
+function skillEntry(skill: ListedSkill): string {
+  return [
+    skill.always ? '<skill always="true">' : "<skill>",
+    `<name>${escapeXml(skill.name)}</name>`,
+    `<description>${escapeXml(skill.description)}</description>`,
+    `<location>${escapeXml(skill.location)}</location>`,
+    `<read_path>${escapeXml(skill.readPath)}</read_path>`,
+    "</skill>",
+  ].join("\n");
+}
+
+function escapeXml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+/** The model gets each tool's whole definition beside the prompt; here a line is enough. */
+const maxDescription = 160;
+
+/** The section "Tooling": one line a tool, native tools first, then node by node. Empty without tools. */
+function toolingSection(tools: ToolDefinition[]): string {
+  if (tools.length === 0) return "";
+  const groups = new Map<string, string[]>([["gsv", []]]);
+  for (const { name, description } of tools) {
+    const owner = name.split("__", 1)[0] ?? name;
+    const lines = groups.get(owner) ?? [];
+    lines.push(`- ${name}${summary(description)}`);
+    groups.set(owner, lines);
+  }
+  const texts: string[] = ["## Tooling"];
+  for (const [owner, lines] of groups) {
+    if (lines.length === 0) continue;
+    texts.push(owner === "gsv" ? "### Native" : `### Machine ${owner}`, lines.join("\n"));
+  }
+  return texts.join("\n\n");
+}
+
+function summary(description: string): string {
+  const line = description.trim().split("\n", 1)[0] ?? "";
+  if (line === "") return "";
+  return line.length <= maxDescription ? `: ${line}` : `: ${head(line, maxDescription)}…`;
+}
+
+/** The heading of a section that dreaming has added: `## Dreamed 2026-04-23 03:00 UTC`. */
+const dreamedHeading = /^##\s+Dreamed\b/;
+
+/**
+ * What a prompt keeps of a MEMORY.md that is too long: the start of what the agent has written, and the newest lines of
+ * what dreaming has added, which are the last ones. What was dreamed gets the room that the rest leaves, and half of it in
+ * any case.
+ */
+const cutMemory: Cut = (text, room) => {
+  const { written, dreamed } = split(text);
+  const forDreamed = Math.min(dreamed.length, Math.max(Math.floor(room / 2), room - written.length));
+  const end = newestLines(dreamed, forDreamed);
+  return { start: head(written, room - end.length), end };
+};
+
+/** The sections that dreaming has added, and all others, each in their order. */
+function split(text: string): { written: string; dreamed: string } {
+  const written: string[] = [];
+  const dreamed: string[] = [];
+  let isDreamed = false;
+  for (const line of text.split("\n")) {
+    if (/^##?\s/.test(line)) isDreamed = dreamedHeading.test(line);
+    (isDreamed ? dreamed : written).push(line);
+  }
+  return { written: written.join("\n").trim(), dreamed: dreamed.join("\n").trim() };
+}
+
+/** The last lines that fit; of a single line that does not, its end. */
+function newestLines(text: string, room: number): string {
+  if (text.length <= room) return text;
+  const end = tail(text, room);
+  const isWhole = text.at(-end.length - 1) === "\n";
+  const line = end.indexOf("\n");
+  return isWhole || line < 0 ? end : end.slice(line + 1);
 }

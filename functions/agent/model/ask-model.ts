@@ -6,8 +6,8 @@ import type {
   Tool,
 } from "@earendil-works/pi-ai";
 import type { AssistantMessage, ToolDefinition } from "../../../shared/protocol/messages.ts";
-import { bedrockProvider } from "../../../shared/session/commands/model-key.ts";
-import { toWire } from "../../../shared/wire/wire-messages.ts";
+import { bedrockProvider, compatibleProvider } from "../../../shared/session/commands/model-choice.ts";
+import { toWire, type WireRules } from "../../../shared/wire/wire-messages.ts";
 import type { Deadline } from "./deadline.ts";
 import type { FailedCall } from "./failure-sentence.ts";
 import type { ModelCall, ModelOutcome } from "./model-call.ts";
@@ -16,8 +16,6 @@ import { providerWords } from "./provider-words.ts";
 import { loadCallTools } from "./providers.ts";
 import type { Resolved } from "./resolve-model.ts";
 import { type ResponseWatch, watchResponses } from "./response-watch.ts";
-import { alternateTurns } from "./wire/alternate-turns.ts";
-import { rulesOf } from "./wire/wire-rules.ts";
 
 /** An outcome. `passing`: the same call may succeed later, after `waitMs` where the provider says how long; `brief`: why it failed, in a few words. */
 export type Asked =
@@ -137,4 +135,59 @@ function toStored(message: PiReply, isPriced: boolean): AssistantMessage {
     stopReason,
     timestamp,
   };
+}
+
+interface Turn {
+  role: string;
+  content: unknown[];
+}
+
+/**
+ * Joins neighbouring messages of one role in a request of Bedrock's Converse API, which refuses a conversation whose roles
+ * do not alternate: a question after one that was never answered, after a summary, or after tool results.
+ * @param payload the input of ConverseStream; anything else is given back as it is
+ */
+export function alternateTurns(payload: unknown): unknown {
+  const messages = (payload as { messages?: unknown } | undefined)?.messages;
+  if (!Array.isArray(messages) || !messages.every(isTurn)) return payload;
+  const joined: Turn[] = [];
+  for (const message of messages) {
+    const last = joined.at(-1);
+    if (last?.role === message.role) last.content = [...last.content, ...message.content];
+    else joined.push({ ...message });
+  }
+  return { ...(payload as object), messages: joined };
+}
+
+function isTurn(value: unknown): value is Turn {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "role" in value &&
+    "content" in value &&
+    Array.isArray(value.content)
+  );
+}
+
+/** Models of Mistral, whichever provider or server runs them. */
+const mistralModel = /(mis|minis|magis)tral|mixtral|codestral|devstral|pixtral|voxtral/i;
+
+/** The rules for a model. An unknown server may run any model, so the stricter rules of turns apply to it. */
+export function rulesOf({ api, provider, id }: Pick<Model<Api>, "api" | "provider" | "id">): WireRules {
+  const isMistral = api === "mistral-conversations" || mistralModel.test(id);
+  return { callId: callIdOf(api, isMistral), alternates: isMistral || provider === compatibleProvider };
+}
+
+function callIdOf(api: Api, isMistral: boolean): RegExp {
+  switch (api) {
+    case "mistral-conversations":
+      return /^[A-Za-z0-9]{9}$/;
+    case "openai-completions":
+      return isMistral ? /^[A-Za-z0-9]{9}$/ : /^[A-Za-z0-9_-]{1,40}$/;
+    case "openai-responses":
+      // pi-ai joins the id of the call and that of its item with a bar.
+      return /^[A-Za-z0-9_-]{1,64}(\|fc_[A-Za-z0-9_-]{1,61})?$/;
+    default:
+      return /^[A-Za-z0-9_-]{1,64}$/;
+  }
 }

@@ -1,5 +1,5 @@
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
-import { bedrockProvider, compatibleProvider } from "../../../shared/session/commands/model-key.ts";
+import { bedrockProvider, compatibleProvider } from "../../../shared/session/commands/model-choice.ts";
 
 /** Servers of models that people run themselves, by the port that they listen at unless told otherwise. */
 const servers: Record<string, string> = { "11434": "Ollama", "1234": "LM Studio", "8080": "llama.cpp" };

@@ -1,8 +1,9 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { log } from "../../../shared/runtime/log.ts";
+import { type Asked, askOnce } from "./ask-model.ts";
 import { type Deadline, withDeadline } from "./deadline.ts";
 import type { MediaCache } from "./media-cache.ts";
 import type { CallModel, ModelCall, ModelOutcome } from "./model-call.ts";
-import { type Ask, pause, repeating, type Wait } from "./repeated-call.ts";
 import { type KeySources, type Resolved, resolveModel } from "./resolve-model.ts";
 import { showImages, withoutImages } from "./shown-images.ts";
 
@@ -52,4 +53,72 @@ async function askWithImages(
 function mayBlameImages(outcome: ModelOutcome): boolean {
   if (outcome.status !== "failed" || outcome.overflow) return false;
   return /image|pixel|\bvision\b|multimodal|too large|\b413\b/i.test(outcome.error);
+}
+
+/** How often a call is repeated after a failure that may pass. */
+const maxRepeats = 2;
+
+/** The wait before the first repeat where the provider asks for none, four times as long before the second. Milliseconds. */
+const firstWaitMs = 500;
+
+/** The longest wait that a provider may ask for: a limit counted by the minute. Milliseconds. */
+const maxWaitMs = 60_000;
+
+/** Longest reason that is told, in characters. */
+const maxReason = 300;
+
+/** Lets time pass, until the signal aborts. Does not throw. */
+export type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
+
+const pause: Wait = (ms, signal) => delay(ms, undefined, { signal }).catch(() => {});
+
+/** Asks a model, more than once if need be. */
+type Ask = (resolved: Resolved, call: ModelCall, deadline: Deadline) => Promise<ModelOutcome>;
+
+/**
+ * Repeats a call that failed for a time: a busy or overloaded provider, a limit of requests, a broken stream. Nothing of
+ * such a call is committed. The wait is what the provider asks for, within the deadline of the call. So is a call
+ * whose answer was cut off at a limit that nobody chose, with the model's own limit.
+ */
+function repeating(wait: Wait): Ask {
+  return async (resolved, call, deadline) => {
+    for (let repeats = 0; ; repeats++) {
+      const asked = await askOnce(resolved, call, deadline);
+      if (isCutByDefault(asked, resolved, call)) {
+        call.onRepeat?.({ reason: `the answer is longer than ${resolved.maxTokens} tokens`, waitMs: 0 });
+        return repeating(wait)({ ...resolved, maxTokens: undefined }, call, deadline);
+      }
+      if (asked.status !== "failed") return asked;
+      const { passing, ...failed } = asked;
+      if (!passing || repeats >= maxRepeats) return failed;
+      const waitMs = passing.waitMs ?? Math.round(firstWaitMs * 4 ** repeats * (1 + Math.random() / 4));
+      if (waitMs > maxWaitMs || waitMs >= deadline.leftMs())
+        return { ...failed, error: tooLong(failed.error, waitMs) };
+      announce(call, asked, waitMs);
+      await wait(waitMs, deadline.signal);
+      if (call.signal.aborted) return { status: "aborted" };
+      if (deadline.passed) return failed;
+    }
+  };
+}
+
+/** Whether an answer was cut off at the limit that nobody chose. */
+function isCutByDefault(asked: Asked, { maxTokens, model }: Resolved, call: ModelCall): boolean {
+  if (maxTokens === undefined || call.maxTokens !== undefined || maxTokens >= model.maxTokens) return false;
+  return asked.status === "answered" && asked.message.stopReason === "length";
+}
+
+function announce(
+  call: ModelCall,
+  { error, passing }: Extract<Asked, { status: "failed" }>,
+  waitMs: number,
+): void {
+  const { sessionId, model } = call;
+  log("model.repeat", { sessionId, provider: model.provider, model: model.id, waitMs });
+  const reason = (passing?.brief ?? error).replace(/\s+/g, " ").slice(0, maxReason).toWellFormed();
+  call.onRepeat?.({ reason, waitMs });
+}
+
+function tooLong(error: string, waitMs: number): string {
+  return `${error} (The provider asks to wait ${Math.ceil(waitMs / 1000)} s, which is too long for this turn.)`;
 }

@@ -7,7 +7,7 @@ import {
   compatibleProvider,
   missingFor,
   noKey,
-} from "../../../shared/session/commands/model-key.ts";
+} from "../../../shared/session/commands/model-choice.ts";
 import type { Secrets } from "../../../shared/world/world.ts";
 import { type LoadedProvider, loadCompatible, loadProvider } from "./providers.ts";
 

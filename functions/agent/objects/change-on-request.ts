@@ -1,5 +1,4 @@
-import type { ClientChange } from "../../../shared/context/activation.ts";
-import { mostClientChanges } from "../../../shared/context/activation.ts";
+import { type ClientChange, mostClientChanges } from "../../../shared/context/activation.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { ContextChanged } from "../../../shared/protocol/session-results.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";

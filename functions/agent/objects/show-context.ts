@@ -1,5 +1,9 @@
-import type { ExtraContent } from "../../../shared/context/render.ts";
-import { type RenderedContext, type RenderLimits, renderContext } from "../../../shared/context/render.ts";
+import {
+  type ExtraContent,
+  type RenderedContext,
+  type RenderLimits,
+  renderContext,
+} from "../../../shared/context/render.ts";
 import {
   activeIds,
   type ContextSettings,

@@ -1,8 +1,10 @@
+import { settleCronRun } from "../../../shared/cron/settle-run.ts";
 import type { ChatReply } from "../../../shared/protocol/events.ts";
 import { type AssistantMessage, textOf } from "../../../shared/protocol/messages.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
+import { answerAsker } from "../../../shared/session/answer-asker.ts";
 import { failed, type Run } from "../../../shared/session/run.ts";
-import { turnSpent } from "../../../shared/session/spending/spending.ts";
+import { turnSpent } from "../../../shared/session/spending.ts";
 import { assign, type SessionState } from "../../../shared/session/state.ts";
 import type { Step } from "../../../shared/world/expression.ts";
 import type { Agent } from "../agent.ts";
@@ -10,8 +12,7 @@ import { type ConnectedPeers, freshPeersMs } from "../context/connected-peers.ts
 import { withoutProviderWords } from "../model/provider-words.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import { endPendingCalls } from "../tools/stopped-calls.ts";
-import { settleTask } from "./task.ts";
-import type { TaskEnd } from "./task-end.ts";
+import { settleHeartbeat } from "./heartbeat-answer.ts";
 
 /** Longest error that is kept and shown, in characters: a provider may answer with a whole page. */
 const maxFailureLength = 2000;
@@ -169,4 +170,42 @@ async function announceError(
   clients: Promise<string[]>,
 ): Promise<void> {
   await broadcast.send(await clients, "chat", { runId, sessionKey, state: "error", error });
+}
+
+/** How the run of a task ended. */
+export interface TaskEnd {
+  /** What the model answered last; absent when the run failed or was stopped. */
+  answer?: string;
+  /** Why the run failed or was stopped; absent when it was answered. */
+  failure?: string;
+  /** Why the answer could not be delivered to its channel. */
+  undelivered?: string | undefined;
+  /** What a channel is told of the failure; absent when the run was stopped. */
+  note?: string;
+}
+
+/**
+ * Settles what the run was for, when the gateway itself sent its message. It comes after the delivery, and before the
+ * run is removed: after a crash it is repeated, so every kind of task must be settled by writes that can be.
+ */
+async function settleTask(
+  agent: Pick<Agent, "table" | "bucket" | "channels" | "wake" | "now">,
+  { task, runId }: Pick<Run, "task" | "runId">,
+  end: TaskEnd,
+): Promise<void> {
+  if (!task) return;
+  switch (task.kind) {
+    case "exec":
+      return;
+    case "session":
+      return answerAsker(agent, task, end);
+    case "heartbeat":
+      return settleHeartbeat(agent, task, runId, end);
+    case "cron": {
+      const { failure, undelivered } = end;
+      const lost = undelivered === undefined ? undefined : `the answer was not delivered: ${undelivered}`;
+      const error = failure ?? (task.bestEffort ? undefined : lost);
+      return settleCronRun(agent, task, error === undefined ? { status: "ok" } : { status: "error", error });
+    }
+  }
 }

@@ -1,6 +1,5 @@
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
-import type { Preview } from "../../../shared/recall/preview.ts";
-import { previewCharacters } from "../../../shared/recall/preview.ts";
+import { type Preview, previewCharacters } from "../../../shared/recall/preview.ts";
 import type { Recall } from "../../../shared/recall/recall.ts";
 import type { RecallScope } from "../../../shared/recall/said-turns.ts";
 import type { Turn } from "../../../shared/recall/segment.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { PeerError } from "../../../shared/protocol/errors.ts";
-import { answererOf } from "../../../shared/session/asked/asked-session.ts";
+import { answererOf } from "../../../shared/session/asked-session.ts";
 import type { CallAddress } from "../../../shared/session/call-address.ts";
 import { type CallOutcome, putOutcome, recordResult } from "../../../shared/session/calls.ts";
 import { submitEntry } from "../../../shared/session/intake.ts";

@@ -5,7 +5,7 @@ import {
   toolCallsOf,
 } from "../../../shared/protocol/messages.ts";
 import type { Outcomes } from "../../../shared/session/calls.ts";
-import { toolResultEvent, toResultMessage } from "../../../shared/session/results/result-message.ts";
+import { toolResultEvent, toResultMessage } from "../../../shared/session/result-message.ts";
 import type { Run } from "../../../shared/session/run.ts";
 import type { Agent } from "../agent.ts";
 

@@ -1,16 +1,19 @@
+import { holdsImages } from "../../../shared/media/media-content.ts";
 import { type NodeCall, nodeCallFrame } from "../../../shared/peers/node-call.ts";
 import type { PeerRecord } from "../../../shared/peers/registry.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import { toolCallsOf } from "../../../shared/protocol/messages.ts";
 import type { Receipt } from "../../../shared/protocol/results.ts";
-import { log } from "../../../shared/runtime/log.ts";
-import { decodeCallAddress } from "../../../shared/session/call-address.ts";
+import { log, logError } from "../../../shared/runtime/log.ts";
+import { type CallAddress, decodeCallAddress } from "../../../shared/session/call-address.ts";
 import { type CallOutcome, recordResult } from "../../../shared/session/calls.ts";
-import { needsAgent } from "../../../shared/session/state.ts";
+import { toolResultEvent, toResultMessage } from "../../../shared/session/result-message.ts";
+import { needsAgent, type SessionState } from "../../../shared/session/state.ts";
+import { readMessages } from "../../../shared/session/transcript.ts";
 import type { Gateway } from "../gateway.ts";
 import { closeSocket } from "../socket-lifecycle.ts";
 import { noteCommand, runningCommand } from "./background-commands.ts";
 import { answerDeferred, dropDeferred, readDeferred } from "./deferred.ts";
-import { announceEarly } from "./early-result.ts";
 
 /** Longest sort key of a table, in bytes of UTF-8. */
 const maxKeyBytes = 1024;
@@ -72,4 +75,33 @@ export async function acceptResult(
   // second response to the same request id.
   await dropDeferred(gateway, nodeId, callId);
   return { ok: true };
+}
+
+/**
+ * Tells clients of a result whose run still waits for others, so that each is seen as it comes. The agent tells of all
+ * results once more when the last one has come. A result with images is left to it. Does not throw.
+ * @param state the session after the result was stored
+ */
+async function announceEarly(
+  gateway: Pick<Gateway, "table" | "bucket" | "broadcast" | "now">,
+  { sessionKey, runId, step, callId }: CallAddress,
+  state: SessionState,
+  outcome: CallOutcome,
+): Promise<void> {
+  const { run } = state;
+  const isAwaited = run?.runId === runId && run.step === step && run.pendingCount > 0;
+  if (!isAwaited || holdsImages(outcome.result)) return;
+  try {
+    // While a run waits for its tools, the newest message is the one that called them.
+    const [clients, [reply]] = await Promise.all([
+      gateway.broadcast.clients(),
+      readMessages(gateway, state, state.head, state.head),
+    ]);
+    const call = reply && toolCallsOf(reply).find(({ id }) => id === callId);
+    if (!call) return;
+    const event = toolResultEvent(sessionKey, runId, call, toResultMessage(call, outcome, gateway.now()));
+    await gateway.broadcast.send(clients, "tool.result", event, { ...event, args: {} });
+  } catch (error) {
+    logError("announce.failed", error, { sessionKey, runId });
+  }
 }

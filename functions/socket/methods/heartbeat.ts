@@ -1,13 +1,22 @@
 import { randomUUID } from "node:crypto";
+import { readLastActive } from "../../../shared/channels/last-active.ts";
 import type { Configuration } from "../../../shared/configuration/schema.ts";
 import { submitBeat } from "../../../shared/heartbeat/beat.ts";
-import { listBeats, planAnew, readBeat, turnOff, turnOn } from "../../../shared/heartbeat/beat-state.ts";
-import { describeBeats } from "../../../shared/heartbeat/beat-status.ts";
+import {
+  type BeatState,
+  listBeats,
+  planAnew,
+  readBeat,
+  turnOff,
+  turnOn,
+} from "../../../shared/heartbeat/beat-state.ts";
 import { agentIds, beatSettings } from "../../../shared/heartbeat/beat-times.ts";
+import type { AgentHeartbeat, AgentHeartbeats } from "../../../shared/protocol/agent-heartbeat.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import { defaultAgentId } from "../../../shared/session/key/routing.ts";
 import { heartbeatSessionKey, normalizeAgentId } from "../../../shared/session/key/session-key.ts";
+import type { Table } from "../../../shared/world/world.ts";
 import type { Gateway, MethodTable } from "../gateway.ts";
 
 type HeartbeatMethod = "heartbeat.status" | "heartbeat.start" | "heartbeat.stop" | "heartbeat.trigger";
@@ -96,4 +105,33 @@ function whoIsTold(target: string, channel: string | undefined): string {
 
 function told(what: string, agentIds: readonly string[]): string {
   return agentIds.length === 0 ? "" : `${what} ${agentIds.join(", ")}.`;
+}
+
+/** The heartbeats of all agents, as `heartbeat.status` shows them. */
+async function describeBeats(table: Table, configuration: Configuration): Promise<AgentHeartbeats> {
+  const states = new Map((await listBeats(table)).map((state) => [state.agentId, state]));
+  const agents = agentIds(configuration).map(async (agentId): Promise<[string, AgentHeartbeat]> => {
+    const state = states.get(agentId) ?? { agentId };
+    const lastActive = await readLastActive(table, agentId);
+    const { everyMs, hours, target } = beatSettings(configuration, agentId);
+    return [
+      agentId,
+      { ...shown(state), ...(lastActive ? { lastActive } : {}), everyMs, activeHours: hours, target },
+    ];
+  });
+  return Object.fromEntries(await Promise.all(agents));
+}
+
+function shown(state: BeatState) {
+  const { agentId, on = false, nextAt, lastAt, lastText, lastSentAt, skippedAt, skipReason } = state;
+  return {
+    agentId,
+    nextHeartbeatAt: nextAt ?? null,
+    lastHeartbeatAt: lastAt ?? null,
+    lastHeartbeatText: lastText ?? null,
+    lastHeartbeatSentAt: lastSentAt ?? null,
+    on,
+    ...(skippedAt === undefined ? {} : { lastSkippedAt: skippedAt }),
+    ...(skipReason === undefined ? {} : { lastSkipReason: skipReason }),
+  };
 }

@@ -1,15 +1,15 @@
 import { parseImport } from "../../../shared/adapters/import-lines.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
-import { importConversation } from "../../../shared/session/conversation/import-conversation.ts";
+import { importConversation } from "../../../shared/session/import-conversation.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
 import { agentIdOf, clientKinds, sessionKind } from "../../../shared/session/key/session-key.ts";
-import { readPreviousIds } from "../../../shared/session/reset/previous-ids.ts";
+import { readPreviousIds } from "../../../shared/session/previous-ids.ts";
 import { readSession } from "../../../shared/session/sessions.ts";
 import { readExportPage } from "../export-page.ts";
 import type { Gateway, MethodTable } from "../gateway.ts";
 import { readTranscriptPage } from "../transcript-page.ts";
 import { canonicalKey } from "./chat.ts";
-import { agentOf } from "./workspace/workspace.ts";
+import { agentOf } from "./workspace.ts";
 
 export const historyMethods: Pick<
   MethodTable,

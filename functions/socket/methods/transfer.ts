@@ -22,7 +22,7 @@ import {
   type Transfer,
 } from "../../../shared/transfer/transfer-state.ts";
 import type { Caller, Gateway, MethodTable } from "../gateway.ts";
-import { agentOf } from "./workspace/workspace.ts";
+import { agentOf } from "./workspace.ts";
 
 /** The machine behind a connection. */
 const reporterOf = ({ mode, peerId }: Caller): Reporter => ({ mode, id: peerId });
@@ -114,4 +114,12 @@ export const transferMethods: Pick<MethodTable, TransferMethod> = {
   ),
   "transfer.complete": report(reportComplete),
   "transfer.done": report(reportDone),
+};
+
+export const payloadMethods: Pick<MethodTable, "payload.upload"> = {
+  "payload.upload": {
+    modes: ["client", "node", "channel"],
+    handle: async ({ payloads }, { bytes, kind }, { caller }) =>
+      payloads.reserve(caller.connectionId, bytes, kind),
+  },
 };

@@ -3,15 +3,17 @@ import type { ConfigurationStore } from "../../configuration/store.ts";
 import { decodeMedia, storeMedia } from "../../media/media-store.ts";
 import type { StoredMedia } from "../../protocol/messages.ts";
 import { log } from "../../runtime/log.ts";
+import { localTime } from "../../runtime/zoned-time.ts";
+import { maxEntryBytes } from "../../session/inbox.ts";
+import type { RemoteMedia } from "../../session/inbox-entry.ts";
 import { type Incoming, type Intake, type IntakeReply, takeMessage } from "../../session/intake.ts";
 import { routeInbound } from "../../session/key/routing.ts";
 import type { Bucket } from "../../world/world.ts";
 import { ownValue } from "../account.ts";
 import type { Activity } from "../activity.ts";
 import type { ChannelAddress, ChannelOrigin, ChannelSender, InboundMessage } from "../channel.ts";
+import { contentNote } from "../content-note.ts";
 import { type Admission, admit, findReason, type Refusal } from "./admission.ts";
-import { envelope } from "./envelope.ts";
-import { fitMessage } from "./fit-message.ts";
 import { closeReceipt, type EventId, noteAnswer, openReceipt } from "./inbound-receipt.ts";
 import { senderRole } from "./sender-role.ts";
 
@@ -169,4 +171,82 @@ async function send(sender: ChannelSender, origin: ChannelOrigin, id: string, te
   const delivered = await sender.deliver(origin, id, text);
   if (!delivered.ok)
     log("channel.undelivered", { deliveryId: id, channel: origin.channel, reason: delivered.reason });
+}
+
+/** Maximum length of a sender's name, in characters. */
+const maxName = 64;
+
+/** Maximum length of a quoted message, in UTF-16 units. */
+const maxReply = 1000;
+
+/**
+ * The line before a message in the model's context: `[telegram · 2026-03-04 17:05]`, with the sender's name
+ * outside of direct messages: `[telegram · 2026-03-04 17:05 · Ann]`. A quoted message, when known, follows on
+ * a second line: `[in reply to: shall we?]`.
+ * @param timezone the user's, an IANA name
+ */
+export function envelope(
+  channel: string,
+  {
+    timestamp,
+    peer,
+    sender,
+    replyToText,
+  }: Pick<InboundMessage, "timestamp" | "peer" | "sender" | "replyToText">,
+  timezone: string,
+): string {
+  const { date, time } = localTime(timestamp, timezone);
+  const parts = [channel, `${date} ${time}`];
+  if (peer.kind !== "dm") parts.push(plainName(sender.name) || plainName(sender.handle) || sender.id);
+  const line = `[${parts.join(" · ")}]`;
+  return replyToText ? `${line}\n${contentNote("in reply to", replyToText, maxReply)}` : line;
+}
+
+/** Removes characters from a name that could imitate the envelope or the text after it. */
+function plainName(name = ""): string {
+  const plain = name.replace(/[[\]·\p{Cc}\p{Bidi_Control}\s]+/gu, " ").trim();
+  return [...plain].slice(0, maxName).join("").trimEnd();
+}
+
+/** Maximum number of attachments kept for one message. */
+const maxAttachments = 10;
+
+/** Maximum size of an attachment's description, in bytes of JSON. */
+const maxAttachmentBytes = 4000;
+
+/** Bytes reserved for the note about dropped content and for the entry's other fields. */
+const reserve = 1000;
+
+/**
+ * Cuts a message's text and attachments to the size of an inbox entry, with a note about dropped content.
+ * Refusing the message would be worse: the platform would redeliver it for days, and the sender would not be
+ * told.
+ * @param others the entry's other values, which count against the size
+ */
+export function fitMessage(
+  { text, attachments = [] }: InboundMessage,
+  others: object,
+): { text: string; attachments: RemoteMedia[] } {
+  const kept = attachments.filter((one) => jsonBytes(one) <= maxAttachmentBytes).slice(0, maxAttachments);
+  const left = attachments.length - kept.length;
+  const room = maxEntryBytes - reserve - jsonBytes(others) - jsonBytes(kept);
+  const note =
+    left > 0 ? `[${left} more ${left === 1 ? "attachment was" : "attachments were"} left out]` : "";
+  return { text: [cutText(text, room), note].filter((line) => line).join("\n"), attachments: kept };
+}
+
+function cutText(text: string, room: number): string {
+  if (jsonBytes(text) <= room) return text;
+  let [fits, over] = [0, text.length];
+  while (over - fits > 1) {
+    const middle = Math.floor((fits + over) / 2);
+    if (jsonBytes(text.slice(0, middle)) <= room) fits = middle;
+    else over = middle;
+  }
+  return `${text.slice(0, fits).toWellFormed()}\n[cut here: the message has ${text.length} characters]`;
+}
+
+/** Size of a value in bytes of JSON. */
+function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }

@@ -1,21 +1,25 @@
 import * as v from "valibot";
-import { failedSend } from "../../http/platform-call.ts";
-import type { Peer } from "../../protocol/channel-accounts.ts";
+import { callPlatform, failedSend, fileOf, isPassing } from "../../http/platform-call.ts";
+import type { Peer, Registration } from "../../protocol/channel-accounts.ts";
+import { accountFields } from "../account.ts";
 import {
+  type AccountCheck,
+  type AccountSetup,
   type Channel,
   type ChannelAccount,
   type Destination,
   type MediaLocation,
+  type OutboundFile,
   type OutboundMessage,
   refused,
   type SendOutcome,
+  sendFileTimeoutMs,
+  sendTimeoutMs,
   type WebhookRequest,
 } from "../channel.ts";
 import { hmacSha256, isRecent, isSameSecret } from "../signature.ts";
-import { slackAccount } from "./slack-account.ts";
 import { callSlack, slackHeaders, slackOrigin } from "./slack-api.ts";
 import { parseSlackCall, readSlackMessage } from "./slack-event.ts";
-import { shareFile } from "./slack-file.ts";
 import { encodeSlackText } from "./slack-text.ts";
 
 /** Slack, by the Events API and a bot's token (https://docs.slack.dev/apis/events-api). */
@@ -95,4 +99,59 @@ function headersFor(account: ChannelAccount, url: string): Record<string, string
 function addressOf({ id }: Peer, context: Destination["context"]) {
   const [channel, thread = context?.threadTs] = id.split("/");
   return { channel, ...(thread === undefined ? {} : { thread_ts: thread }) };
+}
+
+const uploadSchema = v.object({ upload_url: v.string(), file_id: v.string() });
+
+/**
+ * Uploads a file and shares it, in three calls
+ * (https://docs.slack.dev/messaging/working-with-files#uploading_files). A file that is uploaded but not
+ * shared stays invisible.
+ * @param address the channel and optional thread
+ */
+async function shareFile(
+  account: ChannelAccount,
+  { channel, thread_ts }: { channel?: string; thread_ts?: string },
+  file: OutboundFile,
+): Promise<SendOutcome> {
+  const query = { filename: file.filename, length: String(file.body.byteLength) };
+  const asked = await callSlack(account, "files.getUploadURLExternal", { query });
+  if (!asked.ok) return asked.failure;
+  const upload = v.safeParse(uploadSchema, asked.body);
+  if (!upload.success) return failedSend(false, "Slack names no address for the file");
+  const { upload_url, file_id } = upload.output;
+  const form = new FormData();
+  form.append("file", fileOf(file));
+  const uploaded = await callPlatform(upload_url, { form, timeoutMs: sendFileTimeoutMs - 2 * sendTimeoutMs });
+  if (!uploaded.answered) return failedSend(true, uploaded.reason);
+  if (uploaded.status !== 200)
+    return failedSend(isPassing(uploaded.status), `the upload was answered with ${uploaded.status}`);
+  const files = [{ id: file_id, title: file.filename }];
+  const body = { files, channel_id: channel, ...(thread_ts === undefined ? {} : { thread_ts }) };
+  const shared = await callSlack(account, "files.completeUploadExternal", { body });
+  return shared.ok ? { status: "sent", messageId: file_id } : shared.failure;
+}
+
+const fields = accountFields([
+  { name: "botToken", about: "bot token, xoxb-… (OAuth & Permissions)" },
+  { name: "signingSecret", about: "signing secret (Basic Information)" },
+]);
+
+const known = v.object({ user: v.string(), team: v.string() });
+
+/** Setup of Slack accounts: the operator registers the webhook, because Slack has no API for it. */
+const slackAccount: AccountSetup = { fields, check, register };
+
+async function check(account: ChannelAccount): Promise<AccountCheck> {
+  const answer = await callSlack(account, "auth.test", { body: {} });
+  if (!answer.ok) return { ok: false, reason: answer.failure.reason };
+  const found = v.safeParse(known, answer.body);
+  if (!found.success) return { ok: false, reason: "Slack answers in another form" };
+  const { user, team } = found.output;
+  return { ok: true, identity: `@${user} in ${team}` };
+}
+
+async function register(): Promise<Registration> {
+  const todo = "Event Subscriptions → on: paste the URL, subscribe to message.im and app_mention, and save";
+  return { status: "manual", todo };
 }

@@ -1,11 +1,24 @@
 import * as v from "valibot";
-import { failedSend } from "../../http/platform-call.ts";
+import { failedSend, fileOf } from "../../http/platform-call.ts";
+import type { Registration } from "../../protocol/channel-accounts.ts";
 import { log } from "../../runtime/log.ts";
-import { type Channel, type ChannelAccount, type MediaLocation, refused } from "../channel.ts";
+import { accountFields, ownValue } from "../account.ts";
+import {
+  type AccountCheck,
+  type AccountSetup,
+  type Channel,
+  type ChannelAccount,
+  type Destination,
+  type FileMessage,
+  type MediaLocation,
+  type OutboundMessage,
+  refused,
+  type SendOutcome,
+  sendFileTimeoutMs,
+  sendTimeoutMs,
+} from "../channel.ts";
 import { isSameSecret } from "../signature.ts";
-import { telegramAccount } from "./telegram-account.ts";
 import { botApiUrl, callBotApi } from "./telegram-api.ts";
-import { chatOf, sendFile, sendText } from "./telegram-send.ts";
 import { parseUpdate, readMessage, readMove } from "./telegram-update.ts";
 
 /** The header with the secret given to setWebhook (https://core.telegram.org/bots/api#setwebhook). */
@@ -73,4 +86,123 @@ async function findUsername(usernames: Map<string, string>, account: ChannelAcco
   const { username } = v.parse(v.object({ username: v.string() }), answer.result);
   usernames.set(key, username);
   return username;
+}
+
+const fields = accountFields([
+  { name: "botToken", about: "bot token, from @BotFather" },
+  { name: "webhookSecret", about: "webhook secret: letters, digits, _ and -", free: true },
+]);
+
+const me = v.object({ id: v.number(), username: v.string() });
+
+const webhookInfo = v.object({
+  url: v.string(),
+  /** Epoch seconds. */
+  last_error_date: v.optional(v.number()),
+  last_error_message: v.optional(v.string()),
+});
+
+/** Setup of Telegram accounts: the Bot API registers the webhook. */
+const telegramAccount: AccountSetup = { fields, check, register, unregister };
+
+async function check(account: ChannelAccount): Promise<AccountCheck> {
+  const [bot, webhook] = await Promise.all([
+    callBotApi(account, "getMe", {}),
+    callBotApi(account, "getWebhookInfo", {}),
+  ]);
+  const failed = bot.ok ? webhook : bot;
+  if (!failed.ok) return { ok: false, reason: failed.reason };
+  const known = v.safeParse(me, bot.ok && bot.result);
+  const info = v.safeParse(webhookInfo, webhook.ok && webhook.result);
+  if (!known.success || !info.success) return { ok: false, reason: "the Bot API answers in another form" };
+  const { url, last_error_date, last_error_message } = info.output;
+  const lastError = last_error_message === undefined ? {} : { lastError: last_error_message };
+  const at = last_error_date === undefined ? {} : { lastErrorAt: last_error_date * 1000 };
+  return { ok: true, identity: `@${known.output.username}`, webhook: { url, ...lastError, ...at } };
+}
+
+async function register(account: ChannelAccount, url: string): Promise<Registration> {
+  const answer = await callBotApi(account, "setWebhook", {
+    url,
+    secret_token: account.secrets.webhookSecret,
+    allowed_updates: ["message", "channel_post"],
+  });
+  if (answer.ok) return { status: "registered" };
+  return { status: "failed", reason: answer.reason };
+}
+
+async function unregister(account: ChannelAccount): Promise<void> {
+  await callBotApi(account, "deleteWebhook", {});
+}
+
+/**
+ * Methods for files that Telegram shows or plays. Other files, and files that these methods refuse, are sent
+ * as documents.
+ */
+const methods: Record<string, [method: string, field: string]> = {
+  "image/jpeg": ["sendPhoto", "photo"],
+  "image/png": ["sendPhoto", "photo"],
+  "image/webp": ["sendPhoto", "photo"],
+  "audio/ogg": ["sendVoice", "voice"],
+  "audio/mpeg": ["sendAudio", "audio"],
+  "audio/mp4": ["sendAudio", "audio"],
+  "video/mp4": ["sendVideo", "video"],
+};
+
+/**
+ * No previews: Telegram would fetch URLs in the text, which could leak data that the agent was tricked into
+ * writing there.
+ */
+const link_preview_options = { is_disabled: true };
+
+/** Sends a text (https://core.telegram.org/bots/api#sendmessage). */
+function sendText(account: ChannelAccount, { text, ...to }: OutboundMessage): Promise<SendOutcome> {
+  const content = { text, link_preview_options };
+  return sendTo(account, to, "sendMessage", content, AbortSignal.timeout(sendTimeoutMs));
+}
+
+/** Sends a file (https://core.telegram.org/bots/api#sending-files). */
+async function sendFile(account: ChannelAccount, { file, ...to }: FileMessage): Promise<SendOutcome> {
+  const signal = AbortSignal.timeout(sendFileTimeoutMs);
+  const content = fileOf(file);
+  const [method, field] = ownValue(methods, file.mimeType) ?? [];
+  if (method && field) {
+    const outcome = await sendTo(account, to, method, { [field]: content }, signal);
+    if (outcome.status !== "failed") return outcome;
+  }
+  return sendTo(account, to, "sendDocument", { document: content }, signal);
+}
+
+async function sendTo(
+  account: ChannelAccount,
+  to: Destination,
+  method: string,
+  content: object,
+  signal: AbortSignal,
+): Promise<SendOutcome> {
+  const { peer, replyToId, context } = to;
+  const reply = peer.kind !== "dm" && replyToId !== undefined ? replyTo(replyToId) : {};
+  const answer = await callBotApi(account, method, { ...chatOf(to), ...content, ...reply }, signal);
+  if (answer.ok) {
+    const sent = v.safeParse(v.object({ message_id: v.number() }), answer.result);
+    return { status: "sent", ...(sent.success ? { messageId: String(sent.output.message_id) } : {}) };
+  }
+  // If the topic of a direct message no longer exists, send the answer without the topic.
+  if (context?.threadId !== undefined && answer.reason.includes("thread not found"))
+    return sendTo(account, { ...to, context: undefined }, method, content, signal);
+  // The supergroup has new message ids, so the message to reply to does not exist there.
+  if (answer.movedTo !== undefined)
+    return sendTo(account, { peer: { ...peer, id: answer.movedTo } }, method, content, signal);
+  return failedSend(answer.retryable, answer.reason, answer.retryAfterMs);
+}
+
+/** The answer is sent even if the message to reply to was deleted. */
+function replyTo(messageId: string) {
+  return { reply_parameters: { message_id: Number(messageId), allow_sending_without_reply: true } };
+}
+
+/** The chat and its topic, if any. */
+function chatOf({ peer, context }: Destination) {
+  const [chat, thread = context?.threadId] = peer.id.split("/");
+  return { chat_id: chat, ...(thread === undefined ? {} : { message_thread_id: Number(thread) }) };
 }

@@ -1,14 +1,20 @@
 import * as v from "valibot";
-import { failedSend, plainReason } from "../../http/platform-call.ts";
+import { failedSend, fileOf, plainReason } from "../../http/platform-call.ts";
+import type { Registration } from "../../protocol/channel-accounts.ts";
 import { log } from "../../runtime/log.ts";
+import { accountFields, ownValue } from "../account.ts";
 import {
+  type AccountCheck,
+  type AccountSetup,
   type Channel,
   type ChannelAccount,
   type Destination,
   type FileMessage,
   type InboundMessage,
   type MediaLocation,
+  type OutboundFile,
   type OutboundMessage,
+  type PlatformFailure,
   type Received,
   refused,
   type SendOutcome,
@@ -18,9 +24,7 @@ import {
 } from "../channel.ts";
 import { isPastReceipt } from "../inbound/inbound-receipt.ts";
 import { hmacSha256, isSameSecret } from "../signature.ts";
-import { whatsappAccount } from "./whatsapp-account.ts";
 import { callGraph, callMessages, describeFailure, graphHeaders, phoneNumberOf } from "./whatsapp-api.ts";
-import { uploadFile } from "./whatsapp-file.ts";
 import { type MessageStatus, readNotification } from "./whatsapp-notification.ts";
 
 /**
@@ -136,4 +140,86 @@ async function locate(
 /** The recipient field: users with a username instead of a phone number have a business-scoped id. */
 function recipientOf({ id }: Destination["peer"]): { to: string } | { recipient: string } {
   return /^\+?\d+$/.test(id) ? { to: id } : { recipient: id };
+}
+
+const fields = accountFields([
+  { name: "phoneNumberId", about: "phone number ID (WhatsApp → API Setup)" },
+  { name: "accessToken", about: "access token of a system user" },
+  { name: "appSecret", about: "app secret (App settings → Basic)" },
+  { name: "verifyToken", about: "verify token: any text", free: true },
+]);
+
+const phoneNumber = v.object({ display_phone_number: v.string(), verified_name: v.optional(v.string()) });
+
+/**
+ * Setup of WhatsApp accounts: the operator registers the webhook, because it belongs to the app, not to the
+ * number.
+ */
+const whatsappAccount: AccountSetup = { fields, check, register };
+
+async function check(account: ChannelAccount): Promise<AccountCheck> {
+  const path = `${phoneNumberOf(account)}?fields=display_phone_number,verified_name`;
+  const answer = await callGraph(account, path, { method: "GET" });
+  if (!answer.ok) return { ok: false, reason: answer.failure.reason };
+  const found = v.safeParse(phoneNumber, answer.body);
+  if (!found.success) return { ok: false, reason: "the Graph API answers in another form" };
+  const { display_phone_number, verified_name } = found.output;
+  return { ok: true, identity: [display_phone_number, verified_name].filter(Boolean).join(" ") };
+}
+
+async function register(): Promise<Registration> {
+  const todo =
+    "WhatsApp → Configuration → Webhook: paste the URL and the verify token, and subscribe to the field messages";
+  return { status: "manual", todo };
+}
+
+/**
+ * Accepted MIME types and the message type for each
+ * (https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types).
+ */
+const kinds: Record<string, string> = {
+  "image/jpeg": "image",
+  "image/png": "image",
+  "audio/aac": "audio",
+  "audio/amr": "audio",
+  "audio/mp4": "audio",
+  "audio/mpeg": "audio",
+  "audio/ogg": "audio",
+  "video/3gpp": "video",
+  "video/mp4": "video",
+  "application/msword": "document",
+  "application/pdf": "document",
+  "application/vnd.ms-excel": "document",
+  "application/vnd.ms-powerpoint": "document",
+  "application/vnd.openxmlformats-officedocument.presentationml.presentation": "document",
+  "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "document",
+  "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "document",
+  "text/plain": "document",
+};
+
+/** The message content for an uploaded file. */
+type UploadedFile = { ok: true; content: object } | { ok: false; failure: PlatformFailure };
+
+/** Uploads a file, which WhatsApp keeps for 30 days. */
+async function uploadFile(
+  account: ChannelAccount,
+  file: OutboundFile,
+  timeoutMs: number,
+): Promise<UploadedFile> {
+  const type = ownValue(kinds, file.mimeType);
+  if (!type) return failed(`WhatsApp takes no files of the type ${file.mimeType}`);
+  const form = new FormData();
+  form.append("messaging_product", "whatsapp");
+  form.append("type", file.mimeType);
+  form.append("file", fileOf(file));
+  const answer = await callGraph(account, `${phoneNumberOf(account)}/media`, { form, timeoutMs });
+  if (!answer.ok) return answer;
+  const uploaded = v.safeParse(v.object({ id: v.string() }), answer.body);
+  if (!uploaded.success) return failed("WhatsApp names no file");
+  const named = type === "document" ? { filename: file.filename } : {};
+  return { ok: true, content: { type, [type]: { id: uploaded.output.id, ...named } } };
+}
+
+function failed(reason: string): UploadedFile {
+  return { ok: false, failure: failedSend(false, reason) };
 }

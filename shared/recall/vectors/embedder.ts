@@ -1,12 +1,19 @@
+import * as v from "valibot";
 import type { Configuration } from "../../configuration/schema.ts";
 import { secretMarker } from "../../configuration/secret.ts";
 import type { ConfigurationStore } from "../../configuration/store.ts";
+import { callPlatform } from "../../http/platform-call.ts";
 import { log } from "../../runtime/log.ts";
-import { bedrockProvider } from "../../session/commands/model-key.ts";
+import { bedrockProvider } from "../../session/commands/model-choice.ts";
 import type { Secrets } from "../../world/world.ts";
 import { askBedrock } from "./bedrock-embeddings.ts";
-import type { AskForVectors, EmbeddingsServer, Purpose } from "./embeddings-server.ts";
-import { askOpenAi } from "./openai-embeddings.ts";
+import {
+  type AskForVectors,
+  type EmbeddingsServer,
+  type Purpose,
+  refusedAnswer,
+  vectorsAnswer,
+} from "./embeddings-server.ts";
 
 /** Makes vectors of texts. Those of texts that mean the same point the same way, whatever their words. */
 export interface Embedder {
@@ -86,3 +93,26 @@ async function findServer(
   const apiKey = ownKey ?? shared;
   return apiKey ? { ...about, baseUrl: openAi, apiKey } : undefined;
 }
+
+const answerSchema = v.object({
+  data: v.optional(v.array(v.object({ index: v.optional(v.number()), embedding: v.array(v.number()) }))),
+  error: v.optional(v.object({ message: v.optional(v.string()) })),
+});
+
+/** Asks a server with OpenAI's API `/embeddings` (https://platform.openai.com/docs/api-reference/embeddings/create). */
+const askOpenAi: AskForVectors = async (server, texts, _purpose, timeoutMs) => {
+  const { baseUrl, model, apiKey, dimensions } = server;
+  const called = await callPlatform(`${baseUrl.replace(/\/+$/, "")}/embeddings`, {
+    ...(apiKey ? { headers: { authorization: `Bearer ${apiKey}` } } : {}),
+    // Not all servers know `dimensions`: what is too long is cut here, which gives the same vector.
+    body: { model, input: texts, encoding_format: "float" },
+    timeoutMs,
+  });
+  if (!called.answered) return { ok: false, reason: called.reason, passing: true };
+  const { status, body } = called;
+  const parsed = v.safeParse(answerSchema, body);
+  const { data, error } = parsed.success ? parsed.output : {};
+  if (status !== 200) return refusedAnswer(status, error?.message, apiKey);
+  const ordered = texts.map((_, place) => data?.find(({ index }, i) => (index ?? i) === place)?.embedding);
+  return vectorsAnswer(ordered, dimensions);
+};

@@ -1,6 +1,6 @@
 import type { ContextResult } from "../../protocol/session-results.ts";
 import { readSession } from "../sessions.ts";
-import type { CostContext } from "../spending/cost.ts";
+import type { CostContext } from "../spending.ts";
 import { messageCount } from "../state.ts";
 import { tokenText } from "./cost-command.ts";
 import { effectiveModel } from "./model-choice.ts";

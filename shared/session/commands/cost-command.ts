@@ -1,6 +1,5 @@
 import type { CostResult, Spending } from "../../protocol/session-results.ts";
-import type { CostContext } from "../spending/cost.ts";
-import { costOf } from "../spending/cost.ts";
+import { type CostContext, costOf } from "../spending.ts";
 
 /** `/cost` as a text: the last turn, the conversation, and today. `withAll`: of all sessions, too. */
 export async function costCommand(

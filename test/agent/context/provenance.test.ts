@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { originOf } from "../../../functions/agent/context/provenance.ts";
+import { originOf } from "../../../functions/agent/context/model-request.ts";
 import { activeSetHash } from "../../../shared/context/context-entries.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import { message, nextDay, ResetBench } from "../reset-bench.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { alternateTurns } from "../../../functions/agent/model/ask-model.ts";
 import { createMediaCache } from "../../../functions/agent/model/media-cache.ts";
 import { createCallModel } from "../../../functions/agent/model/model.ts";
-import { alternateTurns } from "../../../functions/agent/model/wire/alternate-turns.ts";
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import { createMemoryBucket } from "../../support/memory-bucket.ts";
 import { type RefusingBedrock, startRefusingBedrock } from "../../support/models/refusing-bedrock.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { withCallIds } from "../../../functions/agent/model/wire/call-ids.ts";
+import { withCallIds } from "../../../functions/agent/model/call-ids.ts";
 import { type AssistantMessage, toolCallsOf } from "../../../shared/protocol/messages.ts";
 
 const reply = (...ids: string[]): AssistantMessage => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { withCallIds } from "../../../functions/agent/model/wire/call-ids.ts";
-import { rulesOf } from "../../../functions/agent/model/wire/wire-rules.ts";
+import { rulesOf } from "../../../functions/agent/model/ask-model.ts";
+import { withCallIds } from "../../../functions/agent/model/call-ids.ts";
 import {
   type AssistantMessage,
   type Message,

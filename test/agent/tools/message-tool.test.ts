@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { loadFile } from "../../../functions/agent/tools/native/message-file.ts";
-import { destinationOf } from "../../../functions/agent/tools/native/message-tool.ts";
+import { destinationOf, loadFile } from "../../../functions/agent/tools/native/message-tool.ts";
 import type { ChannelOrigin } from "../../../shared/channels/channel.ts";
 import { PeerError } from "../../../shared/protocol/errors.ts";
 import { audienceOf } from "../../../shared/workspace/privacy.ts";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { memorySections } from "../../../functions/agent/self/self-report.ts";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
 import { loadSweep } from "../../../shared/dreaming/load-sweep.ts";
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
-import { memorySections } from "../../../shared/workspace/memory-sections.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelServer } from "../../support/models/scripted-model.ts";
 import { type State, startState } from "../../support/state.ts";

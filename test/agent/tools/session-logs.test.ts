@@ -3,7 +3,7 @@ import { holdSession } from "../../../functions/agent/session-loop.ts";
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import { segmentsPrefix } from "../../../shared/recall/segment-files.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
-import { readPreviousIds } from "../../../shared/session/reset/previous-ids.ts";
+import { readPreviousIds } from "../../../shared/session/previous-ids.ts";
 import { startEmbeddingsServer } from "../../support/models/embeddings-server.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelRequest, ModelServer } from "../../support/models/scripted-model.ts";

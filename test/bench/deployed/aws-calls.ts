@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { createApp } from "../../../infra/create-app.ts";
+import { createApp } from "../../../infra/app.ts";
 import { Driver } from "../driver.ts";
 import { byOperation, sequentialCalls } from "../figures.ts";
 import { joinMarks, type TurnKind } from "../marks.ts";

@@ -1,4 +1,4 @@
-import { memoryMegabytes } from "../../../infra/memory.ts";
+import { memoryMegabytes } from "../../../infra/stack.ts";
 import { round } from "../figures.ts";
 import type { SeenCall } from "./latency.ts";
 import { prices } from "./prices.ts";

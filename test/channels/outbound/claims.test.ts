@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createMemoryTable } from "../../../local/world/local-table.ts";
 import { claimMessage, keepMessage } from "../../../shared/channels/bridge/bridge-outbox.ts";
-import { claimPart } from "../../../shared/channels/outbound/outbound-receipt.ts";
+import { claimPart } from "../../../shared/channels/outbound/sender.ts";
 import type { Table } from "../../../shared/world/world.ts";
 
 /** The table, whose updates are made twice, as the SDK does when the answer is lost. */

@@ -1,6 +1,6 @@
 import { Connection } from "../../../cli/gateway/connection.ts";
-import { CallLog } from "../../../cli/node/call-log.ts";
 import { Outbox } from "../../../cli/node/result-outbox.ts";
+import { CallLog } from "../../../cli/node/running-calls.ts";
 import { decodeCallAddress } from "../../../shared/session/call-address.ts";
 import { nodeParams } from "../../support/peer.ts";
 import { type MessagePlan, resultText, tagOf, toolName } from "../faults/plan.ts";

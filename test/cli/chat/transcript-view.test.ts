@@ -3,7 +3,7 @@ import { moment } from "../../../cli/app/columns.ts";
 import { toolResultText } from "../../../cli/chat/tool-result.ts";
 import { transcript } from "../../../cli/chat/transcript-view.ts";
 import type { ToolResultMessage } from "../../../shared/protocol/messages.ts";
-import { commandEndText } from "../../../shared/session/results/command-end.ts";
+import { commandEndText } from "../../../shared/session/command-end.ts";
 import { assistant } from "../fake-gateway.ts";
 
 const at = Date.UTC(2026, 0, 2, 12);

@@ -1,8 +1,11 @@
 import { afterEach } from "vitest";
-import type { ConnectionOptions, ConnectionState } from "../../../cli/gateway/connection.ts";
-import { Connection, type RequestError } from "../../../cli/gateway/connection.ts";
-import type { TestGateway } from "../test-gateway.ts";
-import { startTestGateway } from "../test-gateway.ts";
+import {
+  Connection,
+  type ConnectionOptions,
+  type ConnectionState,
+  type RequestError,
+} from "../../../cli/gateway/connection.ts";
+import { startTestGateway, type TestGateway } from "../test-gateway.ts";
 
 /** Starts gateways and connections that end with each test of the file that calls `connectionBench`. */
 export interface ConnectionBench {

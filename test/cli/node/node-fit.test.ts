@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { CallLog } from "../../../cli/node/call-log.ts";
 import { fitResult } from "../../../cli/node/fit-result.ts";
 import { LogBuffer } from "../../../cli/node/log-buffer.ts";
+import { CallLog } from "../../../cli/node/running-calls.ts";
 import { headOf, jsonBytes, tailOf } from "../../../cli/node/text-ends.ts";
 
 const limit = 120 * 1024;

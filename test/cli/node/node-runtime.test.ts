@@ -3,11 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { NodeOptions, RunningNode } from "../../../cli/node/node-runtime.ts";
-import { startNode } from "../../../cli/node/node-runtime.ts";
+import { type NodeOptions, type RunningNode, startNode } from "../../../cli/node/node-runtime.ts";
 import { until } from "../../support/until.ts";
-import type { TestGateway } from "../test-gateway.ts";
-import { startTestGateway } from "../test-gateway.ts";
+import { startTestGateway, type TestGateway } from "../test-gateway.ts";
 import { processesNamed, uniqueSleep, withEmptyHome } from "./processes.ts";
 
 withEmptyHome();

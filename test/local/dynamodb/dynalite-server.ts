@@ -1,7 +1,6 @@
 import type { Server } from "node:http";
 import { createRequire } from "node:module";
-import type { Endpoint } from "../../../local/http/http-endpoint.ts";
-import { listen } from "../../../local/http/http-endpoint.ts";
+import { type Endpoint, listen } from "../../../local/http/http-endpoint.ts";
 
 /**
  * Another implementation of DynamoDB's wire, to compare ours with.

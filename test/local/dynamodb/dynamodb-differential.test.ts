@@ -1,8 +1,12 @@
 import { Agent, request as httpRequest } from "node:http";
 import { text } from "node:stream/consumers";
 import { isDeepStrictEqual } from "node:util";
-import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
+import {
+  type AttributeValue,
+  CreateTableCommand,
+  DynamoDBClient,
+  waitUntilTableExists,
+} from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startDynamoDB } from "../../../local/dynamodb/dynamodb.ts";
 import { tableSchema } from "../../../local/dynamodb/dynamodb-schema.ts";

@@ -1,6 +1,11 @@
 import { existsSync } from "node:fs";
-import type { AssistantMessage, Message, Model, Tool } from "@earendil-works/pi-ai";
-import { normalizeContext } from "@earendil-works/pi-ai";
+import {
+  type AssistantMessage,
+  type Message,
+  type Model,
+  normalizeContext,
+  type Tool,
+} from "@earendil-works/pi-ai";
 import { streamSimple } from "@earendil-works/pi-ai/api/openai-completions";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { nodeTools } from "../../../cli/node/tools/offered.ts";

@@ -3,7 +3,7 @@ import { tableOver } from "../../../local/world/local-table.ts";
 import { type Message, textOf } from "../../../shared/protocol/messages.ts";
 import { archiveKey, partTime } from "../../../shared/session/archive.ts";
 import { agentIdOf } from "../../../shared/session/key/session-key.ts";
-import { readPreviousIds } from "../../../shared/session/reset/previous-ids.ts";
+import { readPreviousIds } from "../../../shared/session/previous-ids.ts";
 import { isLeased, messageKey, metaKey, type SessionState, toState } from "../../../shared/session/state.ts";
 import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
 import type { Item } from "../../../shared/world/world.ts";

@@ -1,6 +1,5 @@
 import * as v from "valibot";
-import type { ShapeFault } from "../../../local/openai-wire/request-shape.ts";
-import { checkShape, stringOr } from "../../../local/openai-wire/request-shape.ts";
+import { checkShape, type ShapeFault, stringOr } from "../../../local/openai-wire/request-shape.ts";
 import { thinkingFault } from "./anthropic-thinking.ts";
 import type { Turn } from "./scripted-model.ts";
 

@@ -1,17 +1,18 @@
 import type { StreamFrame } from "../../../local/openai-wire/chat-reply.ts";
-import type { MessagesRequest } from "./anthropic-request.ts";
-import { messagesTurns, plain, readMessagesRequest } from "./anthropic-request.ts";
+import { type MessagesRequest, messagesTurns, plain, readMessagesRequest } from "./anthropic-request.ts";
 import { signThinking } from "./anthropic-thinking.ts";
-import type {
-  Accepted,
-  ModelServer,
-  Refusal,
-  ResolvedReply,
-  Script,
-  StopReason,
-  Wire,
+import {
+  type Accepted,
+  type ModelServer,
+  parseArguments,
+  type Refusal,
+  type ResolvedReply,
+  type Script,
+  type StopReason,
+  serveScript,
+  type Wire,
+  wireId,
 } from "./scripted-model.ts";
-import { parseArguments, serveScript, wireId } from "./scripted-model.ts";
 
 export interface AnthropicServerOptions {
   /** The only key that is let in; any non-empty one unless given. */

@@ -1,5 +1,12 @@
-import type { Api, AssistantMessage, Context, Model, StreamFunction } from "@earendil-works/pi-ai";
-import { normalizeContext, Type } from "@earendil-works/pi-ai";
+import {
+  type Api,
+  type AssistantMessage,
+  type Context,
+  type Model,
+  normalizeContext,
+  type StreamFunction,
+  Type,
+} from "@earendil-works/pi-ai";
 import * as anthropic from "@earendil-works/pi-ai/api/anthropic-messages";
 import * as completions from "@earendil-works/pi-ai/api/openai-completions";
 import * as responses from "@earendil-works/pi-ai/api/openai-responses";

@@ -1,10 +1,8 @@
 import * as v from "valibot";
-import type { OpenAiFault } from "../../../local/openai-wire/openai-error.ts";
-import { openAiShapeFault } from "../../../local/openai-wire/openai-error.ts";
+import { type OpenAiFault, openAiShapeFault } from "../../../local/openai-wire/openai-error.ts";
 import { checkShape, stringOr } from "../../../local/openai-wire/request-shape.ts";
 import { nameFault, tooLong } from "./openai-faults.ts";
-import type { Turn } from "./scripted-model.ts";
-import { parseArguments } from "./scripted-model.ts";
+import { parseArguments, type Turn } from "./scripted-model.ts";
 
 const part = v.variant("type", [
   v.object({ type: v.literal("input_text"), text: v.string() }),

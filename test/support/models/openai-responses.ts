@@ -1,9 +1,12 @@
 import type { StreamFrame } from "../../../local/openai-wire/chat-reply.ts";
 import { openAiError } from "../../../local/openai-wire/openai-error.ts";
-import type { ResponsesRequest } from "./openai-responses-request.ts";
-import { inputTurns, instructionsOf, readResponsesRequest } from "./openai-responses-request.ts";
-import type { Accepted, ResolvedReply, Wire } from "./scripted-model.ts";
-import { wireId } from "./scripted-model.ts";
+import {
+  inputTurns,
+  instructionsOf,
+  type ResponsesRequest,
+  readResponsesRequest,
+} from "./openai-responses-request.ts";
+import { type Accepted, type ResolvedReply, type Wire, wireId } from "./scripted-model.ts";
 
 /** OpenAI's Responses API (API reference, "Create a model response" and "Streaming events"). */
 export const responsesWire: Pick<Wire, "path" | "accept" | "errorFrame"> = {

@@ -1,21 +1,25 @@
-import type { ChatReply } from "../../../local/openai-wire/chat-reply.ts";
-import { chatChunks, chatCompletion } from "../../../local/openai-wire/chat-reply.ts";
-import type { ChatMessage, ChatRequest } from "../../../local/openai-wire/chat-request.ts";
-import { messageText, readChatRequest } from "../../../local/openai-wire/chat-request.ts";
-import type { OpenAiFault } from "../../../local/openai-wire/openai-error.ts";
-import { openAiError } from "../../../local/openai-wire/openai-error.ts";
+import { type ChatReply, chatChunks, chatCompletion } from "../../../local/openai-wire/chat-reply.ts";
+import {
+  type ChatMessage,
+  type ChatRequest,
+  messageText,
+  readChatRequest,
+} from "../../../local/openai-wire/chat-request.ts";
+import { type OpenAiFault, openAiError } from "../../../local/openai-wire/openai-error.ts";
 import { keyRefusal, nameFault, openAiErrorBody, tooLong } from "./openai-faults.ts";
 import { responsesWire } from "./openai-responses.ts";
-import type {
-  Accepted,
-  ModelServer,
-  ResolvedReply,
-  Script,
-  StopReason,
-  Turn,
-  Wire,
+import {
+  type Accepted,
+  type ModelServer,
+  parseArguments,
+  type ResolvedReply,
+  type Script,
+  type StopReason,
+  serveScript,
+  type Turn,
+  type Wire,
+  wireId,
 } from "./scripted-model.ts";
-import { parseArguments, serveScript, wireId } from "./scripted-model.ts";
 
 export interface OpenAiServerOptions {
   /** The only key that is let in; any non-empty one unless given. */

@@ -14,7 +14,6 @@ import { writeText } from "../../../app/terminal.ts";
 import { byLine, followLog, newestLines } from "../../logs/log-files.ts";
 import { programRunner } from "../../program/run-program.ts";
 import { nodePlace } from "../node-settings.ts";
-import { connectionNews } from "./connection-news.ts";
 import { openLaunchd } from "./launchd.ts";
 import { type ServiceState, type Supervisor, withoutSupervisor } from "./supervisor.ts";
 import { openSystemd } from "./systemd.ts";
@@ -222,4 +221,22 @@ async function exists(file: string): Promise<boolean> {
 
 async function isFolder(folder: string): Promise<boolean> {
   return (await stat(folder).catch(() => undefined))?.isDirectory() ?? false;
+}
+
+/** A line of a node's log: its time and its text. */
+interface LogLine {
+  at: string;
+  text: string;
+}
+
+/** What the newest lines tell of the connection: its last change, and its last fault. */
+function connectionNews(lines: readonly string[]): { last?: LogLine; lastError?: LogLine } {
+  const parsed = lines.map((line) => {
+    const [, at = "", text = ""] = /^(\S+) (.*)$/.exec(line) ?? [];
+    return { at, text };
+  });
+  const newest = (pattern: RegExp) => parsed.findLast(({ text }) => pattern.test(text));
+  const last = newest(/^(connect|disconnect|clos|ended)/);
+  const lastError = newest(/^(disconnected|closed|ended): /);
+  return { ...(last ? { last } : {}), ...(lastError ? { lastError } : {}) };
 }

@@ -1,13 +1,10 @@
 import { activate, deactivate, pin } from "./context-tools.ts";
 import { cronTool } from "./cron-tool.ts";
-import { configGet, logsGet } from "./gateway-tools.ts";
 import { memoryCheckpoint, memoryHistory } from "./history-tools.ts";
-import { memoryTool } from "./memory-tool.ts";
 import { message } from "./message-tool.ts";
 import type { NativeTool } from "./native-tool.ts";
-import { myStats, whatDoIKnow, whoAmI } from "./self-tools.ts";
-import { sessionLogs } from "./session-logs-tool.ts";
-import { sessionSend, sessionsList } from "./session-tools.ts";
+import { memoryTool, myStats, sessionLogs, whatDoIKnow, whoAmI } from "./self-tools.ts";
+import { configGet, logsGet, sessionSend, sessionsList } from "./session-tools.ts";
 import { transfer } from "./transfer-tool.ts";
 import { deleteFile, editFile, readFile, writeFile } from "./workspace-tools.ts";
 

@@ -1,13 +1,15 @@
 import * as v from "valibot";
+import { chooseNode } from "../../../../shared/peers/nodes.ts";
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
 import { type Message, textOf } from "../../../../shared/protocol/messages.ts";
 import { count, sessionKeyField } from "../../../../shared/protocol/schemas.ts";
-import { isWaitedFor, mostAskers } from "../../../../shared/session/asked/asked-session.ts";
+import { isWaitedFor, mostAskers } from "../../../../shared/session/asked-session.ts";
 import { keyRules } from "../../../../shared/session/key/routing.ts";
 import { canonicalizeSessionKey, sessionKind } from "../../../../shared/session/key/session-key.ts";
 import { listSessions, readSession } from "../../../../shared/session/sessions.ts";
 import { isLeased, messageCount } from "../../../../shared/session/state.ts";
 import { readMessages } from "../../../../shared/session/transcript.ts";
+import { checkConfigurationReadable } from "../../../../shared/workspace/privacy.ts";
 import type { Agent } from "../../agent.ts";
 import { nativeTool } from "./native-tool.ts";
 
@@ -98,5 +100,32 @@ export const sessionSend = nativeTool({
       );
     const isBusy = state !== undefined && (state.run !== undefined || isLeased(state, agent.now()));
     return { send: { sessionKey, message, waitSeconds, queued: isBusy || (state?.inbox.length ?? 0) > 0 } };
+  },
+});
+
+export const configGet = nativeTool({
+  name: "gsv__ConfigGet",
+  description:
+    "Read the gateway's configuration, whole or at a path such as session.dmScope. Secrets are masked.",
+  arguments: { path: v.optional(v.pipe(v.string(), v.maxLength(512))) },
+  repeatable: true,
+  forGuests: false,
+  async run(args, { agent, turn }) {
+    checkConfigurationReadable(turn.audience);
+    return { ok: true, result: await agent.configuration.get(args.path || undefined) };
+  },
+});
+
+export const logsGet = nativeTool({
+  name: "gsv__LogsGet",
+  description:
+    "Read the latest log lines of a connected node. nodeId may be left out when there is only one.",
+  arguments: { nodeId: v.optional(v.string()), lines: v.optional(count(1, 5000)) },
+  repeatable: true,
+  forGuests: false,
+  asksNode: true,
+  async run(args, { turn }) {
+    const node = chooseNode(turn.nodes, args.nodeId);
+    return { ask: { nodeId: node.id, event: "logs.get", payload: { lines: args.lines ?? 100 } } };
   },
 });

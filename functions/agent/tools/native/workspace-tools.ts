@@ -1,4 +1,6 @@
 import * as v from "valibot";
+import { readBeat, turnOn } from "../../../../shared/heartbeat/beat-state.ts";
+import { beatSettings } from "../../../../shared/heartbeat/beat-times.ts";
 import { code, PeerError } from "../../../../shared/protocol/errors.ts";
 import { askAllNodes } from "../../../../shared/skills/probing.ts";
 import { createSkillLister } from "../../../../shared/skills/skill-lister.ts";
@@ -9,8 +11,7 @@ import {
   withoutLeadingSlash,
 } from "../../../../shared/workspace/workspace-paths.ts";
 import type { Agent } from "../../agent.ts";
-import { endCeremony } from "./end-ceremony.ts";
-import { nativeTool } from "./native-tool.ts";
+import { type NativeOutcome, nativeTool } from "./native-tool.ts";
 
 const anyPath = v.pipe(
   v.string(),
@@ -93,3 +94,26 @@ export const deleteFile = nativeTool({
     return { ok: true, result: await agent.workspace.delete(turn.agentId, args.path) };
   },
 });
+
+type CeremonyTools = Pick<Agent, "workspace" | "configuration" | "table" | "schedules" | "now">;
+
+/**
+ * Ends the first run: deletes BOOTSTRAP.md and turns the agent's heartbeat on, unless the user has turned it on
+ * or off before. The heartbeat comes first, so that a crash in between leaves the ceremony to be ended again.
+ * @throws PeerError 404 when there is no BOOTSTRAP.md: nothing is turned on then
+ */
+async function endCeremony(agent: CeremonyTools, agentId: string): Promise<NativeOutcome> {
+  const { workspace, configuration, table, now } = agent;
+  await workspace.read(agentId, promptFiles.bootstrap);
+  const [state, loaded] = await Promise.all([readBeat(table, agentId), configuration.load({ fresh: true })]);
+  const settings = beatSettings(loaded, agentId);
+  if (state.on === undefined) await turnOn(agent, state, settings, now());
+  const deleted = await workspace.delete(agentId, promptFiles.bootstrap);
+  if (state.on === false || settings.everyMs === 0) return { ok: true, result: deleted };
+  const { start, end, timezone } = settings.hours;
+  const heartbeat =
+    `on: every ${settings.everyMs / 60_000} minutes from ${start} to ${end} (${timezone}) you are woken, if ` +
+    `${promptFiles.heartbeat} says what to look after; each time is a model call. Tell your human, and that ` +
+    "`gsv heartbeat stop` turns it off";
+  return { ok: true, result: { ...deleted, heartbeat } };
+}

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { main } from "../../../../cli/app/main.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
-import { commandEndId } from "../../../../shared/session/results/command-end-id.ts";
+import { commandEndId } from "../../../../shared/session/command-end.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
 import { assistant, type FakeGateway, type FakeMethod, startFakeGateway } from "../../fake-gateway.ts";
 import { type FakeTerminal, fakeTerminal } from "../../fake-terminal.ts";

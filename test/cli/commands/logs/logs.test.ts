@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Context } from "../../../../cli/app/context.ts";
 import type { GlobalOptions } from "../../../../cli/app/options.ts";
 import { showGatewayLogs } from "../../../../cli/commands/logs/gateway-logs.ts";
-import { followNodeLog, linesBehind } from "../../../../cli/commands/logs/node-log.ts";
+import { followNodeLog, linesBehind } from "../../../../cli/commands/logs/logs-command.ts";
 import { PeerError } from "../../../../shared/protocol/errors.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";

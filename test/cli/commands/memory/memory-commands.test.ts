@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Gateway } from "../../../../functions/socket/gateway.ts";
-import { memoryMethods } from "../../../../functions/socket/methods/memory/memory.ts";
+import { memoryMethods } from "../../../../functions/socket/methods/memory.ts";
 import { commitWorkspace } from "../../../../shared/git/workspace-commit.ts";
 import { openMemories } from "../../../../shared/memory/open-memories.ts";
 import { openRecall } from "../../../../shared/recall/recall.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { callLines } from "../../../../cli/commands/node/call-lines.ts";
+import { callLines } from "../../../../cli/commands/node/node-command.ts";
 
 let lines: string[];
 let tell: ReturnType<typeof callLines>;

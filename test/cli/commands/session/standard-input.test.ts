@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { withInput } from "../../../../cli/commands/session/standard-input.ts";
+import { withInput } from "../../../../cli/commands/session/client-command.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
 
 /** Both ends of a socket, as a program gets it from another one. */

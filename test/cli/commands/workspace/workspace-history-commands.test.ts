@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Gateway } from "../../../../functions/socket/gateway.ts";
-import { workspaceHistoryMethods } from "../../../../functions/socket/methods/workspace/workspace-history.ts";
+import { workspaceHistoryMethods } from "../../../../functions/socket/methods/workspace.ts";
 import { hasGit } from "../../../git/git-folder.ts";
 import { createMemoryBucket, type MemoryBucket } from "../../../support/memory-bucket.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";

@@ -1,8 +1,15 @@
 import * as v from "valibot";
 import type { StreamFrame } from "../../../../local/openai-wire/chat-reply.ts";
 import { checkShape } from "../../../../local/openai-wire/request-shape.ts";
-import type { ModelServer, ResolvedReply, Script, StopReason, Wire } from "../scripted-model.ts";
-import { serveScript, wireId } from "../scripted-model.ts";
+import {
+  type ModelServer,
+  type ResolvedReply,
+  type Script,
+  type StopReason,
+  serveScript,
+  type Wire,
+  wireId,
+} from "../scripted-model.ts";
 import { encodeEvent } from "./event-stream.ts";
 
 const name = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_-]{1,64}$/));

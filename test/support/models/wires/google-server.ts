@@ -1,8 +1,15 @@
 import * as v from "valibot";
 import type { StreamFrame } from "../../../../local/openai-wire/chat-reply.ts";
 import { checkShape } from "../../../../local/openai-wire/request-shape.ts";
-import type { ModelServer, ResolvedReply, Script, StopReason, Wire } from "../scripted-model.ts";
-import { parseArguments, serveScript } from "../scripted-model.ts";
+import {
+  type ModelServer,
+  parseArguments,
+  type ResolvedReply,
+  type Script,
+  type StopReason,
+  serveScript,
+  type Wire,
+} from "../scripted-model.ts";
 
 const name = v.pipe(v.string(), v.regex(/^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/));
 const part = v.looseObject({

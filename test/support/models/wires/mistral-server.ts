@@ -2,16 +2,18 @@ import * as v from "valibot";
 import type { StreamFrame } from "../../../../local/openai-wire/chat-reply.ts";
 import { checkShape } from "../../../../local/openai-wire/request-shape.ts";
 import { openAiErrorBody } from "../openai-faults.ts";
-import type {
-  Accepted,
-  ModelServer,
-  Refusal,
-  ResolvedReply,
-  Script,
-  StopReason,
-  Wire,
+import {
+  type Accepted,
+  type ModelServer,
+  parseArguments,
+  type Refusal,
+  type ResolvedReply,
+  type Script,
+  type StopReason,
+  serveScript,
+  type Wire,
+  wireId,
 } from "../scripted-model.ts";
-import { parseArguments, serveScript, wireId } from "../scripted-model.ts";
 
 const text = v.optional(v.nullable(v.union([v.string(), v.array(v.looseObject({ type: v.string() }))])));
 const call = v.looseObject({

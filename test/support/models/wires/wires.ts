@@ -1,6 +1,6 @@
 import { defaults } from "../../../../shared/configuration/defaults.ts";
 import type { ModelConfiguration } from "../../../../shared/configuration/schema.ts";
-import { bedrockProvider, compatibleProvider } from "../../../../shared/session/commands/model-key.ts";
+import { bedrockProvider, compatibleProvider } from "../../../../shared/session/commands/model-choice.ts";
 import { startAnthropicServer } from "../anthropic-server.ts";
 import { startOpenAiServer } from "../openai-server.ts";
 import type { ModelServer, Script } from "../scripted-model.ts";

@@ -1,8 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { TelegramServer } from "./telegram-server.ts";
-import { startTelegramServer } from "./telegram-server.ts";
+import { startTelegramServer, type TelegramServer } from "./telegram-server.ts";
 import {
   documentUpdate,
   editedUpdate,

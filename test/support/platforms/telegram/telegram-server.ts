@@ -1,6 +1,11 @@
 import { serveWhole, type WholeReply } from "../../run/whole-requests.ts";
-import type { Params, StoredFile, TelegramState } from "./telegram-methods.ts";
-import { BotApiFault, METHODS } from "./telegram-methods.ts";
+import {
+  BotApiFault,
+  METHODS,
+  type Params,
+  type StoredFile,
+  type TelegramState,
+} from "./telegram-methods.ts";
 import type { TelegramMessage, TelegramUpdate, TelegramUser } from "./telegram-updates.ts";
 
 export interface TelegramOptions {

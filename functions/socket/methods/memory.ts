@@ -1,0 +1,153 @@
+import { dreamSettings } from "../../../shared/dreaming/dream-settings.ts";
+import { readDream } from "../../../shared/dreaming/dream-state.ts";
+import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import type { DreamResults, MemoryResults, MemorySource } from "../../../shared/protocol/memory-schemas.ts";
+import type { Gateway, MethodTable } from "../gateway.ts";
+import { agentOf } from "./workspace.ts";
+
+/** Messages that `memory.why` shows, and the characters of each. */
+const sources = { most: 3, characters: 300 };
+
+/** Memories are the owner's, as MEMORY.md is: a client may read the whole workspace. */
+export const memoryMethods: Pick<MethodTable, keyof MemoryResults> = {
+  "memory.list": {
+    modes: ["client"],
+    async handle(gateway, { agentId: named, query = "", limit }) {
+      const { memories, use } = await open(gateway, named);
+      const found = await memories.recall(use, query, limit);
+      const listed = found.map(({ rank: _, ...memory }) => memory);
+      return { agentId: use.agentId, memories: listed, count: listed.length };
+    },
+  },
+  "memory.why": {
+    modes: ["client"],
+    async handle(gateway, { agentId: named, id }) {
+      const { memories, use } = await open(gateway, named);
+      const memory = await memories.read(use, id);
+      return { memory, sources: await sourcesOf(gateway, use, memory) };
+    },
+  },
+  "memory.add": {
+    modes: ["client"],
+    async handle(gateway, { agentId: named, text, type }) {
+      const { memories, use } = await open(gateway, named);
+      return { memory: await memories.remember(use, text, { ...ofClient, ...(type ? { type } : {}) }) };
+    },
+  },
+  "memory.forget": {
+    modes: ["client"],
+    async handle(gateway, { agentId: named, id, everywhere }) {
+      const { memories, use } = await open(gateway, named);
+      if (!everywhere) return { id, files: await memories.forget(use, id) };
+      // What was forgotten before may still be in the history.
+      const files = await memories.forget(use, id).catch((error: unknown) => {
+        if (error instanceof PeerError && error.code === code.notFound) return error;
+        throw error;
+      });
+      const { eraseFromHistory } = await import("../../../shared/git/erase-line.ts");
+      const without = (content: string) => memories.without(content, id);
+      await memories.files.dropIndex(use.agentId);
+      const commits = await eraseFromHistory(gateway.bucket, use.agentId, without);
+      if (Array.isArray(files)) return { id, files, commits };
+      if (commits === 0) throw files;
+      return { id, files: [], commits };
+    },
+  },
+  "memory.correct": {
+    modes: ["client"],
+    async handle(gateway, { agentId: named, id, text }) {
+      const { memories, use } = await open(gateway, named);
+      return { id, ...(await memories.supersede(use, id, text, ofClient)) };
+    },
+  },
+};
+
+/** What a client writes is the owner's own word, as in the main conversation. */
+const ofClient = { kind: "main", by: "client" } as const;
+
+async function open(gateway: Gateway, named: string | undefined) {
+  const [agentId, configuration, memories] = await Promise.all([
+    agentOf(gateway, named),
+    gateway.configuration.load(),
+    gateway.memories(),
+  ]);
+  const use = {
+    agentId,
+    audience: "main",
+    now: gateway.now(),
+    timezone: configuration.userTimezone,
+  } as const;
+  return { memories, use };
+}
+
+/** The messages that fit a memory best, in the conversation that it came from, however often that was archived. */
+async function sourcesOf(
+  gateway: Gateway,
+  { agentId, timezone }: { agentId: string; timezone: string },
+  { text, record }: MemoryResults["memory.why"]["memory"],
+): Promise<MemorySource[]> {
+  if (record?.sessionKey === undefined) return [];
+  const recall = await gateway.recall();
+  const scope = { agentId, sessionKey: record.sessionKey, all: false, timezone };
+  const request = { question: text, limit: 50, preview: sources.characters };
+  const { found } = await recall.search(scope, request);
+  return found
+    .filter(({ turn }) => record.sessionId === undefined || turn.conversation.sessionId === record.sessionId)
+    .filter(({ turn }) => turn.ts <= record.at)
+    .slice(0, sources.most)
+    .map(({ turn, preview }) => ({
+      ...turn.conversation,
+      message: turn.n,
+      at: turn.ts,
+      role: turn.role,
+      text: preview.text,
+    }));
+}
+
+/** Most memories of one answer. */
+const mostVerdicts = 200;
+
+/** Dreaming reads and writes MEMORY.md: it is the owner's, as that is. */
+export const dreamMethods: Pick<MethodTable, keyof DreamResults> = {
+  "memory.dream": {
+    modes: ["client"],
+    async handle(gateway, { agentId: named, dryRun = false }) {
+      const [agentId, configuration, memories] = await Promise.all([
+        agentOf(gateway, named),
+        gateway.configuration.load({ fresh: true }),
+        gateway.memories(),
+      ]);
+      if (!dryRun && !dreamSettings(configuration, agentId).enabled)
+        throw new PeerError(
+          code.badRequest,
+          `dreaming is off for the agent ${agentId}: set dreaming.enabled to true, then what it recalls is counted`,
+        );
+      const run = { agentId, configuration, now: gateway.now() };
+      const dreaming = { ...gateway, memories };
+      const { previewSweep, sweepMemories } = await import("../../../shared/dreaming/dream-sweep.ts");
+      const outcome = await (dryRun ? previewSweep(dreaming, run) : sweepMemories(dreaming, run));
+      if (!outcome) return { agentId, dryRun: false, busy: true };
+      const verdicts = outcome.verdicts.slice(0, mostVerdicts);
+      return { agentId, dryRun, busy: false, sweep: outcome.summary, verdicts };
+    },
+  },
+  "memory.dreaming": {
+    modes: ["client"],
+    async handle(gateway, { agentId: named }) {
+      const agentId = await agentOf(gateway, named);
+      const [configuration, { nextAt, last, sweep }] = await Promise.all([
+        gateway.configuration.load({ fresh: true }),
+        readDream(gateway.table, agentId),
+      ]);
+      const { enabled, intervalSecs } = dreamSettings(configuration, agentId);
+      return {
+        agentId,
+        enabled,
+        intervalSecs,
+        ...(enabled && nextAt !== undefined ? { nextAt } : {}),
+        ...(last ? { last } : {}),
+        ...(sweep ? { unfinishedAt: sweep.at } : {}),
+      };
+    },
+  },
+};

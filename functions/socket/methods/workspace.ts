@@ -1,0 +1,124 @@
+import { commitWorkspace } from "../../../shared/git/workspace-commit.ts";
+import {
+  fileAt,
+  repositoryPage,
+  restoreFrom,
+  workspaceCommit,
+  workspaceDiff,
+  workspaceLog,
+} from "../../../shared/git/workspace-history.ts";
+import { code, PeerError } from "../../../shared/protocol/errors.ts";
+import { defaultAgentId } from "../../../shared/session/key/routing.ts";
+import { normalizeAgentId } from "../../../shared/session/key/session-key.ts";
+import { askAllNodes } from "../../../shared/skills/probing.ts";
+import { filePath, isSkillFile } from "../../../shared/workspace/workspace-paths.ts";
+import type { Gateway, MethodTable } from "../gateway.ts";
+import { writeTemplates } from "../templates.ts";
+
+type HistoryMethod = `workspace.${"log" | "diff" | "show" | "restore" | "checkpoint" | "clone"}`;
+
+/** The history of a workspace: docs/history.md. */
+export const workspaceHistoryMethods: Pick<MethodTable, HistoryMethod> = {
+  "workspace.log": {
+    modes: ["client"],
+    handle: async (gateway, { agentId, limit, path }) => ({
+      commits: await workspaceLog(gateway.bucket, await agentOf(gateway, agentId), {
+        limit,
+        ...checked(path),
+      }),
+    }),
+  },
+  "workspace.diff": {
+    modes: ["client"],
+    handle: async (gateway, { agentId, from, to, path }) =>
+      workspaceDiff(gateway.bucket, await agentOf(gateway, agentId), { from, to, ...checked(path) }),
+  },
+  "workspace.show": {
+    modes: ["client"],
+    async handle(gateway, { agentId, commit, path }) {
+      const id = await agentOf(gateway, agentId);
+      if (path === undefined) return workspaceCommit(gateway.bucket, id, commit);
+      const file = filePath(path);
+      const body = await fileAt(gateway.bucket, id, commit, file);
+      return { path: file, content: textOf(file, body), size: body.length };
+    },
+  },
+  "workspace.restore": {
+    modes: ["client"],
+    handle: async (gateway, { agentId, commit, path }) =>
+      restoreFrom(gateway.bucket, await agentOf(gateway, agentId), {
+        ...{ commit, at: gateway.now() },
+        ...checked(path),
+      }),
+  },
+  "workspace.checkpoint": {
+    modes: ["client"],
+    async handle(gateway, { agentId, note }) {
+      const message = note === "" ? "checkpoint" : `checkpoint: ${note}`;
+      return commitWorkspace(gateway.bucket, await agentOf(gateway, agentId), { message, at: gateway.now() });
+    },
+  },
+  "workspace.clone": {
+    modes: ["client"],
+    handle: async (gateway, { agentId, after }) =>
+      repositoryPage(gateway.bucket, await agentOf(gateway, agentId), after),
+  },
+};
+
+function checked(path: string | undefined): { path?: string } {
+  return path === undefined ? {} : { path: filePath(path) };
+}
+
+/** @throws PeerError 400 when the file is not text */
+function textOf(path: string, body: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+  } catch {
+    throw new PeerError(code.badRequest, `path: ${path} is not text; \`gsv workspace clone\` brings it`);
+  }
+}
+
+/** The normalized agent id, or the default agent's id when undefined. */
+export async function agentOf(
+  { configuration }: Pick<Gateway, "configuration">,
+  agentId: string | undefined,
+): Promise<string> {
+  if (agentId !== undefined) return normalizeAgentId(agentId);
+  return defaultAgentId((await configuration.load()).agents.list);
+}
+
+export const workspaceMethods: Pick<
+  MethodTable,
+  "workspace.list" | "workspace.read" | "workspace.write" | "workspace.delete" | "agent.init"
+> = {
+  "workspace.list": {
+    modes: ["client"],
+    handle: async (gateway, { path, agentId }) =>
+      gateway.workspace.list(await agentOf(gateway, agentId), path),
+  },
+  "workspace.read": {
+    modes: ["client"],
+    handle: async (gateway, { path, agentId }) =>
+      gateway.workspace.read(await agentOf(gateway, agentId), path),
+  },
+  "workspace.write": {
+    modes: ["client"],
+    async handle(gateway, { path, content, agentId }) {
+      const written = await gateway.workspace.write(await agentOf(gateway, agentId), path, content);
+      if (isSkillFile(path)) await askAllNodes(gateway, gateway.skills);
+      return written;
+    },
+  },
+  "workspace.delete": {
+    modes: ["client"],
+    handle: async (gateway, { path, agentId }) =>
+      gateway.workspace.delete(await agentOf(gateway, agentId), path),
+  },
+  "agent.init": {
+    modes: ["client"],
+    async handle(gateway, params) {
+      const agentId = await agentOf(gateway, params.agentId);
+      return { agentId, written: await writeTemplates(gateway.bucket, agentId) };
+    },
+  },
+};

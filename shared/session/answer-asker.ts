@@ -1,0 +1,27 @@
+import { log } from "../runtime/log.ts";
+import type { WakeAgent } from "../world/world.ts";
+import { answererOf } from "./asked-session.ts";
+import type { SessionStore } from "./bodies.ts";
+import { recordResult } from "./calls.ts";
+import type { SessionTask } from "./inbox-entry.ts";
+import { needsAgent } from "./state.ts";
+
+/**
+ * Gives a call that waits for a session the answer of the run of this very message, and wakes the agent for it. Safe
+ * to repeat: a call is answered once, and not after its time.
+ */
+export async function answerAsker(
+  { wake, now, ...store }: SessionStore & { wake: WakeAgent; now: () => number },
+  { asker, sessionKey, runId, queued }: SessionTask,
+  { answer, failure = "it has no answer" }: { answer?: string; failure?: string },
+): Promise<void> {
+  if (!asker) return;
+  const result =
+    answer === undefined
+      ? { ok: false, error: `${sessionKey} has not answered: ${failure}` }
+      : { ok: true, result: { status: "ok", runId, sessionKey, queued, reply: answer } };
+  const recorded = await recordResult(store, asker, answererOf(sessionKey), { result }, now());
+  log("session.answered", { ...asker, by: sessionKey, status: recorded.status });
+  // Also when it was recorded before: whoever did so may have crashed before the agent was woken.
+  if (recorded.status !== "unknown" && needsAgent(recorded.state, now())) await wake(asker.sessionKey);
+}

@@ -1,0 +1,103 @@
+import { randomUUID } from "node:crypto";
+import { code, PeerError } from "../protocol/errors.ts";
+import type { Message } from "../protocol/messages.ts";
+import { set } from "../world/expression.ts";
+import type { Bucket, Table, WakeAgent } from "../world/world.ts";
+import { findArchives } from "./archive.ts";
+import { agentIdOf } from "./key/session-key.ts";
+import { acquire, commit, type Lease, LeaseLost, releaseIdle, releaseUnfinished, renew } from "./lease.ts";
+import { patchSession, readSession } from "./sessions.ts";
+import { assign, type SessionState, sessionPartition } from "./state.ts";
+import { writeMessages } from "./transcript.ts";
+
+/** Messages that are written at a time; the lease is renewed after each time. */
+const writtenAtOnce = 25;
+
+/** What an import works with. */
+export interface Importer {
+  table: Table;
+  bucket: Bucket;
+  wake: WakeAgent;
+  now(): number;
+}
+
+/** A conversation that is brought into a session without messages. */
+export interface ImportedConversation {
+  /** Canonical. */
+  sessionKey: string;
+  /** The id of the new conversation: a UUID. A repeat with the same id is the same import. */
+  sessionId: string;
+  messages: readonly Message[];
+}
+
+/**
+ * Makes messages the conversation of a session that has none. They are there at once or not at all: until the last write
+ * the session stays empty. After a crash the same import is repeated.
+ * @throws PeerError 409 when the session has messages already or the id is that of another conversation; 409, retryable,
+ * while somebody else works on the session
+ */
+export async function importConversation(importer: Importer, imported: ImportedConversation): Promise<void> {
+  const { table, bucket, now } = importer;
+  const { sessionKey, sessionId } = imported;
+  const before = await readSession(table, sessionKey);
+  if (isImported(before, imported)) return;
+  if (before) checkEmpty(before);
+  const { parts, final } = await findArchives(bucket, agentIdOf(sessionKey), sessionId);
+  if (final !== undefined || parts.length > 0)
+    throw new PeerError(code.conflict, `importId: ${sessionId} is the id of another conversation`);
+  if (!before) await patchSession(table, sessionKey, {}, now());
+  const held = await acquire(table, sessionKey, randomUUID(), now());
+  if (!held) throw busy(sessionKey);
+  try {
+    if (!isImported(held.state, imported)) {
+      checkEmpty(held.state);
+      await write(importer, held.lease, imported);
+    }
+  } catch (error) {
+    if (error instanceof LeaseLost) throw busy(sessionKey);
+    await release(importer, held.lease, 0).catch(() => {});
+    throw error;
+  }
+  await release(importer, held.lease, 1);
+}
+
+async function write(importer: Importer, lease: Lease, imported: ImportedConversation): Promise<void> {
+  const { table, now } = importer;
+  const { sessionId, messages } = imported;
+  for (let start = 0; start < messages.length; start += writtenAtOnce) {
+    const some = messages.slice(start, start + writtenAtOnce);
+    await writeMessages(importer, lease, sessionId, start + 1, some);
+    await renew(table, lease, now());
+  }
+  await commit(table, lease, [
+    assign("sessionId", sessionId),
+    assign("first", 1),
+    assign("head", messages.length),
+    assign("updatedAt", now()),
+    set("listPk", sessionPartition),
+    set("listSk", now()),
+  ]);
+}
+
+/** Lets go of the session. What has come in meanwhile is worked on. */
+async function release({ table, wake, now }: Importer, lease: Lease, commits: number): Promise<void> {
+  if (!(await releaseIdle(table, lease, commits))) return;
+  await releaseUnfinished(table, lease, now());
+  await wake(lease.sessionKey);
+}
+
+function isImported(state: SessionState | undefined, { sessionId, messages }: ImportedConversation): boolean {
+  return state?.sessionId === sessionId && state.head >= messages.length;
+}
+
+function checkEmpty({ sessionKey, head, run, inbox, resetting, compacting }: SessionState): void {
+  if (head === 0 && !run && inbox.length === 0 && !resetting && !compacting) return;
+  const message = `${sessionKey} has a conversation already; import into a session of a new name, or reset this one first`;
+  throw new PeerError(code.conflict, message);
+}
+
+function busy(sessionKey: string): PeerError {
+  return new PeerError(code.conflict, `${sessionKey} is being worked on; try again in half a minute`, {
+    retryable: true,
+  });
+}
