@@ -110,6 +110,20 @@ describe("the README", () => {
   });
 });
 
+describe("docs/architecture.md", () => {
+  const parents = ["shared", "functions", "functions/*", "cli", "cli/commands", "local", "infra"];
+  const levels = parents.map((parent) => new RegExp(`^${parent.replace("*", "[^/]+")}/[^/]+(?=/)`));
+
+  it("has a row in its map for every folder, and none for a folder that is gone", () => {
+    const folders = tracked("shared", "functions", "cli", "local", "infra").flatMap((file) =>
+      levels.flatMap((level) => file.match(level) ?? []),
+    );
+    const map = textOf("docs/architecture.md").split("## Map")[1] ?? "";
+    const rows = [...map.matchAll(/^\| `([^`]+)` \|/gm)].map(([, folder = ""]) => folder);
+    expect(rows.sort()).toEqual([...new Set(folders)].sort());
+  });
+});
+
 describe("docs/operations.md", () => {
   it("names no event of the log that no function logs", () => {
     const code = deployed.map(textOf).join("\n");
