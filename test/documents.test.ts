@@ -142,14 +142,11 @@ describe("docs/reference/protocol.md", () => {
     expect(names.filter((name) => !new RegExp(`(\`|^## )${name}\\b`, "m").test(protocol))).toEqual([]);
   });
 
-  it("has no method in its table that the gateway does not have", () => {
-    const table = protocol.split("## Methods")[1]?.split("\n\n")[1] ?? "";
-    const named = table
-      .split("\n")
-      .slice(2)
-      .flatMap((row) =>
-        [...(row.split("|")[1] ?? "").matchAll(/`([a-z]+(?:\.[a-z]+)+)`/g)].map(([, name]) => name),
-      );
+  it("has a row for every method, and for no other", () => {
+    const section = protocol.split("## Methods")[1]?.split("\n## ")[0] ?? "";
+    const named = [...section.matchAll(/^\| (`.*?) \|/gm)].flatMap(([, cell = ""]) =>
+      [...cell.matchAll(/`([a-z]+(?:\.[a-z]+)+)`/g)].map(([, name]) => name),
+    );
     expect(named.sort()).toEqual(methods.filter((name) => name !== "connect").sort());
   });
 });
@@ -206,7 +203,7 @@ describe("docs/reference/storage-layout.md", () => {
     const named = [...layout.matchAll(/`((?:functions|shared|docs)\/[\w/.-]+)`/g)].map(
       ([, file = ""]) => file,
     );
-    expect(named.length).toBeGreaterThan(10);
+    expect(named.length).toBeGreaterThan(5);
     expect(named.filter((file) => !existsSync(join(file)))).toEqual([]);
   });
 });
