@@ -2,7 +2,45 @@ import { readGatewayFile, runningGateway } from "../../local/dev/dev-state.ts";
 import { Failure } from "../app/failure.ts";
 import type { GlobalOptions } from "../app/options.ts";
 import type { Settings } from "../app/settings.ts";
+import { fill, type Trouble } from "../app/template.ts";
 import { folderText, isForeign } from "./data-folder.ts";
+
+/** Why no gateway is found. */
+export const gatewayTroubles = {
+  unconfigured: {
+    symptom: "no gateway is configured",
+    cause: "No flag, environment variable, config file or `.gsv` folder names a gateway.",
+    remedy: "run `gsv init` to use one you have, `gsv deploy` to make one, or `gsv dev` to try it here",
+  },
+  noToken: {
+    symptom: "no token for {url}",
+    cause: "The address is known, its token is not.",
+    remedy: "pass --token, set GSV_TOKEN, or run `gsv init`",
+  },
+  stopped: {
+    symptom: "the local gateway of {folder} is not running",
+    cause: "A local gateway runs only while `gsv dev` does.",
+    remedy: "start it with `gsv dev` or `npm start`",
+  },
+  absent: {
+    symptom: "{folder} holds no local gateway",
+    cause: "`--data` names a folder without a gateway's data.",
+    remedy: "start one there with `gsv dev --data {data}`",
+  },
+  foreign: {
+    symptom: "the local gateway of {folder} belongs to another user",
+    cause: "A gateway decides what this machine runs, so gsv does not trust a stranger's.",
+    remedy: "--data {folder} uses it, if you trust that user",
+  },
+} as const satisfies Record<string, Trouble>;
+
+function failureFor(
+  name: keyof typeof gatewayTroubles,
+  values: { url: string; folder: string; data: string },
+): Failure {
+  const { symptom, remedy } = gatewayTroubles[name];
+  return new Failure("config", `${fill(symptom, values)}; ${fill(remedy, values)}`);
+}
 
 /**
  * Address and token of a gateway, and where they were found. `close` stops a gateway started for this
@@ -38,13 +76,10 @@ export async function findGateway(
   const passedOver = flags.data === undefined && isForeign(dataFolder);
   const running = passedOver ? undefined : await runningGateway(dataFolder);
   const { url, token } = settings;
+  const values = { url: "", folder, data: flags.data ?? folder };
   if (url !== undefined && flags.data === undefined) {
     const known = token?.value ?? (running?.url === url.value ? running.token : undefined);
-    if (known === undefined)
-      throw new Failure(
-        "config",
-        `no token for ${url.value}; pass --token, set GSV_TOKEN, or run \`gsv init\``,
-      );
+    if (known === undefined) throw failureFor("noToken", { ...values, url: url.value });
     return { url: url.value, token: known, source: url.source };
   }
   if (running !== undefined) {
@@ -54,27 +89,11 @@ export async function findGateway(
       source: `${folder} (running, pid ${running.pid})`,
     };
   }
-  if (passedOver)
-    throw new Failure(
-      "config",
-      `the local gateway of ${folder} belongs to another user; --data ${folder} uses it, if you trust that user`,
-    );
+  if (passedOver) throw failureFor("foreign", values);
   const stopped = (await readGatewayFile(dataFolder)) !== undefined;
   if (stopped && mayStart) return startHere(search, folder);
-  if (stopped)
-    throw new Failure(
-      "config",
-      `the local gateway of ${folder} is not running; start it with \`gsv dev\` or \`npm start\``,
-    );
-  if (flags.data !== undefined)
-    throw new Failure(
-      "config",
-      `${folder} holds no local gateway; start one there with \`gsv dev --data ${flags.data}\``,
-    );
-  throw new Failure(
-    "config",
-    "no gateway is configured; run `gsv init` to use one you have, `gsv deploy` to make one, or `gsv dev` to try it here",
-  );
+  if (stopped) throw failureFor("stopped", values);
+  throw failureFor(flags.data === undefined ? "unconfigured" : "absent", values);
 }
 
 async function startHere(search: GatewaySearch, folder: string): Promise<Address> {

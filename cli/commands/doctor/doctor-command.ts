@@ -1,12 +1,12 @@
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import type { Context } from "../../app/context.ts";
-import { exitCode, Failure, failureOf } from "../../app/failure.ts";
+import { exitCode, Failure } from "../../app/failure.ts";
 import type { Action } from "../../app/program.ts";
 import type { Address } from "../../gateway/address.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import { regionOf } from "../logs/gateway-logs.ts";
 import { programRunner } from "../program/run-program.ts";
-import { type Finding, fault, skipped } from "./finding.ts";
+import { type Finding, failed, finding } from "./finding.ts";
 import { checkChannels, checkClock, checkToken, checkVersions, unreachable } from "./gateway-checks.ts";
 import { checkMachine } from "./machine-checks.ts";
 import { checkModel, checkQuota, checkRegion, configuredModel } from "./model-checks.ts";
@@ -33,7 +33,7 @@ async function checkFound(context: Context): Promise<Finding[]> {
   try {
     address = await context.address(true);
   } catch (error) {
-    return [fault("gateway", failureOf(error).message)];
+    return [failed("gateway", error)];
   }
   const started = performance.now();
   let gateway: Gateway;
@@ -53,7 +53,7 @@ async function checkFound(context: Context): Promise<Finding[]> {
       model.then((found) => checkModel(gateway, found, isLocal)),
     ),
     attempt("channels", checkChannels(gateway)),
-    isLocal ? skipped("clock", "the gateway has the same") : checkClock(address.url, Date.now),
+    isLocal ? finding("clockLocal") : checkClock(address.url, Date.now),
     attempt(
       "region",
       model.then((found) => checkAccount(context, address.url, found)),
@@ -65,13 +65,12 @@ async function checkFound(context: Context): Promise<Finding[]> {
 /** The checks of the AWS account and region that a gateway is in. */
 async function checkAccount(context: Context, url: string, model: ModelConfiguration): Promise<Finding[]> {
   const region = regionOf(url);
-  const elsewhere = "the gateway is not on AWS, or has a name of its own";
-  if (region === undefined) return [skipped("region", elsewhere), skipped("quota", elsewhere)];
+  if (region === undefined) return [finding("regionElsewhere"), finding("quotaElsewhere")];
   const { env } = context.terminal;
   return [checkRegion(region, model, env), ...(await checkQuota(region, model, programRunner(env)))];
 }
 
 /** What a check found; a check that cannot be made is a fault. */
 function attempt(check: string, made: Promise<Finding | Finding[]>): Promise<Finding | Finding[]> {
-  return made.catch((error: unknown) => fault(check, failureOf(error).message));
+  return made.catch((error: unknown) => failed(check, error));
 }

@@ -1,24 +1,32 @@
+import { failureOf } from "../../app/failure.ts";
+import { fill, type Placeholders } from "../../app/template.ts";
+import { findings, type State } from "./findings.ts";
+
 /** What one check of `gsv doctor` found. */
 export interface Finding {
   /** What was checked, in one word. */
   check: string;
-  /**
-   * `fault`: something does not work. `warning`: it works, but not as well as it could. `skipped`: it was not checked, or
-   * does not concern this gateway.
-   */
-  state: "ok" | "warning" | "fault" | "skipped";
+  state: State;
   found: string;
   /** What to do about it. */
   todo?: string;
 }
 
-type Make = (check: string, found: string, todo?: string) => Finding;
+type Name = keyof typeof findings;
+type Texts<N extends Name> = Extract<(typeof findings)[N][keyof (typeof findings)[N]], string>;
+type Values<N extends Name> = Readonly<Record<Placeholders<Texts<N>>, string | number>>;
 
-const make =
-  (state: Finding["state"]): Make =>
-  (check, found, todo) => ({ check, state, found, ...(todo === undefined ? {} : { todo }) });
+/** A finding of the table, with the values of its placeholders. */
+export function finding<N extends Name>(
+  name: N,
+  ...[values = {} as Values<N>]: [Placeholders<Texts<N>>] extends [never] ? [] : [Values<N>]
+): Finding {
+  const { check, state, found, todo }: Finding = findings[name];
+  const text = (template: string) => fill(template, values as Record<string, string | number>);
+  return { check, state, found: text(found), ...(todo === undefined ? {} : { todo: text(todo) }) };
+}
 
-export const ok = make("ok");
-export const warning = make("warning");
-export const fault = make("fault");
-export const skipped = make("skipped");
+/** The finding about a check that failed with an error. */
+export function failed(check: string, error: unknown): Finding {
+  return { check, state: "fault", found: failureOf(error).message };
+}

@@ -7,7 +7,7 @@ import type { Context } from "../../app/context.ts";
 import { Failure, failureOf } from "../../app/failure.ts";
 import { checkoutFolder } from "../../app/installation.ts";
 import { version } from "../../app/version.ts";
-import { type Finding, fault, ok, skipped, warning } from "./finding.ts";
+import { type Finding, failed, finding } from "./finding.ts";
 
 /** The checks of this machine, which need no gateway. */
 export async function checkMachine(context: Context): Promise<Finding[]> {
@@ -18,38 +18,32 @@ export async function checkMachine(context: Context): Promise<Finding[]> {
 export function checkNode(running: string): Finding {
   const [major = 0, minor = 0] = running.split(".").map(Number);
   const place = checkoutFolder() ?? "a package of npm";
-  if (major < 20 || (major === 20 && minor < 19))
-    return fault("node", `${running} is too old`, "install Node 20.19 or newer");
-  return ok("node", `${running}; gsv ${version} of ${place}`);
+  if (major < 20 || (major === 20 && minor < 19)) return finding("nodeTooOld", { running });
+  return finding("nodeVersion", { running, version, place });
 }
 
 async function checkConfig(context: Context): Promise<Finding> {
   const settings = await context.settings().catch((error: unknown) => failureOf(error));
-  if (settings instanceof Failure) return fault("config", settings.message);
+  if (settings instanceof Failure) return failed("config", settings);
   const { file, url, token } = settings;
-  if (await isExposed(file))
-    return warning("config", `${file} can be read by other users`, `chmod 600 ${file}`);
+  if (await isExposed(file)) return finding("configExposed", { file });
   const found = [url && `gateway from ${url.source}`, token && `token from ${token.source}`].filter(Boolean);
-  return ok("config", found.length > 0 ? found.join(", ") : `no gateway in ${file}`);
+  return found.length > 0
+    ? finding("configSources", { sources: found.join(", ") })
+    : finding("configEmpty", { file });
 }
 
 /** Whether the local gateway of a folder gets the ports it had, so that its addresses stay. */
 export async function checkPorts(dataFolder: string): Promise<Finding> {
-  if ((await readGatewayFile(dataFolder)) === undefined)
-    return skipped("ports", "there is no local gateway here");
+  if ((await readGatewayFile(dataFolder)) === undefined) return finding("portsNoGateway");
   const running = await runningGateway(dataFolder);
   const ports = Object.entries(await rememberedPorts(dataFolder));
   const list = (some: typeof ports) => some.map(([name, port]) => `${name} ${port}`).join(", ");
-  if (running !== undefined)
-    return ok("ports", `in use by the local gateway (pid ${running.pid}): ${list(ports)}`);
+  if (running !== undefined) return finding("portsInUse", { pid: running.pid, ports: list(ports) });
   const taken: typeof ports = [];
   for (const entry of ports) if (!(await isFree(entry[1]))) taken.push(entry);
-  if (taken.length === 0) return ok("ports", ports.length > 0 ? `free: ${list(ports)}` : "none was used yet");
-  return warning(
-    "ports",
-    `another program uses ${list(taken)}`,
-    "end that program, or the local gateway takes other ports at its next start",
-  );
+  if (taken.length > 0) return finding("portsTaken", { ports: list(taken) });
+  return ports.length > 0 ? finding("portsFree", { ports: list(ports) }) : finding("portsUnknown");
 }
 
 /** The ports of a local gateway's last start, by name. */

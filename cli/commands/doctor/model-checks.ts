@@ -2,7 +2,7 @@ import { isOffline } from "../../../local/dev/dev-model.ts";
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
 import type { RunProgram } from "../program/run-program.ts";
-import { type Finding, fault, ok, skipped, warning } from "./finding.ts";
+import { type Finding, finding } from "./finding.ts";
 
 const bedrock = "amazon-bedrock";
 
@@ -23,32 +23,23 @@ export async function checkModel(
 ): Promise<Finding> {
   const { provider, id, baseUrl } = model;
   const name = `${provider}/${id}`;
-  if (isOffline(model))
-    return warning(
-      "model",
-      "the built-in offline model follows rules; it is no language model",
-      "`gsv config set model …`, or start `gsv dev` with ANTHROPIC_API_KEY or GSV_MODEL_BASE_URL set",
-    );
+  if (isOffline(model)) return finding("modelOffline");
   if (baseUrl !== undefined)
-    return isLocal ? checkServer(name, baseUrl) : ok("model", `${name} at ${baseUrl}`);
-  if (provider === bedrock) return ok("model", `${name}, by the rights of the functions' role`);
+    return isLocal ? checkServer(name, id, baseUrl) : finding("modelAtServer", { name, baseUrl });
+  if (provider === bedrock) return finding("modelByRole", { name });
   const keys = await gateway.request("config.get", { path: "apiKeys" });
   const set = ("value" in keys ? keys.value : {}) as Record<string, string> | null;
-  if (set !== null && Object.hasOwn(set, provider)) return ok("model", `${name}, with a key`);
-  return fault("model", `${name} has no key`, `gsv config set apiKeys.${provider} -`);
+  if (set !== null && Object.hasOwn(set, provider)) return finding("modelWithKey", { name });
+  return finding("modelWithoutKey", { name, provider });
 }
 
-async function checkServer(name: string, baseUrl: string): Promise<Finding> {
+async function checkServer(name: string, id: string, baseUrl: string): Promise<Finding> {
   try {
     await fetch(`${baseUrl.replace(/\/$/, "")}/models`, { signal: AbortSignal.timeout(5000) });
-    return ok("model", `${name}; its server ${baseUrl} answers`);
+    return finding("modelServerAnswers", { name, baseUrl });
   } catch {
-    return fault("model", `nothing answers at ${baseUrl}`, `start the server of ${id(name)}, such as Ollama`);
+    return finding("modelServerSilent", { baseUrl, id });
   }
-}
-
-function id(name: string): string {
-  return name.slice(name.indexOf("/") + 1);
 }
 
 /** Regions of the geographies that the ids of Bedrock's inference profiles begin with. */
@@ -69,19 +60,14 @@ export function checkRegion(
   const [, geography = ""] = /^([a-z]+)\.[a-z]/.exec(model.id) ?? [];
   const suits = geographies[geography];
   if (model.provider === bedrock && suits && !suits.test(region))
-    return fault(
-      "region",
-      `the gateway is in ${region}, where ${model.id} cannot be asked`,
-      `gsv config set model.id global.${model.id.slice(geography.length + 1)}`,
-    );
+    return finding("regionWithoutModel", {
+      region,
+      model: model.id,
+      family: model.id.slice(geography.length + 1),
+    });
   const here = env.AWS_REGION || env.AWS_DEFAULT_REGION;
-  if (here && here !== region)
-    return warning(
-      "region",
-      `the gateway is in ${region}, this terminal's AWS_REGION is ${here}`,
-      `give \`gsv deploy\` --region ${region}, or it makes a second gateway in ${here}`,
-    );
-  return ok("region", region);
+  if (here && here !== region) return finding("regionDiffers", { region, here });
+  return finding("regionOk", { region });
 }
 
 /** Tokens a minute below which a turn of a few calls waits for the quota. */
@@ -102,21 +88,12 @@ export async function checkQuota(
   ]);
   if (lambda.code !== 0)
     return [
-      skipped(
-        "quota",
-        `the AWS command line does not tell it${lambda.stderr ? ` (${lambda.stderr.split("\n").at(-1)})` : ""}`,
-        "docs/operations.md, “The quota of Bedrock”, has the command that does",
-      ),
+      finding("quotaUnknown", { reason: lambda.stderr ? ` (${lambda.stderr.split("\n").at(-1)})` : "" }),
     ];
   const executions = Number(lambda.stdout);
-  const ofLambda =
-    executions > fewExecutions
-      ? ok("quota", `${executions} functions may run at once`)
-      : warning(
-          "quota",
-          `only ${executions} functions may run at once`,
-          "docs/operations.md: request more of Lambda",
-        );
+  const ofLambda = finding(executions > fewExecutions ? "quotaFunctions" : "quotaFewFunctions", {
+    executions,
+  });
   return model.provider === bedrock ? [ofLambda, await checkTokens(region, model, run)] : [ofLambda];
 }
 
@@ -128,22 +105,14 @@ async function checkTokens(
   // `global.anthropic.claude-sonnet-4-6` is “Claude Sonnet 4.6” in the names of quotas.
   const [, family = "", major = "", minor] = /claude-([a-z]+)-(\d+)(?:-(\d{1,2}))?(?!\d)/.exec(model) ?? [];
   const name = `${family[0]?.toUpperCase() ?? ""}${family.slice(1)} ${major}${minor === undefined ? "" : `.${minor}`}`;
-  if (family === "")
-    return skipped("quota", `of ${model}: \`aws service-quotas list-service-quotas --service-code bedrock\``);
+  if (family === "") return finding("quotaOtherModel", { model });
   const quotas = await run("aws", [
     ...["service-quotas", "list-service-quotas", "--service-code", "bedrock", "--region", region],
     ...["--output", "json", "--query"],
     `Quotas[?contains(QuotaName,'${name}') && contains(QuotaName,'okens per minute')].[QuotaName,Value]`,
   ]);
   const found = quotas.code === 0 ? (JSON.parse(quotas.stdout) as [string, number][]) : [];
-  if (found.length === 0) return skipped("quota", `AWS names none of ${name} in ${region}`);
-  const most = Math.max(...found.map(([, value]) => value));
-  const said = `${name}: ${most} tokens a minute in ${region}`;
-  return most >= fewTokens
-    ? ok("quota", said)
-    : warning(
-        "quota",
-        said,
-        "docs/operations.md, “The quota of Bedrock”: request more, or choose another model",
-      );
+  if (found.length === 0) return finding("quotaUnnamed", { name, region });
+  const tokens = Math.max(...found.map(([, value]) => value));
+  return finding(tokens >= fewTokens ? "quotaTokens" : "quotaFewTokens", { name, tokens, region });
 }

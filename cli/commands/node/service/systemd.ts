@@ -12,6 +12,9 @@ import {
 
 const unit = "gsv-node.service";
 
+/** The error of a machine without systemd. docs/troubleshooting.md shows it. */
+export const noSystemd = `systemd does not run on this machine, so it cannot keep the node running; ${withoutSupervisor}`;
+
 /** systemd of the user on Linux. @param user the user's name, for `loginctl` */
 export function openSystemd(
   run: RunProgram,
@@ -59,11 +62,7 @@ async function checkSystemd(run: RunProgram): Promise<void> {
   const { code, stderr } = await run("systemctl", ["--user", "show-environment"]);
   if (code === 0) return;
   // What sd_booted(3) looks at: in most containers there are its programs, but systemd does not run.
-  if (code === undefined || !existsSync("/run/systemd/system"))
-    throw new Failure(
-      "no-systemd",
-      `systemd does not run on this machine, so it cannot keep the node running; ${withoutSupervisor}`,
-    );
+  if (code === undefined || !existsSync("/run/systemd/system")) throw new Failure("no-systemd", noSystemd);
   throw new Failure(
     "no-systemd",
     `systemd does not answer for this user (${stderr.split("\n")[0]}): log in as this user itself, not by su or sudo; else ${withoutSupervisor}`,

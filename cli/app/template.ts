@@ -1,0 +1,20 @@
+/** The names in braces of a text: `"a" | "b"` for `{a} and {b}`. */
+export type Placeholders<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Placeholders<Rest>
+  : never;
+
+/** Replaces each `{name}` of a text by its value. */
+export function fill<const Text extends string>(
+  text: Text,
+  values: Readonly<Record<Placeholders<Text>, string | number>>,
+): string {
+  return text.replace(/\{(\w+)\}/g, (_, name: Placeholders<Text>) => String(values[name]));
+}
+
+/** What goes wrong, as a user sees it. The texts may hold `{name}`s. docs/troubleshooting.md lists them. */
+export interface Trouble {
+  symptom: string;
+  /** One sentence, for the page alone: a terminal shows the symptom and the remedy. */
+  cause: string;
+  remedy: string;
+}
