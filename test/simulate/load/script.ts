@@ -1,4 +1,4 @@
-import { isActiveMessage } from "../../../shared/context/render.ts";
+import { isActiveMessage } from "../../../shared/wire/wire-messages.ts";
 import { type Message, textOf, toolCallsOf } from "../../../shared/protocol/messages.ts";
 import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
 
