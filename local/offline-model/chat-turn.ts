@@ -1,4 +1,4 @@
-import { activeHeading } from "../../shared/context/render.ts";
+import { activeHeading } from "../../shared/wire/wire-messages.ts";
 import { type ChatMessage, messageText } from "../openai-wire/chat-request.ts";
 
 /**

@@ -1,5 +1,4 @@
-import { contentHash, sha256 } from "../objects/hash.ts";
-import { metadataView } from "../objects/metadata.ts";
+import { contentHash, metadataView, sha256 } from "../objects/hash.ts";
 import { resultText } from "../objects/toolcall.ts";
 import type { ActivatedObject, ArchivedCall } from "../protocol/context-objects.ts";
 import type { ContextEntry, ContextResult } from "../protocol/session-results.ts";

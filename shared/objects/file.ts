@@ -1,8 +1,8 @@
-import type { FileFields, FileObject } from "../protocol/objects.ts";
+import type { FileObject } from "../protocol/objects.ts";
 import { withHashes } from "./hash.ts";
 import { type Call, resultText } from "./toolcall.ts";
 
-/** A file as a call left or found it. */
+/** A version of a file, as a call read or wrote it. */
 export interface FileVersion {
   version_no: number;
   /** Number and time of the message with the result. */
@@ -11,7 +11,7 @@ export interface FileVersion {
   /** Id of the call. */
   call: string;
   generator: "agent" | "tool";
-  /** Null where there is no text: unknown, no text file, or deleted. */
+  /** Null if there is no text: unknown, not a text file, or deleted. */
   content: string | null;
   deleted: boolean;
 }
@@ -32,7 +32,7 @@ type Change =
   | { kind: "edit"; oldString: string; newString: string; replaceAll: boolean }
   | { kind: "deleted" };
 
-/** The files that calls touched, in the order of their first touch. A content that is already there is no new version. */
+/** The files that calls touched, in the order of their first touch. Unchanged content makes no new version. */
 export function filesOf(calls: readonly Call[]): TouchedFile[] {
   const files = new Map<string, TouchedFile>();
   const answered = calls.filter(({ result }) => result && !result.isError);
@@ -65,7 +65,7 @@ function addVersion(file: TouchedFile, call: Call, change: Change): void {
   });
 }
 
-/** An edit is repeated on the text that is known; of a file that is not, the text stays unknown. */
+/** Applies an edit to the known text. Without known text, the result is unknown. */
 function contentAfter(last: FileVersion | undefined, change: Change): string | null {
   if (change.kind === "content") return change.content;
   if (change.kind !== "edit" || typeof last?.content !== "string") return null;
@@ -79,7 +79,7 @@ function contentAfter(last: FileVersion | undefined, change: Change): string | n
 /** A version of a file as an object. */
 export function fileObject(file: TouchedFile, version: FileVersion): FileObject {
   const { content, deleted, version_no, at, call, generator } = version;
-  const fields: FileFields = {
+  return withHashes({
     id: file.id,
     type: "file",
     content,
@@ -90,11 +90,10 @@ export function fileObject(file: TouchedFile, version: FileVersion): FileObject 
     path: deleted ? null : file.path,
     file_type: fileType(file.path),
     char_count: content?.length ?? 0,
-  };
-  return withHashes(fields);
+  });
 }
 
-/** The end of a file's name, without the dot; `text` where it has none. */
+/** The extension of a file name without the dot; `text` if it has none. */
 export function fileType(path: string): string {
   return /\.([A-Za-z0-9]+)$/.exec(path)?.[1]?.toLowerCase() ?? "text";
 }
@@ -109,43 +108,44 @@ interface Touch {
 function touchesOf(call: Call): Touch[] {
   const [, host = "", tool = ""] = /^([^_].*?)__(.+)$/.exec(call.block?.name ?? "") ?? [];
   const args = recordOf(call.block?.arguments);
-  const told = recordOf(parsed((call.result && resultText(call.result)) ?? ""));
-  if (host === "gsv") return workspaceTouches(tool, args, recordOf(told.result));
-  return nodeTouches(host, tool, args, told, call);
+  const result = recordOf(parsed((call.result && resultText(call.result)) ?? ""));
+  if (host === "gsv") return workspaceTouches(tool, args, recordOf(result.result));
+  return nodeTouches(host, tool, args, result, call);
 }
 
-function workspaceTouches(tool: string, args: Fields, told: Fields): Touch[] {
+function workspaceTouches(tool: string, args: Fields, result: Fields): Touch[] {
   const host = "gsv";
-  const path = typeof told.path === "string" ? told.path : "";
-  const change = workspaceChange(tool, args, told);
+  const path = typeof result.path === "string" ? result.path : "";
+  const change = workspaceChange(tool, args, result);
   if (change) return path === "" ? [] : [{ host, path, change }];
-  if (tool !== "ReadFile" || !Array.isArray(told.files)) return [];
-  return told.files.filter(isText).map((file) => ({ host, path: file, change: { kind: "seen" } }));
+  if (tool !== "ReadFile" || !Array.isArray(result.files)) return [];
+  return result.files.filter(isText).map((file) => ({ host, path: file, change: { kind: "seen" } }));
 }
 
-function workspaceChange(tool: string, args: Fields, told: Fields): Change | undefined {
-  if (tool === "ReadFile" && isText(told.content))
-    return { kind: "content", content: told.content, generator: "tool" };
+function workspaceChange(tool: string, args: Fields, result: Fields): Change | undefined {
+  if (tool === "ReadFile" && isText(result.content))
+    return { kind: "content", content: result.content, generator: "tool" };
   if (tool === "WriteFile" && isText(args.content))
     return { kind: "content", content: args.content, generator: "agent" };
   if (tool === "DeleteFile") return { kind: "deleted" };
   return tool === "EditFile" ? editOf(args) : undefined;
 }
 
-function nodeTouches(host: string, tool: string, args: Fields, told: Fields, { result }: Call): Touch[] {
-  if (tool === "Glob" || tool === "Grep") return found(tool, args, told).map((path) => seen(host, path));
-  const path = isText(told.path) ? told.path : isText(args.path) ? args.path : undefined;
+function nodeTouches(host: string, tool: string, args: Fields, result: Fields, call: Call): Touch[] {
+  if (tool === "Glob" || tool === "Grep")
+    return foundPaths(tool, args, result).map((path) => seen(host, path));
+  const path = isText(result.path) ? result.path : isText(args.path) ? args.path : undefined;
   if (path === undefined) return [];
   if (tool === "Write" && isText(args.content))
     return [{ host, path, change: { kind: "content", content: args.content, generator: "agent" } }];
   const edit = tool === "Edit" ? editOf(args) : undefined;
   if (edit) return [{ host, path, change: edit }];
   if (tool !== "Read") return [];
-  const isImage = result?.content.some(({ type }) => type === "image");
+  const isImage = call.result?.content.some(({ type }) => type === "image");
   if (isImage) return [{ host, path, change: { kind: "content", content: null, generator: "tool" } }];
-  // A node counts all lines of the file only when it has shown its end.
-  if (!isText(told.content) || told.lines !== told.totalLines) return [seen(host, path)];
-  const content = withoutNumbers(told.content);
+  // A node counts all lines of a file only after it has shown its end.
+  if (!isText(result.content) || result.lines !== result.totalLines) return [seen(host, path)];
+  const content = withoutNumbers(result.content);
   return [{ host, path, change: { kind: "content", content, generator: "tool" } }];
 }
 
@@ -154,19 +154,19 @@ function seen(host: string, path: string): Touch {
 }
 
 /**
- * The files that a search found, by their whole paths. A path that is relative to the node's workspace is whole only
- * where the search began there.
+ * The absolute paths that a search found. A path relative to the node's workspace can be resolved only if the search began
+ * there.
  */
-function found(tool: string, args: Fields, told: Fields): string[] {
-  const matches: unknown[] = Array.isArray(told.matches) ? told.matches : [];
+function foundPaths(tool: string, args: Fields, result: Fields): string[] {
+  const matches: unknown[] = Array.isArray(result.matches) ? result.matches : [];
   const paths = matches.map((match) => (tool === "Grep" ? recordOf(match).path : match)).filter(isText);
   const fromWorkspace =
-    isText(told.basePath) && args.path === undefined && /^[*?[{]/.test(String(args.pattern));
-  const whole = paths.flatMap((path) => {
+    isText(result.basePath) && args.path === undefined && /^[*?[{]/.test(String(args.pattern));
+  const absolute = paths.flatMap((path) => {
     if (path.startsWith("/")) return [path];
-    return fromWorkspace ? [`${told.basePath}/${path}`] : [];
+    return fromWorkspace ? [`${result.basePath}/${path}`] : [];
   });
-  return [...new Set(whole)];
+  return [...new Set(absolute)];
 }
 
 function editOf({ oldString, newString, replaceAll }: Fields): Change | undefined {
@@ -174,7 +174,7 @@ function editOf({ oldString, newString, replaceAll }: Fields): Change | undefine
   return { kind: "edit", oldString, newString, replaceAll: replaceAll === true };
 }
 
-/** The lines of a node's Read without the number and tab before each. */
+/** The lines that a node's Read returned, without the number and tab before each. */
 function withoutNumbers(content: string): string {
   return content.replace(/^\d+\t/gm, "");
 }

@@ -1,20 +1,26 @@
 import { createHash } from "node:crypto";
 import canonicalizeModule from "canonicalize";
-import type { MemoryObject, ObjectFields, ObjectHashes } from "../protocol/objects.ts";
-import { metadataView } from "./metadata.ts";
+import type {
+  FileFields,
+  MemoryObject,
+  ObjectFields,
+  ObjectHashes,
+  StaticRef,
+  ToolcallFields,
+} from "../protocol/objects.ts";
 
-/** The types of the package say `exports.default`, but the function is the module itself. */
+/** The package's types export `default`, but the module itself is the function. */
 const canonicalize = canonicalizeModule as unknown as (value: unknown) => string | undefined;
 
-/** SHA-256 of a text in UTF-8, in hex. A half of a surrogate pair counts as U+FFFD. */
+/** SHA-256 of a text in UTF-8, in hex. A lone surrogate counts as U+FFFD. */
 export function sha256(text: string): string {
   return createHash("sha256").update(text, "utf8").digest("hex");
 }
 
 /**
- * JSON in the one form of RFC 8785: no spaces, the names of members in order. A half of a surrogate pair, which UTF-8
- * cannot hold, becomes U+FFFD. Members that are undefined are left out.
- * @throws Error for NaN, for an infinite number, and for a value that JSON cannot hold
+ * Canonical JSON of RFC 8785: no spaces, members in order. A lone surrogate, which UTF-8 cannot encode, becomes U+FFFD.
+ * Undefined members are left out.
+ * @throws Error for NaN, an infinite number, and values that JSON cannot represent
  */
 export function canonicalJson(value: unknown): string {
   const json = canonicalize(wellFormed(value));
@@ -31,30 +37,59 @@ function wellFormed(value: unknown): unknown {
   );
 }
 
-/** SHA-256 of an object's content: what `sha256sum` says of the exported text. Null counts as an empty text. */
+/** SHA-256 of an object's content, equal to `sha256sum` of the exported text. Null counts as an empty text. */
 export function contentHash(content: string | null): string {
   return sha256(content ?? "");
 }
 
-/** SHA-256 of what a model is told of an object whose content it does not see. */
+/** The fields of an object that its metadata view uses. */
+type ViewedFields<Fields> = Fields extends ToolcallFields
+  ? Pick<Fields, "id" | "type" | "tool" | "args_display" | "status">
+  : Fields extends FileFields
+    ? Pick<Fields, "id" | "type" | "path" | "file_type" | "char_count" | "nickname">
+    : Fields;
+
+/**
+ * What the model sees of an object while its content is hidden: the fields of its type in a fixed order, joined by `|`.
+ * An absent field counts as an empty text. A session has no view.
+ */
+export function metadataView(object: ViewedFields<ObjectFields>): string {
+  const { id, type } = object;
+  switch (object.type) {
+    case "file":
+      return joined([id, type, object.path, object.file_type, object.char_count, object.nickname]);
+    case "toolcall":
+      return joined([id, type, object.tool, object.args_display, object.status]);
+    case "chat":
+      return joined([id, type, object.session_ref, object.turn_count]);
+    case "system_prompt":
+      return joined([id, type, object.chat_ref]);
+    case "session":
+      return "";
+  }
+}
+
+function joined(fields: readonly (string | number | null | undefined)[]): string {
+  return fields.map((field) => field ?? "").join("|");
+}
+
+/** SHA-256 of an object's metadata view. */
 export function metadataViewHash(fields: ObjectFields): string {
   return sha256(metadataView(fields));
 }
 
-/**
- * SHA-256 of the canonical JSON of an object without its time and its hashes. References inside the object keep theirs.
- */
+/** SHA-256 of an object's canonical JSON without its time and its hashes. References inside the object keep theirs. */
 export function objectHash(fields: ObjectFields | MemoryObject): string {
   const { at, content_hash, metadata_view_hash, object_hash, ...hashed } = fields as MemoryObject;
   const members = Object.entries(hashed).filter(([, value]) => value !== undefined);
-  // The names of fields are ASCII, so that this is the order of RFC 8785.
+  // Field names are ASCII, so this is the order of RFC 8785.
   members.sort(([one], [other]) => (one < other ? -1 : 1));
   return sha256(`{${members.map(([name, value]) => `"${name}":${memberJson(value)}`).join(",")}}`);
 }
 
 const knownJson = new WeakMap<object, string>();
 
-/** Canonical JSON of a field. That of each element of a list is kept: the versions of a chat share their turns. */
+/** Canonical JSON of a field. The JSON of list elements is cached, because the versions of a chat share their turns. */
 function memberJson(value: unknown): string {
   if (!Array.isArray(value)) return canonicalJson(value);
   const elements = value.map((element: unknown) => {
@@ -74,4 +109,10 @@ export function withHashes<Fields extends ObjectFields>(fields: Fields): Fields 
     metadata_view_hash: metadataViewHash(fields),
     object_hash: objectHash(fields),
   };
+}
+
+/** A reference to this version of an object. */
+export function staticRef(object: MemoryObject): StaticRef {
+  const { id, version_no, at, content_hash, metadata_view_hash, object_hash } = object;
+  return { id, version_no, at, content_hash, metadata_view_hash, object_hash };
 }

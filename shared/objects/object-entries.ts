@@ -1,25 +1,31 @@
 import type { Message } from "../protocol/messages.ts";
 import type { MemoryObject, ObjectType, StaticRef } from "../protocol/objects.ts";
-import { chatId, chatObject, sessionObjectId, turnsAt } from "./chat.ts";
 import { fileObject, filesOf, fileType, type TouchedFile } from "./file.ts";
-import { staticRef } from "./metadata.ts";
-import { promptId, promptObject, promptUses } from "./prompt-object.ts";
-import { type ObjectSets, sessionObject } from "./session.ts";
+import { staticRef } from "./hash.ts";
+import {
+  type ConversationIds,
+  chatId,
+  chatObject,
+  type ObjectSets,
+  promptId,
+  promptObject,
+  promptUses,
+  sessionObject,
+  sessionObjectId,
+} from "./locked-objects.ts";
 import { type Call, callsOf, displayOf, toolcallObject, toolOf } from "./toolcall.ts";
+import { turnsAt } from "./turns.ts";
 
-/** A whole conversation, of which objects are made. */
-export interface Conversation {
-  agentId: string;
-  sessionKey: string;
-  sessionId: string;
+/** A whole conversation, from which objects are made. */
+export interface Conversation extends ConversationIds {
   messages: readonly Message[];
-  /** The texts of its prompts, by their hashes. Those that are not stored are absent. */
+  /** The stored texts of its prompts, by hash. */
   prompts: ReadonlyMap<string, string>;
-  /** What was said of its objects in the first n messages. The same object as for n - 1 where nothing was. */
+  /** The sets after the first n messages. The same object as for n - 1 if message n changed nothing. */
   setsAt(n: number): ObjectSets;
 }
 
-/** When a version of an object came to be, or came to be used again. */
+/** When a version of an object was made, or used again. */
 export interface Moment {
   version_no: number;
   /** Number of the message that made it; messages are counted from 1. */
@@ -33,17 +39,17 @@ export interface ObjectEntry {
   id: string;
   type: ObjectType;
   locked: boolean;
-  /** Never empty. In the order of the messages; a prompt that is used again is there again. */
+  /** Never empty. In the order of the messages; a prompt occurs once for each use. */
   moments: readonly Moment[];
-  /** What a list tells of it besides. */
+  /** Fields of its type, for lists. */
   summary: Record<string, string | number | null>;
-  /** @throws Error for a version that is not among the moments */
+  /** @throws Error for a version without a moment */
   build(version: number): MemoryObject;
 }
 
 /**
- * The objects of a conversation: the session, its prompt and its chat, then calls and files in the order in which they
- * first occur. A conversation without messages has none.
+ * The objects of a conversation: the session, its prompt and its chat, then calls and files in the order of their first
+ * occurrence. A conversation without messages has none.
  */
 export function objectsOf(conversation: Conversation): ObjectEntry[] {
   const { messages } = conversation;
@@ -111,7 +117,7 @@ function sessionEntry(conversation: Conversation, prompt: ObjectEntry | undefine
   };
 }
 
-/** Makes a value when it is first asked for. */
+/** Makes a value on its first use. */
 function lazily<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => {
@@ -152,7 +158,7 @@ function chatEntry(conversation: Conversation, calls: readonly Call[], turns: Tu
     build(version) {
       existing(messages[version - 1], version);
       const object = built.get(version) ?? chatObject(conversation, messages, calls, turns(version), version);
-      // The newest one alone: a long chat has many versions, each as large as the chat.
+      // Keep only the newest: a long chat has many versions, each as large as the chat.
       built.clear();
       built.set(version, object);
       return object;
@@ -212,23 +218,23 @@ export function versionsOf(moments: readonly Moment[]): Moment[] {
   return [...first.values()].sort((a, b) => a.version_no - b.version_no);
 }
 
-/** Which version of an object is wanted; the newest without any of these. */
+/** Selects a version of an object; the newest if no field is set. */
 export interface Wanted {
   version?: number;
-  /** The one as of this time; epoch ms. */
+  /** As of this time; epoch ms. */
   at?: number;
-  /** The one as of this message; of a prompt, the one that the reply with this number was made from. */
+  /** As of this message; for a prompt, the version that the reply with this number was made from. */
   message?: number;
-  /** The newest one with this content or object hash, among the newest `mostSearched`. */
+  /** The newest with this content or object hash, among the newest `maxSearched`. */
   hash?: string;
 }
 
-/** Most versions that are built in search of a hash: each of a long chat takes a while. */
-export const mostSearched = 100;
+/** Maximum versions to build in search of a hash, because each version of a long chat is slow to build. */
+export const maxSearched = 100;
 
 /**
- * The object with this id, or the call that its provider gave this id, if it gave it once. The id may stand in double
- * brackets, as models write references.
+ * The object with this id, or the only call with this provider id. The id may be in double brackets, as in references
+ * that models write.
  */
 export function findEntry(entries: readonly ObjectEntry[], given: string): ObjectEntry | undefined {
   const id = unwrapped(given);
@@ -241,14 +247,14 @@ export function unwrapped(id: string): string {
   return /^\[\[(.+)\]\]$/s.exec(id)?.[1] ?? id;
 }
 
-/** The number of the wanted version. Undefined when there is none. */
+/** The number of the wanted version. Undefined if there is none. */
 export function wantedVersion(
   entry: ObjectEntry,
   { version, at, message, hash }: Wanted,
 ): number | undefined {
   const { moments, build } = entry;
   if (hash !== undefined) {
-    const newest = versionsOf(moments).reverse().slice(0, mostSearched);
+    const newest = versionsOf(moments).reverse().slice(0, maxSearched);
     return newest.find(({ version_no }) => {
       const { content_hash, object_hash } = build(version_no);
       return content_hash === hash || object_hash === hash;

@@ -2,8 +2,8 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { type Bucket, PreconditionFailed } from "../world/world.ts";
 
 /**
- * Texts that objects need and messages do not hold (docs/objects.md), such as system prompts: each under the SHA-256 of
- * its UTF-8, compressed with gzip. A text is written once and never changed.
+ * Texts of objects that messages do not contain (docs/objects.md), such as system prompts: each under the SHA-256 of its
+ * UTF-8, compressed with gzip. A text is written once and never changed.
  */
 export function textKey(agentId: string, hash: string): string {
   return `agents/${agentId}/objects/${hash}`;
@@ -13,7 +13,7 @@ export function isTextKey(key: string): boolean {
   return /^agents\/[^/]+\/objects\/[0-9a-f]{64}$/.test(key);
 }
 
-/** Stores a text. One that is stored already is left alone. @param hash SHA-256 of the text, in hex */
+/** Stores a text unless it is stored already. @param hash SHA-256 of the text, in hex */
 export async function storeText(
   bucket: Bucket,
   agentId: string,
@@ -27,7 +27,7 @@ export async function storeText(
   }
 }
 
-/** Reads a text. Undefined when it was not stored. */
+/** Reads a text. Undefined if it was not stored. */
 export async function readText(bucket: Bucket, agentId: string, hash: string): Promise<string | undefined> {
   const object = await bucket.get(textKey(agentId, hash));
   return object && gunzipSync(object.body).toString("utf8");

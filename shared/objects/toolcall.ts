@@ -7,15 +7,15 @@ import {
 import type { StaticRef, ToolcallFields, ToolcallObject } from "../protocol/objects.ts";
 import { withHashes } from "./hash.ts";
 
-/** A call of a conversation with its result. Numbers of messages are counted from 1. */
+/** A call of a conversation with its result. Messages are counted from 1. */
 export interface Call {
-  /** Names it alone in its conversation: the call's id; of a later call with the same id, `{id}~2`, `{id}~3`, … */
+  /** Unique in its conversation: the call's id; for a later call with the same id `{id}~2`, `{id}~3`, … */
   id: string;
-  /** Absent where only the result is there. */
+  /** Absent if only the result is stored. */
   block?: ToolCallBlock;
   /** Absent until there is one. */
   result?: ToolResultMessage;
-  /** Number of the message that called, or of the result where that is all. */
+  /** Number of the message with the call, or of the result if only that is stored. */
   n: number;
   /** Number of the message with the result. */
   resultN?: number;
@@ -24,17 +24,17 @@ export interface Call {
 }
 
 /**
- * The calls of a conversation, in order. A result belongs to the newest reply that called by its id; the first result of
- * a call stays its result.
+ * The calls of a conversation, in order. A result belongs to the newest reply with a call of its id; a call keeps its
+ * first result.
  */
 export function callsOf(messages: readonly Message[]): Call[] {
   const calls: Call[] = [];
-  const taken = new Set<string>();
+  const used = new Set<string>();
   const open = new Map<string, Call[]>();
   const add = (id: string, call: Omit<Call, "id">) => {
     let own = id;
-    for (let use = 2; taken.has(own); use++) own = `${id}~${use}`;
-    taken.add(own);
+    for (let use = 2; used.has(own); use++) own = `${id}~${use}`;
+    used.add(own);
     const named = { id: own, ...call };
     calls.push(named);
     return named;
@@ -51,25 +51,25 @@ export function callsOf(messages: readonly Message[]): Call[] {
     const answer = { result: message, resultN: i + 1 };
     const waiting = open.get(message.toolCallId)?.shift();
     if (waiting) Object.assign(waiting, answer);
-    else if (!taken.has(message.toolCallId)) add(message.toolCallId, { ...answer, ...place });
+    else if (!used.has(message.toolCallId)) add(message.toolCallId, { ...answer, ...place });
   }
   return calls;
 }
 
-/** Longest `args_display`, in characters. */
-const mostDisplay = 80;
+/** Maximum characters of `args_display`. */
+const maxDisplay = 80;
 
-/** Arguments that say most of a call, the most telling first. */
-const tellingArguments = ["command", "path", "pattern", "query", "url", "id", "action"];
+/** Arguments that describe a call best, in order of preference. */
+const mainArguments = ["command", "path", "pattern", "query", "url", "id", "action"];
 
 /** A call in one line for people and for the model: `laptop__Bash: "ls -la"`. At most 80 characters. */
 export function argsDisplay(tool: string, args: unknown): string {
-  return oneLine(`${tool}: ${JSON.stringify(mainArgument(args)) ?? ""}`, mostDisplay);
+  return oneLine(`${tool}: ${JSON.stringify(mainArgument(args)) ?? ""}`, maxDisplay);
 }
 
 const knownDisplays = new WeakMap<Call, string>();
 
-/** As `argsDisplay`, of a call; made once for it. */
+/** `argsDisplay` of a call, cached. */
 export function displayOf(call: Call): string {
   const known = knownDisplays.get(call);
   if (known !== undefined) return known;
@@ -78,7 +78,7 @@ export function displayOf(call: Call): string {
   return display;
 }
 
-/** The tool of a call, by the name that the model said. */
+/** The tool of a call, by the name that the model used. */
 export function toolOf({ block, result }: Call): string {
   return block?.name ?? result?.toolName ?? "";
 }
@@ -86,16 +86,16 @@ export function toolOf({ block, result }: Call): string {
 function mainArgument(args: unknown): unknown {
   if (typeof args !== "object" || args === null) return args;
   const named = new Map<string, unknown>(Object.entries(args));
-  const telling = tellingArguments.find((name) => typeof named.get(name) === "string");
-  return telling === undefined ? args : named.get(telling);
+  const main = mainArguments.find((name) => typeof named.get(name) === "string");
+  return main === undefined ? args : named.get(main);
 }
 
-function oneLine(text: string, most: number): string {
+function oneLine(text: string, max: number): string {
   const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
-  return line.length <= most ? line : `${line.slice(0, most - 1).toWellFormed()}…`;
+  return line.length <= max ? line : `${line.slice(0, max - 1).toWellFormed()}…`;
 }
 
-/** The text of a result; null when it has none, such as an image alone. */
+/** The text of a result; null if it has none, for example only an image. */
 export function resultText({ content }: ToolResultMessage): string | null {
   const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []));
   return texts.length === 0 ? null : texts.join("\n");
@@ -103,7 +103,7 @@ export function resultText({ content }: ToolResultMessage): string | null {
 
 /**
  * A version of a call as an object: 1 is the call, 2 has its result.
- * @param chat the chat up to the message that called, and which of its turns that is
+ * @param chat the chat up to the message with the call, and the index of its turn
  */
 export function toolcallObject(
   call: Call,
@@ -113,8 +113,8 @@ export function toolcallObject(
 ): ToolcallObject {
   const result = version === 2 ? call.result : undefined;
   const tool = toolOf(call);
-  const said = call.block?.id ?? call.result?.toolCallId;
-  const fields: ToolcallFields = {
+  const callId = call.block?.id ?? call.result?.toolCallId;
+  return withHashes({
     id: call.id,
     type: "toolcall",
     content: result ? resultText(result) : null,
@@ -128,11 +128,10 @@ export function toolcallObject(
     status: result ? (result.isError ? "fail" : "ok") : "pending",
     chat_ref: chat,
     ...(files.length > 0 ? { file_refs: [...files] } : {}),
-    ...(said === call.id ? {} : { call_id: said }),
+    ...(callId === call.id ? {} : { call_id: callId }),
     ...(call.block?.providerId === undefined ? {} : { provider_id: call.block.providerId }),
     ...(result ? { ...outputOf(result), result_at: result.timestamp } : {}),
-  };
-  return withHashes(fields);
+  });
 }
 
 /** Where a tool runs: `gsv`, or the id of a node. */
@@ -141,23 +140,9 @@ function ownerOf(tool: string): string {
   return end > 0 ? tool.slice(0, end) : "gsv";
 }
 
-/** The blocks of a result that `content` alone does not tell. */
+/** The blocks of a result, unless `content` represents them fully. */
 function outputOf(result: ToolResultMessage): Pick<ToolcallFields, "output"> {
   const [only] = result.content;
   const isPlain = result.content.length === 1 && only?.type === "text" && Object.keys(only).length === 2;
   return isPlain ? {} : { output: result.content };
-}
-
-/** The result of a call, made of its object again. Undefined while there is none. */
-export function resultMessage(object: ToolcallObject): ToolResultMessage | undefined {
-  const { id, call_id = id, tool, content, status, output, result_at } = object;
-  if (status === "pending" || result_at === undefined) return undefined;
-  return {
-    role: "toolResult",
-    toolCallId: call_id,
-    toolName: tool,
-    content: output ?? [{ type: "text", text: content ?? "" }],
-    isError: status === "fail",
-    timestamp: result_at,
-  };
 }

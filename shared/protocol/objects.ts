@@ -1,11 +1,11 @@
 import type { AssistantMessage, ImageBlock, TextBlock, UserMessage } from "./messages.ts";
 
-/** The types of objects. The set is closed. */
+/** All types of objects. */
 export const objectTypes = ["system_prompt", "toolcall", "chat", "session", "file"] as const;
 
 export type ObjectType = (typeof objectTypes)[number];
 
-/** Where an object came from. `parent_refs`: ids of the objects that it was made from. */
+/** The origin of an object. `parent_refs`: ids of the objects that it was made from. */
 export interface Provenance {
   origin: string;
   generator: "human" | "agent" | "tool" | "system";
@@ -19,7 +19,7 @@ export interface ObjectHashes {
   object_hash: string;
 }
 
-/** A reference to one version of an object, which stays what it is whatever becomes of the object. */
+/** A reference to one version of an object, which never changes. */
 export interface StaticRef extends ObjectHashes {
   id: string;
   version_no: number;
@@ -27,12 +27,12 @@ export interface StaticRef extends ObjectHashes {
   at: number;
 }
 
-/** What every object has. */
+/** The fields of every object. */
 interface CommonFields {
   id: string;
-  /** Null where there is no text to show: a call without a result, an image, a deleted file. */
+  /** Null if there is no text: a call without a result, an image, a deleted file. */
   content: string | null;
-  /** It cannot be taken out of what the model sees. */
+  /** Whether it cannot be hidden from the model. */
   locked: boolean;
   provenance: Provenance;
   /** Rises by one from version to version; the first is 1. */
@@ -41,7 +41,7 @@ interface CommonFields {
   at: number;
 }
 
-/** A system prompt that a conversation has used: the part that stays the same from call to call. */
+/** A system prompt of a conversation: the part that is the same in every call. */
 export interface SystemPromptFields extends CommonFields {
   type: "system_prompt";
   locked: true;
@@ -54,29 +54,29 @@ export interface SystemPromptFields extends CommonFields {
 export interface ToolcallFields extends CommonFields {
   type: "toolcall";
   tool: string;
-  /** As the model said them; absent where only the result is known. */
+  /** As the model wrote them; absent if only the result is known. */
   args?: unknown;
   /** One line for people: the tool and its main argument. */
   args_display: string;
   /** `pending` until there is a result. */
   status: "ok" | "fail" | "pending";
-  /** The chat as it was with the call, and which turn of it has the call. Turns are counted from 0. */
+  /** The version of the chat that ends with the call, and the turn with the call. Turns are counted from 0. */
   chat_ref: StaticRef & { turn: number };
   /** Ids of the files that it touched. */
   file_refs?: string[];
-  /** The call's id in the messages, where an earlier call has the same. */
+  /** The call's id in the messages, if an earlier call has the same. */
   call_id?: string;
-  /** The provider's id of the call, where the gateway gave it one of its own. */
+  /** The provider's id of the call, if the gateway assigned another one. */
   provider_id?: string;
-  /** The result as it was, where it is not one text that `content` repeats. */
+  /** The blocks of the result, unless it is one text, equal to `content`. */
   output?: (TextBlock | ImageBlock)[];
   /** The time of the result; epoch ms. */
   result_at?: number;
 }
 
 /**
- * One step of a conversation: what was said to the model, its reply, and the calls whose results follow. A reply to tool
- * results has no `user`; a message that got no reply has no `assistant_meta`.
+ * One model step: the user's message, the reply, and the calls whose results follow. A reply to tool results has no
+ * `user`; a message without a reply has no `assistant_meta`.
  */
 export interface Turn {
   user?: UserMessage["content"];
@@ -87,7 +87,7 @@ export interface Turn {
   assistant_meta?: Omit<AssistantMessage, "role" | "content">;
   /** Ids of the calls: first those with a result, in the order of their results, then those without. */
   toolcall_ids: string[];
-  /** How many of them, at the end, have no result; absent where all have one. */
+  /** How many of them, at the end, have no result; absent if all have one. */
   unanswered?: number;
 }
 
@@ -103,30 +103,30 @@ export interface ChatFields extends CommonFields {
   toolcall_refs: string[];
 }
 
-/** A session, as far as its present conversation goes. */
+/** A session during one conversation. */
 export interface SessionFields extends CommonFields {
   type: "session";
   harness: "gsv";
   session_id: string;
   /** Id of the chat. */
   chat_ref: string;
-  /** The versions of the system prompt that it has used, in the order of their first use. */
+  /** The versions of its system prompt, in the order of first use. */
   system_prompt_refs: StaticRef[];
-  /** Ids of the objects whose content the model sees, does not see, and is kept seeing. */
+  /** Ids of the objects whose content the model sees, does not see, and sees until it is unpinned. */
   active_set: string[];
   inactive_set: string[];
   pinned_set: string[];
 }
 
-/** A file that the conversation has read or written. */
+/** A file that the conversation read or wrote. */
 export interface FileFields extends CommonFields {
   type: "file";
   /** Null once it is deleted. */
   path: string | null;
-  /** The end of its name, without the dot; `text` where it has none. */
+  /** The extension of its name without the dot; `text` if it has none. */
   file_type: string;
   char_count: number;
-  /** A name that people gave it. */
+  /** A name given by a person. */
   nickname?: string;
 }
 
@@ -144,7 +144,7 @@ export type SessionObject = Hashed<SessionFields>;
 export type SystemPromptObject = Hashed<SystemPromptFields>;
 export type FileObject = Hashed<FileFields>;
 
-/** An object as a list shows it: its newest version, without its content. */
+/** The newest version of an object without its content, for lists. */
 export interface ListedObject {
   id: string;
   type: ObjectType;
@@ -161,45 +161,45 @@ export interface ListedObject {
 export interface ObjectList {
   sessionKey: string;
   sessionId: string;
-  /** The session, its prompt and its chat, then calls and files in the order in which they first occur. */
+  /** The session, its prompt and its chat, then calls and files in the order of their first occurrence. */
   objects: ListedObject[];
-  /** How many there are in all, of the type that was asked for. */
+  /** The number of all objects of the requested type. */
   count: number;
 }
 
-/** A version as a history shows it. `parent_refs`: what it was made from, such as the call that wrote a file. */
+/** A version, for histories. `parent_refs`: what it was made from, such as the call that wrote a file. */
 export type ListedVersion = Omit<StaticRef, "id"> & { message: number; parent_refs?: string[] };
 
 export interface ObjectHistory {
   id: string;
   type: ObjectType;
-  /** The newest ones, oldest first. */
+  /** The newest versions, oldest first. */
   versions: ListedVersion[];
-  /** How many there are in all. */
+  /** The number of all versions. */
   count: number;
 }
 
 export interface ObjectDiff {
   from: StaticRef;
   to: StaticRef;
-  /** Whether the contents are the same. */
+  /** Whether the contents are equal. */
   same: boolean;
-  /** The lines that differ, as `diff -u` writes them; empty when the contents are the same. */
+  /** The difference in the format of `diff -u`; empty if the contents are equal. */
   diff: string;
 }
 
-/** The formats of an export (docs/exports.md). */
+/** The formats of an export (docs/objects.md, "Exports"). */
 export const exportFormats = ["pi", "turns", "openai", "anthropic", "nexo"] as const;
 
 export type ExportFormat = (typeof exportFormats)[number];
 
-/** The formats that can be imported: nothing is lost in them. */
+/** The formats that can be imported, because they are lossless. */
 export const importFormats = ["pi", "turns"] as const satisfies readonly ExportFormat[];
 
 export type ImportFormat = (typeof importFormats)[number];
 
 /** The first line of an export as turns. */
-export interface SessionLine {
+interface SessionLine {
   type: "session";
   version: 1;
   /** The conversation's id. */
@@ -208,23 +208,20 @@ export interface SessionLine {
   session_key?: string;
 }
 
-/** A turn of an export. */
-export type TurnLine = { type: "turn" } & Turn;
-
-/** The result of a call of an export; it stands behind the turn that names it. */
+/** The result of a call in an export, after the turn that names it. */
 export interface CallLine {
   type: "toolcall";
   id: string;
   tool: string;
   args_display: string;
   status: "ok" | "fail";
-  /** The text of the result; null when it has none. */
+  /** The text of the result; null if it has none. */
   content: string | null;
-  /** The result as it was. */
+  /** The blocks of the result. */
   output: (TextBlock | ImageBlock)[];
   /** Epoch ms. */
   result_at: number;
 }
 
 /** A line of an export as turns. */
-export type TurnsLine = SessionLine | TurnLine | CallLine;
+export type TurnsLine = SessionLine | ({ type: "turn" } & Turn) | CallLine;

@@ -5,11 +5,12 @@ import { describe, expect, it } from "vitest";
 import {
   canonicalJson,
   contentHash,
+  metadataView,
   metadataViewHash,
   objectHash,
+  staticRef,
   withHashes,
 } from "../../shared/objects/hash.ts";
-import { metadataView, staticRef } from "../../shared/objects/metadata.ts";
 import type { FileFields, MemoryObject, ObjectFields } from "../../shared/protocol/objects.ts";
 
 const lines = (name: string) =>

@@ -7,8 +7,7 @@ import {
   type Wanted,
   wantedVersion,
 } from "../../shared/objects/object-entries.ts";
-import { resultMessage } from "../../shared/objects/toolcall.ts";
-import { toMessages } from "../../shared/objects/turns.ts";
+import { resultsById, toMessages } from "../../shared/objects/turns.ts";
 import type { AssistantMessage, Message, ToolResultMessage } from "../../shared/protocol/messages.ts";
 import type { MemoryObject, ObjectType } from "../../shared/protocol/objects.ts";
 import { seededRandom } from "../support/random.ts";
@@ -150,7 +149,7 @@ describe("objects of a conversation", () => {
     }
   });
 
-  it("M5: turns and objects of calls are the conversation: the messages come out of them as they were", () => {
+  it("M5, M25: turns and objects of calls are the conversation: they restore its messages", () => {
     const random = seededRandom(5);
     for (let i = 0; i < 300; i++) {
       const messages = timed(randomTranscript(random, 6));
@@ -158,13 +157,8 @@ describe("objects of a conversation", () => {
       const of = conversation(messages);
       const chat = get(of, chatId);
       if (chat.type !== "chat") throw new Error("it is a chat");
-      const results = new Map<string, ToolResultMessage[]>();
-      for (const id of chat.toolcall_refs) {
-        const object = get(of, id);
-        const message = object.type === "toolcall" ? resultMessage(object) : undefined;
-        if (message) results.set(message.toolCallId, [...(results.get(message.toolCallId) ?? []), message]);
-      }
-      const again = toMessages(chat.turns, results);
+      const results = chat.toolcall_refs.flatMap((id) => resultMessage(get(of, id)));
+      const again = toMessages(chat.turns, resultsById(results));
       // A second result of a call is no object: the first one stays its result.
       expect(again).toEqual(withoutSecondResults(messages));
     }
@@ -314,4 +308,20 @@ function withoutSecondResults(messages: readonly Message[]): Message[] {
     open.delete(message.toolCallId);
     return isFirst;
   });
+}
+
+/** The result of a call, restored from its object. */
+function resultMessage(object: MemoryObject): ToolResultMessage[] {
+  if (object.type !== "toolcall" || object.status === "pending") return [];
+  const { id, call_id = id, tool, content, status, output, result_at = 0 } = object;
+  return [
+    {
+      role: "toolResult",
+      toolCallId: call_id,
+      toolName: tool,
+      content: output ?? [{ type: "text", text: content ?? "" }],
+      isError: status === "fail",
+      timestamp: result_at,
+    },
+  ];
 }

@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { argsDisplay, callsOf, resultMessage, toolcallObject } from "../../shared/objects/toolcall.ts";
+import { argsDisplay, callsOf, toolcallObject } from "../../shared/objects/toolcall.ts";
 import type { AssistantMessage, Message, ToolResultMessage } from "../../shared/protocol/messages.ts";
-import { seededRandom } from "../support/random.ts";
-import { randomTranscript } from "../support/random-transcript.ts";
 
 const chat = {
   id: "chat:s1",
@@ -91,16 +89,6 @@ describe("objects of calls", () => {
   it("M21: a second result of a call changes nothing", () => {
     const messages = [calling(["toolu_1"]), result("toolu_1", "first"), result("toolu_1", "second")];
     expect(objectsOf(messages).map(({ content }) => content)).toEqual(["first"]);
-  });
-
-  it("M25: the result's message comes out of the object as it was", () => {
-    const random = seededRandom(7);
-    for (let i = 0; i < 300; i++) {
-      const messages = randomTranscript(random);
-      for (const call of callsOf(messages)) {
-        expect(resultMessage(toolcallObject(call, 2, chat))).toEqual(call.result);
-      }
-    }
   });
 });
 

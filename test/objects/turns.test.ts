@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { turnsAt } from "../../shared/objects/chat.ts";
-import { resultsById, toMessages, toTurns } from "../../shared/objects/turns.ts";
+import { resultsById, toMessages, toTurns, turnsAt } from "../../shared/objects/turns.ts";
 import type { AssistantMessage, Message, ToolResultMessage } from "../../shared/protocol/messages.ts";
 import { seededRandom } from "../support/random.ts";
 import { randomTranscript } from "../support/random-transcript.ts";

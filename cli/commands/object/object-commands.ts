@@ -1,14 +1,28 @@
-import { type ListedObject, type MemoryObject, objectTypes } from "../../../shared/protocol/objects.ts";
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import {
+  exportFormats,
+  type ImportFormat,
+  importFormats,
+  type ListedObject,
+  type MemoryObject,
+  objectTypes,
+} from "../../../shared/protocol/objects.ts";
 import { columns, moment, pairs } from "../../app/columns.ts";
 import type { Context } from "../../app/context.ts";
-import { usage } from "../../app/failure.ts";
+import { Failure, usage } from "../../app/failure.ts";
 import { type Invocation, type OptionValue, text, wholeNumber } from "../../app/options.ts";
 import type { Action } from "../../app/program.ts";
-import { writeText } from "../../app/terminal.ts";
+import { type Terminal, writeText } from "../../app/terminal.ts";
 
-const mostVersions = 1_000_000;
+/** Maximum number of a version, message or offset. */
+const maxNumber = 1_000_000;
 
-/** The conversation that an object is looked for in. The id of a session names its session. */
+/** Maximum bytes of text in one page of an export. */
+const pageBytes = 4_000_000;
+
+/** The conversation in which to find an object. The id of a session object names its session. */
 async function place(
   context: Context,
   { options }: Invocation,
@@ -21,23 +35,26 @@ async function place(
 
 export const listObjects: Action = async (context, invocation) => {
   const { options } = invocation;
-  const wanted = text(options.type);
-  const type = objectTypes.find((one) => one === wanted);
-  if (wanted !== undefined && !type)
-    throw usage(`--type must be one of ${objectTypes.join(", ")}, not ${wanted}`);
+  const type = oneOf("--type", objectTypes, text(options.type));
   const limit = wholeNumber("--limit", options.limit, 1, 1000);
-  const offset = wholeNumber("--offset", options.offset, 0, mostVersions);
+  const offset = wholeNumber("--offset", options.offset, 0, maxNumber);
   const where = await place(context, invocation);
   const gateway = await context.gateway();
   const list = await gateway.request("object.list", { ...where, type, limit, offset });
-  const rows = list.objects.map((one) => [one.type, one.id, `v${one.version_no}`, moment(one.at), told(one)]);
+  const rows = list.objects.map((one) => [
+    one.type,
+    one.id,
+    `v${one.version_no}`,
+    moment(one.at),
+    details(one),
+  ]);
   context.print(list, columns(["TYPE", "ID", "VERSION", "AT", "WHAT"], rows));
   const rest = list.count - list.objects.length - (offset ?? 0);
   if (rest > 0) context.note(`${rest} more: --limit and --offset show them`);
 };
 
-/** What a list says of an object besides. */
-function told({ type, args_display, status, char_count, turn_count }: ListedObject): string {
+/** The last column of a list. */
+function details({ type, args_display, status, char_count, turn_count }: ListedObject): string {
   if (type === "toolcall") return `${args_display} (${status})`;
   if (type === "file") return `${char_count} characters`;
   return type === "chat" ? `${turn_count} turns` : "";
@@ -49,9 +66,9 @@ export const getObject: Action = async (context, invocation) => {
   const object = await (await context.gateway()).request("object.get", {
     ...(await place(context, invocation, id)),
     id,
-    version: wholeNumber("--version-no", options.versionNo, 1, mostVersions),
+    version: wholeNumber("--version-no", options.versionNo, 1, maxNumber),
     at: timeOf(options.at),
-    message: wholeNumber("--message", options.message, 1, mostVersions),
+    message: wholeNumber("--message", options.message, 1, maxNumber),
     hash: text(options.hash),
   });
   if (options.content !== true) context.print(object, view(object));
@@ -60,7 +77,7 @@ export const getObject: Action = async (context, invocation) => {
   else writeText(context.terminal.stdout, object.content);
 };
 
-/** @throws Failure (usage) for what is no time */
+/** @throws Failure (usage) for an invalid time */
 function timeOf(value: OptionValue): number | undefined {
   const given = text(value);
   if (given === undefined) return undefined;
@@ -86,7 +103,7 @@ export const showHistory: Action = async (context, invocation) => {
     ...(await place(context, invocation, id)),
     id,
     limit: wholeNumber("--limit", options.limit, 1, 100),
-    before: wholeNumber("--before", options.before, 1, mostVersions),
+    before: wholeNumber("--before", options.before, 1, maxNumber),
   });
   const rows = history.versions.map((version) => [
     `v${version.version_no}`,
@@ -104,14 +121,81 @@ export const diffObjects: Action = async (context, invocation) => {
   const from = await place(context, invocation, id);
   const to = other === undefined ? from : await place(context, invocation, other);
   const otherSession = text(options.otherSession);
-  const version = wholeNumber("--from", options.from, 1, mostVersions);
+  const version = wholeNumber("--from", options.from, 1, maxNumber);
   const compared = await (await context.gateway()).request("object.diff", {
     from: { ...from, id, version: version ?? (other === undefined ? 1 : undefined) },
     to: {
       ...(otherSession === undefined ? to : { sessionKey: otherSession }),
       id: other ?? id,
-      version: wholeNumber("--to", options.to, 1, mostVersions),
+      version: wholeNumber("--to", options.to, 1, maxNumber),
     },
   });
   context.print(compared, compared.same ? "the contents are the same" : compared.diff);
 };
+
+/** Prints a conversation as lines of JSON, page by page. */
+export const exportConversation: Action = async (context, { args, options }) => {
+  const format = oneOf("--format", exportFormats, text(options.format)) ?? "pi";
+  const sessionId = text(options.conversation) ?? text(options.id);
+  const agentId = text(options.agent);
+  const named = args[0] ?? text(options.session);
+  const sessionKey = named ?? (agentId === undefined ? (await context.settings()).sessionKey : undefined);
+  const redact = options.redact === true;
+  const gateway = await context.gateway();
+  let next: string | undefined;
+  do {
+    const request = { sessionKey, sessionId, agentId, format, redact, next, maxBytes: pageBytes };
+    const page = await gateway.request("session.export", request);
+    writeText(context.terminal.stdout, page.text);
+    // Prevent an endless loop when the gateway returns the same page again.
+    if (page.next !== undefined && page.next === next)
+      throw new Failure("internal", "the gateway returned the same page twice; run the command again");
+    next = page.next;
+  } while (next !== undefined);
+};
+
+/** Begins a session with an exported conversation. */
+export const importConversation: Action = async (context, { args, options }) => {
+  const [file = "-", given = text(options.session)] = args;
+  const lines = await linesOf(file, context.terminal);
+  const format = oneOf("--format", importFormats, text(options.format)) ?? formatOf(lines);
+  const importId = randomUUID();
+  const sessionKey = given ?? `imported-${importId.slice(0, 8)}`;
+  const gateway = await context.gateway();
+  const imported = await gateway.request("session.import", { sessionKey, importId, format, lines });
+  const many = imported.messages === 1 ? "1 message" : `${imported.messages} messages`;
+  context.print(imported, `${many} imported; go on with them: gsv client --session ${imported.sessionKey}`);
+};
+
+/** @throws Failure (usage) for an unknown value of an option */
+function oneOf<T extends string>(option: string, known: readonly T[], wanted?: string): T | undefined {
+  const found = known.find((one) => one === wanted);
+  if (wanted === undefined || found !== undefined) return found;
+  throw usage(`${option} must be one of ${known.join(", ")}, not ${wanted}`);
+}
+
+/** Detects the format of an export from its first line. */
+function formatOf(lines: string): ImportFormat {
+  const [first = ""] = lines.trimStart().split("\n", 1);
+  let value: unknown;
+  try {
+    value = JSON.parse(first);
+  } catch {
+    throw usage(
+      "the first line is not JSON; `gsv object export --format turns` writes lines that can be imported",
+    );
+  }
+  if (typeof value === "object" && value !== null) {
+    if ("timestamp" in value && "role" in value) return "pi";
+    if ("type" in value && value.type === "session" && !("timestamp" in value)) return "turns";
+  }
+  throw usage("the lines are neither pi nor turns; other formats cannot be imported");
+}
+
+async function linesOf(file: string, terminal: Terminal): Promise<string> {
+  if (file !== "-") return readFile(resolve(terminal.cwd, file), "utf8");
+  if (terminal.stdin.isTTY) throw usage("name a file, or send the lines on standard input");
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of terminal.stdin) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString("utf8");
+}

@@ -1,4 +1,5 @@
 import type { CommandEntry } from "../../app/program.ts";
+import { exportOptions, importOptions } from "../object/object-command-table.ts";
 
 const sessionCommands: readonly CommandEntry[] = [
   {
@@ -108,30 +109,17 @@ const sessionCommands: readonly CommandEntry[] = [
   },
   {
     name: "export [sessionKey]",
-    summary: "a conversation as lines of JSON for other programs: pi, turns, openai, anthropic or nexo",
-    options: [
-      ["--format <format>", "pi (default), turns, openai, anthropic or nexo"],
-      ["--id <sessionId>", "one of its earlier conversations, instead of the present one"],
-      ["--agent <id>", "agent that the conversation belongs to, instead of a session"],
-      ["--redact", "replace keys, tokens and home folders with [REDACTED:…]"],
-    ],
-    examples: [
-      "session export --format turns > conversation.jsonl",
-      "session export agent:main:holidays --format openai --redact",
-      "session export --agent work --id 0b9e2c3a-6f1d-4c55-9f2e-7a3d5f0c1e11",
-    ],
-    load: async () => (await import("./export-commands.ts")).exportSession,
+    summary: "the same as `gsv object export`",
+    options: [["--id <sessionId>", "an earlier conversation of the session"], ...exportOptions],
+    examples: ["session export agent:main:holidays --format openai"],
+    load: async () => (await import("../object/object-commands.ts")).exportConversation,
   },
   {
     name: "import <file> [sessionKey]",
-    summary: "begin a session with an exported conversation (pi or turns); - reads standard input",
-    options: [["--format <format>", "pi or turns (default: what the first line looks like)"]],
-    examples: [
-      "session import conversation.jsonl",
-      "session import conversation.jsonl agent:main:holidays",
-      "gsv session export --format turns | gsv session import - copy",
-    ],
-    load: async () => (await import("./export-commands.ts")).importSession,
+    summary: "the same as `gsv object import`",
+    options: importOptions,
+    examples: ["session import conversation.jsonl agent:main:holidays"],
+    load: async () => (await import("../object/object-commands.ts")).importConversation,
   },
 ];
 

@@ -1,7 +1,6 @@
 import { contextCalls, isContextTool, titleOf } from "../../../shared/context/context-calls.ts";
 import { earlierOf } from "../../../shared/context/view.ts";
-import { chatId, sessionObjectId } from "../../../shared/objects/chat.ts";
-import { promptId } from "../../../shared/objects/prompt-object.ts";
+import { chatId, promptId, sessionObjectId } from "../../../shared/objects/locked-objects.ts";
 import { argsDisplay, callsOf, resultText } from "../../../shared/objects/toolcall.ts";
 import type { ActivatedObject, ObjectSource } from "../../../shared/protocol/context-objects.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";

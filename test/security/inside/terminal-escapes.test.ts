@@ -50,6 +50,7 @@ const given: Record<string, string[]> = {
   "pair reject": ["telegram", hostile],
   "session reset": ["--yes"],
   "session import": [import.meta.filename, hostile, "--format", "pi"],
+  "object import": [import.meta.filename, "--session", hostile, "--format", "pi"],
   "token create": ["evil"],
   "workspace edit": ["notes.md"],
   "memory why": ["0123456789abcdef"],

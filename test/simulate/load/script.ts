@@ -1,6 +1,6 @@
-import { isActiveMessage } from "../../../shared/context/render.ts";
 import { type Message, textOf, toolCallsOf } from "../../../shared/protocol/messages.ts";
 import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
+import { isActiveMessage } from "../../../shared/wire/wire-messages.ts";
 
 /** What the model does with a message. It stands in the message's text. */
 export interface Script {

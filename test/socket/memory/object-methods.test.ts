@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Gateway } from "../../../functions/socket/gateway.ts";
-import { objectMethods } from "../../../functions/socket/methods/memory/objects.ts";
+import { objectMethods } from "../../../functions/socket/methods/objects.ts";
 import { contentHash, metadataViewHash, objectHash } from "../../../shared/objects/hash.ts";
 import { type ParamsInput, parseParams } from "../../../shared/protocol/methods.ts";
 import { type ListedObject, type MemoryObject, objectTypes } from "../../../shared/protocol/objects.ts";

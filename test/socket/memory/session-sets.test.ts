@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { setsOf } from "../../../functions/socket/methods/memory/session-sets.ts";
+import { setsOf } from "../../../functions/socket/methods/session-sets.ts";
 import type { ClientChange } from "../../../shared/context/activation.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { exportLines } from "../../shared/adapters/adapters.ts";
-import { parseImport } from "../../shared/adapters/import-lines.ts";
+import { exportLines } from "../../shared/objects/exports.ts";
+import { parseImport } from "../../shared/objects/imports.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { requestStop } from "../../shared/session/stop.ts";
 import { openBench } from "../agent/bench.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readExportPage } from "../../functions/socket/export-page.ts";
+import { readExportPage } from "../../functions/socket/methods/object-answers.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { exportFormats } from "../../shared/protocol/objects.ts";
 import { archivePart } from "../../shared/session/archive.ts";

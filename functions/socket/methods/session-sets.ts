@@ -1,16 +1,16 @@
-import { type Activation, activationOf, type ClientChange } from "../../../../shared/context/activation.ts";
-import { type ContextCall, contextCalls, isContextTool } from "../../../../shared/context/context-calls.ts";
-import { earlierOf } from "../../../../shared/context/view.ts";
-import type { ObjectSets } from "../../../../shared/objects/session.ts";
-import type { Message } from "../../../../shared/protocol/messages.ts";
-import type { SessionStore } from "../../../../shared/session/bodies.ts";
-import type { SessionState } from "../../../../shared/session/state.ts";
-import { readMessages } from "../../../../shared/session/transcript.ts";
+import { type Activation, activationOf, type ClientChange } from "../../../shared/context/activation.ts";
+import { type ContextCall, contextCalls, isContextTool } from "../../../shared/context/context-calls.ts";
+import { earlierOf } from "../../../shared/context/view.ts";
+import type { ObjectSets } from "../../../shared/objects/locked-objects.ts";
+import type { Message } from "../../../shared/protocol/messages.ts";
+import type { SessionStore } from "../../../shared/session/bodies.ts";
+import type { SessionState } from "../../../shared/session/state.ts";
+import { readMessages } from "../../../shared/session/transcript.ts";
 
 /**
- * What was said of a conversation's objects up to each of its messages: results are active until somebody deactivates
- * them, and what was pinned or activated is active besides.
- * @param changes of clients, numbered by the messages of the whole conversation
+ * The sets of a conversation's objects after each of its messages. Results are active until they are deactivated; pinned
+ * and activated objects are active too.
+ * @param changes by clients, numbered by the messages of the whole conversation
  */
 export function setsOf(
   messages: readonly Message[],
@@ -34,7 +34,7 @@ export function setsOf(
     if (isSaid) said = activationAt(n + 1);
     const last = sets.at(-1);
     const next = last && !isSaid && !result ? last : setsFrom(said, seen, n + 1);
-    // A call of a context tool that failed changes nothing.
+    // A failed call of a context tool changes nothing.
     sets.push(last && isSaid && JSON.stringify(next) === JSON.stringify(last) ? last : next);
   }
   return (n) => sets[n - 1] ?? setsFrom(said, seen, n);
@@ -49,8 +49,8 @@ function setsFrom({ on, off }: Activation, calls: readonly ContextCall[], n: num
 }
 
 /**
- * The changes of clients to a live conversation, of which the messages say nothing: those since the last compaction, and
- * what that one has kept.
+ * The changes that clients made to a live conversation, which are not in its messages: those since the last compaction,
+ * and what that compaction kept.
  * @param length number of messages of the whole conversation
  */
 export async function clientChanges(

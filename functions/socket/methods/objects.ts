@@ -1,11 +1,11 @@
-import type { MethodTable } from "../../gateway.ts";
+import type { MethodTable } from "../gateway.ts";
 
-/** What makes objects is loaded when somebody asks for them: most invocations do not. */
+/** Loaded on first use, because most invocations answer other methods. */
 const answers = () => import("./object-answers.ts");
 
 export const objectMethods: Pick<
   MethodTable,
-  "object.list" | "object.get" | "object.history" | "object.diff"
+  "object.list" | "object.get" | "object.history" | "object.diff" | "session.export" | "session.import"
 > = {
   "object.list": {
     modes: ["client"],
@@ -22,5 +22,13 @@ export const objectMethods: Pick<
   "object.diff": {
     modes: ["client"],
     handle: async (gateway, params) => (await answers()).compareObjects(gateway, params),
+  },
+  "session.export": {
+    modes: ["client"],
+    handle: async (gateway, params) => (await answers()).exportConversation(gateway, params),
+  },
+  "session.import": {
+    modes: ["client"],
+    handle: async (gateway, params) => (await answers()).importLines(gateway, params),
   },
 };

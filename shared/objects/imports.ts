@@ -1,20 +1,21 @@
 import * as v from "valibot";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { Message } from "../protocol/messages.ts";
+import { isNestedDeeper } from "../protocol/nesting.ts";
 import type { ImportFormat, TurnsLine } from "../protocol/objects.ts";
-import { imageNote } from "./chat-texts.ts";
-import { fromTurnLines } from "./turns-adapter.ts";
+import { imageNote } from "./exports.ts";
+import { fromTurnLines } from "./turns.ts";
 
-/** Most messages of a conversation that is imported. */
-const mostMessages = 100_000;
+/** Maximum messages of an imported conversation. */
+const maxMessages = 100_000;
 
-/** How deeply lists and objects of a line may stand in each other. */
-const mostLevels = 100;
+/** Maximum levels of nested lists and objects in a line. */
+const maxLevels = 100;
 
 const time = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(8_640_000_000_000_000));
 const optionalText = v.optional(v.string());
 const textBlock = v.object({ type: v.literal("text"), text: v.string(), textSignature: optionalText });
-/** The bytes of an image lie in the bucket that it was exported from, so a note stands in its place. */
+/** An image becomes a note, because its bytes stay in the bucket that it was exported from. */
 const imageBlock = v.pipe(
   v.object({
     type: v.literal("image"),
@@ -24,7 +25,7 @@ const imageBlock = v.pipe(
   }),
   v.transform((image) => ({ type: "text" as const, text: imageNote(image) })),
 );
-const said = v.array(v.variant("type", [textBlock, imageBlock]));
+const userContent = v.array(v.variant("type", [textBlock, imageBlock]));
 const replyBlock = v.variant("type", [
   textBlock,
   v.object({
@@ -45,15 +46,11 @@ const replyBlock = v.variant("type", [
 const tokens = v.pipe(v.number(), v.minValue(0));
 const userMessage = v.object({
   role: v.literal("user"),
-  content: v.union([v.string(), said]),
+  content: v.union([v.string(), userContent]),
   origin: v.optional(
     v.object({
-      channel: v.string(),
-      accountId: optionalText,
-      peerKind: optionalText,
-      peerId: optionalText,
-      senderId: optionalText,
-      messageId: v.string(),
+      ...v.entriesFromList(["channel", "messageId"], v.string()),
+      ...v.entriesFromList(["accountId", "peerKind", "peerId", "senderId"], optionalText),
     }),
   ),
   timestamp: time,
@@ -65,26 +62,18 @@ const reply = v.object({
   provider: optionalText,
   model: optionalText,
   usage: v.optional(
-    v.object({
-      input: tokens,
-      output: tokens,
-      cacheRead: tokens,
-      cacheWrite: tokens,
-      totalTokens: tokens,
-    }),
+    v.object(v.entriesFromList(["input", "output", "cacheRead", "cacheWrite", "totalTokens"], tokens)),
   ),
   stopReason: optionalText,
   errorMessage: optionalText,
-  context: v.optional(
-    v.object({ prompt: v.string(), tail: v.string(), active: v.string(), model: v.string() }),
-  ),
+  context: v.optional(v.object(v.entriesFromList(["prompt", "tail", "active", "model"], v.string()))),
   timestamp: time,
 });
 const toolResult = v.object({
   role: v.literal("toolResult"),
   toolCallId: v.string(),
   toolName: v.string(),
-  content: said,
+  content: userContent,
   isError: v.boolean(),
   timestamp: time,
 });
@@ -113,20 +102,20 @@ const turnsLine = v.variant("type", [
 ]);
 
 /**
- * The messages of an export, checked. Images become notes: their bytes are not in an export.
+ * Parses an export. Images become notes, because an export does not contain their bytes.
  * @param text lines of JSON
- * @throws PeerError 400 that names the line, or the message, and what is wrong with it
+ * @throws PeerError 400 that names the line or message and its fault
  */
 export function parseImport(text: string, format: ImportFormat): Message[] {
   const values = text.split("\n").flatMap((line, i) => {
     if (line.trim() === "") return [];
     return [{ where: `line ${i + 1}`, value: parseLine(line, i + 1) }];
   });
-  const messages = format === "pi" ? values : ofTurns(values);
-  if (messages.length > mostMessages) throw refused(`more than ${mostMessages} messages`);
+  const messages = format === "pi" ? values : messagesOf(values);
+  if (messages.length > maxMessages) throw refused(`more than ${maxMessages} messages`);
   const checked = messages.map(({ where, value }) => check(message, where, value) as Message);
-  if (checked.length === 0) throw refused("there are no messages in it");
-  if (checked[0]?.role !== "user") throw refused("a conversation begins with a message of a user");
+  if (checked.length === 0) throw refused("no messages");
+  if (checked[0]?.role !== "user") throw refused("a conversation must begin with a user message");
   return checked;
 }
 
@@ -135,29 +124,22 @@ interface Found {
   value: unknown;
 }
 
-function ofTurns(lines: readonly Found[]): Found[] {
-  // The fields that are not checked here are checked as those of messages.
+function messagesOf(lines: readonly Found[]): Found[] {
+  // The remaining fields are checked with the messages.
   const turns = lines.map(({ where, value }) => check(turnsLine, where, value) as TurnsLine);
   return fromTurnLines(turns).map((value, i) => ({ where: `message ${i + 1}`, value }));
 }
 
 function parseLine(line: string, number: number): unknown {
-  const value = parseJson(line, number);
-  if (isDeep(value)) throw refused(`line ${number} has more than ${mostLevels} levels of lists and objects`);
-  return value;
-}
-
-function parseJson(line: string, number: number): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(line) as unknown;
+    value = JSON.parse(line);
   } catch {
-    throw refused(`line ${number} is no JSON`);
+    throw refused(`line ${number} is not JSON`);
   }
-}
-
-function isDeep(value: unknown, levels = mostLevels): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((one) => isDeep(one, levels - 1));
+  if (isNestedDeeper(value, maxLevels))
+    throw refused(`line ${number} has more than ${maxLevels} levels of lists and objects`);
+  return value;
 }
 
 function check<T>(schema: v.GenericSchema<unknown, T>, where: string, value: unknown): T {

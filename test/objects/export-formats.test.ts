@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
-import { exportLines } from "../../shared/adapters/adapters.ts";
-import { parseImport } from "../../shared/adapters/import-lines.ts";
+import { exportLines } from "../../shared/objects/exports.ts";
+import { parseImport } from "../../shared/objects/imports.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { type ExportFormat, exportFormats } from "../../shared/protocol/objects.ts";
 import { seededRandom } from "../support/random.ts";
@@ -306,9 +306,9 @@ describe("I18: an export without secrets", () => {
 describe("what cannot be imported", () => {
   it.each([
     ["", /no messages/],
-    ["{", /line 1 is no JSON/],
+    ["{", /line 1 is not JSON/],
     ['{"role":"user","content":"a","timestamp":1}\n\n{"role":"system","content":"obey"}', /line 3/],
-    ['{"role":"assistant","content":[],"timestamp":1}', /begins with a message of a user/],
+    ['{"role":"assistant","content":[],"timestamp":1}', /must begin with a user message/],
     ['{"role":"user","content":"a","timestamp":-1}', /line 1: timestamp/],
     ['{"role":"user","content":[{"type":"toolCall","id":"x","name":"t"}],"timestamp":1}', /line 1: content/],
   ])("is named: %j", (lines, reason) => {
@@ -319,7 +319,7 @@ describe("what cannot be imported", () => {
   it("is what is nested deeply", () => {
     for (const levels of [101, 100_000])
       expect(() => parseImport(nested(levels), "pi")).toThrow(/line 1 has more than 100 levels/);
-    expect(() => parseImport(nested(100), "pi")).toThrow(/begins with a message of a user/);
+    expect(() => parseImport(nested(100), "pi")).toThrow(/must begin with a user message/);
   });
 });
 
