@@ -1,7 +1,7 @@
 import { distance } from "fastest-levenshtein";
 
 /** Most single-character changes between a mistyped word and the known word that is suggested for it. */
-const mostChanges = 3;
+const maxChanges = 3;
 
 /**
  * The known word that is most like a mistyped one, by the number of changed characters; upper and lower case count as
@@ -9,7 +9,7 @@ const mostChanges = 3;
  */
 export function closestWord(word: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;
-  let least = Math.min(mostChanges, Math.floor(word.length / 2)) + 1;
+  let least = Math.min(maxChanges, Math.floor(word.length / 2)) + 1;
   for (const candidate of known) {
     const changes = distance(word.toLowerCase(), candidate.toLowerCase());
     if (changes < least) [best, least] = [candidate, changes];

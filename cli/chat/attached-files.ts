@@ -7,7 +7,7 @@ import { usage } from "../app/failure.ts";
 import type { Gateway } from "../gateway/gateway-client.ts";
 
 /** Files up to this many bytes are sent inside the request; larger ones are uploaded. */
-const mostInline = 32 * 1024;
+const maxInline = 32 * 1024;
 
 /** A file attached to a message. */
 export interface AttachedFile {
@@ -81,7 +81,7 @@ async function readUpToLimit(file: string, name: string): Promise<Uint8Array> {
 export async function attachmentsOf(gateway: Gateway, files: readonly AttachedFile[]) {
   const attachments = files.map(async ({ bytes, ...file }) => {
     const data =
-      bytes.byteLength <= mostInline
+      bytes.byteLength <= maxInline
         ? { data: Buffer.from(bytes).toString("base64") }
         : { dataRef: await gateway.upload(bytes) };
     return { ...file, ...data };

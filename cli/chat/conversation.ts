@@ -38,7 +38,7 @@ export interface ConversationTiming {
 }
 
 const defaultTiming: ConversationTiming = { quietMs: 15_000, queuedMs: 3000, retryMs: 1_000 };
-const mostTries = 10;
+const maxTries = 10;
 const lostAnswer = "the run ended, but its answer did not arrive; `gsv session preview` shows what there is";
 /** Long, because a command that changes the session waits for earlier runs to end. */
 const commandTimeoutMs = 300_000;
@@ -218,7 +218,7 @@ export class Conversation {
       } catch (error) {
         const isLost = reconnects !== this.#reconnects;
         const again = error instanceof RequestError && (error.retryable || isLost);
-        if (!again || tries >= mostTries || !this.#turns.has(turn.runId)) throw error;
+        if (!again || tries >= maxTries || !this.#turns.has(turn.runId)) throw error;
         // Tries while offline are not counted: the connection itself reports when it gives up.
         if (this.#gateway.state.status === "connected") tries++;
         await delay(this.#timing.retryMs);

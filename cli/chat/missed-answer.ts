@@ -2,7 +2,7 @@ import { type Message, textOf, toolCallsOf } from "../../shared/protocol/message
 import type { Gateway } from "../gateway/gateway-client.ts";
 
 /** Number of newest messages that are searched for the answer. */
-const mostMessages = 50;
+const maxMessages = 50;
 
 /** Whether a session has a running or queued run, and the id of the one that runs. Undefined when the request fails. */
 export async function workOf(
@@ -23,7 +23,7 @@ export async function lookUpAnswer(
   sessionKey: string,
   message: string,
 ): Promise<string | undefined> {
-  const { messages } = await gateway.request("session.preview", { sessionKey, limit: mostMessages });
+  const { messages } = await gateway.request("session.preview", { sessionKey, limit: maxMessages });
   return answerTo(message, messages);
 }
 

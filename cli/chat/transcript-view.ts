@@ -5,7 +5,7 @@ import { moment } from "../app/columns.ts";
 import { commandEnding, shortArguments } from "./call-text.ts";
 import { parsed, storedResultText } from "./tool-result.ts";
 
-const mostResultLines = 20;
+const maxResultLines = 20;
 
 /**
  * Formats a stored message for people: a line with its time and who said it, then what was said, indented. A tool call is
@@ -52,9 +52,8 @@ function resultText(message: ToolResultMessage, time: string): string {
 
 function firstLines(text: string): string {
   const lines = text.split("\n");
-  const hidden = lines.length - mostResultLines;
-  if (hidden > 0)
-    lines.splice(mostResultLines, hidden, `… ${hidden} more ${hidden === 1 ? "line" : "lines"}`);
+  const hidden = lines.length - maxResultLines;
+  if (hidden > 0) lines.splice(maxResultLines, hidden, `… ${hidden} more ${hidden === 1 ? "line" : "lines"}`);
   return lines.join("\n");
 }
 

@@ -14,7 +14,7 @@ import { backoffDelay } from "./backoff.ts";
 import { localCode, RequestError } from "./request-error.ts";
 
 /** Attempts of one transfer when the storage cannot be reached or answers with a 5xx status. */
-const mostTries = 3;
+const maxTries = 3;
 
 /** Limits of a transfer: `timeoutMs` bounds one attempt, `signal` aborts all of them. */
 export interface TransferLimits {
@@ -145,7 +145,7 @@ export async function callStorage(
   for (let tries = 1; ; tries++) {
     const outcome = await tryTransfer(url, request, limits, into);
     if (Buffer.isBuffer(outcome)) return outcome;
-    if (!outcome.again || tries === mostTries) throw new Error(outcome.reason);
+    if (!outcome.again || tries === maxTries) throw new Error(outcome.reason);
     await delay(backoffDelay(tries, 250, 2000), undefined, { signal: limits.signal });
   }
 }

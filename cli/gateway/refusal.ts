@@ -31,8 +31,8 @@ export function placeTaken(error: unknown): PlaceTaken | undefined {
  * Delay in ms before a node that lost its place `losses` times asks for it again: twice as long each time, to an hour.
  * Two nodes of which neither gives way so do not take each other's place all the time.
  */
-export function reclaimDelay(leastMs: number, losses: number): number {
-  return Math.min(3_600_000, leastMs * 2 ** (losses - 1));
+export function reclaimDelay(minMs: number, losses: number): number {
+  return Math.min(3_600_000, minMs * 2 ** (losses - 1));
 }
 
 /** The error of a connection that the gateway ended for good by the event `connection.ended`. */

@@ -1,4 +1,4 @@
-import { headOf, jsonBytes, tailOf } from "./text-ends.ts";
+import { headOf, jsonBytes, tailOf } from "./truncate.ts";
 
 /** Strings up to this many characters are never cut. */
 const shortChars = 200;

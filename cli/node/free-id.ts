@@ -3,7 +3,7 @@ import { placeTaken } from "../gateway/refusal.ts";
 import { type NodeOptions, type RunningNode, startNode } from "./node-runtime.ts";
 
 /** Most nodes with one default id: `laptop`, `laptop-2`, … `laptop-9`. */
-const mostNodes = 9;
+const maxNodes = 9;
 
 /**
  * Starts a node, under the id with a number behind it when a running process uses the id. Resolves when the node is
@@ -23,7 +23,7 @@ export async function startUnderFreeId(
       (error: RequestError) => error,
     );
     const error = await Promise.race([opened, left.then(() => undefined)]);
-    if (!placeTaken(error) || number > mostNodes) return { ...running, nodeId };
+    if (!placeTaken(error) || number > maxNodes) return { ...running, nodeId };
     await running.stop();
     const next = `${options.nodeId}-${number}`;
     onTaken(nodeId, next);

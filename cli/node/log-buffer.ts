@@ -1,15 +1,15 @@
-import { headOf, jsonBytes } from "./text-ends.ts";
+import { headOf, jsonBytes } from "./truncate.ts";
 
 /** Limits: number of lines, and characters of one line. */
 const keptLines = 5000;
-const mostLineChars = 2000;
+const maxLineChars = 2000;
 
 /** The newest 5,000 log lines of a node. `logs.get` reads them. */
 export class LogBuffer {
   readonly #lines: string[] = [];
 
   add(line: string): void {
-    this.#lines.push(headOf(line, mostLineChars));
+    this.#lines.push(headOf(line, maxLineChars));
     // Trim 1,000 lines at a time: a shift for each line would move the whole array.
     if (this.#lines.length >= keptLines + 1000) this.#lines.splice(0, this.#lines.length - keptLines);
   }

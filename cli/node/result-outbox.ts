@@ -3,10 +3,10 @@ import type { ParamsInput } from "../../shared/protocol/methods.ts";
 import { backoffDelay } from "../gateway/backoff.ts";
 import type { Connection } from "../gateway/connection.ts";
 import { RequestError } from "../gateway/request-error.ts";
-import { endOrDelay } from "./end-or-delay.ts";
+import { raceWithTimeout } from "./race-with-timeout.ts";
 
 /** Most reports on background commands that wait. The oldest is given up then: the gateway may have refused it for long. */
-const mostEvents = 500;
+const maxEvents = 500;
 
 /** Methods whose requests are resent until the gateway responds. */
 type RepeatedMethod = "tool.result" | "node.exec.event";
@@ -70,10 +70,10 @@ export class Outbox {
     void this.#deliver(key);
   }
 
-  /** Resolves when the outbox is empty, or after `mostMs`. */
-  async settled(mostMs: number): Promise<void> {
+  /** Resolves when the outbox is empty, or after `maxMs`. */
+  async settled(maxMs: number): Promise<void> {
     if (this.#entries.size === 0) return;
-    await endOrDelay(new Promise<void>((resolve) => this.#emptied.add(resolve)), mostMs);
+    await raceWithTimeout(new Promise<void>((resolve) => this.#emptied.add(resolve)), maxMs);
   }
 
   async #deliver(key: string): Promise<void> {
@@ -102,8 +102,8 @@ export class Outbox {
   #dropOldestEvent(): void {
     const events = [...this.#entries].filter(([, { isEvent }]) => isEvent);
     const [oldest] = events;
-    if (oldest && events.length > mostEvents)
-      this.#settle(oldest[0], new RequestError(code.tooLarge, `more than ${mostEvents} reports wait`));
+    if (oldest && events.length > maxEvents)
+      this.#settle(oldest[0], new RequestError(code.tooLarge, `more than ${maxEvents} reports wait`));
   }
 
   #settle(key: string, refusal: RequestError | undefined): void {

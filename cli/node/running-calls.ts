@@ -1,13 +1,13 @@
 import { LRUCache } from "lru-cache";
 import type { Events } from "../../shared/protocol/events.ts";
 import { maxFrameBytes } from "../../shared/protocol/frames.ts";
-import { endOrDelay } from "./end-or-delay.ts";
 import { fieldsOf } from "./events/event-fields.ts";
 import { fitResult } from "./fit-result.ts";
+import { raceWithTimeout } from "./race-with-timeout.ts";
 import type { Outbox } from "./result-outbox.ts";
-import { jsonBytes } from "./text-ends.ts";
 import type { NodeTool, ToolContext } from "./tools/node-tool.ts";
 import { nodeTools } from "./tools/offered.ts";
+import { jsonBytes } from "./truncate.ts";
 
 /** Bytes of a request that are reserved for its fields besides the result. */
 const frameMargin = 8 * 1024;
@@ -31,21 +31,21 @@ export class NodeCalls {
   readonly #context: Omit<ToolContext, "callId" | "signal">;
   readonly #outbox: Outbox;
   readonly #listeners: Listeners;
-  readonly #mostRequestBytes: () => number;
+  readonly #maxRequestBytes: () => number;
   readonly #calls = new CallLog();
   readonly #running = new Map<string, { end: Promise<void>; stop: AbortController }>();
 
-  /** `mostRequestBytes`: returns the current maximum request size of the gateway, in bytes. */
+  /** `maxRequestBytes`: returns the current maximum request size of the gateway, in bytes. */
   constructor(
     context: Omit<ToolContext, "callId" | "signal">,
     outbox: Outbox,
     listeners: Listeners,
-    mostRequestBytes: () => number,
+    maxRequestBytes: () => number,
   ) {
     this.#context = context;
     this.#outbox = outbox;
     this.#listeners = listeners;
-    this.#mostRequestBytes = mostRequestBytes;
+    this.#maxRequestBytes = maxRequestBytes;
   }
 
   /**
@@ -90,9 +90,9 @@ export class NodeCalls {
     }
   }
 
-  /** Resolves when no call is running, or after `mostMs`. */
-  async settled(mostMs: number): Promise<void> {
-    await endOrDelay(Promise.all([...this.#running.values()].map(({ end }) => end)), mostMs);
+  /** Resolves when no call is running, or after `maxMs`. */
+  async settled(maxMs: number): Promise<void> {
+    await raceWithTimeout(Promise.all([...this.#running.values()].map(({ end }) => end)), maxMs);
   }
 
   async #run(callId: string, name: string, args: unknown, signal: AbortSignal): Promise<void> {
@@ -112,7 +112,7 @@ export class NodeCalls {
     try {
       const tool = toolNamed(name);
       const result = await tool.run(args, context);
-      return fitOutcome({ result }, this.#mostRequestBytes());
+      return fitOutcome({ result }, this.#maxRequestBytes());
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       return fitOutcome({ error: message }, maxFrameBytes);

@@ -1,5 +1,5 @@
 import type { Context } from "aws-lambda";
-import { createActivity, noteFailures } from "../../shared/channels/activity.ts";
+import { createActivity, recordFailures } from "../../shared/channels/activity.ts";
 import { openBridges } from "../../shared/channels/bridge/bridge.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
@@ -16,7 +16,7 @@ import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import type { World } from "../../shared/world/world.ts";
 import type { Agent } from "./agent.ts";
 import { createHistory } from "./context/history.ts";
-import { createKeptPrompts } from "./context/kept-prompts.ts";
+import { createKeptPrompts } from "./context/prompt-cache.ts";
 import { createPromptSource } from "./context/prompt-source.ts";
 import { createFetchAttachment } from "./fetch-attachment.ts";
 import { createMediaCache } from "./model/media-cache.ts";
@@ -81,7 +81,7 @@ export function createAgent(world: World): Agent {
     memories: loadMemories({ table, bucket, workspace }),
     archivedResults: createArchivedResults(bucket),
     callModel: createCallModel({ configuration, secrets }, createMediaCache(bucket)),
-    channels: noteFailures(sender, activity),
+    channels: recordFailures(sender, activity),
     fetchAttachment: createFetchAttachment({ channels, configuration, secrets, bridges, guardedFetch }),
     guardedFetch,
     transcribe: createTranscribe({ configuration, secrets }),

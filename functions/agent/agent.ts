@@ -1,13 +1,13 @@
 import type { ChannelSender } from "../../shared/channels/channel.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
 import type { GuardedFetch } from "../../shared/http/guarded-fetch.ts";
-import type { Memories } from "../../shared/memory/open-memories.ts";
+import type { Memories } from "../../shared/memory/memories.ts";
 import type { Broadcast } from "../../shared/peers/broadcast.ts";
 import type { Recall } from "../../shared/recall/recall.ts";
 import type { Workspace } from "../../shared/workspace/workspace-files.ts";
 import type { Bucket, Schedules, Sockets, Table, WakeAgent } from "../../shared/world/world.ts";
 import type { History } from "./context/history.ts";
-import type { KeptPrompts } from "./context/kept-prompts.ts";
+import type { KeptPrompts } from "./context/prompt-cache.ts";
 import type { PromptSource } from "./context/prompt-source.ts";
 import type { FetchAttachment } from "./fetch-attachment.ts";
 import type { CallModel } from "./model/model-call.ts";

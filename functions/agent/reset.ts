@@ -5,7 +5,7 @@ import { log, logError } from "../../shared/runtime/log.ts";
 import { archiveSession } from "../../shared/session/archive.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { agentIdOf } from "../../shared/session/key/session-key.ts";
-import { notePreviousId } from "../../shared/session/previous-ids.ts";
+import { recordPreviousId } from "../../shared/session/previous-ids.ts";
 import { isResetDue, resetRules, resetScheduleSteps } from "../../shared/session/reset-schedule.ts";
 import { spentAfterReset } from "../../shared/session/spending.ts";
 import {
@@ -130,7 +130,7 @@ async function keepMemories(agent: Agent, writer: SessionWriter): Promise<void> 
   const text = memories ?? (await extract(agent, writer));
   if (memories === undefined) await writer.commit([set(["resetting", "memories"], text)]);
   if (text === "") return;
-  const { appendDailyMemory } = await import("./compaction/memories.ts");
+  const { appendDailyMemory } = await import("./compaction/extract-memories.ts");
   await appendDailyMemory(agent, writer.state, writer.state.updatedAt, text);
 }
 
@@ -139,7 +139,7 @@ async function extract(agent: Agent, writer: SessionWriter): Promise<string> {
   const { sessionKey, state } = writer;
   if (resettingOf(writer).attempt > maxExtractions) return "";
   try {
-    const { extractMemories } = await import("./compaction/memories.ts");
+    const { extractMemories } = await import("./compaction/extract-memories.ts");
     const messages = await newestMessages(agent, state, maxExtractedBytes);
     const text = (await extractMemories(agent, state, messages, writer.interrupted)) ?? "";
     return wholeLines(text, maxMemoryBytes);
@@ -188,7 +188,7 @@ async function deleteMedia(agent: Agent, writer: SessionWriter): Promise<void> {
 /** Switches to the new id. A request waits for its answer with the reset; for a message, the reset is over. */
 async function startAfresh({ table }: Agent, writer: SessionWriter): Promise<void> {
   const { sessionKey, sessionId, tokens, spent } = writer.state;
-  const resets = await notePreviousId(table, writer.state);
+  const resets = await recordPreviousId(table, writer.state);
   const { newSessionId, at, messages, archivedTo, mediaDeleted = 0 } = resettingOf(writer);
   const entry = requestOf(writer);
   const result = {

@@ -37,7 +37,7 @@ export async function holdSession(agent: Agent, sessionKey: string, timeLeft: ()
   const writer = new SessionWriter(agent, held);
   try {
     for (;;) {
-      if ((await takeStep(agent, writer, peers, timeLeft)) === "released") return;
+      if ((await nextStepOf(agent, writer, peers, timeLeft)) === "released") return;
       if (timeLeft() < (await stepBudget(agent))) return await handOver(agent, writer);
     }
   } catch (error) {
@@ -52,7 +52,7 @@ export async function holdSession(agent: Agent, sessionKey: string, timeLeft: ()
 }
 
 /** One step of the session. Each step reads what the last one wrote: a crash between two steps changes nothing. */
-async function takeStep(
+async function nextStepOf(
   agent: Agent,
   writer: SessionWriter,
   peers: ConnectedPeers,
@@ -64,7 +64,7 @@ async function takeStep(
     return "continue";
   }
   if (clearFrom !== undefined) await clearArchived(agent, writer, clearFrom);
-  return run ? runOn(agent, writer, peers, run) : takeEntry(agent, writer, peers, timeLeft);
+  return run ? runOn(agent, writer, peers, run) : beginEntry(agent, writer, peers, timeLeft);
 }
 
 /** The next step of the run in progress. */
@@ -78,7 +78,7 @@ async function runOn(agent: Agent, writer: SessionWriter, peers: ConnectedPeers,
 }
 
 /** The first step of the oldest inbox entry. */
-async function takeEntry(
+async function beginEntry(
   agent: Agent,
   writer: SessionWriter,
   peers: ConnectedPeers,

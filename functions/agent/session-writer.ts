@@ -1,6 +1,6 @@
 import type { Message } from "../../shared/protocol/messages.ts";
 import { logError } from "../../shared/runtime/log.ts";
-import { settleSteps } from "../../shared/session/accepted-ids.ts";
+import { trimAcceptedIds } from "../../shared/session/accepted-ids.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import {
   commit,
@@ -136,7 +136,7 @@ export class SessionWriter {
     const { table, now } = this.#agent;
     return this.#inTurn(async () => {
       if (!entry) return this.#see(await commit(table, this.lease, steps, this.#state));
-      const all = [...steps, ...settleSteps(this.#state, entry.id, now())];
+      const all = [...steps, ...trimAcceptedIds(this.#state, entry.id, now())];
       return this.#see(await commitEntry(table, this.lease, entry, all));
     });
   }

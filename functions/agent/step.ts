@@ -21,7 +21,7 @@ import { compactionSteps } from "./compaction/compaction.ts";
 import { type ConnectedPeers, freshPeersMs } from "./context/connected-peers.ts";
 import { shrinkAfterRefusal } from "./context/context-fit.ts";
 import { sizeSteps } from "./context/context-size.ts";
-import { loadContext, originOf, type Prepared, replyContext } from "./context/model-request.ts";
+import { loadContext, messageOrigin, type Prepared, replyContext } from "./context/model-request.ts";
 import { withCallIds } from "./model/call-ids.ts";
 import { type AskedModel, askModel, type ModelCallPlan, prepareCall, type Uncalled } from "./model-step.ts";
 import { announce, failureSteps, unannounced } from "./reply/delivery.ts";
@@ -69,7 +69,7 @@ export async function beginRun(
   const received = entry.attachments && (await receiveAttachments(agent, writer, entry));
   const now = agent.now();
   const content = userContent(entry.text, [...(entry.media ?? []).flatMap(mediaBlocks), ...(received ?? [])]);
-  const message: Message = { role: "user", content, origin: originOf(entry), timestamp: entry.at };
+  const message: Message = { role: "user", content, origin: messageOrigin(entry), timestamp: entry.at };
   const { configurationVersion = agent.configuration.version() } = entry;
   const run = newRun({ ...entry, configurationVersion }, received ? 0 : 1, now);
   log("run.start", { sessionKey: writer.sessionKey, runId: run.runId });

@@ -1,5 +1,5 @@
 import { ownValue } from "../../shared/channels/account.ts";
-import { type Inbound, takeInbound } from "../../shared/channels/inbound/inbound.ts";
+import { handleInbound, type Inbound } from "../../shared/channels/inbound/inbound.ts";
 import { closeRequest, listRequests, type PairingRequest } from "../../shared/channels/inbound/pairing.ts";
 import { formatPath } from "../../shared/configuration/configuration-paths.ts";
 import type { ConfigurationStore } from "../../shared/configuration/store.ts";
@@ -77,7 +77,7 @@ export async function rejectSender(
 async function take(approving: Approving, request: PairingRequest): Promise<void> {
   const { channel, accountId, message } = request;
   if (message) {
-    const { status } = await takeInbound(approving, { channel, accountId }, message);
+    const { status } = await handleInbound(approving, { channel, accountId }, message);
     log("pairing.taken", { channel, accountId, eventId: request.eventId, status });
   }
   await closeRequest(approving.table, request, approving.now());

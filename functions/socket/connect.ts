@@ -76,7 +76,7 @@ export async function connectPeer(
     ...(mode === "node" && instance !== undefined ? { instance } : {}),
     ...(params.capabilities ? { capabilities: params.capabilities } : {}),
   };
-  const replaced = await takePlace(gateway, caller, peer);
+  const replaced = await registerPeer(gateway, caller, peer);
   // A revocation closes the peers that it finds: it either found this one, or is seen here.
   if (!(await gateway.tokens.isGood(holder.id))) throw revoked();
   log("peer.connected", { mode, peerId: id, connectionId, tokenId: holder.id });
@@ -102,7 +102,7 @@ export async function connectPeer(
  * @returns whether it replaced one
  * @throws PeerError 409
  */
-async function takePlace(gateway: Gateway, caller: Caller, peer: PeerRecord): Promise<boolean> {
+async function registerPeer(gateway: Gateway, caller: Caller, peer: PeerRecord): Promise<boolean> {
   const bound = await bindPeer(gateway.table, caller, peer);
   if (!bound) throw new PeerError(code.conflict, "this socket has connected already, or has ended");
   if (bound === "superseded") {

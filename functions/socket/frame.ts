@@ -20,7 +20,7 @@ import {
 } from "../../shared/protocol/frames.ts";
 import { isMethod, type Method, parseParams } from "../../shared/protocol/methods.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
-import { greetNode } from "../../shared/skills/probing.ts";
+import { probeNodeOnConnect } from "../../shared/skills/probing.ts";
 import { connectPeer } from "./connect.ts";
 import { type Caller, deferred, type Gateway, type HandledMethod, type MethodEntry } from "./gateway.ts";
 import { methodTable } from "./methods/methods.ts";
@@ -149,7 +149,7 @@ async function welcome(gateway: Gateway, caller: Caller): Promise<void> {
   const { mode, channel, accountId, connectionId, peerId } = caller;
   if (mode === "node") {
     const unasked = (error: unknown) => logError("probe.unsent", error, { connectionId });
-    await greetNode(gateway, gateway.skills, peerId).catch(unasked);
+    await probeNodeOnConnect(gateway, gateway.skills, peerId).catch(unasked);
   }
   if (mode !== "channel" || channel === undefined || accountId === undefined) return;
   const unsent = (error: unknown) => logError("bridge.unsent", error, { connectionId });

@@ -1,7 +1,7 @@
 import type { AccountTools } from "../../shared/channels/accounts.ts";
 import type { Bridges } from "../../shared/channels/bridge/bridge.ts";
 import type { ChannelSender } from "../../shared/channels/channel.ts";
-import type { Memories } from "../../shared/memory/open-memories.ts";
+import type { Memories } from "../../shared/memory/memories.ts";
 import type { Broadcast } from "../../shared/peers/broadcast.ts";
 import type { Payloads } from "../../shared/peers/payloads.ts";
 import type { ConnectionRecord, Mode } from "../../shared/peers/registry.ts";

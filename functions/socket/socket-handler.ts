@@ -1,5 +1,5 @@
 import type { APIGatewayProxyWebsocketEventV2 } from "aws-lambda";
-import { createActivity, noteFailures } from "../../shared/channels/activity.ts";
+import { createActivity, recordFailures } from "../../shared/channels/activity.ts";
 import { openBridges } from "../../shared/channels/bridge/bridge.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
@@ -77,7 +77,7 @@ function createGateway(world: World): Gateway {
     activity,
     webhookUrl: world.webhookUrl,
     bridges,
-    sender: noteFailures(createChannelSender({ table, secrets, configuration, bridges, now }), activity),
+    sender: recordFailures(createChannelSender({ table, secrets, configuration, bridges, now }), activity),
     workspace,
     recall: loadRecall({ table, bucket, configuration, secrets, now }),
     memories: loadMemories({ table, bucket, workspace }),

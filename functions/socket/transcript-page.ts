@@ -75,7 +75,7 @@ async function fillPage(
       const bytes = Buffer.byteLength(text) + 1;
       if (offset > 0 || bytes > maxBytes) {
         if (messages.length > 0) return { messages, next: writePlace(place) };
-        return { messages, ...takePiece(text, place, maxBytes) };
+        return { messages, ...nextPiece(text, place, maxBytes) };
       }
       if (bytes > room) return { messages, next: writePlace(place) };
       messages.push(JSON.parse(text) as Message);
@@ -91,7 +91,7 @@ async function fillPage(
  * The next piece of a message larger than a page. A UTF-16 unit takes at most 3 bytes of UTF-8, a quoted
  * character 2.
  */
-function takePiece(text: string, place: Place, maxBytes: number): Pick<TranscriptPage, "piece" | "next"> {
+function nextPiece(text: string, place: Place, maxBytes: number): Pick<TranscriptPage, "piece" | "next"> {
   const end = place.offset + Math.floor(maxBytes / 3);
   const isLast = end >= text.length;
   const next = isLast ? { ...place, line: place.line + 1, offset: 0 } : { ...place, offset: end };

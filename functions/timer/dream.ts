@@ -1,5 +1,5 @@
 import { dreamSettings } from "../../shared/dreaming/dream-settings.ts";
-import { type DreamState, noteIdle, readDream } from "../../shared/dreaming/dream-state.ts";
+import { type DreamState, readDream, recordIdle } from "../../shared/dreaming/dream-state.ts";
 import { log } from "../../shared/runtime/log.ts";
 import type { TimerEvent } from "../../shared/world/world.ts";
 import type { Timer } from "./timer.ts";
@@ -21,14 +21,14 @@ export async function dreamIfLost(timer: Timer, agentId: string): Promise<void> 
   const state = await readDream(timer.table, agentId);
   const isDue = state.sweep !== undefined || (state.nextAt !== undefined && state.nextAt <= timer.now());
   if (isDue) await sweepOf(timer, agentId, state, timer.now());
-  else await noteIdle(timer.table, agentId, state);
+  else await recordIdle(timer.table, agentId, state);
 }
 
 async function sweepOf(timer: Timer, agentId: string, state: DreamState, now: number): Promise<void> {
   const configuration = await timer.configuration.load({ fresh: true });
   if (!state.sweep && !dreamSettings(configuration, agentId).enabled) {
     log("dream.off", { agentId });
-    return noteIdle(timer.table, agentId, { ...state, nextAt: undefined });
+    return recordIdle(timer.table, agentId, { ...state, nextAt: undefined });
   }
   await timer.sweepMemories({ agentId, configuration, now });
 }

@@ -1,7 +1,7 @@
 import { cronPartition, jobIdOf } from "../../shared/cron/job-item.ts";
-import { lookAfterJob } from "../../shared/cron/run-job.ts";
+import { advanceJob } from "../../shared/cron/run-job.ts";
 import { dreamingAgent } from "../../shared/dreaming/dream-state.ts";
-import { listFaults, noteFault } from "../../shared/faults/faults.ts";
+import { listFaults, recordFault } from "../../shared/faults/faults.ts";
 import { beatPartition } from "../../shared/heartbeat/beat-state.ts";
 import { log, logError } from "../../shared/runtime/log.ts";
 import { expireCalls } from "../../shared/session/calls.ts";
@@ -49,7 +49,7 @@ async function lookAfterItem(timer: Timer, { pk, sk }: Key, onLeft: () => void):
   if (pk.startsWith("S#")) return lookAfter(timer, pk.slice("S#".length), onLeft);
   const jobId = pk === cronPartition ? jobIdOf(sk) : undefined;
   if (jobId !== undefined) {
-    await lookAfterJob(timer, jobId, timer.now());
+    await advanceJob(timer, jobId, timer.now());
     return false;
   }
   if (pk === beatPartition) {
@@ -97,7 +97,7 @@ export async function sweepAndNote(timer: Timer): Promise<void> {
       wasLeft = true;
     });
   } finally {
-    if (wasLeft) await noteFault(timer.table, { name: "agent", kind: "left", at: timer.now() });
+    if (wasLeft) await recordFault(timer.table, { name: "agent", kind: "left", at: timer.now() });
   }
 }
 

@@ -1,6 +1,6 @@
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { readJob } from "../../shared/cron/plan-run.ts";
-import { lookAfterJob } from "../../shared/cron/run-job.ts";
+import { advanceJob } from "../../shared/cron/run-job.ts";
 import { loadSweep } from "../../shared/dreaming/load-sweep.ts";
 import { wrapHandler } from "../../shared/runtime/handler.ts";
 import { log } from "../../shared/runtime/log.ts";
@@ -69,5 +69,5 @@ export async function fireCron(
   const isCurrent = job?.nextRunAtMs === at || job?.run?.at === at;
   log("cron.fire", { jobId, at, isCurrent });
   // Use the schedule's time when this clock is behind it.
-  if (isCurrent) await lookAfterJob(timer, jobId, Math.max(timer.now(), at));
+  if (isCurrent) await advanceJob(timer, jobId, Math.max(timer.now(), at));
 }

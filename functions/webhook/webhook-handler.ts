@@ -1,5 +1,5 @@
 import type { LambdaFunctionURLEvent } from "aws-lambda";
-import { createActivity, noteFailures } from "../../shared/channels/activity.ts";
+import { createActivity, recordFailures } from "../../shared/channels/activity.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
 import { cacheSecrets } from "../../shared/configuration/secret-cache.ts";
@@ -33,6 +33,6 @@ function createWebhook({ table, wake, now, ...world }: WebhookWorld): Webhook {
   const secrets = cacheSecrets(world.secrets, configuration, now);
   const finder = createAccountFinder({ configuration, secrets, now });
   const activity = createActivity(table, now);
-  const sender = noteFailures(createChannelSender({ table, secrets, configuration, now }), activity);
+  const sender = recordFailures(createChannelSender({ table, secrets, configuration, now }), activity);
   return { table, finder, configuration, channels, activity, sender, wake, now };
 }

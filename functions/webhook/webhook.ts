@@ -8,7 +8,7 @@ import type {
   Received,
   ShownAnswer,
 } from "../../shared/channels/channel.ts";
-import { type Inbound, type InboundOutcome, takeInbound } from "../../shared/channels/inbound/inbound.ts";
+import { handleInbound, type Inbound, type InboundOutcome } from "../../shared/channels/inbound/inbound.ts";
 import { log } from "../../shared/runtime/log.ts";
 import type { AccountFinder } from "./account-finder.ts";
 import { readAddress, readBody } from "./request.ts";
@@ -62,7 +62,7 @@ export async function answerWebhook(webhook: Webhook, event: LambdaFunctionURLEv
   if (isStopped(found)) return dropMessages(address, messages, shown);
   let text = "{}";
   for (const message of messages) {
-    const outcome = await takeMessage(webhook, address, message, shown !== undefined);
+    const outcome = await acceptMessage(webhook, address, message, shown !== undefined);
     if (shown) text = bodyFor(outcome, shown);
   }
   return answer(200, text);
@@ -91,13 +91,13 @@ function dropMessages(
   return answer(200, shown ? shown.refused : "{}");
 }
 
-async function takeMessage(
+async function acceptMessage(
   webhook: Webhook,
   address: ChannelAddress,
   message: InboundMessage,
   isShown: boolean,
 ): Promise<InboundOutcome> {
-  const outcome = await takeInbound(webhook, address, message, isShown);
+  const outcome = await handleInbound(webhook, address, message, isShown);
   log("webhook.message", {
     ...address,
     eventId: message.eventId,

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-const mostBytes = 10 * 1024 * 1024;
+const maxBytes = 10 * 1024 * 1024;
 
 /**
  * Returns a function that appends one line to the log file of a name under `dir`. At the next start, a file
@@ -37,5 +37,5 @@ export function openLogs(dir: string): (name: string, line: string) => void {
 
 function rotate(file: string): void {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  if (size >= mostBytes) renameSync(file, `${file}.1`);
+  if (size >= maxBytes) renameSync(file, `${file}.1`);
 }

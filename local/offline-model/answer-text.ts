@@ -1,5 +1,5 @@
 /** Limits of a quoted text. */
-const mostLines = 200;
+const maxLines = 200;
 const mostCharacters = 8000;
 
 /** A text in a code block whose fence is longer than any inside it. */
@@ -18,7 +18,7 @@ export function bounded(text: string, part: "beginning" | "end"): { shown: strin
   const ordered = part === "end" ? lines.toReversed() : lines;
   const kept: string[] = [];
   let room = mostCharacters;
-  for (const line of ordered.slice(0, mostLines)) {
+  for (const line of ordered.slice(0, maxLines)) {
     room -= line.length + 1;
     if (room < 0 && kept.length > 0) break;
     kept.push(room < 0 ? `${line.slice(0, mostCharacters).toWellFormed()}…` : line);

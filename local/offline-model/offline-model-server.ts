@@ -25,7 +25,7 @@ export interface OfflineModel {
 
 const model = "offline";
 /** The largest request body, in bytes. */
-const mostBytes = 32 * 1024 * 1024;
+const maxBytes = 32 * 1024 * 1024;
 /** Pieces an answer is streamed in. */
 const pieces = 6;
 
@@ -62,8 +62,8 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
 const modelObject = { id: model, object: "model", created: 0, owned_by: "gsv" };
 
 async function complete(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const bytes = await readBody(request, mostBytes);
-  if (!bytes) return refuse(response, 413, { message: `The request is larger than ${mostBytes} bytes.` });
+  const bytes = await readBody(request, maxBytes);
+  if (!bytes) return refuse(response, 413, { message: `The request is larger than ${maxBytes} bytes.` });
   const read = readChatRequest(parse(bytes));
   if (!read.ok) return refuse(response, 400, read.fault);
   const { request: chat } = read;

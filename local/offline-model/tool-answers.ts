@@ -4,7 +4,7 @@ import { isRecord, parse, type Step } from "./chat-turn.ts";
 /** Words for the result of one tool call. docs/reference/protocol.md, "Tools", describes the results. */
 
 /** Files of a list that are named; the others are counted. */
-const mostFiles = 50;
+const maxFiles = 50;
 
 /** For the result of Glob, `{basePath, matches, count}`. `on` names the node where there are several: ` on laptop`. */
 export function listAnswer(step: Step, on: string): string {
@@ -20,7 +20,7 @@ export function listAnswer(step: Step, on: string): string {
     const deeper = pattern === "*" ? " Say “list all files” to look into its folders." : "";
     return `No files${where}.${deeper}`;
   }
-  const shown = files.slice(0, mostFiles);
+  const shown = files.slice(0, maxFiles);
   const lines = [`${counted(total, "file")}${where}:`, ...shown.map((file) => `- ${file}`)];
   return [...lines, ...(total > shown.length ? [`… and ${total - shown.length} more`] : [])].join("\n");
 }

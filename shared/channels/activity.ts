@@ -47,16 +47,16 @@ export function createActivity(table: Table, now: () => number): Activity {
     noted.set(sk, now());
     await note(address, { lastMessageAt: now() });
   };
-  const noteActive = createLastActive(table, now);
+  const recordActive = createLastActive(table, now);
   return {
-    message: async (heard) => void (await Promise.all([noteMessage(heard), noteActive(heard)])),
+    message: async (heard) => void (await Promise.all([noteMessage(heard), recordActive(heard)])),
     failure: (address, reason) => note(address, { lastError: reason, lastErrorAt: now() }),
     started: (address) => note(address, { startedAt: now() }),
   };
 }
 
 /** A sender that also records delivery failures. */
-export function noteFailures(sender: ChannelSender, activity: Activity): ChannelSender {
+export function recordFailures(sender: ChannelSender, activity: Activity): ChannelSender {
   return {
     ...sender,
     async deliver(origin, ...rest) {

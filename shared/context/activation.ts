@@ -27,7 +27,7 @@ export interface SessionContext {
 }
 
 /** Most changes of clients that a session keeps until its next compaction. */
-export const mostClientChanges = 100;
+export const maxClientChanges = 100;
 
 /** What was said of a conversation's objects, up to a message of it. */
 export interface Activation {

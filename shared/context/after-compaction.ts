@@ -5,7 +5,7 @@ import { contextCalls, isContextTool, titleOf, turnsOf } from "./context-calls.t
 import { earlierOf } from "./view.ts";
 
 /** Archived calls that a summary names. All others are found in the archives. */
-const mostArchived = 200;
+const maxArchived = 200;
 
 /** A compaction, as far as the context has to follow it. */
 export interface CompactedMessages {
@@ -39,7 +39,7 @@ export function earlierContext(
   });
   // What was said in messages that stay, of a call that goes, needs its place as well.
   const named = activationOf([...removed, ...kept], first, context?.changes).on;
-  const from = calls.length - mostArchived;
+  const from = calls.length - maxArchived;
   const listed = calls.filter(({ id }, i) => i >= from || named.has(id));
   return { calls: listed, more: before.more + calls.length - listed.length, activated };
 }

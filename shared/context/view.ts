@@ -21,7 +21,7 @@ export interface ContextSettings {
 }
 
 /** Shorter results stay as they are: a reference to one would hardly be shorter. Characters. */
-const leastDeactivated = 400;
+const minDeactivated = 400;
 
 /** About how long a reference is, in characters. */
 const referenceLength = 150;
@@ -139,7 +139,7 @@ function readingOf({ tool, args }: ContextCall): string {
 
 /** Images are not taken out by themselves: nothing could bring them back. */
 function canBeSwept({ tool, hasImage, characters = 0 }: ContextCall): boolean {
-  return !isContextTool(tool) && !hasImage && characters > leastDeactivated;
+  return !isContextTool(tool) && !hasImage && characters > minDeactivated;
 }
 
 /** How much smaller a request is to become, in characters, and how little is not worth it. */

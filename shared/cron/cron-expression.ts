@@ -106,10 +106,10 @@ function valueIn(text: string, { least, most, names }: Field): number | undefine
 }
 
 /** Days that are looked at for the next run: eight years and some, for 29 February around a year 2100. */
-const mostDays = 3000;
+const maxDays = 3000;
 
 /** More than clocks are ever set back, ms. */
-const mostSetBackMs = 3 * 3_600_000;
+const maxSetBackMs = 3 * 3_600_000;
 
 /**
  * The first time after `after` at which an expression holds by the clocks of a timezone; epoch ms, undefined when there is
@@ -123,7 +123,7 @@ export function nextCronTime(
 ): number | undefined {
   // Clocks may have been set back since: the times of a day before today may still come.
   let day = addDays(localTime(after, timezone).date, -1);
-  for (let i = 0; i < mostDays; i++, day = addDays(day, 1)) {
+  for (let i = 0; i < maxDays; i++, day = addDays(day, 1)) {
     if (!holdsOn(expression, day)) continue;
     const found = firstOfDay(expression, day, after, timezone);
     if (found !== undefined) return found;
@@ -152,8 +152,8 @@ function firstOfDay(
   for (const hour of hours) {
     for (const minute of minutes) {
       const wall = Date.parse(`${day}T00:00:00Z`) + (hour * 60 + minute) * 60_000;
-      if (wall < shown - mostSetBackMs) continue;
-      if (best && wall > best.wall + mostSetBackMs) return best.at;
+      if (wall < shown - maxSetBackMs) continue;
+      if (best && wall > best.wall + maxSetBackMs) return best.at;
       const shownAt = new Date(wall).toISOString().slice(11, 16);
       const { first, second, skipped } = instantsOf(day, shownAt, timezone);
       const times = everyHour ? [skipped ? undefined : first, second] : [first];

@@ -12,12 +12,12 @@ import { absent, equal, remove, type Step, set } from "../world/expression.ts";
 import { type Item, type ItemValue, succeeds } from "../world/world.ts";
 import { jobKey, jobQuery, type StoredJob, toCronJob, toJob } from "./job-item.ts";
 import { type CronWorld, dueSteps, nextRunOf, nextRunSteps, readJob, scheduleNext } from "./plan-run.ts";
-import { lookAfterJob, startRun } from "./run-job.ts";
+import { advanceJob, startRun } from "./run-job.ts";
 import { freeSlot } from "./run-slots.ts";
 import { checkPeriod, checkSchedule } from "./run-times.ts";
 
 /** Most jobs that are run by one `cron.run`; the others' schedules run them. */
-const mostAtOnce = 50;
+const maxAtOnce = 50;
 
 /** Every job, the next to run first. */
 export async function allJobs({ table }: Pick<CronWorld, "table">): Promise<StoredJob[]> {
@@ -194,8 +194,8 @@ export async function runJobs(
     const now = world.now();
     const isDue = ({ enabled, nextRunAtMs }: StoredJob) =>
       enabled && nextRunAtMs !== undefined && nextRunAtMs <= now;
-    for (const job of named.filter(isDue).slice(0, mostAtOnce)) {
-      const result = await lookAfterJob(world, job.id, now);
+    for (const job of named.filter(isDue).slice(0, maxAtOnce)) {
+      const result = await advanceJob(world, job.id, now);
       if (result) results.push(result);
     }
   }

@@ -29,7 +29,7 @@ function runKey(jobId: string, at: number) {
  * @param at the time of the schedule that it is for, epoch ms
  * @param isFirst only when the history does not have this run yet: a late repeat must not hide how it ended
  */
-export async function noteRun(table: Table, at: number, run: CronRun, isFirst = false): Promise<void> {
+export async function recordRun(table: Table, at: number, run: CronRun, isFirst = false): Promise<void> {
   const expiresAt = Math.floor(run.ts / 1000) + keptSeconds;
   const item = { ...runKey(run.jobId, at), ...(run as unknown as Item), expiresAt } as Item & {
     pk: string;

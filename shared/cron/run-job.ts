@@ -14,9 +14,9 @@ import { cronMessage } from "./cron-message.ts";
 import { type Destination, destinationOf } from "./destination.ts";
 import { type JobRun, jobKey, type StoredJob, toJob } from "./job-item.ts";
 import { type CronWorld, dueSteps, nextRunOf, nextRunSteps, readJob, scheduleNext } from "./plan-run.ts";
-import { noteRun, pruneRuns, runId, runIdPrefix } from "./run-history.ts";
-import { freeSlot, takeSlot } from "./run-slots.ts";
-import { retireOneShot, settleCronRun } from "./settle-run.ts";
+import { pruneRuns, recordRun, runId, runIdPrefix } from "./run-history.ts";
+import { acquireSlot, freeSlot } from "./run-slots.ts";
+import { finishOneShotJob, settleCronRun } from "./settle-run.ts";
 
 /** Longest time of a task's run without `timeoutSeconds`, ms. */
 const defaultTimeoutMs = 3_600_000;
@@ -37,7 +37,7 @@ const claimMs = 60_000;
  * @param now epoch ms
  * @returns undefined when there was nothing to do
  */
-export async function lookAfterJob(
+export async function advanceJob(
   world: CronWorld,
   jobId: string,
   now: number,
@@ -48,7 +48,7 @@ export async function lookAfterJob(
   if (run && !run.submitted) return submitRun(world, job, run, now);
   if (run && run.until <= now) return endLost(world, job, run);
   if (!enabled || nextRunAtMs === undefined || nextRunAtMs > now) {
-    await retireOneShot(world.table, job, job.lastStatus);
+    await finishOneShotJob(world.table, job, job.lastStatus);
     await relist(world.table, job);
     return undefined;
   }
@@ -74,7 +74,7 @@ export async function startRun(
   // An event does no work of its own: it waits for its turn in the main session.
   const needsSlot = job.spec.mode === "task";
   const slot = { jobId: job.id, at, until: run.until };
-  if (needsSlot && !(await takeSlot(table, slot, maxConcurrentRuns, now))) {
+  if (needsSlot && !(await acquireSlot(table, slot, maxConcurrentRuns, now))) {
     log("cron.waiting", { jobId: job.id, at });
     // The sweep looks at it each minute from now on.
     if (isDue) await succeeds(table.update(jobKey(job.id), [set("dueAt", now)], unchanged(job)));
@@ -141,7 +141,7 @@ async function submitRun(
   const id = runId(job.id, run.at);
   // Before the message: once the run has ended, nothing tells any more that these are missing.
   await scheduleNext(world, job.id, job.nextRunAtMs);
-  await noteRun(table, run.at, { id, jobId: job.id, ts: run.since, status: "ok", summary, ...next }, true);
+  await recordRun(table, run.at, { id, jobId: job.id, ts: run.since, status: "ok", summary, ...next }, true);
   const refused = isStillOwner(configuration, job.sender)
     ? await waitingEvent(table, job, destination.sessionKey, id)
     : noOwnerText;
@@ -271,7 +271,7 @@ async function skip(
   if (!(await succeeds(table.update(jobKey(job.id), steps, unchanged(job))))) return undefined;
   const nextRun = next === undefined ? {} : { nextRunAtMs: next };
   const noted = { status: "skipped", error: reason, durationMs: 0, ...nextRun } as const;
-  await noteRun(table, at, { id: runId(job.id, at), jobId: job.id, ts: now, ...noted }, true);
+  await recordRun(table, at, { id: runId(job.id, at), jobId: job.id, ts: now, ...noted }, true);
   await pruneRuns(table, job.id, configuration.cron.maxRunsPerJobHistory);
   log("cron.skipped", { jobId: job.id, at, reason });
   return { jobId: job.id, ...noted };

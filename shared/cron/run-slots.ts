@@ -16,7 +16,7 @@ type Slots = Record<string, { at: number; until: number }>;
 const maxAttempts = 10;
 
 /** Takes a slot for a job's run. True also when this run has it already. False when all are taken, or the job has another run in progress. */
-export function takeSlot(
+export function acquireSlot(
   table: Table,
   { jobId, at, until }: { jobId: string; at: number; until: number },
   most: number,

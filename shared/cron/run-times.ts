@@ -4,7 +4,7 @@ import { isTimezone } from "../runtime/zoned-time.ts";
 import { nextCronTime, parseCronExpression } from "./cron-expression.ts";
 
 /** Shortest period of a job that runs, ms: each run costs a model call. An expression of five fields has no shorter one. */
-const leastEveryMs = 60_000;
+const minEveryMs = 60_000;
 
 /**
  * The first run after `after`; epoch ms, undefined when there is none. A valid schedule is expected (`checkSchedule`).
@@ -45,7 +45,7 @@ export function nextRunTimes(
 
 /** Checks that a job does not run more than once a minute. @throws PeerError 400 */
 export function checkPeriod(schedule: CronSchedule): void {
-  if (schedule.kind === "every" && schedule.everyMs < leastEveryMs)
+  if (schedule.kind === "every" && schedule.everyMs < minEveryMs)
     throw new PeerError(code.badRequest, "schedule: a job runs at most once a minute; write a longer period");
 }
 

@@ -3,7 +3,7 @@ import type { CronTask } from "../session/inbox-entry.ts";
 import { equal, remove, type Step, set } from "../world/expression.ts";
 import { ConditionFailed, succeeds, type Table } from "../world/world.ts";
 import { jobKey, type StoredJob, toJob } from "./job-item.ts";
-import { noteRun, runId } from "./run-history.ts";
+import { recordRun, runId } from "./run-history.ts";
 import { freeSlot } from "./run-slots.ts";
 
 /** How a job's run ended. */
@@ -26,7 +26,7 @@ export async function settleCronRun(
   const durationMs = Math.max(0, ended - queuedAt);
   const item = await table.get(jobKey(jobId));
   const { nextRunAtMs } = item ? toJob(item) : {};
-  await noteRun(table, at, {
+  await recordRun(table, at, {
     ...{ id: runId(jobId, at), jobId, ts: queuedAt, status, summary, durationMs },
     ...(error === undefined ? {} : { error }),
     ...(nextRunAtMs === undefined ? {} : { nextRunAtMs }),
@@ -39,7 +39,7 @@ export async function settleCronRun(
     error === undefined ? remove("lastError") : set("lastError", error),
     set("lastDurationMs", durationMs),
   ]);
-  if (job) await retireOneShot(table, job, status);
+  if (job) await finishOneShotJob(table, job, status);
 }
 
 /** Undefined when the job was removed. A repeat finds the job as it is now. */
@@ -59,7 +59,7 @@ async function endJobRun(
 }
 
 /** Removes or disables a one-shot job that has had its run. A job that was changed meanwhile stays as it is. */
-export async function retireOneShot(
+export async function finishOneShotJob(
   table: Table,
   job: StoredJob,
   status: CronStatus | undefined,

@@ -59,7 +59,7 @@ const noTags: ReadonlySet<string> = new Set([
 ]);
 
 /** Tags of one memory, and characters of a tag. A tag of a script without spaces may be shorter. */
-const mostTags = 8;
+const maxTags = 8;
 const most = 32;
 const least = { spaced: 3, unspaced: 2 };
 
@@ -85,7 +85,7 @@ export function conceptTags(text: string): string[] {
   for (const candidate of [...found, ...terms, ...compounds, ...words]) {
     const tag = tagOf(candidate);
     if (tag !== undefined) tags.add(tag);
-    if (tags.size >= mostTags) break;
+    if (tags.size >= maxTags) break;
   }
   return [...tags];
 }

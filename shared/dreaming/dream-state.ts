@@ -105,7 +105,7 @@ export async function finishSweep(
 }
 
 /** Notes when the next sweep comes, if the condition holds. */
-export async function notePlan(
+export async function recordPlan(
   table: Table,
   agentId: string,
   next: PlannedSweep | undefined,
@@ -115,13 +115,13 @@ export async function notePlan(
 }
 
 /** Lists the agent in the `due` index for the sweep that is planned; without one it is listed no more. */
-export async function noteIdle(
+export async function recordIdle(
   table: Table,
   agentId: string,
   { nextAt, plan = "", owner }: Pick<DreamState, "nextAt" | "plan" | "owner">,
 ): Promise<void> {
   const isSame = owner === undefined ? absent("owner") : equal("owner", owner);
-  await notePlan(table, agentId, nextAt === undefined ? undefined : { nextAt, plan }, isSame);
+  await recordPlan(table, agentId, nextAt === undefined ? undefined : { nextAt, plan }, isSame);
 }
 
 /** Lets go of a lease under which nothing was begun. */

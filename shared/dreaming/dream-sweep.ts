@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { gitSettings } from "../git/git-settings.ts";
-import type { MemoryStore } from "../memory/use-memories.ts";
+import type { MemoryStore } from "../memory/memory-store.ts";
 import { PeerError } from "../protocol/errors.ts";
 import type { DreamSummary, DreamVerdict } from "../protocol/memory-schemas.ts";
 import { log, logError } from "../runtime/log.ts";

@@ -21,7 +21,7 @@ export interface SweepCounts {
 const fileTitles = { memory: "# MEMORY.md\n", diary: "# DREAMS.md — Dream Diary\n" } as const;
 
 /** Characters of DREAMS.md. Older entries are in the history alone. */
-const mostOfDiary = 500_000;
+const maxOfDiary = 500_000;
 
 /** The section of MEMORY.md with what a sweep has promoted. @param at epoch ms */
 export function dreamedSection(promotions: readonly Promotion[], at: number): string {
@@ -57,8 +57,8 @@ export function withDreamed(content: string | undefined, section: string): strin
 /** DREAMS.md with an entry at its end. The same one again changes nothing. The oldest entries make room for it. */
 export function withDiaryEntry(content: string | undefined, entry: string): string {
   const whole = withSection(content ?? fileTitles.diary, entry);
-  if (whole.length <= mostOfDiary) return whole;
-  const from = whole.indexOf("\n## Deep Sleep ", whole.length - mostOfDiary);
+  if (whole.length <= maxOfDiary) return whole;
+  const from = whole.indexOf("\n## Deep Sleep ", whole.length - maxOfDiary);
   return from < 0 ? whole : `${fileTitles.diary}${whole.slice(from)}`;
 }
 

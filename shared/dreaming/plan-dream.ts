@@ -3,7 +3,7 @@ import type { Configuration } from "../configuration/schema.ts";
 import { absent, any, differs } from "../world/expression.ts";
 import type { Schedules, Table } from "../world/world.ts";
 import { dreamPlan, dreamSettings, nextSweep } from "./dream-settings.ts";
-import { notePlan, type PlannedSweep, readDream } from "./dream-state.ts";
+import { type PlannedSweep, readDream, recordPlan } from "./dream-state.ts";
 
 /** What planning reads of the configuration. */
 export type DreamConfiguration = Pick<Configuration, "agents" | "dreaming" | "userTimezone" | "workspaceGit">;
@@ -40,5 +40,5 @@ export async function planDream(
   const state = await readDream(table, agentId);
   if (!settings.enabled || (state.nextAt !== undefined && state.plan === plan)) return;
   const next = await scheduleDream(schedules, agentId, state.last?.at ?? now, configuration);
-  await notePlan(table, agentId, next, any(absent("nextAt"), differs("plan", plan)));
+  await recordPlan(table, agentId, next, any(absent("nextAt"), differs("plan", plan)));
 }

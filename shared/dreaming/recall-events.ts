@@ -8,7 +8,7 @@ const dayMs = 86_400_000;
 export const recallWindowMs = 90 * dayMs;
 
 /** Most memories of one sweep. */
-const mostCandidates = 10_000;
+const maxCandidates = 10_000;
 
 /** A recall: the question, and the memories that answered it, the best first. */
 export interface RecallEvent {
@@ -34,7 +34,7 @@ export function recallEvent(
 }
 
 /** Keeps a recall for the sweeps of the next 90 days. */
-export async function noteRecall(table: Table, agentId: string, event: RecallEvent): Promise<void> {
+export async function recordRecall(table: Table, agentId: string, event: RecallEvent): Promise<void> {
   const { at, ...fields } = event;
   const expiresAt = Math.floor((at + recallWindowMs) / 1000);
   const key = { pk: partition(agentId), sk: `${timeKey(at)}#${event.call}` };
@@ -64,7 +64,7 @@ export function recallsByMemory(events: readonly RecallEvent[]): Map<string, Rec
   for (const { query, at, hits } of events.toReversed())
     for (const { memory, path, rank } of hits) {
       const line = found.get(memory) ?? { hits: [], paths: new Set() };
-      if (!found.has(memory) && found.size >= mostCandidates) continue;
+      if (!found.has(memory) && found.size >= maxCandidates) continue;
       line.hits.push({ query, at, rank });
       line.paths.add(path);
       found.set(memory, line);

@@ -29,7 +29,7 @@ const noteEveryMs = 60_000;
 const manyInvocations = 600;
 
 /** Notes one fault. A failure is logged and not thrown: the function's own work counts more. */
-export async function noteFault(table: Pick<Table, "update">, { name, kind, at }: Fault): Promise<void> {
+export async function recordFault(table: Pick<Table, "update">, { name, kind, at }: Fault): Promise<void> {
   const expiresAt = Math.floor((at + toldMs) / 1000);
   try {
     await table.update({ pk: partition, sk: `${name}#${kind}` }, [
@@ -64,7 +64,7 @@ export function watchInvocations(
   const note = async (kind: FaultKind, at: number) => {
     if (at - (notedAt.get(kind) ?? Number.NEGATIVE_INFINITY) < noteEveryMs) return;
     notedAt.set(kind, at);
-    await noteFault(table, { name, kind, at });
+    await recordFault(table, { name, kind, at });
   };
   return {
     async ended() {

@@ -11,7 +11,7 @@ export interface Contents {
 const looked = 8000;
 
 /** Most lines that are added and removed where lines are compared: the time grows with the square of it. */
-const mostEdits = 1000;
+const maxEdits = 1000;
 
 /**
  * The change of a file as `git diff` shows it, with three lines around each place. Where too many lines have changed to be
@@ -28,7 +28,7 @@ export function patchOf({ path, change }: Pick<FileChange, "path" | "change">, c
   const [before = "", after = ""] = [contents.before, contents.after].map((one) =>
     Buffer.from(one ?? "").toString(),
   );
-  const limits = { context: 3, maxEditLength: mostEdits };
+  const limits = { context: 3, maxEditLength: maxEdits };
   const patch =
     createTwoFilesPatch(from, to, before, after, undefined, undefined, limits) ??
     replacement(from, to, before, after);

@@ -115,7 +115,7 @@ async function schedule(
 }
 
 /** Notes a beat's answer, and when it was delivered to a channel. */
-export async function noteAnswer(
+export async function recordAnswer(
   table: Table,
   agentId: string,
   { at, text, sentAt }: { at: number; text: string; sentAt: number | undefined },

@@ -4,7 +4,7 @@ import { addDays, localTime, timeOfDay } from "../runtime/zoned-time.ts";
 import { defaultAgentId } from "../session/key/routing.ts";
 
 /** The least time between two beats, in milliseconds: a schedule fires up to a minute late. */
-const leastEveryMs = 60_000;
+const minEveryMs = 60_000;
 
 /** The hours of a day in which an agent's heart beats. */
 export interface ActiveHours {
@@ -43,7 +43,7 @@ export function beatSettings(
   const { start, end, timezone = "user" } = { ...defaultHeartbeat.activeHours, ...own?.activeHours };
   const everyMs = agentIds(configuration).includes(agentId) ? durationMs(every) : 0;
   return {
-    everyMs: everyMs === 0 ? 0 : Math.max(everyMs, leastEveryMs),
+    everyMs: everyMs === 0 ? 0 : Math.max(everyMs, minEveryMs),
     hours: { start, end, timezone: timezone === "user" ? userTimezone : timezone },
     prompt,
     target,

@@ -1,6 +1,6 @@
 import type { Workspace } from "../workspace/workspace-files.ts";
 import type { Bucket, Table } from "../world/world.ts";
-import type { Memories } from "./open-memories.ts";
+import type { Memories } from "./memories.ts";
 
 /** The memories of agents, whose code is loaded when it is used first. */
 export function loadMemories(store: {
@@ -10,7 +10,7 @@ export function loadMemories(store: {
 }): () => Promise<Memories> {
   let opened: Promise<Memories> | undefined;
   return () => {
-    opened ??= import("./open-memories.ts").then(({ openMemories }) => openMemories(store));
+    opened ??= import("./memories.ts").then(({ openMemories }) => openMemories(store));
     return opened;
   };
 }

@@ -44,7 +44,7 @@ export async function checkPlace(
 }
 
 /** Notes that a node has answered `node.ping`. @param now epoch milliseconds */
-export async function noteAnswer(
+export async function recordAnswer(
   table: Table,
   { peerId, connectionId }: { peerId: string; connectionId: string },
   now: number,

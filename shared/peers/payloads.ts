@@ -13,8 +13,8 @@ const urlSeconds = 300;
 export type UploadKind = "params" | "media";
 
 const uploads = {
-  params: { mostBytes: maxPayloadBytes, extension: "json", field: "paramsRef" },
-  media: { mostBytes: maxMediaBytes, extension: "bin", field: "dataRef" },
+  params: { maxBytes: maxPayloadBytes, extension: "json", field: "paramsRef" },
+  media: { maxBytes: maxMediaBytes, extension: "bin", field: "dataRef" },
 } as const;
 
 /**
@@ -41,7 +41,7 @@ export interface Payloads {
 }
 
 export function openPayloads(bucket: Pick<Bucket, "get" | "put" | "delete">, presigner: Presigner): Payloads {
-  const takeUpload = async (connectionId: string, ref: string, kind: UploadKind) => {
+  const consumeUpload = async (connectionId: string, ref: string, kind: UploadKind) => {
     const key = uploadKey(connectionId, ref, kind);
     const object = await bucket.get(key);
     if (!object) {
@@ -72,14 +72,14 @@ export function openPayloads(bucket: Pick<Bucket, "get" | "put" | "delete">, pre
       return { ref, url: await presigner.put(uploadKey(connectionId, ref, kind), urlSeconds, bytes) };
     },
     async take(connectionId, ref) {
-      const body = await takeUpload(connectionId, ref, "params");
+      const body = await consumeUpload(connectionId, ref, "params");
       try {
         return JSON.parse(Buffer.from(body).toString());
       } catch {
         throw new PeerError(code.badRequest, "paramsRef: what was uploaded is not JSON");
       }
     },
-    takeMedia: (connectionId, ref) => takeUpload(connectionId, ref, "media"),
+    takeMedia: (connectionId, ref) => consumeUpload(connectionId, ref, "media"),
   };
 }
 
@@ -93,9 +93,9 @@ function uploadKey(connectionId: string, ref: string, kind: UploadKind): string 
 }
 
 function checkSize(bytes: number, kind: UploadKind): void {
-  const { mostBytes } = uploads[kind];
-  if (bytes > mostBytes)
-    throw new PeerError(code.tooLarge, `${bytes} bytes; ${kind} by reference hold at most ${mostBytes}`);
+  const { maxBytes } = uploads[kind];
+  if (bytes > maxBytes)
+    throw new PeerError(code.tooLarge, `${bytes} bytes; ${kind} by reference hold at most ${maxBytes}`);
 }
 
 /**

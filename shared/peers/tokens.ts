@@ -109,7 +109,7 @@ export function createTokenVerifier(table: Table, now: () => number): TokenVerif
       if (!item || !timingSafeEqual(Buffer.from(String(item.hash), "hex"), hash(secret))) return undefined;
       const { name, scopes, channel, accountId, lastUsedAt = 0 } = readRecord(item);
       const isDue = now() - lastUsedAt >= lastUsedStepMs;
-      if (isDue && !(await noteUse(table, id, now()))) return undefined;
+      if (isDue && !(await recordUse(table, id, now()))) return undefined;
       return { id, name, scopes, ...(channel === undefined ? {} : { channel, accountId }) };
     },
   };
@@ -135,7 +135,7 @@ const isStillGood = all(exists("hash"), absent("revokedAt"));
  * @returns false when the token was revoked meanwhile; other errors are ignored, because the time is only
  * informational
  */
-async function noteUse(table: Table, id: string, at: number): Promise<boolean> {
+async function recordUse(table: Table, id: string, at: number): Promise<boolean> {
   try {
     await table.update({ pk: partition, sk: id }, [set("lastUsedAt", at)], isStillGood);
     return true;

@@ -13,10 +13,10 @@ import {
 import { createTurnIndex, type TurnIndex } from "./turn-index.ts";
 
 /** Memory that a warm function may keep for turns and their words, in bytes. */
-const mostBytes = 50_000_000;
+const maxBytes = 50_000_000;
 
 /** Archives whose missing segment one search writes; what is left, the next one writes. */
-const mostWritten = 20;
+const maxWritten = 20;
 
 const readsAtOnce = 20;
 const writesAtOnce = 4;
@@ -50,8 +50,8 @@ interface Kept {
  */
 export function createArchivedTurns(bucket: Bucket): (scope: ArchiveScope) => Promise<ArchivedTurns> {
   const kept = new LRUCache<string, Kept>({
-    maxSize: mostBytes,
-    sizeCalculation: ({ index }) => Math.min(mostBytes, Math.max(1, index.bytes())),
+    maxSize: maxBytes,
+    sizeCalculation: ({ index }) => Math.min(maxBytes, Math.max(1, index.bytes())),
   });
   return async (scope) => {
     const { objects, waiting } = await findSegments(bucket, scope);
@@ -75,7 +75,7 @@ async function findSegments(
   const isWanted = (key: string) => sessionIds === undefined || sessionIds.includes(sessionIdOfSegment(key));
   const there = new Set(first.map(({ key }) => key));
   const missing = archives.filter((key) => isWanted(segmentKey(key)) && !there.has(segmentKey(key)));
-  const written = await writeMissing(bucket, missing.slice(0, mostWritten));
+  const written = await writeMissing(bucket, missing.slice(0, maxWritten));
   const objects = written === 0 ? first : await list();
   const complete = new Set(objects.map(({ key }) => key));
   return {

@@ -7,10 +7,10 @@ import type { Turn } from "./segment.ts";
 import { turnsOf } from "./turns-of.ts";
 
 /** Live conversations of an agent that are searched besides the one that asks: those that were last active. */
-const mostSessions = 20;
+const maxSessions = 20;
 
 /** Sessions of all agents among which they are looked for. */
-const mostListed = 200;
+const maxListed = 200;
 
 /** What is said in a conversation that goes on. */
 export interface LiveTurns {
@@ -20,11 +20,11 @@ export interface LiveTurns {
 
 /** The sessions of an agent that were active last. */
 export async function liveSessionKeys(table: Table, agentId: string): Promise<string[]> {
-  const sessions = await listSessions(table, 0, mostListed);
+  const sessions = await listSessions(table, 0, maxListed);
   return sessions
     .map(({ sessionKey }) => sessionKey)
     .filter((key) => agentIdOf(key) === agentId)
-    .slice(0, mostSessions);
+    .slice(0, maxSessions);
 }
 
 /** Undefined when there is no such session. */

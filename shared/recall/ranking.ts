@@ -128,7 +128,7 @@ function windowLengths(index: TurnIndex, isNear: (place: number, other: number) 
 
 function bestOf({ scores, index }: Windows, limit: number): RankedTurn[] {
   const found: RankedTurn[] = [];
-  const least = leastOfBest(scores, limit);
+  const least = minOfBest(scores, limit);
   for (const [place, score] of scores.entries()) {
     const turn = index.turns[place];
     if (turn && score > 0 && score >= least) found.push({ turn, score });
@@ -137,7 +137,7 @@ function bestOf({ scores, index }: Windows, limit: number): RankedTurn[] {
 }
 
 /** The score of the last of the best ones. Most turns share a word with a question: sorting all of them takes long. */
-function leastOfBest(scores: Float64Array, limit: number): number {
+function minOfBest(scores: Float64Array, limit: number): number {
   return Float64Array.from(scores).sort().at(-limit) ?? 0;
 }
 

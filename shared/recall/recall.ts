@@ -1,12 +1,12 @@
 import type { Bucket, Table } from "../world/world.ts";
 import { beginning, densestPlace, type Preview, partAround } from "./preview.ts";
 import { questionTerms, type RankedTurn, rankTurns } from "./ranking.ts";
-import { createSaidTurns, type RecallScope, type SaidTurns } from "./said-turns.ts";
 import type { Turn } from "./segment.ts";
 import { deleteSegment, writeSegment } from "./segment-files.ts";
 import type { IndexedTurn } from "./turn-index.ts";
 import type { FindEmbedder } from "./vectors/embedder.ts";
 import { createNearTurns } from "./vectors/near-turns.ts";
+import { createSaidTurns, type RecallScope, type SaidTurns } from "./visible-turns.ts";
 import { plainText } from "./words/words.ts";
 
 /** Looks into everything that was said to and by an agent. Keep one while a function is warm: it keeps what it has read. */

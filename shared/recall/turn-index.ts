@@ -15,7 +15,7 @@ export interface IndexedTurn extends Turn {
 
 /** Bits of a posting that hold how often the term occurs in the turn; the turn's place is above them. */
 const countBits = 4;
-const mostCounted = (1 << countBits) - 1;
+const maxCounted = (1 << countBits) - 1;
 
 /**
  * The words of turns: which turn holds which term, and how often. Turns are added in the order in which they were said,
@@ -40,7 +40,7 @@ export interface TurnIndex {
 }
 
 export const placeOf = (posting: number): number => posting >> countBits;
-export const countOf = (posting: number): number => posting & mostCounted;
+export const countOf = (posting: number): number => posting & maxCounted;
 
 /** Days of all timezones begin at a multiple of this time, in milliseconds. */
 const quarterMs = 15 * 60_000;
@@ -97,7 +97,7 @@ function addPosting(lists: Map<string, number[]>, term: string, place: number): 
   const list = lists.get(term);
   const last = list?.at(-1) ?? -1;
   if (!list || placeOf(last) !== place) push(lists, term, (place << countBits) | 1);
-  else if (countOf(last) < mostCounted) list[list.length - 1] = last + 1;
+  else if (countOf(last) < maxCounted) list[list.length - 1] = last + 1;
 }
 
 function push(lists: Map<string, number[]>, term: string, value: number): void {

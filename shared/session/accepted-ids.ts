@@ -3,13 +3,13 @@ import { absent, all, type Condition, lacks, remove, type Step, set } from "../w
 import type { SessionState } from "./state.ts";
 
 /** Accepted ids that are kept to recognize retries: this many in any case … */
-const leastRemembered = 50;
+const minRemembered = 50;
 
 /** … and those that are younger than this, in milliseconds … */
 const rememberedMs = 3_600_000;
 
 /** … but no more than this, because the item has at most 400 KB. */
-const mostRemembered = 250;
+const maxRemembered = 250;
 
 /** Most ids that one write takes out of `recent`: a DynamoDB expression has at most 4 KB. */
 const settledAtOnce = 100;
@@ -52,7 +52,7 @@ export function acceptStep(id: string, now: number): Step {
  * @param taken the id of the entry; the ids of those that still wait are not settled
  * @param now epoch ms
  */
-export function settleSteps(
+export function trimAcceptedIds(
   { recent, accepted, inbox }: AcceptedIds & Pick<SessionState, "inbox">,
   taken: string,
   now: number,
@@ -70,7 +70,7 @@ export function settleSteps(
     .map(({ hash, hour }) => ({ hash, hour: hour < oldest ? 0 : hour }))
     .filter(({ hour }, i) => {
       const newer = all.length - 1 - i;
-      return newer < leastRemembered || (hour > 0 && newer < mostRemembered);
+      return newer < minRemembered || (hour > 0 && newer < maxRemembered);
     });
   return [set("accepted", writeSettled(kept)), ...ids.map(([id]) => remove(["recent", id]))];
 }

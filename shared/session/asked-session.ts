@@ -3,7 +3,7 @@ import type { AskedSession, PendingCall } from "./run.ts";
 import { readSession } from "./sessions.ts";
 
 /** Through how many sessions a message may be handed on: each of them has a run that may wait for the next. */
-export const mostAskers = 3;
+export const maxAskers = 3;
 
 /** Who is to answer a call that waits for a session. A node's id has no `/`, so no node can answer in its place. */
 export function answererOf(sessionKey: string): string {
@@ -40,7 +40,7 @@ export function unansweredResult(
  */
 export async function isWaitedFor(table: Table, from: string, to: string): Promise<boolean> {
   let waiting = [to];
-  for (let depth = 0; depth <= mostAskers && waiting.length > 0; depth++) {
+  for (let depth = 0; depth <= maxAskers && waiting.length > 0; depth++) {
     if (waiting.includes(from)) return true;
     const states = await Promise.all(waiting.map((sessionKey) => readSession(table, sessionKey)));
     waiting = states.flatMap((state) =>

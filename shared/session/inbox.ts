@@ -16,7 +16,7 @@ export const maxInboxBytes = 200_000;
 export const maxEntryBytes = 100_000;
 
 /** Minimum bytes counted for an entry, so that the limit also bounds the number of entries (about 100). */
-const leastEntryBytes = 2_000;
+const minEntryBytes = 2_000;
 
 export interface Appended {
   /** False when the entry was already accepted earlier; nothing was written. */
@@ -26,7 +26,7 @@ export interface Appended {
 
 /** The bytes of an entry that count against `maxInboxBytes`. */
 export function entryBytes(entry: InboxEntry): number {
-  return Math.max(leastEntryBytes, Buffer.byteLength(JSON.stringify(entry)));
+  return Math.max(minEntryBytes, Buffer.byteLength(JSON.stringify(entry)));
 }
 
 /**

@@ -43,7 +43,7 @@ export type IntakeReply = ChatSendResult | { status: "deferred" };
  * @throws PeerError 400 for a message of white space alone; 429, retryable, when the inbox is full; 413 for a
  * message above `maxEntryBytes`
  */
-export async function takeMessage(
+export async function submitMessage(
   intake: Intake,
   sessionKey: string,
   incoming: Incoming,

@@ -33,7 +33,7 @@ export async function readPreviousIds(table: Table, session: Earlier): Promise<s
  * in the session's item. A repeat writes the same.
  * @returns the number of the reset, which the reset's commit puts into the session's item as `resets`
  */
-export async function notePreviousId(table: Table, session: Earlier): Promise<number> {
+export async function recordPreviousId(table: Table, session: Earlier): Promise<number> {
   const { sessionKey, sessionId, resets = 0, previousSessionIds: held = [] } = session;
   await table.put({ ...previousKey(sessionKey, resets + 1), ids: [...held, sessionId] });
   return resets + 1;

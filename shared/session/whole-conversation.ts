@@ -82,13 +82,13 @@ export interface WholeConversation {
 
 /**
  * Reads a whole conversation.
- * @param mostBytes limit of its messages, in bytes of JSON
+ * @param maxBytes limit of its messages, in bytes of JSON
  * @throws PeerError 404 when there is no such conversation, 413 when it is larger
  */
 export async function readConversation(
   store: Store,
   name: ConversationName,
-  mostBytes: number,
+  maxBytes: number,
 ): Promise<WholeConversation> {
   for (;;) {
     const conversation = await openConversation(store, name);
@@ -100,7 +100,7 @@ export async function readConversation(
       for await (const text of linesFrom(0)) {
         if (isReplaced(source, line++, text)) continue;
         bytes += Buffer.byteLength(text);
-        if (bytes > mostBytes) throw tooLarge(mostBytes);
+        if (bytes > maxBytes) throw tooLarge(maxBytes);
         messages.push(JSON.parse(text) as Message);
       }
       const part = conversation.parts[source];
@@ -112,8 +112,8 @@ export async function readConversation(
   }
 }
 
-function tooLarge(mostBytes: number): PeerError {
-  const message = `the conversation has more than ${mostBytes} bytes; read it in pages with session.transcript`;
+function tooLarge(maxBytes: number): PeerError {
+  const message = `the conversation has more than ${maxBytes} bytes; read it in pages with session.transcript`;
   return new PeerError(code.tooLarge, message);
 }
 

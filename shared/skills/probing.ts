@@ -46,7 +46,11 @@ async function binsOfAllAgents(
  * Asks a node that has connected anew for the programs of all skills. What it was asked on its earlier connection is
  * sent again under the same ids.
  */
-export async function greetNode(probing: Probing, skills: SkillLister, nodeId: string): Promise<void> {
+export async function probeNodeOnConnect(
+  probing: Probing,
+  skills: SkillLister,
+  nodeId: string,
+): Promise<void> {
   const { table, configuration, now } = probing;
   const node = await readPeer(table, "node", nodeId, now());
   if (!node || !canProbeBins(node)) return;

@@ -2,7 +2,7 @@ import type { TransferStatus } from "../protocol/results.ts";
 import { encodeCallAddress } from "../session/call-address.ts";
 import { extendWait, recordResult } from "../session/calls.ts";
 import { needsAgent } from "../session/state.ts";
-import { endText } from "./transfer-end.ts";
+import { endText } from "./transfer-endpoint.ts";
 import { isOpen, stallMs, type Transfer, type TransferOwner } from "./transfer-state.ts";
 import type { TransferWorld } from "./transfer-world.ts";
 

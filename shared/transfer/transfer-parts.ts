@@ -30,13 +30,13 @@ export class WrongParts extends Error {}
 
 /**
  * Stores a body in parts, one of them in memory at a time.
- * @throws WrongParts above `mostBytes`
+ * @throws WrongParts above `maxBytes`
  */
 export async function storeParts(
   bucket: Pick<Bucket, "put">,
   { id, partBytes }: Pick<Transfer, "id" | "partBytes">,
   body: AsyncIterable<Uint8Array>,
-  mostBytes: number,
+  maxBytes: number,
 ): Promise<{ size: number; sha256: string; stored: number }> {
   const hash = createHash("sha256");
   let [size, stored, held] = [0, 0, 0];
@@ -48,7 +48,7 @@ export async function storeParts(
   for await (const chunk of body) {
     hash.update(chunk);
     size += chunk.byteLength;
-    if (size > mostBytes) throw new WrongParts(`it has more than ${sizeText(mostBytes)}`);
+    if (size > maxBytes) throw new WrongParts(`it has more than ${sizeText(maxBytes)}`);
     for (let at = 0; at < chunk.byteLength; ) {
       const piece = chunk.subarray(at, at + partBytes - held);
       pieces.push(piece);

@@ -3,11 +3,11 @@ import type { TransferPart } from "../protocol/results.ts";
 import { sizeText } from "../runtime/size-text.ts";
 import type { Presigner } from "../world/world.ts";
 import { acceptedBy, advance, checkAlive, isEndOf, move } from "./transfer.ts";
-import { endName } from "./transfer-end.ts";
+import { endName } from "./transfer-endpoint.ts";
 import { partCount, partKey, partSize } from "./transfer-parts.ts";
 import { changeTransfer, isOpen, readTransfer, type Transfer, type TransferStep } from "./transfer-state.ts";
 import type { TransferWorld } from "./transfer-world.ts";
-import { maxBytesAt, tooLarge } from "./workspace-end.ts";
+import { maxBytesAt, tooLarge } from "./workspace-endpoint.ts";
 
 /** Largest file of a transfer, in bytes. */
 const maxTransferBytes = 5 * 1024 ** 3;

@@ -1,7 +1,7 @@
 import type { CallAddress } from "../session/call-address.ts";
 import { absent, equal, type Step, set } from "../world/expression.ts";
 import { ConditionFailed, type Item, type Key, type Table } from "../world/world.ts";
-import type { TransferEnd } from "./transfer-end.ts";
+import type { TransferEnd } from "./transfer-endpoint.ts";
 
 /**
  * What happens next. `asked`: the source says how large its file is. `offered`: the destination says whether it takes

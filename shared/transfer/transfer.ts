@@ -6,7 +6,7 @@ import { log } from "../runtime/log.ts";
 import { askAllNodes } from "../skills/probing.ts";
 import { createSkillLister } from "../skills/skill-lister.ts";
 import { isSkillFile } from "../workspace/workspace-paths.ts";
-import { endName, type MachineEnd, type TransferEnd } from "./transfer-end.ts";
+import { endName, type MachineEnd, type TransferEnd } from "./transfer-endpoint.ts";
 import { answerOwner, isSameOwner, isWanted } from "./transfer-owner.ts";
 import { defaultPartBytes, deleteParts, WrongParts } from "./transfer-parts.ts";
 import {
@@ -18,7 +18,7 @@ import {
   type Transfer,
 } from "./transfer-state.ts";
 import type { TransferWorld } from "./transfer-world.ts";
-import { copyInBucket, sendFromWorkspace, takeIntoWorkspace } from "./workspace-end.ts";
+import { copyInBucket, copyIntoWorkspace, sendFromWorkspace } from "./workspace-endpoint.ts";
 
 type TransferEvent = Extract<keyof Events, `transfer.${string}`>;
 
@@ -84,7 +84,7 @@ async function workOfWorkspace({ bucket }: TransferWorld, transfer: Transfer): P
   const to = destination.kind === "workspace" ? destination : undefined;
   if (step === "asked" && from)
     return to ? copyInBucket(bucket, from, to) : sendFromWorkspace(bucket, transfer, from);
-  if (step === "stored" && to) return takeIntoWorkspace(bucket, transfer, to);
+  if (step === "stored" && to) return copyIntoWorkspace(bucket, transfer, to);
   return acceptedBy(transfer);
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Agent } from "../../functions/agent/agent.ts";
 import { createHistory } from "../../functions/agent/context/history.ts";
-import { createKeptPrompts } from "../../functions/agent/context/kept-prompts.ts";
+import { createKeptPrompts } from "../../functions/agent/context/prompt-cache.ts";
 import { createPromptSource } from "../../functions/agent/context/prompt-source.ts";
 import { createMediaCache } from "../../functions/agent/model/media-cache.ts";
 import { createCallModel, type Wait } from "../../functions/agent/model/model.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Agent } from "../../functions/agent/agent.ts";
-import { providerWords } from "../../functions/agent/model/provider-words.ts";
+import { providerWords } from "../../functions/agent/model/provider-error-text.ts";
 import { refuseEntry } from "../../functions/agent/reply/request-reply.ts";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { createBroadcast } from "../../shared/peers/broadcast.ts";

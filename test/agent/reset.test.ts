@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { holdSession } from "../../functions/agent/session-loop.ts";
 import { storeMedia } from "../../shared/media/media-store.ts";
 import type { StoredMedia } from "../../shared/protocol/messages.ts";
-import { maxPreviousIds, notePreviousId } from "../../shared/session/previous-ids.ts";
+import { maxPreviousIds, recordPreviousId } from "../../shared/session/previous-ids.ts";
 import { metaKey, type SessionState } from "../../shared/session/state.ts";
 import { set } from "../../shared/world/expression.ts";
 import { isReading } from "../support/models/model-window.ts";
@@ -235,7 +235,7 @@ describe("a reset by hand", () => {
     const before = await resets.seed();
     const session = { sessionKey: resets.key, sessionId: "" };
     for (let n = 0; n < maxPreviousIds; n++)
-      await notePreviousId(resets.state.table, { ...session, sessionId: `old-${n}`, resets: n });
+      await recordPreviousId(resets.state.table, { ...session, sessionId: `old-${n}`, resets: n });
     await resets.state.table.update(metaKey(resets.key), [set("resets", maxPreviousIds)]);
     await resets.submit(reset("method", nextDay));
     await resets.invoke(nextDay);
@@ -262,8 +262,8 @@ describe("a reset by hand", () => {
 
   it("does not tell of the conversation that a reset in progress is about to end", async () => {
     await resets.seed({ resets: 1 });
-    await notePreviousId(resets.state.table, { sessionKey: resets.key, sessionId: "ended" });
-    await notePreviousId(resets.state.table, await resets.current());
+    await recordPreviousId(resets.state.table, { sessionKey: resets.key, sessionId: "ended" });
+    await recordPreviousId(resets.state.table, await resets.current());
     expect(await resets.previous()).toEqual(["ended"]);
   });
 });

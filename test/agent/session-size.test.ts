@@ -8,7 +8,7 @@ import { itemSize } from "../../local/items/item-validation.ts";
 import type { StoredItem } from "../../local/items/keyed-items.ts";
 import { tableOver } from "../../local/world/local-table.ts";
 import type { AssistantMessage } from "../../shared/protocol/messages.ts";
-import { takeMessage } from "../../shared/session/intake.ts";
+import { submitMessage } from "../../shared/session/intake.ts";
 import { metaKey } from "../../shared/session/state.ts";
 import type { Key, Table } from "../../shared/world/world.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
@@ -54,7 +54,7 @@ function openSession() {
     const message = { ...reply, timestamp: agent.now() } as unknown as AssistantMessage;
     const caller = { connectionId: "Yx1cJd0pIAMCKQA=", requestId: randomUUID(), tokenId: "tok_4f9a2c71" };
     const incoming = { id: randomUUID(), text, writer: {}, configurationVersion: 7 };
-    await takeMessage(agent, sessionKey, { ...incoming, origin: { kind: "client", ...caller } });
+    await submitMessage(agent, sessionKey, { ...incoming, origin: { kind: "client", ...caller } });
     const answering: Agent = { ...agent, callModel: async () => ({ status: "answered", message }) };
     await holdSession(answering, sessionKey, () => 900_000);
   };

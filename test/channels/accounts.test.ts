@@ -7,7 +7,7 @@ import {
   startAccount,
   stopAccount,
 } from "../../shared/channels/accounts.ts";
-import { createActivity, noteFailures, readActivity } from "../../shared/channels/activity.ts";
+import { createActivity, readActivity, recordFailures } from "../../shared/channels/activity.ts";
 import { openBridges } from "../../shared/channels/bridge/bridge.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { listRequests, openRequest } from "../../shared/channels/inbound/pairing.ts";
@@ -148,7 +148,7 @@ describe.each(Object.entries(platformStarts))("an account of %s", (name, start) 
   it("keeps why an answer was last not delivered", async () => {
     await startAccount(accounts, address, platform.account);
     platform.refuse("never");
-    const sender = noteFailures(
+    const sender = recordFailures(
       createChannelSender({ ...accounts, wait: async () => {} }),
       accounts.activity,
     );

@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 import type { Agent } from "../../functions/agent/agent.ts";
 import { createHistory } from "../../functions/agent/context/history.ts";
-import { createKeptPrompts } from "../../functions/agent/context/kept-prompts.ts";
+import { createKeptPrompts } from "../../functions/agent/context/prompt-cache.ts";
 import { createPromptSource } from "../../functions/agent/context/prompt-source.ts";
 import { createFetchAttachment } from "../../functions/agent/fetch-attachment.ts";
 import { createArchivedResults } from "../../functions/agent/objects/archived-results.ts";

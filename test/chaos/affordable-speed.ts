@@ -6,7 +6,7 @@ import { unreachableEnvironment } from "../support/unreachable-environment.ts";
 const run = promisify(execFile);
 
 /** Faster than this nothing is won: the work itself takes its time. */
-const mostSpeed = 8;
+const maxSpeed = 8;
 /** A cold start shall look to the system as if it took at most this long; on Lambda it does not. Milliseconds. */
 const coldStartMs = 4000;
 const startedTogether = 6;
@@ -22,5 +22,5 @@ export async function affordableSpeed(bundle: string): Promise<number> {
   const start = () => run(process.execPath, ["-e", load], { env: unreachableEnvironment });
   await Promise.all(Array.from({ length: startedTogether }, start));
   const took = performance.now() - begun;
-  return Math.max(1, Math.min(mostSpeed, Math.floor(coldStartMs / took)));
+  return Math.max(1, Math.min(maxSpeed, Math.floor(coldStartMs / took)));
 }

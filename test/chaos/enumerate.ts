@@ -52,7 +52,7 @@ export async function runEnumeration(setting: Setting, every: number): Promise<C
     skewMs: () => 0,
     restless: false,
     isFresh: ({ sessionKey, occasion }) => sessionKey !== "" && !isLookup(occasion),
-    mostProcesses: () => 12,
+    maxProcesses: () => 12,
     clients: 1,
     planOf,
     repeats: () => undefined,

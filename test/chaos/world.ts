@@ -39,7 +39,7 @@ export interface WorldOptions {
   /** Whether peers' connections are cut. */
   restless: boolean;
   isFresh(task: Task): boolean;
-  mostProcesses(functionName: string): number;
+  maxProcesses(functionName: string): number;
   clients: number;
   planOf(tag: string): MessagePlan;
   repeats(tag: string): Draw | undefined;
@@ -106,7 +106,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
         entry: (name) => join(options.bundles, name, "handler.mjs"),
         clock: options.clock,
         skewMs: options.skewMs,
-        mostProcesses: options.mostProcesses,
+        maxProcesses: options.maxProcesses,
         isFresh: options.isFresh,
         readTask: (name, event) => readTask(name, event, (id) => callName(calls.get(id) ?? id)),
         log: write,

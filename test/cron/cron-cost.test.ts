@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { noteRun, runId } from "../../shared/cron/run-history.ts";
+import { recordRun, runId } from "../../shared/cron/run-history.ts";
 import { costOf } from "../heartbeat/cost-of.ts";
 import { HeartbeatBench, minute } from "../heartbeat/heartbeat-bench.ts";
 
@@ -29,7 +29,7 @@ it("a job's runs cost what docs/cron.md says, also of one whose history is full"
     const at = bench.time - i * 60 * minute;
     const summary = `Queued to agent:main:cron:${job.id}; its answer goes to clients`;
     const run = { id: runId(job.id, at), jobId: job.id, ts: at, summary, durationMs: 3000 };
-    await noteRun(bench.state.table, at, { ...run, status: "ok", nextRunAtMs: at + 60 * minute });
+    await recordRun(bench.state.table, at, { ...run, status: "ok", nextRunAtMs: at + 60 * minute });
   }
   await runOnce();
   const usd = await costOf(bench, runOnce);

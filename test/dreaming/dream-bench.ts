@@ -1,9 +1,9 @@
 import { defaults } from "../../shared/configuration/defaults.ts";
 import type { Configuration } from "../../shared/configuration/schema.ts";
 import { type Dreaming, previewSweep, sweepMemories } from "../../shared/dreaming/dream-sweep.ts";
-import { noteRecall, recallEvent } from "../../shared/dreaming/recall-events.ts";
-import { openMemories } from "../../shared/memory/open-memories.ts";
-import type { MemoryOrigin } from "../../shared/memory/use-memories.ts";
+import { recallEvent, recordRecall } from "../../shared/dreaming/recall-events.ts";
+import { openMemories } from "../../shared/memory/memories.ts";
+import type { MemoryOrigin } from "../../shared/memory/memory-store.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import type { TimerEvent } from "../../shared/world/world.ts";
 import { type Life, mortalStore } from "../memory/mortal-store.ts";
@@ -69,7 +69,7 @@ export class DreamBench {
     for (const question of questions) {
       const found = [{ id, places: [{ path, line: 1 }], rank }];
       const event = recallEvent(`c${++this.calls}`, question, this.now - daysAgo * dayMs - 1, found);
-      await noteRecall(this.state.table, this.agentId, event);
+      await recordRecall(this.state.table, this.agentId, event);
     }
   }
 

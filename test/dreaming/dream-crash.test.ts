@@ -11,7 +11,7 @@ let bucket: MemoryBucket;
 let bench: DreamBench;
 let agents = 0;
 /** More calls than a sweep makes. */
-const mostCalls = 100;
+const maxCalls = 100;
 
 beforeAll(async () => {
   state = await startState();
@@ -57,7 +57,7 @@ async function expectGitTakesIt(): Promise<void> {
 describe("a sweep of memories", () => {
   it("I36: that is killed at any call is gone on with: one section, one entry, each promotion once", async () => {
     let calls = 0;
-    for (let isDone = false; !isDone && calls < mostCalls; calls++) {
+    for (let isDone = false; !isDone && calls < maxCalls; calls++) {
       await fresh();
       const began = bench.now;
       isDone = await bench.sweep({ left: calls }).then(
@@ -73,12 +73,12 @@ describe("a sweep of memories", () => {
     }
     await expectGitTakesIt();
     expect(calls).toBeGreaterThan(15);
-    expect(calls).toBeLessThan(mostCalls);
+    expect(calls).toBeLessThan(maxCalls);
   });
 
   it("I36: that is killed again and again gets to its end", async () => {
     const began = bench.now;
-    for (let calls = 3; !(await readDream(state.table, bench.agentId)).last && calls < mostCalls; calls++) {
+    for (let calls = 3; !(await readDream(state.table, bench.agentId)).last && calls < maxCalls; calls++) {
       await bench.sweep({ left: calls }).catch(() => {});
       bench.now += dreamLeaseMs + 1;
     }

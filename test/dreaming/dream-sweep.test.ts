@@ -187,9 +187,9 @@ describe("a sweep of memories", () => {
     await bench.write("memory/2026-04-23.md", "- Somebody wrote this line into the file by hand\n");
     const [byHand] = await bench.memories.files.read(bench.agentId, "memory/2026-04-23.md");
     const found = [{ id: byHand?.id ?? "", places: [{ path: "memory/2026-04-23.md", line: 1 }], rank: 1 }];
-    const { noteRecall, recallEvent } = await import("../../shared/dreaming/recall-events.ts");
+    const { recordRecall, recallEvent } = await import("../../shared/dreaming/recall-events.ts");
     for (const query of questions)
-      await noteRecall(state.table, bench.agentId, recallEvent(query, query, bench.now - 1, found));
+      await recordRecall(state.table, bench.agentId, recallEvent(query, query, bench.now - 1, found));
     const outcome = await bench.sweep();
     expect(outcome?.summary).toMatchObject({ candidates: 6, promoted: 0 });
     expect(new Set(outcome?.verdicts.map(({ reason }) => reason))).toEqual(

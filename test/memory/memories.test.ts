@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openMemories } from "../../shared/memory/open-memories.ts";
+import { openMemories } from "../../shared/memory/memories.ts";
 import type { Audience } from "../../shared/workspace/privacy.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import { type State, startState } from "../support/state.ts";

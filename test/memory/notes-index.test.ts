@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { openMemories } from "../../shared/memory/memories.ts";
 import { newestNotes } from "../../shared/memory/notes-index.ts";
-import { openMemories } from "../../shared/memory/open-memories.ts";
 import { addDays } from "../../shared/runtime/zoned-time.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import { notesIndexPath } from "../../shared/workspace/workspace-paths.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createMemoryTable } from "../../local/world/local-table.ts";
-import { settleSteps, wasAccepted } from "../../shared/session/accepted-ids.ts";
+import { trimAcceptedIds, wasAccepted } from "../../shared/session/accepted-ids.ts";
 import { appendEntry } from "../../shared/session/inbox.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { acquire, commitEntry, type Lease } from "../../shared/session/lease.ts";
@@ -33,7 +33,7 @@ beforeEach(async () => {
 /** Takes the oldest entry out of the inbox, as the agent does, from the session as it was last seen. */
 async function take(now: number): Promise<void> {
   const [oldest] = state.inbox;
-  state = await commitEntry(table, lease, oldest!, settleSteps(state, oldest!.id, now));
+  state = await commitEntry(table, lease, oldest!, trimAcceptedIds(state, oldest!.id, now));
 }
 
 /** Whether a message is accepted; the agent takes it up at once. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { defaults } from "../../shared/configuration/defaults.ts";
-import { type Intake, takeMessage } from "../../shared/session/intake.ts";
+import { type Intake, submitMessage } from "../../shared/session/intake.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import { type State, startState } from "../support/state.ts";
 
@@ -23,7 +23,7 @@ it.each(["", " ", "\n\t  \u00a0"])(
   "a message of white space alone (%j) is refused, and no run begins",
   async (text) => {
     await expect(
-      takeMessage(intake(), sessionKey, { id: "blank", text, origin, writer: {} }),
+      submitMessage(intake(), sessionKey, { id: "blank", text, origin, writer: {} }),
     ).rejects.toMatchObject({
       code: 400,
       message: expect.stringContaining("empty"),
@@ -33,7 +33,7 @@ it.each(["", " ", "\n\t  \u00a0"])(
 );
 
 it("a picture needs no words", async () => {
-  const taken = await takeMessage(intake(), sessionKey, {
+  const taken = await submitMessage(intake(), sessionKey, {
     id: "picture",
     text: " ",
     media,

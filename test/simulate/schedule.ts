@@ -27,7 +27,7 @@ import { createPlatform, openChannels, type Sent } from "./world/platform.ts";
 const start = Date.parse("2026-03-02T03:57:00Z");
 
 /** Actions of one schedule, at most. */
-const mostActions = 6;
+const maxActions = 6;
 
 /** Virtual milliseconds in which everything has to come to rest once nothing fails any more. */
 const restMs = 45 * 60_000;
@@ -101,7 +101,7 @@ class Simulation {
   private readonly cloud: Cloud;
   private readonly functions: Functions;
   private readonly peers: Peers;
-  private readonly mostSkew: number;
+  private readonly maxSkew: number;
   private readonly settings: JsonObject;
   private machines = 0;
 
@@ -114,8 +114,8 @@ class Simulation {
     const { plan, ways, faults, peers } = this.sources;
     this.timeline = new Timeline(start, ways);
     this.faults = new Faults(faults, options.oneIn ?? plan.pick([0, 400, 150, 60, 30]), leftOut);
-    this.mostSkew = plan.pick([0, 0, 300, 2_000]);
-    this.actions = options.actions ?? drawActions(plan, mostActions);
+    this.maxSkew = plan.pick([0, 0, 300, 2_000]);
+    this.actions = options.actions ?? drawActions(plan, maxActions);
     this.settings = settingsFor(plan.pick(policies), plan.pick(["inline", "pools"] as const));
     this.services = new Machine("services", 0, this.timeline, this.running);
     const network = new Network(this.timeline, this.faults, this.services, this.tell);
@@ -220,7 +220,7 @@ class Simulation {
   }
 
   private newMachine(name: string): Machine {
-    const skew = this.mostSkew > 0 ? this.sources.plan.integer(2 * this.mostSkew) - this.mostSkew : 0;
+    const skew = this.maxSkew > 0 ? this.sources.plan.integer(2 * this.maxSkew) - this.maxSkew : 0;
     return new Machine(`${name}/${++this.machines}`, skew, this.timeline, this.running);
   }
 

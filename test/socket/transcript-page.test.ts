@@ -193,8 +193,8 @@ describe("a conversation, page by page", () => {
 });
 
 describe("a whole conversation", () => {
-  const whole = (session: SessionState, mostBytes = 1_000_000) =>
-    readConversation(state, { agentId: "main", sessionId: session.sessionId }, mostBytes);
+  const whole = (session: SessionState, maxBytes = 1_000_000) =>
+    readConversation(state, { agentId: "main", sessionId: session.sessionId }, maxBytes);
 
   it("is read at once, with its session's key, live or archived", async () => {
     const session = await live([summary(60), ...say(61, 90)], say(1, 30), say(31, 60));

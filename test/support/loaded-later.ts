@@ -1,5 +1,5 @@
 // What the functions load when it is used first, loaded ahead of time: virtual time does not wait for the disk.
-import "../../functions/agent/compaction/memories.ts";
+import "../../functions/agent/compaction/extract-memories.ts";
 import "../../functions/agent/compaction/summarize.ts";
 import "../../functions/agent/self/agent-stats.ts";
 import "../../functions/agent/self/answer-memory.ts";
@@ -10,7 +10,7 @@ import "../../shared/dreaming/dream-sweep.ts";
 import "../../shared/git/patch.ts";
 import "../../shared/git/workspace-commit.ts";
 import "../../shared/git/workspace-history.ts";
-import "../../shared/memory/open-memories.ts";
+import "../../shared/memory/memories.ts";
 import "../../shared/recall/recall.ts";
 import "../../shared/recall/vectors/embedder.ts";
 import "../../shared/skills/frontmatter.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { parseParams } from "../../shared/protocol/methods.ts";
 import type { TransferStatus } from "../../shared/protocol/results.ts";
 import { beginTransfer } from "../../shared/transfer/transfer.ts";
-import { parseEnds } from "../../shared/transfer/transfer-end.ts";
+import { parseEnds } from "../../shared/transfer/transfer-endpoint.ts";
 import { until } from "../support/until.ts";
 import { type Machine, openTransferBench, type TransferBench } from "./transfer-bench.ts";
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Method } from "../../shared/protocol/methods.ts";
 import type { TransferStatus } from "../../shared/protocol/results.ts";
 import { beginTransfer } from "../../shared/transfer/transfer.ts";
-import { parseEnds } from "../../shared/transfer/transfer-end.ts";
+import { parseEnds } from "../../shared/transfer/transfer-endpoint.ts";
 import { partKey } from "../../shared/transfer/transfer-parts.ts";
 import { randomBytesFrom } from "../support/random.ts";
 import { until } from "../support/until.ts";

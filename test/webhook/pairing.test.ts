@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Approving, approveSender, rejectSender } from "../../functions/socket/approval.ts";
 import type { InboundMessage } from "../../shared/channels/channel.ts";
 import { channels } from "../../shared/channels/channels.ts";
-import { takeInbound } from "../../shared/channels/inbound/inbound.ts";
+import { handleInbound } from "../../shared/channels/inbound/inbound.ts";
 import {
   listRequests,
   maxRequests,
@@ -69,9 +69,9 @@ describe("a sender who is not known, where pairing is on", () => {
 
   it("is told by the platform's own answer where that is shown, and a second time nothing", async () => {
     const address = { channel: "telegram", accountId: "default" };
-    const first = await takeInbound(on.webhook, address, message("1"), true);
+    const first = await handleInbound(on.webhook, address, message("1"), true);
     expect(first).toMatchObject({ status: "pending_pairing", answer: expect.stringMatching(waits) });
-    const second = await takeInbound(on.webhook, address, { ...message("1"), eventId: "other" }, true);
+    const second = await handleInbound(on.webhook, address, { ...message("1"), eventId: "other" }, true);
     expect(second).toEqual({ status: "pending_pairing", senderId: "1" });
     expect(sent()).toEqual([]);
   });
@@ -79,9 +79,9 @@ describe("a sender who is not known, where pairing is on", () => {
   it("is known by the id alone, whatever form it has, and never as everybody", async () => {
     const address = { channel: "whatsapp", accountId: "default" };
     await on.configuration.set("channels.whatsapp", { dmPolicy: "pairing" });
-    await takeInbound(on.webhook, address, message("31628552611@s.whatsapp.net"));
-    await takeInbound(on.webhook, address, { ...message("+31 6 28552611"), eventId: "second" });
-    await takeInbound(on.webhook, address, message(" * "));
+    await handleInbound(on.webhook, address, message("31628552611@s.whatsapp.net"));
+    await handleInbound(on.webhook, address, { ...message("+31 6 28552611"), eventId: "second" });
+    await handleInbound(on.webhook, address, message(" * "));
     expect((await requests()).map(({ senderId }) => senderId)).toEqual(["31628552611@s.whatsapp.net"]);
     await approveSender(approving(), { channel: "whatsapp", senderId: "+31628552611" });
     expect((await on.configuration.load({ fresh: true })).channels.whatsapp?.allowFrom).toEqual([
@@ -166,8 +166,8 @@ describe("an approval", () => {
   });
 
   it("takes what the sender wrote to each account of the channel", async () => {
-    await takeInbound(on.webhook, { channel: "telegram", accountId: "default" }, message("7"));
-    await takeInbound(on.webhook, { channel: "telegram", accountId: "second" }, message("7"));
+    await handleInbound(on.webhook, { channel: "telegram", accountId: "default" }, message("7"));
+    await handleInbound(on.webhook, { channel: "telegram", accountId: "second" }, message("7"));
     await approveSender(approving(), { ...ann, senderId: "7" });
     expect((await on.inbox(guestOf("7"))).map(({ id }) => id)).toEqual([
       "telegram:default:e-7",
@@ -199,7 +199,7 @@ describe("an approval", () => {
       },
     };
     const late = { ...on.build({ table }), configuration: openConfiguration(on.table, on.secrets) };
-    const outcome = await takeInbound(
+    const outcome = await handleInbound(
       late,
       { channel: "telegram", accountId: "second" },
       message(ann.senderId),
@@ -243,7 +243,7 @@ describe("requests", () => {
   it("do not hold what is too large, and say so", async () => {
     const address = { channel: "telegram", accountId: "default" };
     const large = { ...message(ann.senderId), text: "é".repeat(6000) };
-    await takeInbound(on.webhook, address, large);
+    await handleInbound(on.webhook, address, large);
     expect(sent()).toEqual([expect.stringMatching(/too long to be kept/)]);
     const [request] = await requests();
     expect(request).not.toHaveProperty("message");
@@ -343,7 +343,7 @@ function watched(around: Around): Approving {
 }
 
 const askAs = (id: string, around: Around, text = "hello") =>
-  takeInbound(watched(around), { channel: "telegram", accountId: "default" }, { ...message(id), text });
+  handleInbound(watched(around), { channel: "telegram", accountId: "default" }, { ...message(id), text });
 const ask = (id: string, text: string) => askAs(id, (_step, go) => go(), text);
 const approveAs = (senderId: string, around: Around) => approveSender(watched(around), { ...ann, senderId });
 

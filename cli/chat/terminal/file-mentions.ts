@@ -9,7 +9,7 @@ export interface MentionedFiles {
 }
 
 /** Most files of one message, a limit of the gateway. */
-const mostFiles = 10;
+const maxFiles = 10;
 const mention = /(?<=^|\s)@(?:"([^"\n]+)"|(\S+))/g;
 
 /** The absolute path of what a user typed: relative to `folder`, absolute, or from the home with `~/`. */
@@ -36,7 +36,7 @@ export async function readMentions(
     const found = (await fileAt(typed, folder, home)) ?? (await fileAt(withoutStop(typed), folder, home));
     if (found === undefined) continue;
     const attached =
-      found.isFile && files.length < mostFiles ? await readAttachment(found.path, found.typed) : undefined;
+      found.isFile && files.length < maxFiles ? await readAttachment(found.path, found.typed) : undefined;
     if (attached !== undefined) files.push(attached);
     const path = quoted === undefined ? found.path : `"${found.path}"`;
     const word =

@@ -17,7 +17,7 @@ import { Keyboard } from "./keyboard.ts";
 import type { LastExchange } from "./last-exchange.ts";
 import { markdownLayout, plainLayout } from "./markdown.ts";
 import { Prompt } from "./message-prompt.ts";
-import { createNodeNews } from "./node-news.ts";
+import { createNodeNews } from "./node-presence-lines.ts";
 import { RunDisplay } from "./run-display.ts";
 import { Screen } from "./screen.ts";
 

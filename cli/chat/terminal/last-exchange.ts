@@ -5,10 +5,10 @@ import type { Gateway } from "../../gateway/gateway-client.ts";
 import { workOf } from "../missed-answer.ts";
 
 /** Number of newest messages in which the last exchange is looked for. */
-const mostMessages = 50;
+const maxMessages = 50;
 
 /** Most lines of an answer that are shown. */
-const mostLines = 30;
+const maxLines = 30;
 
 /** The newest message of a user, when it was sent, and the newest text of its answer. */
 export interface LastExchange {
@@ -28,7 +28,7 @@ export async function readLastExchange(
   sessionKey: string,
 ): Promise<LastExchange | undefined> {
   try {
-    const { messages } = await gateway.request("session.preview", { sessionKey, limit: mostMessages });
+    const { messages } = await gateway.request("session.preview", { sessionKey, limit: maxMessages });
     const asked = messages.findLastIndex(({ role }) => role === "user");
     const question = messages[asked];
     if (question === undefined) return undefined;
@@ -37,8 +37,8 @@ export async function readLastExchange(
     return {
       asked: withoutReport(textOf(question)),
       when: moment(question.timestamp),
-      ...(answer && { answer: lines.slice(0, mostLines).join("\n") }),
-      leftOut: Math.max(0, lines.length - mostLines),
+      ...(answer && { answer: lines.slice(0, maxLines).join("\n") }),
+      leftOut: Math.max(0, lines.length - maxLines),
       isBusy: (await workOf(gateway, sessionKey))?.busy === true,
     };
   } catch {

@@ -12,7 +12,7 @@ import type { Action } from "../../app/program.ts";
 import { ask, askHidden, readAll } from "../../app/questions.ts";
 import { didYouMean } from "../../app/suggestion.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
-import { noteOwner } from "./channel-owners.ts";
+import { recordOwner } from "./channel-owners.ts";
 
 const policies = ["pairing", "allowlist", "open"];
 
@@ -36,7 +36,7 @@ export const addChannel: Action = async (context, invocation) => {
   await setAccess(gateway, name, policy);
   const shown = { ...address, ...started, ...(policy ? { dmPolicy: policy.dmPolicy } : {}) };
   context.print(shown, [registered(shown), ...secretsToPaste(shown, made), ...nextSteps(shown)].join("\n"));
-  await noteOwner(context, gateway, name);
+  await recordOwner(context, gateway, name);
 };
 
 /** The message for a started account. @throws Failure when the platform refuses the webhook */

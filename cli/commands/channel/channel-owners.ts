@@ -17,7 +17,7 @@ export function hasOwner(channels: ChannelSettings, channel: string): boolean {
 }
 
 /** Says how to become the owner of a channel that has none. */
-export async function noteOwner(
+export async function recordOwner(
   context: Pick<Context, "note">,
   gateway: Gateway,
   channel: string,

@@ -3,7 +3,7 @@ import type { Context } from "../../app/context.ts";
 import type { Action } from "../../app/program.ts";
 import { confirm } from "../../app/questions.ts";
 import type { Gateway } from "../../gateway/gateway-client.ts";
-import { channelSettings, hasOwner, noteOwner } from "./channel-owners.ts";
+import { channelSettings, hasOwner, recordOwner } from "./channel-owners.ts";
 
 export const listPairs: Action = async (context) => {
   const gateway = await context.gateway();
@@ -30,7 +30,7 @@ export const approvePair: Action = async (context, { args, options }) => {
     result,
     `${nameOf(result)} may write now, as ${who}; a message that waited is being answered`,
   );
-  await noteOwner(context, gateway, applicant.channel);
+  await recordOwner(context, gateway, applicant.channel);
 };
 
 /** Asks on a terminal whether the sender is the user, while no channel has an owner. */

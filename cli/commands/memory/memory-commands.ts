@@ -27,7 +27,7 @@ export const explainMemory: Action = async (context, invocation) => {
   const lines = [
     visible(memory.text),
     ...memory.places.map(({ path, line }) => `  in ${visible(path)}, line ${line}`),
-    `  ${originOf(memory)}`,
+    `  ${originText(memory)}`,
     ...sources.flatMap(({ at, role, sessionId, message, text: said }) => [
       `  ${day(at)}  ${role}  ${visible(sessionId)} message ${message}`,
       `    ${visible(said)}`,
@@ -74,7 +74,7 @@ function whereFrom({ record, places }: Memory): string {
   return record === undefined ? visible(places[0]?.path ?? "") : `${day(record.at)} you`;
 }
 
-function originOf({ record }: Memory): string {
+function originText({ record }: Memory): string {
   if (!record) return "nobody has noted where it came from: it was written into the file";
   const how = {
     agent: "the agent was told to remember it",

@@ -127,15 +127,15 @@ export function callLines(print: (line: string) => void, waitMs = soonMs): (chan
 const defaultMostBytes = 5 * 1024 * 1024;
 
 /**
- * Returns a function that appends one line to a log file. A file above `mostBytes` is renamed to `{file}.1`, and that to
+ * Returns a function that appends one line to a log file. A file above `maxBytes` is renamed to `{file}.1`, and that to
  * `{file}.2`, which is the oldest one that is kept. Lines are lost when the disk is full.
  */
-export function openRotatingLog(file: string, mostBytes = defaultMostBytes): (line: string) => void {
+export function openRotatingLog(file: string, maxBytes = defaultMostBytes): (line: string) => void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   let bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   return (line) => {
     try {
-      if (bytes >= mostBytes) {
+      if (bytes >= maxBytes) {
         if (statSync(`${file}.1`, { throwIfNoEntry: false })) renameSync(`${file}.1`, `${file}.2`);
         renameSync(file, `${file}.1`);
         bytes = 0;

@@ -118,10 +118,10 @@ function withSuggestion(error: unknown, meant: string): Failure {
 }
 
 /** Longest value in a list, in characters; --json has all of it. */
-const mostValueChars = 60;
+const maxValueChars = 60;
 
 function shortValue(value: unknown): string {
-  return shorten(typeof value === "object" ? JSON.stringify(value) : valueText(value), mostValueChars);
+  return shorten(typeof value === "object" ? JSON.stringify(value) : valueText(value), maxValueChars);
 }
 
 function valueText(value: unknown): string {

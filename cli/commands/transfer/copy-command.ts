@@ -30,7 +30,7 @@ export const copyFile: Action = async (context, { args, options }) => {
   const ends = await readEnds(args[0] ?? "", args[1] ?? "", terminal.cwd);
   const gateway = await context.gateway();
   const progress = startProgress(terminal, !context.json);
-  const own = takePart(gateway, ends.only, terminal.cwd);
+  const own = selectDirection(gateway, ends.only, terminal.cwd);
   const signal = untilSignal();
   try {
     const asked = { source: ends.source, destination: ends.destination, agentId: text(options.agent) };
@@ -48,7 +48,7 @@ export const copyFile: Action = async (context, { args, options }) => {
 };
 
 /** This machine's part in the transfer: it serves that one file. */
-function takePart(gateway: Gateway, only: CopyEnds["only"], base: string): FileTransfers {
+function selectDirection(gateway: Gateway, only: CopyEnds["only"], base: string): FileTransfers {
   const transfers = new FileTransfers({
     gateway: { request: (method, params) => gateway.request(method, params) },
     base,

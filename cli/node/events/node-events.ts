@@ -39,14 +39,14 @@ function subscribe<E extends keyof NodeEvents>(node: NodeParts, event: E): void 
 }
 
 /** Maximum JSON size of the log lines in one frame, in bytes. */
-const mostLogBytes = 120 * 1024;
+const maxLogBytes = 120 * 1024;
 
 /** Answers `logs.get` with the newest lines of the node's log. */
 function answerLogs({ connection, logs }: NodeParts, payload: Events["logs.get"]): void {
   const { callId, lines } = fieldsOf(payload);
   if (typeof callId !== "string") return;
   const count = typeof lines === "number" && lines > 0 ? Math.floor(lines) : 100;
-  connection.request("logs.result", { callId, ...logs.newest(count, mostLogBytes) }).catch(() => {
+  connection.request("logs.result", { callId, ...logs.newest(count, maxLogBytes) }).catch(() => {
     // After a lost connection the answer is not needed.
   });
 }
@@ -69,8 +69,8 @@ function answerProbe({ connection, environment }: NodeParts, payload: Events["no
     if (kind !== "bins" || !Array.isArray(bins)) throw new Error("only probes of kind bins are known");
     const names = bins.filter((name) => typeof name === "string");
     const asked = typeof timeoutMs === "number" ? timeoutMs : probeMs.default;
-    const mostMs = Math.min(probeMs.most, Math.max(probeMs.least, asked));
-    return { ok: true, bins: await findBins(names, mostMs, environment) };
+    const maxMs = Math.min(probeMs.most, Math.max(probeMs.least, asked));
+    return { ok: true, bins: await findBins(names, maxMs, environment) };
   };
   find()
     .catch((error: Error) => ({ ok: false, error: error.message }))

@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
-import { headOf } from "../text-ends.ts";
+import { headOf } from "../truncate.ts";
 
 /** Number of bytes at the start of a file that are used to detect its type. */
 const sampleBytes = 8192;

@@ -8,7 +8,7 @@ import { join } from "node:path";
  */
 const skippedFolders = ["node_modules", ".git", ".gsv"];
 /** Maximum number of files and folders visited in one walk. */
-const mostEntries = 200_000;
+const maxEntries = 200_000;
 
 export interface WalkedFile {
   /** Absolute path. */
@@ -37,7 +37,7 @@ export async function* walkFiles(
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     const subfolders: string[] = [];
     for (const entry of await entriesOf(join(base, folder))) {
-      if (++entries > mostEntries) return false;
+      if (++entries > maxEntries) return false;
       const relative = folder === "" ? entry.name : `${folder}/${entry.name}`;
       const path = join(base, relative);
       if (entry.isDirectory()) {

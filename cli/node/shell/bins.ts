@@ -5,10 +5,10 @@ const end = /^gsv-bins-end$/m;
 const script =
   'echo; for name in "$@"; do command -v -- "$name" >/dev/null 2>&1 && printf "gsv-bin:%s\\n" "$name"; done; echo gsv-bins-end';
 const binName = /^[A-Za-z0-9_+.-]+$/;
-const mostBins = 1000;
+const maxBins = 1000;
 
 /** Maximum output of the shell that is read, in characters. Its profile may print anything. */
-const mostOutput = 1_000_000;
+const maxOutput = 1_000_000;
 
 /**
  * Returns which programs commands can call. It asks a login shell, because its profile may extend PATH. The names are
@@ -20,7 +20,7 @@ export async function findBins(
   timeoutMs: number,
   environment: NodeJS.ProcessEnv,
 ): Promise<Record<string, boolean>> {
-  if (bins.length > mostBins) throw new Error(`at most ${mostBins} programs can be asked for`);
+  if (bins.length > maxBins) throw new Error(`at most ${maxBins} programs can be asked for`);
   const names = bins.filter((name) => binName.test(name));
   const output = await runScript(names, timeoutMs, environment);
   // The shell's profile may print other lines.
@@ -51,7 +51,7 @@ function runScript(names: string[], timeoutMs: number, environment: NodeJS.Proce
     }, timeoutMs);
     shell.stdout.setEncoding("utf8");
     shell.stdout.on("data", (chunk: string) => {
-      output = (output + chunk).slice(-mostOutput);
+      output = (output + chunk).slice(-maxOutput);
       // Not its end: a background process of the profile may keep the pipe open.
       if (!end.test(output)) return;
       clearTimeout(timeout);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { ExecEvent } from "../../../shared/protocol/exec-event-params.ts";
 import type { Outbox } from "../result-outbox.ts";
-import { tailOf } from "../text-ends.ts";
+import { tailOf } from "../truncate.ts";
 import type { CommandJournal } from "./command-journal.ts";
 import { tailChars } from "./session-report.ts";
 import type { ShellSession } from "./shell.ts";

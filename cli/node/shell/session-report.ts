@@ -1,4 +1,4 @@
-import { tailOf } from "../text-ends.ts";
+import { tailOf } from "../truncate.ts";
 import type { ShellSession } from "./shell.ts";
 
 /** Length of the `tail` of a report on a running command, in characters. */

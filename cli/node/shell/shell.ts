@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { endOrDelay } from "../end-or-delay.ts";
-import { tailOf } from "../text-ends.ts";
+import { raceWithTimeout } from "../race-with-timeout.ts";
+import { tailOf } from "../truncate.ts";
 
 /** Time between SIGTERM and SIGKILL, ms. */
 const killGraceMs = 250;
@@ -118,7 +118,7 @@ export class ShellSession {
     const written = new Promise<void>((resolve, reject) => {
       stdin.write(data, (error) => (error ? reject(new Error(`write failed: ${error.message}`)) : resolve()));
     });
-    await endOrDelay(written, writePatienceMs);
+    await raceWithTimeout(written, writePatienceMs);
   }
 
   /** Sends SIGTERM to the process group, and SIGKILL after 250 ms. Resolves when the command has ended. */

@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
 import * as v from "valibot";
-import { endOrDelay } from "../end-or-delay.ts";
 import { resolvePath } from "../files/file-paths.ts";
 import { explainFaults } from "../files/node-files.ts";
+import { raceWithTimeout } from "../race-with-timeout.ts";
 import { endedReport, runningReport } from "../shell/session-report.ts";
 import type { ShellSession } from "../shell/shell.ts";
 import { flag, integerBetween, text } from "./arguments.ts";
@@ -52,7 +52,7 @@ export const bashTool = nodeTool({
     const session = await context.sessions.start({ command, workdir, timeoutMs, interactive });
     await killedOnAbort(session, context.signal, async () => {
       if (!interactive) await session.ended;
-      else if (!background) await endOrDelay(session.ended, yieldMs ?? 0);
+      else if (!background) await raceWithTimeout(session.ended, yieldMs ?? 0);
     });
     if (session.status !== "running") return endedReport(session);
     context.sessions.keep(session, context.callId);

@@ -5,7 +5,7 @@ import { explainFaults, inspectFile } from "../files/node-files.ts";
 import { content, flag, text } from "./arguments.ts";
 import { nodeTool } from "./node-tool.ts";
 
-const mostFileBytes = 50 * 1024 * 1024;
+const maxFileBytes = 50 * 1024 * 1024;
 
 /** Replaces text in a file; docs/reference/protocol.md, "Tools", Edit. Edits of one file at the same time follow each other. */
 export const editTool = nodeTool({
@@ -42,8 +42,8 @@ export const editTool = nodeTool({
 /** The file's text. Bytes that are not UTF-8 are refused: writing them back would change them. */
 async function readText(path: string): Promise<string> {
   const { size } = await inspectFile("Edit", path);
-  if (size > mostFileBytes) {
-    throw new Error(`Edit: ${path} has ${size} bytes; files up to ${mostFileBytes} bytes can be edited`);
+  if (size > maxFileBytes) {
+    throw new Error(`Edit: ${path} has ${size} bytes; files up to ${maxFileBytes} bytes can be edited`);
   }
   const bytes = await explainFaults("Edit", path, () => readFile(path));
   try {

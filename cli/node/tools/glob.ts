@@ -7,7 +7,7 @@ import { foldersToSkip, walkFiles } from "../files/walk.ts";
 import { text } from "./arguments.ts";
 import { nodeTool } from "./node-tool.ts";
 
-const mostMatches = 1000;
+const maxMatches = 1000;
 /** Number of files whose modification times are read concurrently. */
 const statBatch = 64;
 
@@ -39,13 +39,13 @@ export const globTool = nodeTool({
     for (; !step.done; step = await walk.next()) {
       if (matcher.test(step.value.relative)) found.push(step.value.path);
     }
-    const matches = (await newestFirst(found)).slice(0, mostMatches);
+    const matches = (await newestFirst(found)).slice(0, maxMatches);
     return {
       pattern,
       basePath,
       matches: matches.map((path) => displayPath(context.workspace, path)),
       count: found.length,
-      ...(step.value && found.length <= mostMatches ? {} : { truncated: true }),
+      ...(step.value && found.length <= maxMatches ? {} : { truncated: true }),
     };
   },
 });

@@ -6,14 +6,14 @@ import { displayPath, resolvePath } from "../files/file-paths.ts";
 import { compileGlob } from "../files/glob-pattern.ts";
 import { explainFaults, inspectFile, isBinary, lineBatches } from "../files/node-files.ts";
 import { foldersToSkip, type WalkedFile, walkFiles } from "../files/walk.ts";
-import { headOf, tailOf } from "../text-ends.ts";
+import { headOf, tailOf } from "../truncate.ts";
 import { text } from "./arguments.ts";
 import { nodeTool } from "./node-tool.ts";
 
-const mostMatches = 100;
-const mostContentChars = 200;
+const maxMatches = 100;
+const maxContentChars = 200;
 /** Number of characters of a line that are searched. */
-const mostLineChars = 10_000;
+const maxLineChars = 10_000;
 /** Time limit of a search, ms. It then returns the matches so far. */
 const searchMs = 30_000;
 
@@ -47,16 +47,16 @@ export const grepTool = nodeTool({
     const matches: Match[] = [];
     const walk = await filesBelow(path);
     let step = await walk.next();
-    for (; !step.done && matches.length <= mostMatches && Date.now() < deadline; step = await walk.next()) {
+    for (; !step.done && matches.length <= maxMatches && Date.now() < deadline; step = await walk.next()) {
       if (!wanted(step.value)) continue;
       const name = displayPath(context.workspace, step.value.path);
       for await (const match of matchesIn(step.value.path, name, pattern, deadline)) {
-        if (matches.push(match) > mostMatches) break;
+        if (matches.push(match) > maxMatches) break;
       }
     }
     const complete =
-      step.done === true && step.value && matches.length <= mostMatches && Date.now() < deadline;
-    const shown = matches.slice(0, mostMatches);
+      step.done === true && step.value && matches.length <= maxMatches && Date.now() < deadline;
+    const shown = matches.slice(0, maxMatches);
     return { matches: shown, count: shown.length, ...(complete ? {} : { truncated: true }) };
   },
 });
@@ -98,7 +98,7 @@ async function* matchesIn(
   const kind = await inspectFile("Grep", path).catch(() => undefined);
   if (kind === undefined || isBinary(kind.sample)) return;
   try {
-    for await (const batch of lineBatches(path, mostLineChars)) {
+    for await (const batch of lineBatches(path, maxLineChars)) {
       const lines = batch.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
       for (const { index, column } of pattern.search(lines, name)) {
         yield { path: name, line: before + index + 1, content: excerpt(lines[index] ?? "", column) };
@@ -114,10 +114,10 @@ async function* matchesIn(
 
 /** Cuts a line to at most 200 characters that include the beginning of the match. */
 function excerpt(line: string, column: number): string {
-  if (line.length <= mostContentChars) return line;
-  const start = column < mostContentChars - 50 ? 0 : column - 50;
+  if (line.length <= maxContentChars) return line;
+  const start = column < maxContentChars - 50 ? 0 : column - 50;
   const rest = tailOf(line, line.length - start);
-  const room = mostContentChars - 2;
+  const room = maxContentChars - 2;
   return `${start > 0 ? "…" : ""}${headOf(rest, room)}${rest.length > room ? "…" : ""}`;
 }
 

@@ -19,7 +19,7 @@ export const nodeTools: readonly NodeTool[] = [
 ];
 
 /** Maximum number of environment variable names in `connect`. */
-const mostEnvNames = 1000;
+const maxEnvNames = 1000;
 
 /**
  * Describes this host for `connect` (docs/reference/protocol.md, "connect"). It contains the names of environment
@@ -32,6 +32,6 @@ export function describeHost(environment: NodeJS.ProcessEnv, platform: string): 
     hostCapabilities: [...new Set(nodeTools.flatMap((tool) => tool.capabilities))],
     toolCapabilities: Object.fromEntries(nodeTools.map((tool) => [tool.definition.name, tool.capabilities])),
     hostOs: platform,
-    hostEnv: names.sort().slice(0, mostEnvNames),
+    hostEnv: names.sort().slice(0, maxEnvNames),
   };
 }

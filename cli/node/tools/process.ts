@@ -1,12 +1,12 @@
 import * as v from "valibot";
 import { endFacts, tailChars } from "../shell/session-report.ts";
 import type { ShellSession } from "../shell/shell.ts";
-import { tailOf } from "../text-ends.ts";
+import { tailOf } from "../truncate.ts";
 import { choice, content, integerBetween, integerFrom, text } from "./arguments.ts";
 import { nodeTool, type ToolResult } from "./node-tool.ts";
 
 const defaultLines = 200;
-const mostLines = 10_000;
+const maxLines = 10_000;
 
 /** Manages background sessions; docs/reference/protocol.md, "Tools", Process. */
 export const processTool = nodeTool({
@@ -22,7 +22,7 @@ export const processTool = nodeTool({
     sessionId: v.optional(text("Needed by every action but list.")),
     data: v.optional(content("For write and submit.")),
     offset: v.optional(integerFrom(0, "For log: the first line, counted from 0.")),
-    limit: v.optional(integerBetween(1, mostLines, "For log: lines. Default: 200.")),
+    limit: v.optional(integerBetween(1, maxLines, "For log: lines. Default: 200.")),
   },
   async run(args, context) {
     const { action } = args;

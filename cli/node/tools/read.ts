@@ -3,16 +3,16 @@ import * as v from "valibot";
 import { imageTypeOf } from "../../../shared/media/image-format.ts";
 import { resolvePath } from "../files/file-paths.ts";
 import { explainFaults, inspectFile, isBinary, lineBatches } from "../files/node-files.ts";
-import { jsonBytes } from "../text-ends.ts";
+import { jsonBytes } from "../truncate.ts";
 import { integerBetween, integerFrom, text } from "./arguments.ts";
 import { nodeTool, type ToolResult } from "./node-tool.ts";
 
-const mostImageBytes = 10 * 1024 * 1024;
+const maxImageBytes = 10 * 1024 * 1024;
 const defaultLines = 2000;
-const mostLines = 100_000;
-const mostLineChars = 10_000;
+const maxLines = 100_000;
+const maxLineChars = 10_000;
 /** Maximum size of the content as UTF-8 JSON, in bytes. */
-const mostContentBytes = 100_000;
+const maxContentBytes = 100_000;
 
 /** Reads a file; docs/reference/protocol.md, "Tools", Read. `lines` is the number of lines in `content`. */
 export const readTool = nodeTool({
@@ -25,7 +25,7 @@ export const readTool = nodeTool({
   arguments: {
     path: text("Absolute, ~/…, or relative to the workspace."),
     offset: v.optional(integerFrom(0, "Lines to skip: offset 10 begins with line number 11. Default: 0.")),
-    limit: v.optional(integerBetween(1, mostLines, "Lines at most. Default: 2000.")),
+    limit: v.optional(integerBetween(1, maxLines, "Lines at most. Default: 2000.")),
   },
   async run(args, context) {
     const path = resolvePath(context.workspace, args.path);
@@ -42,9 +42,9 @@ export const readTool = nodeTool({
 });
 
 async function readImage(path: string, mimeType: string, size: number): Promise<ToolResult> {
-  if (size > mostImageBytes) {
+  if (size > maxImageBytes) {
     throw new Error(
-      `Read: ${path} is an image of ${size} bytes; images up to ${mostImageBytes} bytes can be shown`,
+      `Read: ${path} is an image of ${size} bytes; images up to ${maxImageBytes} bytes can be shown`,
     );
   }
   const data = await explainFaults("Read", path, () => readFile(path, "base64"));
@@ -60,13 +60,13 @@ async function readText(path: string, offset: number, limit: number): Promise<To
   const shown: string[] = [];
   let bytes = 0;
   let seen = 0;
-  for await (const batch of lineBatches(path, mostLineChars)) {
+  for await (const batch of lineBatches(path, maxLineChars)) {
     for (const line of batch) {
       const number = ++seen;
       if (number <= offset) continue;
       const numbered = `${number}\t${line}`;
       bytes += jsonBytes(numbered);
-      if (shown.length === limit || bytes > mostContentBytes) {
+      if (shown.length === limit || bytes > maxContentBytes) {
         return {
           path,
           content: shown.join("\n"),

@@ -57,19 +57,19 @@ Answer with <summary>the summary</summary>.${memories}`;
 
 /**
  * Messages as text, for a model to read.
- * @param mostOfResult characters that are shown of each tool result; without it, all of them
+ * @param maxOfResult characters that are shown of each tool result; without it, all of them
  */
-export function renderConversation(messages: readonly Message[], mostOfResult?: number): string {
-  return messages.map((message) => renderMessage(message, mostOfResult)).join("\n\n");
+export function renderConversation(messages: readonly Message[], maxOfResult?: number): string {
+  return messages.map((message) => renderMessage(message, maxOfResult)).join("\n\n");
 }
 
-function renderMessage(message: Message, mostOfResult?: number): string {
+function renderMessage(message: Message, maxOfResult?: number): string {
   switch (message.role) {
     case "user":
       return `[user]\n${blocksText(message.content)}`;
     case "toolResult": {
       const text = blocksText(message.content);
-      const shown = mostOfResult === undefined ? text : shorten(text, mostOfResult);
+      const shown = maxOfResult === undefined ? text : shorten(text, maxOfResult);
       return `[result of ${message.toolName}${message.isError ? ", an error" : ""}]\n${shown}`;
     }
     case "assistant":

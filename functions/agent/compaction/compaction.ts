@@ -94,7 +94,8 @@ export async function compactStep(agent: Agent, writer: SessionWriter, begun: Co
   const { at } = compacting;
   const archivedTo = await archivePart(agent.bucket, state, at, { count, stream: removed });
   await keepForSearch(agent, archivedTo);
-  if (text.memories) await (await import("./memories.ts")).appendDailyMemory(agent, state, at, text.memories);
+  if (text.memories)
+    await (await import("./extract-memories.ts")).appendDailyMemory(agent, state, at, text.memories);
   const { first, head, context } = writer.state;
   const compacted = { removed, kept, first, upTo: compacting.upTo, head, at };
   const live = [summaryMessage(text.summary, at, earlierContext(compacted, context)), ...kept];
@@ -142,7 +143,7 @@ async function compactionText(
     await writer.commit([remove("compacting"), ...(await spentSteps(agent, writer, spent))]);
   if (outcome.status === "unreachable") await callOff(agent, writer, outcome.error, spent);
   if (outcome.status !== "done") return undefined;
-  const { withoutForgotten } = await import("./memories.ts");
+  const { withoutForgotten } = await import("./extract-memories.ts");
   const memories = await withoutForgotten(agent, sessionKey, outcome.memories);
   const summary = writeSummary({ count: outcome.count, text: outcome.text, request }, mostCharacters);
   return putCompactionText(agent.table, sessionKey, at, { summary, memories, spent });

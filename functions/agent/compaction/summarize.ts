@@ -14,7 +14,7 @@ import type { Agent } from "../agent.ts";
 import { messageCharacters, tokenRate } from "../context/context-size.ts";
 import { shorten } from "../context/shorten.ts";
 import { readMemories, readSummary, renderConversation, summaryPrompt } from "./compaction-prompts.ts";
-import { joinMemories } from "./memories.ts";
+import { joinMemories } from "./extract-memories.ts";
 import { inChunks } from "./message-chunks.ts";
 
 /** Most tokens of one answer: its summary and its memories. */

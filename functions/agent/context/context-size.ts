@@ -10,7 +10,7 @@ export const messageOverhead = 40;
 
 /** Tokens of one character of English, and the most that is believed of any text or provider. */
 const usualTokens = 1 / 4;
-const mostTokens = 20;
+const maxTokens = 20;
 
 /** Estimates err to the safe side by this factor. */
 const safety = 1.2;
@@ -73,7 +73,7 @@ function toolCharacters(tool: ToolDefinition): number {
  * @param measured tokens of a character as last reported; absent before the first reply
  */
 export function tokenRate(measured = 0): number {
-  return safety * Math.min(mostTokens, Math.max(usualTokens, measured));
+  return safety * Math.min(maxTokens, Math.max(usualTokens, measured));
 }
 
 /** What is known of a session's size: the last reported input tokens, and how many of them a character came to. */

@@ -222,7 +222,7 @@ function mayInRoom(
 }
 
 /** Where the message of an inbox entry came from, as the transcript keeps it. */
-export function originOf(entry: Extract<InboxEntry, { kind: "message" }>): MessageOrigin {
+export function messageOrigin(entry: Extract<InboxEntry, { kind: "message" }>): MessageOrigin {
   const { id, origin, senderId, task } = entry;
   if (task) return { channel: task.kind, messageId: id };
   if (origin.kind === "client") return { channel: "client", messageId: id };

@@ -5,7 +5,7 @@ import { messageCharacters, totalCharacters } from "./context-size.ts";
 export const maxShownResult = 200_000;
 
 /** Least that is left of a text that is shortened, in characters. */
-const leastText = 200;
+const minText = 200;
 
 /** A text of at most about `most` characters: the middle of a longer one is left out, and a note says how much. */
 export function shorten(text: string, most: number): string {
@@ -49,7 +49,7 @@ export function shortenTexts(messages: readonly Message[], most: number): readon
   return shortenTo(given, most, (message) => message.role === "assistant");
 }
 
-/** The greatest common length by which the messages fit, found by halving; at least `leastText`. */
+/** The greatest common length by which the messages fit, found by halving; at least `minText`. */
 function shortenTo(
   messages: readonly Message[],
   most: number,
@@ -57,8 +57,8 @@ function shortenTo(
 ): readonly Message[] {
   const at = (length: number) =>
     messages.map((message) => (mayShorten(message) ? shortenMessage(message, length) : message));
-  let [low, high] = [leastText, Math.max(leastText, ...messages.map(messageCharacters))];
-  while (high - low > leastText / 4) {
+  let [low, high] = [minText, Math.max(minText, ...messages.map(messageCharacters))];
+  while (high - low > minText / 4) {
     const middle = Math.floor((low + high) / 2);
     if (totalCharacters(at(middle)) <= most) low = middle;
     else high = middle;

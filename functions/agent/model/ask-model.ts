@@ -12,7 +12,7 @@ import type { Deadline } from "./deadline.ts";
 import type { FailedCall } from "./failure-sentence.ts";
 import type { ModelCall, ModelOutcome } from "./model-call.ts";
 import { explainFailure, passingOf } from "./model-failure.ts";
-import { providerWords } from "./provider-words.ts";
+import { providerWords } from "./provider-error-text.ts";
 import { loadCallTools } from "./providers.ts";
 import type { Resolved } from "./resolve-model.ts";
 import { type ResponseWatch, watchResponses } from "./response-watch.ts";

@@ -1,6 +1,6 @@
 import type { AssistantMessage as PiReply } from "@earendil-works/pi-ai";
 import { type FailedCall, failureSentence } from "./failure-sentence.ts";
-import { ownersWords, providerWords } from "./provider-words.ts";
+import { ownersWords, providerWords } from "./provider-error-text.ts";
 import type { ResponseWatch } from "./response-watch.ts";
 
 /** Ends of an answer that come from the provider's filters. */

@@ -2,10 +2,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { log } from "../../../shared/runtime/log.ts";
 import { type Asked, askOnce } from "./ask-model.ts";
 import { type Deadline, withDeadline } from "./deadline.ts";
+import { showImages, withoutImages } from "./image-blocks.ts";
 import type { MediaCache } from "./media-cache.ts";
 import type { CallModel, ModelCall, ModelOutcome } from "./model-call.ts";
 import { type KeySources, type Resolved, resolveModel } from "./resolve-model.ts";
-import { showImages, withoutImages } from "./shown-images.ts";
 
 /** @param wait lets time pass before a call is repeated */
 export function createCallModel(keys: KeySources, media: MediaCache, wait: Wait = pause): CallModel {

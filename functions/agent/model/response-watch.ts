@@ -30,7 +30,7 @@ export function watchResponses(): ResponseWatch {
       const told = headers.get("x-should-retry");
       watch.mayRetry = told === null ? undefined : told === "true";
       if (!body || !headers.get("content-type")?.startsWith("text/event-stream")) return response;
-      const watched = body.pipeThrough(onLines((line) => noteRefusal(watch, line)));
+      const watched = body.pipeThrough(onLines((line) => recordRefusal(watch, line)));
       return new Response(watched, { status, statusText, headers });
     },
   };
@@ -67,7 +67,7 @@ function onLines(show: (line: string) => void): TransformStream<Uint8Array, Uint
   });
 }
 
-function noteRefusal(watch: ResponseWatch, line: string): void {
+function recordRefusal(watch: ResponseWatch, line: string): void {
   if (!/"refusal":\s*"/.test(line)) return;
   try {
     const chunk: { choices?: { delta?: { refusal?: unknown } }[] } = JSON.parse(line.replace(/^data:/, ""));

@@ -22,7 +22,7 @@ export interface ChangedObject {
 type Stores = Pick<Agent, "bucket" | "configuration" | "workspace">;
 
 /** What is activated or pinned takes at most this part of the model's window, all together. */
-const mostOfWindow = 1 / 4;
+const maxOfWindow = 1 / 4;
 
 /**
  * Decides what becomes of an object of a session. It writes nothing down but the text of a pinned file, which repeats
@@ -54,7 +54,7 @@ export async function changeObject(
   checkRoom(
     view,
     { id, characters },
-    (search.contextWindow * mostOfWindow) / tokenRate(state.tokensPerCharacter),
+    (search.contextWindow * maxOfWindow) / tokenRate(state.tokensPerCharacter),
   );
   const { title } = found;
   if (action === "activate") {

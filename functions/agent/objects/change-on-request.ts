@@ -1,4 +1,4 @@
-import { type ClientChange, mostClientChanges } from "../../../shared/context/activation.ts";
+import { type ClientChange, maxClientChanges } from "../../../shared/context/activation.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { ContextChanged } from "../../../shared/protocol/session-results.ts";
 import { log, logError } from "../../../shared/runtime/log.ts";
@@ -61,10 +61,10 @@ async function decide(agent: Agent, state: SessionState, entry: ContextEntry): P
     entry.object,
   );
   const kept = (state.context?.changes ?? []).filter(({ id }) => id !== changed.id);
-  if (changed.change && kept.length >= mostClientChanges)
+  if (changed.change && kept.length >= maxClientChanges)
     throw new PeerError(
       code.conflict,
-      `this session has ${mostClientChanges} changes by clients already; compact it (session.compact), which takes them over`,
+      `this session has ${maxClientChanges} changes by clients already; compact it (session.compact), which takes them over`,
     );
   return changed;
 }

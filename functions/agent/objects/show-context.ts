@@ -55,7 +55,7 @@ export type FittedContext =
   | Exclude<Fit, { status: "fits" }>;
 
 /** The part of the window that becomes free at least when results are taken out, so that this is rare. */
-const leastFreed = 1 / 8;
+const minFreed = 1 / 8;
 
 /** Results of the step in progress are what the model waits for; of the turn only they stay when it is that or a summary. */
 const onlyNewest = (window: ContextWindow): ContextWindow => ({ calls: window.calls, turns: 1 });
@@ -108,12 +108,12 @@ function show(given: ToShow, through: string | undefined): ShownContext {
 }
 
 /** Most of the list of objects that the conversation does not show, in characters. */
-const mostListed = 16_000;
+const maxListed = 16_000;
 
 /** The list's limit does not follow the measured rate: it stands at the start, and must not change from call to call. */
 function limitsOf({ contextWindow, measured }: ToShow["empty"]): RenderLimits {
   const extras = Math.floor(contextWindow / 2 / tokenRate(measured.tokensPerCharacter));
-  return { list: Math.min(mostListed, Math.floor(contextWindow / 4)), extras };
+  return { list: Math.min(maxListed, Math.floor(contextWindow / 4)), extras };
 }
 
 /** How far results are to be taken out of a request; undefined when it is small enough, or too little may go. */
@@ -129,6 +129,6 @@ function planNext(
   const over = requestTokens(requestCharacters(request), measured) - above;
   if (rendering === "pools" || deactivateAbove >= 1 || over <= 0) return undefined;
   const rate = tokenRate(measured.tokensPerCharacter);
-  const least = (leastFreed * contextWindow) / rate;
+  const least = (minFreed * contextWindow) / rate;
   return planSweep(viewOf(given, through), { needed: Math.max(least, over / rate), least }, window);
 }

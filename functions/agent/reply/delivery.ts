@@ -9,7 +9,7 @@ import { assign, type SessionState } from "../../../shared/session/state.ts";
 import type { Step } from "../../../shared/world/expression.ts";
 import type { Agent } from "../agent.ts";
 import { type ConnectedPeers, freshPeersMs } from "../context/connected-peers.ts";
-import { withoutProviderWords } from "../model/provider-words.ts";
+import { withoutProviderWords } from "../model/provider-error-text.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import { endPendingCalls } from "../tools/stopped-calls.ts";
 import { settleHeartbeat } from "./heartbeat-answer.ts";

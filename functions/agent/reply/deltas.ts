@@ -4,7 +4,7 @@ import type { Agent } from "../agent.ts";
 import type { Repeat } from "../model/model-call.ts";
 
 /** Four delta events a second for a run: smooth enough to read along, and every event is billed. */
-const leastIntervalMs = 250;
+const minIntervalMs = 250;
 
 /** Streams an answer's text to clients while it grows: pieces are joined until the next event is due. */
 export interface Deltas {
@@ -72,7 +72,7 @@ export function streamDeltas(
     if (stream.due === stream.text.length) return;
     stream.due = stream.text.length;
     tell();
-    timer = setTimeout(flush, leastIntervalMs);
+    timer = setTimeout(flush, minIntervalMs);
   };
   return {
     add(piece) {

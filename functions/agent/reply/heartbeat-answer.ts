@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { noteAnswer } from "../../../shared/heartbeat/beat-state.ts";
+import { recordAnswer } from "../../../shared/heartbeat/beat-state.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import type { HeartbeatTask } from "../../../shared/session/inbox-entry.ts";
 import { absent, any, atMost, equal } from "../../../shared/world/expression.ts";
@@ -36,7 +36,7 @@ export async function settleHeartbeat(
     } else log("heartbeat.repeated", { agentId, runId });
   }
   const text = failure === undefined ? answer : `Error: ${failure}`;
-  await noteAnswer(table, agentId, { at: now(), text, sentAt });
+  await recordAnswer(table, agentId, { at: now(), text, sentAt });
 }
 
 /** For this long an agent's heartbeat does not send the same text again, in milliseconds. */
@@ -76,7 +76,7 @@ function keyOf({ agentId, text }: ToSend): Key {
 const token = "HEARTBEAT_OK";
 
 /** An answer with the token says nothing when the rest of it is not longer than this, in characters. */
-const mostBeside = 300;
+const maxBeside = 300;
 
 /** What may stand around the token: white space, marks of emphasis, and behind it the end of a sentence. */
 const before = "[\\s*~`\"']*";
@@ -96,7 +96,7 @@ export function deliverableText(answer: string): string | undefined {
   const text = answer.trim();
   const rest = withoutEnd(text.replace(atStart, "")).trim();
   if (rest === text) return text;
-  return [...rest].length > mostBeside ? rest : undefined;
+  return [...rest].length > maxBeside ? rest : undefined;
 }
 
 function withoutEnd(text: string): string {

@@ -4,7 +4,7 @@ import { errorFrame, okFrame, type ResponseFrame } from "../../../shared/protoco
 import type { Results } from "../../../shared/protocol/results.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";
 import type { Agent } from "../agent.ts";
-import { withoutProviderWords } from "../model/provider-words.ts";
+import { withoutProviderWords } from "../model/provider-error-text.ts";
 
 /** A request in the inbox: a command, or a method whose answer was deferred until it is done. */
 type AnsweredEntry = Exclude<InboxEntry, { kind: "message" }>;

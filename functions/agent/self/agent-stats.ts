@@ -1,7 +1,7 @@
 import { conceptTags } from "../../../shared/dreaming/concept-tags.ts";
 import { readDream } from "../../../shared/dreaming/dream-state.ts";
 import { listRecalls, type RecallEvent } from "../../../shared/dreaming/recall-events.ts";
-import type { Memories } from "../../../shared/memory/open-memories.ts";
+import type { Memories } from "../../../shared/memory/memories.ts";
 import { liveSessionKeys } from "../../../shared/recall/live-turns.ts";
 import { readSession } from "../../../shared/session/sessions.ts";
 import { messageCount } from "../../../shared/session/state.ts";
@@ -13,7 +13,7 @@ import type { ToolCallContext } from "../tools/native/native-tool.ts";
 const weekMs = 7 * 86_400_000;
 
 /** Most tags that are shown. */
-const mostTags = 10;
+const maxTags = 10;
 
 /** Files that an agent is expected to have. */
 const expectedFiles = ["IDENTITY.md", "SOUL.md", "USER.md", "AGENTS.md", "MEMORY.md", "DREAMS.md"];
@@ -69,5 +69,5 @@ async function topTags(
   for (const { memory } of hits)
     for (const tag of conceptTags(texts.get(memory) ?? "")) counts.set(tag, (counts.get(tag) ?? 0) + 1);
   const byCount = (a: [string, number], b: [string, number]) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1);
-  return [...counts].sort(byCount).slice(0, mostTags);
+  return [...counts].sort(byCount).slice(0, maxTags);
 }

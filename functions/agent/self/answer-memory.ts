@@ -1,9 +1,9 @@
 import { dreamKinds } from "../../../shared/dreaming/choose-memories.ts";
 import { dreamSettings } from "../../../shared/dreaming/dream-settings.ts";
 import { planDream } from "../../../shared/dreaming/plan-dream.ts";
-import { noteRecall, recallEvent } from "../../../shared/dreaming/recall-events.ts";
-import type { Memories, MemoryUse } from "../../../shared/memory/open-memories.ts";
-import type { RecalledMemory } from "../../../shared/memory/use-memories.ts";
+import { recallEvent, recordRecall } from "../../../shared/dreaming/recall-events.ts";
+import type { Memories, MemoryUse } from "../../../shared/memory/memories.ts";
+import type { RecalledMemory } from "../../../shared/memory/memory-store.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { Memory, MemoryType } from "../../../shared/protocol/memory-schemas.ts";
 import { logError } from "../../../shared/runtime/log.ts";
@@ -81,7 +81,7 @@ async function countRecall(
     const now = agent.now();
     const event = recallEvent(`${runId}.${step}.${callId}`, query, now, found);
     await Promise.all([
-      noteRecall(agent.table, agentId, event),
+      recordRecall(agent.table, agentId, event),
       planDream(agent, agentId, configuration, now),
     ]);
   } catch (error) {

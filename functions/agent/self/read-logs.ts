@@ -1,9 +1,9 @@
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import { type Preview, previewCharacters } from "../../../shared/recall/preview.ts";
 import type { Recall } from "../../../shared/recall/recall.ts";
-import type { RecallScope } from "../../../shared/recall/said-turns.ts";
 import type { Turn } from "../../../shared/recall/segment.ts";
 import { sourceOf } from "../../../shared/recall/source.ts";
+import type { RecallScope } from "../../../shared/recall/visible-turns.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
 import type { KeyRules } from "../../../shared/session/key/session-key.ts";
 import type { ToolCallContext } from "../tools/native/native-tool.ts";

@@ -10,7 +10,7 @@ const soulCharacters = 2048;
 /** Bounds of what is shown of MEMORY.md: sections, bullets of a section, bytes of JSON in all. */
 const sectionLimits = { usual: 20, most: 50 };
 const bulletsShown = 10;
-const mostBytes = 6144;
+const maxBytes = 6144;
 
 /**
  * Who the agent is, as its files say. What it has no file for is null.
@@ -76,7 +76,7 @@ export async function whatDoIKnow(
       extra_bullets: extra > 0 ? extra : null,
     };
     const size = Buffer.byteLength(JSON.stringify({ sections: [...sections, shown], truncated: false }));
-    if (sections.length > 0 && size > mostBytes) break;
+    if (sections.length > 0 && size > maxBytes) break;
     sections.push(shown);
   }
   return { sections, truncated: sections.length < found.length };

@@ -30,9 +30,9 @@ const cutOffText =
   "not run: your reply was cut off at its token limit, and the arguments may be incomplete. Ask for less at a time.";
 
 /** Most messages to other sessions that one run may send: each of them is a run with a model of its own. */
-const mostSends = 10;
+const maxSends = 10;
 
-const tooManySendsText = `not sent: one answer may send at most ${mostSends} messages to other conversations`;
+const tooManySendsText = `not sent: one answer may send at most ${maxSends} messages to other conversations`;
 
 const sendTools = new Set(
   nativeTools.filter((tool) => tool.asksSession).map(({ definition }) => definition.name),
@@ -56,7 +56,7 @@ export async function planCalls(
   calls: readonly ToolCallBlock[] = toolCallsOf(reply),
 ): Promise<PlannedCall[]> {
   // Counted among all calls of the reply: a repeat after a crash refuses the same ones.
-  const tooMany = new Set(sendsOf(reply).slice(Math.max(0, mostSends - sends)));
+  const tooMany = new Set(sendsOf(reply).slice(Math.max(0, maxSends - sends)));
   const planned = calls.map(async (call): Promise<PlannedCall> => {
     const address = { sessionKey, runId, step, callId: call.id };
     // A provider's client completes the JSON of arguments that were cut off: half a file would be written as the whole.

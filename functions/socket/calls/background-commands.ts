@@ -71,7 +71,7 @@ export function runningCommand({ result }: CallOutcome): string | undefined {
  * the two has the node repeat the result. Does nothing when the run does not wait for this call of this node, when the
  * command is another call's, and when the call has another command.
  */
-export async function noteCommand(
+export async function recordCommand(
   { table, now }: Pick<Gateway, "table" | "now">,
   nodeId: string,
   callId: string,
@@ -142,7 +142,7 @@ async function take(gateway: Gateway, nodeId: string, event: ExecEvent): Promise
   const state = await readSession(table, command.sessionKey);
   const why = await refusal(gateway, command, state);
   if (why === undefined && state) {
-    const origin = await originOf(gateway, command, state);
+    const origin = await reportOrigin(gateway, command, state);
     await submitEntry(gateway, command.sessionKey, entryOf(nodeId, event, command, origin, now()));
   }
   // After the entry: a crash in between has the node repeat the event, and the inbox knows the entry's id.
@@ -160,7 +160,7 @@ async function findCommand(
   if (known) return known;
   const address = decodeCallAddress(callId);
   if (!address) return undefined;
-  await noteCommand(gateway, nodeId, callId, address, sessionId);
+  await recordCommand(gateway, nodeId, callId, address, sessionId);
   return readCommand(gateway, nodeId, sessionId);
 }
 
@@ -213,7 +213,7 @@ function entryOf(
 }
 
 /** Where the answer goes: to a channel only when the run came from one. */
-async function originOf(
+async function reportOrigin(
   { table, configuration }: Pick<Gateway, "table" | "configuration">,
   { channel }: BackgroundCommand,
   state: SessionState,

@@ -12,7 +12,7 @@ import { needsAgent, type SessionState } from "../../../shared/session/state.ts"
 import { readMessages } from "../../../shared/session/transcript.ts";
 import type { Gateway } from "../gateway.ts";
 import { closeSocket } from "../socket-lifecycle.ts";
-import { noteCommand, runningCommand } from "./background-commands.ts";
+import { recordCommand, runningCommand } from "./background-commands.ts";
 import { answerDeferred, dropDeferred, readDeferred } from "./deferred.ts";
 
 /** Longest sort key of a table, in bytes of UTF-8. */
@@ -56,7 +56,7 @@ export async function acceptResult(
   const address = decodeCallAddress(callId);
   if (address) {
     const running = runningCommand(outcome);
-    if (running !== undefined) await noteCommand(gateway, nodeId, callId, address, running);
+    if (running !== undefined) await recordCommand(gateway, nodeId, callId, address, running);
     const recorded = await recordResult(gateway, address, nodeId, outcome, gateway.now());
     const { sessionKey, runId } = address;
     log("tool.result", { sessionKey, runId, callId: address.callId, nodeId, status: recorded.status });

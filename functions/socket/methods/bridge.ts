@@ -1,5 +1,5 @@
 import type { ChannelAddress } from "../../../shared/channels/channel.ts";
-import { type InboundOutcome, takeInbound } from "../../../shared/channels/inbound/inbound.ts";
+import { handleInbound, type InboundOutcome } from "../../../shared/channels/inbound/inbound.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { InboundResult } from "../../../shared/protocol/results.ts";
 import { log } from "../../../shared/runtime/log.ts";
@@ -17,7 +17,7 @@ export const bridgeMethods: Pick<MethodTable, "channel.inbound" | "channel.deliv
         throw new PeerError(code.forbidden, message);
       }
       const message = readBridgeMessage(params, gateway.now());
-      const outcome = await takeInbound(gateway, address, message);
+      const outcome = await handleInbound(gateway, address, message);
       const { eventId, sender } = message;
       // Message content is not logged.
       log("bridge.message", { ...address, eventId, senderId: sender.id, ...outcome, answer: undefined });

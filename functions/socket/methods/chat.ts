@@ -3,7 +3,7 @@ import { decodeMedia, type MediaTarget, storeMedia } from "../../../shared/media
 import type { StoredMedia } from "../../../shared/protocol/messages.ts";
 import type { Params } from "../../../shared/protocol/methods.ts";
 import type { Origin } from "../../../shared/session/inbox-entry.ts";
-import { takeMessage } from "../../../shared/session/intake.ts";
+import { submitMessage } from "../../../shared/session/intake.ts";
 import { keyRules } from "../../../shared/session/key/routing.ts";
 import { canonicalizeSessionKey } from "../../../shared/session/key/session-key.ts";
 import { type Caller, deferred, type Gateway, type MethodTable } from "../gateway.ts";
@@ -38,7 +38,7 @@ async function storeAttachments(
 }
 
 /** Where a request of a client came from, for what is answered later. */
-export function originOf({ connectionId, tokenId }: Caller, requestId: string): Origin {
+export function clientOrigin({ connectionId, tokenId }: Caller, requestId: string): Origin {
   return { kind: "client", connectionId, requestId, tokenId };
 }
 
@@ -49,11 +49,11 @@ export const chatMethods: Pick<MethodTable, "chat.send"> = {
       const key = await canonicalKey(gateway, sessionKey);
       const target = { sessionKey: key, id: runId, now: gateway.now() };
       const stored = await storeAttachments(gateway, caller.connectionId, target, media);
-      const origin = originOf(caller, id);
+      const origin = clientOrigin(caller, id);
       // The configuration was read since the request came.
       const configurationVersion = gateway.configuration.version();
       const incoming = { id: runId, text: message, media: stored, origin, writer: {}, configurationVersion };
-      const reply = await takeMessage(gateway, key, incoming);
+      const reply = await submitMessage(gateway, key, incoming);
       return reply.status === "deferred" ? deferred : reply;
     },
   },

@@ -10,7 +10,7 @@ import { agentIdOf } from "../../../shared/session/key/session-key.ts";
 import { readSession } from "../../../shared/session/sessions.ts";
 import { readMessages } from "../../../shared/session/transcript.ts";
 import { type Caller, deferred, type Gateway, type MethodTable } from "../gateway.ts";
-import { canonicalKey, originOf } from "./chat.ts";
+import { canonicalKey, clientOrigin } from "./chat.ts";
 
 /** Tokens of a character before a provider has reported any. */
 const usualTokens = 1 / 4;
@@ -46,7 +46,7 @@ export const contextMethods: Pick<
 };
 
 function entryOf({ now }: Gateway, requestId: string, caller: Caller) {
-  return { id: randomUUID(), at: now(), origin: originOf(caller, requestId), via: "method" } as const;
+  return { id: randomUUID(), at: now(), origin: clientOrigin(caller, requestId), via: "method" } as const;
 }
 
 /** The agent carries it out, once the work before it is done. */

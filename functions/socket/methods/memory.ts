@@ -105,7 +105,7 @@ async function sourcesOf(
 }
 
 /** Most memories of one answer. */
-const mostVerdicts = 200;
+const maxVerdicts = 200;
 
 /** Dreaming reads and writes MEMORY.md: it is the owner's, as that is. */
 export const dreamMethods: Pick<MethodTable, keyof DreamResults> = {
@@ -127,7 +127,7 @@ export const dreamMethods: Pick<MethodTable, keyof DreamResults> = {
       const { previewSweep, sweepMemories } = await import("../../../shared/dreaming/dream-sweep.ts");
       const outcome = await (dryRun ? previewSweep(dreaming, run) : sweepMemories(dreaming, run));
       if (!outcome) return { agentId, dryRun: false, busy: true };
-      const verdicts = outcome.verdicts.slice(0, mostVerdicts);
+      const verdicts = outcome.verdicts.slice(0, maxVerdicts);
       return { agentId, dryRun, busy: false, sweep: outcome.summary, verdicts };
     },
   },

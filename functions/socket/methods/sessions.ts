@@ -19,7 +19,7 @@ import { messageCount, newSession, type SessionState } from "../../../shared/ses
 import { readMessages } from "../../../shared/session/transcript.ts";
 import type { Table } from "../../../shared/world/world.ts";
 import { deferred, type Gateway, type MethodTable } from "../gateway.ts";
-import { canonicalKey, originOf } from "./chat.ts";
+import { canonicalKey, clientOrigin } from "./chat.ts";
 
 /** Number of messages in a preview without `limit`. */
 const previewLimit = 50;
@@ -110,7 +110,7 @@ export const sessionMethods: Pick<
   "session.reset": {
     modes: ["client"],
     async handle(gateway, { sessionKey }, { id, caller }) {
-      const origin = originOf(caller, id);
+      const origin = clientOrigin(caller, id);
       const entry = { id: randomUUID(), at: gateway.now(), origin, kind: "reset", via: "method" } as const;
       await submitEntry(gateway, await canonicalKey(gateway, sessionKey), entry);
       return deferred;
@@ -119,7 +119,7 @@ export const sessionMethods: Pick<
   "session.compact": {
     modes: ["client"],
     async handle(gateway, { sessionKey, keepMessages }, { id, caller }) {
-      const origin = originOf(caller, id);
+      const origin = clientOrigin(caller, id);
       const how = { kind: "compact", keep: keepMessages, via: "method" } as const;
       const entry = { id: randomUUID(), at: gateway.now(), origin, ...how };
       await submitEntry(gateway, await canonicalKey(gateway, sessionKey), entry);

@@ -3,7 +3,7 @@ import { listPeers } from "../../../shared/peers/registry.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";
 import type { Method } from "../../../shared/protocol/methods.ts";
 import { advance, beginTransfer, checkAlive, failTransfer } from "../../../shared/transfer/transfer.ts";
-import { checkNodes, parseEnds, type TransferEnd } from "../../../shared/transfer/transfer-end.ts";
+import { checkNodes, parseEnds, type TransferEnd } from "../../../shared/transfer/transfer-endpoint.ts";
 import { statusOf } from "../../../shared/transfer/transfer-owner.ts";
 import {
   givePart,
@@ -40,7 +40,11 @@ type Ends = Pick<Transfer, "source" | "destination">;
  * The transfer between these ends that a client of the same token has begun and that has not ended: a command that was
  * killed goes on when it is repeated. The new client takes the place of the former one.
  */
-async function takeOver({ table, now }: Gateway, tokenId: string, ends: Ends): Promise<Transfer | undefined> {
+async function claimTransfer(
+  { table, now }: Gateway,
+  tokenId: string,
+  ends: Ends,
+): Promise<Transfer | undefined> {
   const anyClient = (end: TransferEnd) => (end.kind === "client" ? { ...end, id: "" } : end);
   const textOf = ({ source, destination }: Ends) =>
     JSON.stringify([anyClient(source), anyClient(destination)]);
@@ -82,7 +86,7 @@ export const transferMethods: Pick<MethodTable, TransferMethod> = {
     async handle(gateway, { source, destination, agentId }, { caller }) {
       const agent = await agentOf(gateway, agentId);
       const ends = parseEnds({ source, destination, agentId: agent, clientId: caller.peerId });
-      const begun = await takeOver(gateway, caller.tokenId, ends);
+      const begun = await claimTransfer(gateway, caller.tokenId, ends);
       if (begun) return statusOf(await advance(gateway, begun));
       checkNodes(ends, await listPeers(gateway.table, "node", gateway.now()));
       const owner = { kind: "client", tokenId: caller.tokenId } as const;

@@ -49,7 +49,7 @@ export async function admit(
 ): Promise<Admission> {
   const { table, configuration, now } = admitting;
   const decide = async (fresh: boolean) => {
-    return findReason(await configuration.load({ fresh }), address, message);
+    return refusalReason(await configuration.load({ fresh }), address, message);
   };
   let reason = await decide(false);
   // The sender may just have been approved: read the newest configuration.
@@ -67,7 +67,7 @@ export async function admit(
 }
 
 /** Why a configuration does not let a message in, if it does not. */
-export function findReason(
+export function refusalReason(
   configuration: Configuration,
   address: ChannelAddress,
   message: InboundMessage,

@@ -49,7 +49,7 @@ export async function openReceipt(table: Table, event: EventId, now: number): Pr
  * command twice.
  * @returns the response that was recorded first
  */
-export async function noteAnswer(table: Table, event: EventId, answer: string): Promise<string> {
+export async function recordAnswer(table: Table, event: EventId, answer: string): Promise<string> {
   return String((await table.update(receiptKey(event), [setIfAbsent("answer", answer)])).answer);
 }
 

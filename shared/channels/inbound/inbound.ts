@@ -6,15 +6,15 @@ import { log } from "../../runtime/log.ts";
 import { localTime } from "../../runtime/zoned-time.ts";
 import { maxEntryBytes } from "../../session/inbox.ts";
 import type { RemoteMedia } from "../../session/inbox-entry.ts";
-import { type Incoming, type Intake, type IntakeReply, takeMessage } from "../../session/intake.ts";
+import { type Incoming, type Intake, type IntakeReply, submitMessage } from "../../session/intake.ts";
 import { routeInbound } from "../../session/key/routing.ts";
 import type { Bucket } from "../../world/world.ts";
 import { ownValue } from "../account.ts";
 import type { Activity } from "../activity.ts";
 import type { ChannelAddress, ChannelOrigin, ChannelSender, InboundMessage } from "../channel.ts";
 import { contentNote } from "../content-note.ts";
-import { type Admission, admit, findReason, type Refusal } from "./admission.ts";
-import { closeReceipt, type EventId, noteAnswer, openReceipt } from "./inbound-receipt.ts";
+import { type Admission, admit, type Refusal, refusalReason } from "./admission.ts";
+import { closeReceipt, type EventId, openReceipt, recordAnswer } from "./inbound-receipt.ts";
 import { senderRole } from "./sender-role.ts";
 
 /** Maximum time that the typing indicator may delay the response to the platform, in milliseconds. */
@@ -52,14 +52,14 @@ export type InboundOutcome =
  * instead of sent
  * @throws any error; the platform must redeliver, which completes the handling
  */
-export async function takeInbound(
+export async function handleInbound(
   inbound: Inbound,
   address: ChannelAddress,
   message: InboundMessage,
   isShown = false,
 ): Promise<InboundOutcome> {
   const id = `${address.channel}:${address.accountId}:${message.eventId}`;
-  const origin = originOf(address, message);
+  const origin = channelOrigin(address, message);
   const admission = await admit(inbound, address, message);
   if (admission.status === "blocked") return admission;
   if (admission.status !== "admitted") {
@@ -80,8 +80,8 @@ export async function takeInbound(
   ]);
   if (known.isDone) return { status: "duplicate" };
   // An older configuration has let the message in, and a warm function keeps the newest one from here on.
-  if (findReason(configuration, address, message) !== undefined)
-    return takeInbound(inbound, address, message, isShown);
+  if (refusalReason(configuration, address, message) !== undefined)
+    return handleInbound(inbound, address, message, isShown);
   const settings = ownValue(configuration.channels, address.channel);
   const role = senderRole(address.channel, settings, message.sender.id);
   const { agentId, sessionKey } = routeInbound({ ...address, ...message }, configuration, role);
@@ -122,11 +122,11 @@ async function carryOut(
 ): Promise<{ status: IntakeReply["status"]; answer: string | undefined }> {
   const media = await storeEnclosed(inbound, sessionKey, rest.id, message);
   const incoming = { ...rest, ...(media.length > 0 ? { media } : {}) };
-  const reply = await takeMessage(inbound, sessionKey, { ...incoming, ...fitMessage(message, incoming) });
+  const reply = await submitMessage(inbound, sessionKey, { ...incoming, ...fitMessage(message, incoming) });
   const { status } = reply;
   const answer = answerOf(reply);
   if (status !== "command" || answer === undefined) return { status, answer };
-  return { status, answer: await noteAnswer(inbound.table, event, answer) };
+  return { status, answer: await recordAnswer(inbound.table, event, answer) };
 }
 
 /** Stores enclosed media under keys that a repeat reuses. @throws PeerError for invalid media */
@@ -144,7 +144,7 @@ async function storeEnclosed(
   return Promise.all(stored);
 }
 
-function originOf(
+function channelOrigin(
   address: ChannelAddress,
   { peer, messageId: replyToId, context }: InboundMessage,
 ): ChannelOrigin {

@@ -46,7 +46,7 @@ export function createWhatsapp({ now = Date.now }: { now?: () => number } = {}):
       if (!notification) return refused(400, "not a notification of WhatsApp");
       const { statuses, skipped } = notification;
       const messages = notification.messages.filter((message) => !isStale(account, message, now()));
-      const failures = statuses.flatMap((status) => takeStatus(account, status) ?? []);
+      const failures = statuses.flatMap((status) => recordStatus(account, status) ?? []);
       if (skipped > 0) log("whatsapp.skipped", { accountId: account.accountId, messages: skipped });
       return { status: "messages", messages, failures };
     },
@@ -93,7 +93,7 @@ function isStale({ accountId }: ChannelAccount, message: InboundMessage, now: nu
 }
 
 /** An accepted message may fail later; WhatsApp reports it only by this notification. @returns the reason */
-function takeStatus(
+function recordStatus(
   { accountId }: ChannelAccount,
   { messageId, status, error }: MessageStatus,
 ): string | undefined {

@@ -1,23 +1,23 @@
 import { LRUCache } from "lru-cache";
 import { logError } from "../../runtime/log.ts";
 import type { Bucket, ListedObject } from "../../world/world.ts";
-import type { SaidTurns } from "../said-turns.ts";
 import { segmentPieces, sessionIdOfSegment } from "../segment-files.ts";
 import type { IndexedTurn, TurnIndex } from "../turn-index.ts";
+import type { SaidTurns } from "../visible-turns.ts";
 import type { Embedder, FindEmbedder } from "./embedder.ts";
 import { type Allowance, embedTurns, isMeant, makeVectors, usualAllowance } from "./make-vectors.ts";
 import { readVectors, type SegmentVectors, vectorsKey, vectorsPrefix } from "./vector-files.ts";
 
 /** Memory that a warm function may keep for vectors, in bytes: those of 100,000 messages. */
-const mostBytes = 25_000_000;
+const maxBytes = 25_000_000;
 
 /** Messages of conversations that go on that have a vector: the newest ones. A warm function keeps it. */
-const mostLive = 64;
+const maxLive = 64;
 
 const readsAtOnce = 20;
 
 /** Segments whose vectors could not be made, after which one call stops trying. */
-const mostFailures = 2;
+const maxFailures = 2;
 
 /** A question, and what made its vector. */
 export interface AskedQuestion {
@@ -48,10 +48,10 @@ interface State {
 
 export function createNearTurns(bucket: Bucket, findEmbedder: FindEmbedder): NearTurns {
   const kept = new LRUCache<string, SegmentVectors>({
-    maxSize: mostBytes,
+    maxSize: maxBytes,
     sizeCalculation: ({ numbers, turns }) => numbers.length + 8 * turns.length + 200,
   });
-  const live = new LRUCache<string, Int8Array>({ max: 2 * mostLive });
+  const live = new LRUCache<string, Int8Array>({ max: 2 * maxLive });
   const state: State = { bucket, findEmbedder, kept, live, failed: new Set() };
   return {
     ask: (question) => silently(() => ask(state, question)),
@@ -104,7 +104,7 @@ async function liveVectors(
   const turns = index.turns
     .filter(isMeant)
     .sort((a, b) => b.ts - a.ts)
-    .slice(0, mostLive);
+    .slice(0, maxLive);
   const nameOf = ({ conversation, n }: IndexedTurn) => `${embedder.name} ${conversation.sessionId} ${n}`;
   const lacking = turns.filter((turn) => !live.has(nameOf(turn)));
   const made = await embedTurns(embedder, lacking, allowance);
@@ -129,7 +129,7 @@ async function archivedVectors(
   };
   let failures = 0;
   for (const { key } of segments.filter(isLacking).sort(byUrgency(state.failed))) {
-    if (failures >= mostFailures || allowance.texts <= 0 || performance.now() >= allowance.until) break;
+    if (failures >= maxFailures || allowance.texts <= 0 || performance.now() >= allowance.until) break;
     const made = await makeVectors(state.bucket, embedder, key, allowance);
     if (made) {
       read.set(key, made.vectors);
@@ -179,7 +179,7 @@ function byUrgency(failed: ReadonlySet<string>): (a: ListedObject, b: ListedObje
 type TurnVectors = Pick<SegmentVectors, "turns" | "dimensions" | "numbers"> & { sessionId: string };
 
 /** How many turns are found: behind them, what is near is near by chance. */
-const mostFound = 50;
+const maxFound = 50;
 
 /**
  * The turns whose vectors point most nearly the way of a question's: by their cosine, each compared. Vectors of another
@@ -201,7 +201,7 @@ function nearestTurns(
     )
     .sort((a, b) => b.cosine - a.cosine);
   for (const { name, cosine } of scored) {
-    if (found.size >= mostFound || cosine <= 0) break;
+    if (found.size >= maxFound || cosine <= 0) break;
     // A message may be in two parts of a conversation.
     if (!found.has(name)) found.set(name, cosine);
   }

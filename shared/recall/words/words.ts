@@ -18,7 +18,7 @@ const longestWord = 64;
 
 /** Terms of words seen before, because most words of a conversation repeat; of a stop word an empty text. */
 const known = new Map<string, string>();
-const mostKnown = 50_000;
+const maxKnown = 50_000;
 
 /**
  * A text as search compares it: lower case, no accents, one form of each character. Marks of other scripts than Latin,
@@ -68,7 +68,7 @@ function termOf(word: string): string {
   const whole = word.slice(0, longestWord);
   const isStem = whole.length < 3 || !/^[a-z]+$/.test(whole);
   const term = stopWords.has(word) ? "" : isStem ? whole : stemmer(whole).replace(endVowels, "$1");
-  if (known.size >= mostKnown) known.clear();
+  if (known.size >= maxKnown) known.clear();
   known.set(word, term);
   return term;
 }

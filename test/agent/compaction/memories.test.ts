@@ -3,7 +3,7 @@ import {
   appendDailyMemory,
   extractMemories,
   joinMemories,
-} from "../../../functions/agent/compaction/memories.ts";
+} from "../../../functions/agent/compaction/extract-memories.ts";
 import { writeSummary } from "../../../functions/agent/compaction/summarize.ts";
 import { newSession } from "../../../shared/session/state.ts";
 import { summaryMessage } from "../../../shared/session/summary-message.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createKeptPrompts } from "../../../functions/agent/context/kept-prompts.ts";
+import { createKeptPrompts } from "../../../functions/agent/context/prompt-cache.ts";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
 import { readText, textKey } from "../../../shared/objects/text-store.ts";
 import type { AssistantMessage } from "../../../shared/protocol/messages.ts";

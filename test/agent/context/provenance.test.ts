@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { originOf } from "../../../functions/agent/context/model-request.ts";
+import { messageOrigin } from "../../../functions/agent/context/model-request.ts";
 import { activeSetHash } from "../../../shared/context/context-entries.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import { message, nextDay, ResetBench } from "../reset-bench.ts";
@@ -43,12 +43,12 @@ describe("M44: a stored user message", () => {
   });
 
   it("names the client, or what the gateway sent it for, with the run's id", () => {
-    expect(originOf({ ...entry, origin: { kind: "client" } })).toEqual({
+    expect(messageOrigin({ ...entry, origin: { kind: "client" } })).toEqual({
       channel: "client",
       messageId: "run-1",
     });
     const task = { kind: "heartbeat", agentId: "main" } as const;
-    expect(originOf({ ...entry, origin: { kind: "client" }, task })).toEqual({
+    expect(messageOrigin({ ...entry, origin: { kind: "client" }, task })).toEqual({
       channel: "heartbeat",
       messageId: "run-1",
     });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { failureSentence } from "../../../functions/agent/model/failure-sentence.ts";
 import { createMediaCache } from "../../../functions/agent/model/media-cache.ts";
 import { createCallModel } from "../../../functions/agent/model/model.ts";
-import { withoutProviderWords } from "../../../functions/agent/model/provider-words.ts";
+import { withoutProviderWords } from "../../../functions/agent/model/provider-error-text.ts";
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import { runCommand } from "../../../shared/session/commands/commands.ts";

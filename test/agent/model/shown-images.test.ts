@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { showImages } from "../../../functions/agent/model/image-blocks.ts";
 import { createMediaCache } from "../../../functions/agent/model/media-cache.ts";
-import { showImages } from "../../../functions/agent/model/shown-images.ts";
 import { maxShownImageBytes } from "../../../shared/media/media-content.ts";
 import type { ImageBlock, Message, TextBlock } from "../../../shared/protocol/messages.ts";
 import { createMemoryBucket } from "../../support/memory-bucket.ts";

@@ -18,7 +18,7 @@ export interface ChaosHostOptions {
   /** How far the clock of the process with this number is ahead, in milliseconds. */
   skewMs(worker: number): number;
   /** Most processes of a function at a time; further events wait. */
-  mostProcesses(functionName: string): number;
+  maxProcesses(functionName: string): number;
   /** Whether an event gets a process of its own, which ends with it: a cold start. */
   isFresh(task: Task): boolean;
   readTask(functionName: string, event: unknown): Task;
@@ -106,7 +106,7 @@ export function startChaosHost(options: ChaosHostOptions): ChaosHost {
     const pool = poolOf(options.isFresh(task) ? `${name}, fresh` : name);
     const idle = pool.idle.pop();
     if (idle !== undefined) return idle;
-    if (pool.living.size < options.mostProcesses(name)) return start(task, pool);
+    if (pool.living.size < options.maxProcesses(name)) return start(task, pool);
     return new Promise((take, fail) => pool.waiting.push({ task, take, fail }));
   }
 

@@ -55,7 +55,7 @@ const repeatMs = { least: 1000, most: 10_000 };
 const patienceMs = 400_000;
 
 /** Refusals of one message in a row; with a third the delivery is given up, which is meant. */
-const mostRefusals = 2;
+const maxRefusals = 2;
 
 /** Telegram, as far as a bot that answers needs it. */
 export async function startChaosChannel(options: ChaosChannelOptions): Promise<ChaosChannel> {
@@ -72,7 +72,7 @@ export async function startChaosChannel(options: ChaosChannelOptions): Promise<C
     const number = tries.get(name) ?? 0;
     tries.set(name, number + 1);
     const draw = drawFor(seed, "platform", name, number);
-    if (calm || number >= mostRefusals || !draw.chance(0.15)) {
+    if (calm || number >= maxRefusals || !draw.chance(0.15)) {
       sent.push(message);
       return taken({ message_id: sent.length });
     }

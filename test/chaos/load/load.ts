@@ -17,7 +17,7 @@ const firstChat = 10_000;
 const messagesPerSession = [3, 4, 5, 6] as const;
 
 /** Agents wait for providers, so more of them fit on a machine. */
-const mostProcesses = (functionName: string) => (functionName === "agent" ? 24 : 6);
+const maxProcesses = (functionName: string) => (functionName === "agent" ? 24 : 6);
 
 /** Most invocations at a time: so few that some are throttled, as in a new account, which has ten. */
 const concurrencyFor = (sessions: number) => sessions + 2;
@@ -25,7 +25,7 @@ const concurrencyFor = (sessions: number) => sessions + 2;
 const connectionAgeMs = 10 * 60_000;
 
 /** How far clocks of processes are off, either way. Milliseconds. */
-const mostSkewMs = 10_000;
+const maxSkewMs = 10_000;
 /** When the last fault is over, everything has this long to come to rest, and then peers to be back. Milliseconds. */
 const settleMs = 600_000;
 const reconnectMs = 120_000;
@@ -52,10 +52,10 @@ export async function runLoad(setting: Setting, kills: number): Promise<ChaosRes
       limits: { connectionMs: connectionAgeMs },
       losesDisconnect: faults.losesDisconnect,
     },
-    skewMs: (worker) => Math.round(drawFor(seed, "skew", worker).between(-mostSkewMs, mostSkewMs)),
+    skewMs: (worker) => Math.round(drawFor(seed, "skew", worker).between(-maxSkewMs, maxSkewMs)),
     restless: true,
     isFresh: () => false,
-    mostProcesses,
+    maxProcesses,
     clients: 3,
     planOf,
     repeats: (tag) => {

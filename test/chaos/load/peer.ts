@@ -30,14 +30,14 @@ export function watchPeer(connection: Connection, mode: Mode, id: string): Chaos
 
 /**
  * Waits until each peer is connected and the gateway finds it there: else events and calls do not reach it.
- * @returns a sentence for each that is not, when `mostMs` are over
+ * @returns a sentence for each that is not, when `maxMs` are over
  */
 export async function untilFound(
   table: Table,
   peers: readonly ChaosPeer[],
-  mostMs: number,
+  maxMs: number,
 ): Promise<string[]> {
-  const deadline = Date.now() + mostMs;
+  const deadline = Date.now() + maxMs;
   for (;;) {
     const found = await Promise.all(peers.map(({ mode, id }) => readPeer(table, mode, id, Date.now())));
     const lost = peers.filter(

@@ -58,9 +58,9 @@ export async function readItems(endpoint: string, TableName: string): Promise<Re
   return items;
 }
 
-/** Waits until the one-shot schedules have fired, `mostMs` at most. @returns the names of those that are left */
-export async function untilFired(schedules: Schedules, mostMs: number): Promise<string[]> {
-  const deadline = Date.now() + mostMs;
+/** Waits until the one-shot schedules have fired, `maxMs` at most. @returns the names of those that are left */
+export async function untilFired(schedules: Schedules, maxMs: number): Promise<string[]> {
+  const deadline = Date.now() + maxMs;
   const left = () => schedules.list().filter(({ expression }) => expression.startsWith("at("));
   while (left().length > 0 && Date.now() < deadline)
     await new Promise((resolve) => setTimeout(resolve, 1000));

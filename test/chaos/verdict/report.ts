@@ -12,7 +12,7 @@ export interface ChaosResult {
   logFile?: string;
 }
 
-const mostShown = 40;
+const maxShown = 40;
 
 /** Prints the result. @returns the exit code: 0 when messages were sent and nothing was found */
 export function report(
@@ -22,8 +22,8 @@ export function report(
 ): number {
   const { findings, sessions, sent, answered, unheard, unreached, resent } = verdict;
   const kinds = Object.keys(findings) as (keyof Findings)[];
-  for (const kind of kinds) for (const found of findings[kind].slice(0, mostShown)) say(`${kind}: ${found}`);
-  for (const one of crashes.slice(0, mostShown)) say(`crash: ${one}`);
+  for (const kind of kinds) for (const found of findings[kind].slice(0, maxShown)) say(`${kind}: ${found}`);
+  for (const one of crashes.slice(0, maxShown)) say(`crash: ${one}`);
   const bad = Object.fromEntries(kinds.map((kind) => [kind, findings[kind].length]));
   const { kills, ...others } = counts;
   const result = {

@@ -17,10 +17,10 @@ export function sweepOften({ cloud }: Pick<World, "cloud">): () => void {
 
 /**
  * Waits until no session has anything left to do.
- * @param mostMs after this long it gives up, and what is left is for the verdict to name
+ * @param maxMs after this long it gives up, and what is left is for the verdict to name
  */
-export async function untilQuiet(world: Pick<World, "table" | "journal">, mostMs: number): Promise<void> {
-  const deadline = Date.now() + mostMs;
+export async function untilQuiet(world: Pick<World, "table" | "journal">, maxMs: number): Promise<void> {
+  const deadline = Date.now() + maxMs;
   let left = world.journal.sessions();
   while (left.length > 0 && Date.now() < deadline) {
     const states = await Promise.all(left.map((sessionKey) => world.table.get(metaKey(sessionKey))));

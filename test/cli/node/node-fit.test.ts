@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fitResult } from "../../../cli/node/fit-result.ts";
 import { LogBuffer } from "../../../cli/node/log-buffer.ts";
 import { CallLog } from "../../../cli/node/running-calls.ts";
-import { headOf, jsonBytes, tailOf } from "../../../cli/node/text-ends.ts";
+import { headOf, jsonBytes, tailOf } from "../../../cli/node/truncate.ts";
 
 const limit = 120 * 1024;
 const note = /\n\[… \d+ characters left out here: the result is too large for one message …\]\n/;

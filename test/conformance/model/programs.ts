@@ -19,7 +19,7 @@ import {
   toolCallsOf,
 } from "../../../shared/protocol/messages.ts";
 import { decodeCallAddress } from "../../../shared/session/call-address.ts";
-import { takeMessage } from "../../../shared/session/intake.ts";
+import { submitMessage } from "../../../shared/session/intake.ts";
 import type { Bucket, Item, ItemValue, Table, TimerEvent } from "../../../shared/world/world.ts";
 import { noteSent } from "../said.ts";
 import { bucketOver } from "./bucket.ts";
@@ -82,7 +82,7 @@ export function sender(...ids: string[]): Program {
         surroundings.forget(id);
         const asked = id.startsWith("/") ? { connectionId: "c-1", requestId: id } : {};
         const incoming = { id, text: id, origin: { kind: "client", ...asked }, writer: {} } as const;
-        await takeMessage(intakeOf(surroundings), sessionKey, incoming);
+        await submitMessage(intakeOf(surroundings), sessionKey, incoming);
       }
     },
   };

@@ -15,7 +15,7 @@ import { mergeConfiguration, openConfiguration } from "../../../shared/configura
 import { openConnection } from "../../../shared/peers/registry.ts";
 import { createTokenVerifier } from "../../../shared/peers/tokens.ts";
 import type { Frame } from "../../../shared/protocol/frames.ts";
-import { settleSteps, wasAccepted } from "../../../shared/session/accepted-ids.ts";
+import { trimAcceptedIds, wasAccepted } from "../../../shared/session/accepted-ids.ts";
 import { readOutcomes, recordResult } from "../../../shared/session/calls.ts";
 import { appendEntry, maxInboxBytes } from "../../../shared/session/inbox.ts";
 import { canonicalizeSessionKey } from "../../../shared/session/key/session-key.ts";
@@ -59,7 +59,7 @@ describe.each(inherited)("the name %s", (name) => {
       const again = await appendEntry(state.table, key, message(name), 3);
       expect(again.accepted).toBe(false);
       expect(again.state.inbox.filter(({ id }) => id === name)).toHaveLength(1);
-      const steps = settleSteps(again.state, name, 3);
+      const steps = trimAcceptedIds(again.state, name, 3);
       const settled = toState(await state.table.update(metaKey(key), steps));
       expect([Object.hasOwn(settled.recent, name), wasAccepted(settled, name)]).toEqual([false, true]);
     }

@@ -2,11 +2,11 @@ import { acceptResult } from "../../../functions/socket/calls/node-calls.ts";
 import type { Gateway } from "../../../functions/socket/gateway.ts";
 import { createActivity } from "../../../shared/channels/activity.ts";
 import type { Channels } from "../../../shared/channels/channel.ts";
-import { takeInbound } from "../../../shared/channels/inbound/inbound.ts";
+import { handleInbound } from "../../../shared/channels/inbound/inbound.ts";
 import type { Configuration } from "../../../shared/configuration/schema.ts";
 import { storeMedia } from "../../../shared/media/media-store.ts";
 import type { Frame } from "../../../shared/protocol/frames.ts";
-import { type Intake, submitEntry, takeMessage } from "../../../shared/session/intake.ts";
+import { type Intake, submitEntry, submitMessage } from "../../../shared/session/intake.ts";
 import type { Item, World } from "../../../shared/world/world.ts";
 import type { Random } from "../../support/random.ts";
 import type { Timeline } from "../engine/timeline.ts";
@@ -131,7 +131,7 @@ export class Peers {
     const origin = { kind: "client", connectionId: "c-1", requestId: id } as const;
     const change = changeOf(action);
     if (change) return submitEntry(intake, sessionKey, { id, at: world.now(), origin, ...change });
-    return takeMessage(intake, sessionKey, { id, text: textOf(action), media, origin, writer: {} });
+    return submitMessage(intake, sessionKey, { id, text: textOf(action), media, origin, writer: {} });
   }
 
   private takeFromChannel(world: World, intake: Intake, action: Action, number: number): Promise<unknown> {
@@ -146,7 +146,7 @@ export class Peers {
     const peer = { kind: "dm", id: "me" } as const;
     const hasImage = action.kind === "message" && action.hasImage;
     const enclosed = [{ type: "image", mimeType: "image/png", data: picture.toString("base64") }] as const;
-    return takeInbound(inbound, addressOf(action), {
+    return handleInbound(inbound, addressOf(action), {
       ...{ eventId: `e${number}`, messageId: `e${number}`, peer, sender: { id: "me" } },
       ...{ text: textOf(action), timestamp: world.now(), wasMentioned: true },
       ...(hasImage ? { enclosed: [...enclosed] } : {}),

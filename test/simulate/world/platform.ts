@@ -1,4 +1,4 @@
-import { createActivity, noteFailures } from "../../../shared/channels/activity.ts";
+import { createActivity, recordFailures } from "../../../shared/channels/activity.ts";
 import { openBridges } from "../../../shared/channels/bridge/bridge.ts";
 import type { Channel, ChannelSender, Channels } from "../../../shared/channels/channel.ts";
 import { createChannelSender } from "../../../shared/channels/outbound/sender.ts";
@@ -48,5 +48,5 @@ export function openChannels(
   const payloads = openPayloads(bucket, presigner);
   const bridges = openBridges({ table, sockets, activity, payloads, limits: channels, now });
   const options = { table, secrets, configuration, bridges, now, maxWaitMs, channels };
-  return { sender: noteFailures(createChannelSender(options), activity), bridges };
+  return { sender: recordFailures(createChannelSender(options), activity), bridges };
 }

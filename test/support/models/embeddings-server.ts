@@ -14,7 +14,7 @@ const synonyms = [
   ["dislike", "hate"],
 ];
 
-const mostTexts = 2048;
+const maxTexts = 2048;
 const numbers = 300;
 
 export interface EmbeddingsServer extends PlatformServer {
@@ -76,7 +76,7 @@ function read({ method, path, body }: PlatformCall): { input: string[]; model: s
   if (method !== "POST" || path !== "/v1/embeddings") return fault(404, "Invalid URL");
   const { input, model, encoding_format: format } = body ?? {};
   if (typeof model !== "string" || model === "") return fault(400, "you must provide a model parameter");
-  if (!Array.isArray(input) || input.length === 0 || input.length > mostTexts)
+  if (!Array.isArray(input) || input.length === 0 || input.length > maxTexts)
     return fault(400, "'$.input' is invalid");
   if (!input.every((text) => typeof text === "string" && text !== ""))
     return fault(400, "'$.input' is invalid");

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import * as v from "valibot";
 import { type CallAddress, encodeCallAddress } from "../../../../shared/session/call-address.ts";
 import { beginTransfer } from "../../../../shared/transfer/transfer.ts";
-import { checkNodes, parseEnds } from "../../../../shared/transfer/transfer-end.ts";
+import { checkNodes, parseEnds } from "../../../../shared/transfer/transfer-endpoint.ts";
 import { checkReadable, checkWritable } from "../../../../shared/workspace/privacy.ts";
 import { nativeTool } from "./native-tool.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { createNodeNews } from "../../../../cli/chat/terminal/node-news.ts";
+import { createNodeNews } from "../../../../cli/chat/terminal/node-presence-lines.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

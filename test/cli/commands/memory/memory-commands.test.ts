@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Gateway } from "../../../../functions/socket/gateway.ts";
 import { memoryMethods } from "../../../../functions/socket/methods/memory.ts";
 import { commitWorkspace } from "../../../../shared/git/workspace-commit.ts";
-import { openMemories } from "../../../../shared/memory/open-memories.ts";
+import { openMemories } from "../../../../shared/memory/memories.ts";
 import { openRecall } from "../../../../shared/recall/recall.ts";
 import { openWorkspace } from "../../../../shared/workspace/workspace-files.ts";
 import { type State, startState } from "../../../support/state.ts";

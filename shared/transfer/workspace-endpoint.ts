@@ -3,7 +3,7 @@ import { sizeText } from "../runtime/size-text.ts";
 import { maxFileBytes, workspaceContentType } from "../workspace/workspace-files.ts";
 import { isPromptPath, isSkillPath } from "../workspace/workspace-paths.ts";
 import type { Bucket, ObjectStream } from "../world/world.ts";
-import { type WorkspaceEnd, workspaceKey } from "./transfer-end.ts";
+import { type WorkspaceEnd, workspaceKey } from "./transfer-endpoint.ts";
 import { readParts, storeParts } from "./transfer-parts.ts";
 import type { Transfer } from "./transfer-state.ts";
 
@@ -27,7 +27,7 @@ export async function sendFromWorkspace(
 }
 
 /** Puts the stored parts together to a workspace's file, which appears only when it is whole and right. @throws WrongParts */
-export async function takeIntoWorkspace(
+export async function copyIntoWorkspace(
   bucket: Bucket,
   transfer: Transfer,
   destination: WorkspaceEnd,

@@ -11,7 +11,7 @@ import {
   recall,
   remember,
   supersede,
-} from "./use-memories.ts";
+} from "./memory-store.ts";
 
 type Rest<F> = F extends (store: MemoryStore, ...rest: infer R) => infer T ? (...rest: R) => T : never;
 
@@ -56,7 +56,7 @@ export function openMemories({
 }
 
 /** Most memories of one extraction whose origin is noted. */
-const mostNoted = 50;
+const maxNoted = 50;
 
 /** Where memories were extracted. */
 interface ExtractedFrom {
@@ -82,7 +82,7 @@ async function keepExtracted(
   text: string,
   from: ExtractedFrom,
 ): Promise<void> {
-  const memories = readMemories("", text).slice(0, mostNoted);
+  const memories = readMemories("", text).slice(0, maxNoted);
   await Promise.all(
     memories.map(({ id }) => ledger.note(agentId, { id, ...from, by: "extraction", type: usualType })),
   );

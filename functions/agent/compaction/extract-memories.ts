@@ -19,7 +19,7 @@ import { inChunks } from "./message-chunks.ts";
 const maxChunks = 12;
 
 /** What is read of each tool result, in characters: what is worth remembering is mostly said about it. */
-const mostOfResult = 2000;
+const maxOfResult = 2000;
 
 /** Most characters that one extraction adds to a day's notes. */
 const maxMemories = 20_000;
@@ -46,7 +46,7 @@ export async function extractMemories(
   const end = AbortSignal.any([signal, AbortSignal.timeout(configuration.timeouts.llmMs)]);
   const found: string[] = [];
   for (const chunk of inChunks(said, chunkCharacters).slice(-maxChunks)) {
-    const { systemPrompt, text } = memoriesPrompt(renderConversation(chunk, mostOfResult));
+    const { systemPrompt, text } = memoriesPrompt(renderConversation(chunk, maxOfResult));
     const outcome = await agent.callModel({
       model,
       systemPrompt,

@@ -7,7 +7,7 @@ import type { Bucket } from "../../../shared/world/world.ts";
 import type { AssembledPrompt } from "./prompt.ts";
 
 /** Prompts that a warm function remembers as stored. */
-const mostKnown = 1000;
+const maxKnown = 1000;
 
 /** Digits of a prompt's hash that its session notes: 48 bits. Earlier versions have noted all 64 digits. */
 const notedDigits = 12;
@@ -29,7 +29,7 @@ export interface KeptPrompts {
 
 export function createKeptPrompts(bucket: Bucket): KeptPrompts {
   // With `max` the cache would allocate all its entries at each cold start.
-  const known = new LRUCache<string, true>({ maxSize: mostKnown, sizeCalculation: () => 1 });
+  const known = new LRUCache<string, true>({ maxSize: maxKnown, sizeCalculation: () => 1 });
   const nameOf = (agentId: string, { hash }: AssembledPrompt) => `${agentId} ${hash}`;
   return {
     async keep(state, agentId, prompt) {

@@ -10,7 +10,7 @@ import type { MemoryFiles } from "./memory-files.ts";
 import { type MemoryLine, memoryId, memoryText } from "./memory-line.ts";
 
 /** Answers of more memories read all records at once. */
-const mostSingly = 50;
+const maxSingly = 50;
 
 /** What the memories of an agent are kept in. */
 export interface MemoryStore {
@@ -70,7 +70,7 @@ export async function recall(
   const ranked = query.trim() === "" ? known : rankMemories(known, query, timezone);
   const found = ranked.slice(0, limit);
   // There is a record for each memory that ever was: those of the answer alone are read.
-  const records = limit > mostSingly ? await ledger.all(agentId) : await singly(ledger, agentId, found);
+  const records = limit > maxSingly ? await ledger.all(agentId) : await singly(ledger, agentId, found);
   return found.map((memory, i) => {
     const record = records.get(memory.id);
     return { ...memory, ...(record ? { record } : {}), rank: i + 1 };
