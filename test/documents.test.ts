@@ -91,6 +91,28 @@ describe("files and folders of this project", () => {
     expect(found).toEqual([]);
   });
 
+  it("that a document links to have the heading of the link", () => {
+    /** As GitHub makes the anchor of a heading. */
+    const anchorOf = (heading: string) =>
+      heading
+        .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}_ -]/gu, "")
+        .trim()
+        .replaceAll(" ", "-");
+    const anchorsOf = (file: string) =>
+      [...textOf(file).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => anchorOf(heading));
+    const found = documents.flatMap((file) =>
+      [...textOf(file).matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/g)]
+        .filter(([, target = "", anchor = ""]) => {
+          const linked = target === "" ? file : join(dirname(file), target);
+          return !anchorsOf(linked).includes(anchor);
+        })
+        .map(([, target, anchor]) => `${file} links to ${target}#${anchor}`),
+    );
+    expect(found).toEqual([]);
+  });
+
   it("that a comment names exist", () => {
     const commented = [...sources, ...tracked("test").filter(isCode)];
     const found = missing(commented, (file) =>
