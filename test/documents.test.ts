@@ -123,12 +123,15 @@ describe("files and folders of this project", () => {
   });
 });
 
-describe("the README", () => {
-  it("links to every page of docs that is not about the project itself", () => {
-    const own = ["docs/reference/contracts.md"];
-    const pages = tracked("docs/*.md").filter((file) => !file.startsWith("docs/decisions/"));
-    const readme = textOf("README.md");
-    expect(pages.filter((page) => !own.includes(page) && !readme.includes(`](${page})`))).toEqual([]);
+describe("docs/README.md", () => {
+  it("links to every page of docs, and the README to it", () => {
+    const index = "docs/README.md";
+    const pages = tracked("docs/*.md").filter((file) => file !== index);
+    const links = [...textOf(index).matchAll(/\]\(([^)#]+\.md)\)/g)].map(([, link = ""]) =>
+      join("docs", link),
+    );
+    expect(pages.filter((page) => !links.includes(page))).toEqual([]);
+    expect(textOf("README.md")).toContain(`](${index})`);
   });
 });
 

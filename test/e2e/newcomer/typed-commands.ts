@@ -1,0 +1,81 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { TerminalScreen } from "../../support/terminal/terminal-screen.ts";
+import { commandsOf, type Newcomer, pictureOf } from "./newcomer.ts";
+
+/** How commands of a document are tried. */
+export type Trial = [RegExp, (command: string) => Promise<void>];
+
+/**
+ * Types the commands of a document from top to bottom, each as the first trial that fits says. Any other command is run as
+ * it is, and must succeed.
+ */
+export function describeCommands(newcomer: Newcomer, file: string, trials: readonly Trial[]): void {
+  describe(`the commands of ${file}, typed one after the other`, () => {
+    const commands = commandsOf(file);
+
+    it.each(commands)("%s", async (command) => {
+      const [, trial = (typed: string) => succeed(newcomer, typed)] =
+        trials.find(([pattern]) => pattern.test(command)) ?? [];
+      await trial(command);
+    });
+
+    it("are tried in every way that there is", () => {
+      const unused = trials.filter(([pattern]) => !commands.some((command) => pattern.test(command)));
+      expect(unused).toEqual([]);
+    });
+  });
+}
+
+/** Runs a command to its end, and returns its output. */
+export async function succeed(newcomer: Newcomer, command: string): Promise<string> {
+  const { code, output } = await newcomer.run(command);
+  expect(code, output).toBe(0);
+  return output;
+}
+
+/** `npm ci` and `npm test` are what runs these tests, in a fresh clone. */
+export async function byContinuousIntegration(command: string): Promise<void> {
+  expect(readFileSync(".ci/run", "utf8").split("\n")).toContain(command);
+}
+
+/** Opens a chat, and waits until it can be typed into. */
+export async function openChat(newcomer: Newcomer, command: string): Promise<TerminalScreen> {
+  const terminal = newcomer.terminal(command);
+  await terminal.sees(/^> ?$/m);
+  return terminal;
+}
+
+/** Leaves a chat as a user does, by Ctrl-D. */
+export async function leaveChat(terminal: TerminalScreen | undefined): Promise<void> {
+  if (terminal === undefined) return;
+  terminal.type("\u0004");
+  expect(await terminal.ended).toBe(0);
+}
+
+/** What differs from machine to machine and from run to run. */
+const common = (line: string) =>
+  line
+    .replace(/kept in \S+\/\.gsv/, "kept in …/.gsv")
+    .replace(/\S+__Bash/, "…__Bash")
+    .replace(/ after [\d.]+ s\b/, "")
+    .replace(/^\(\d+ calls?, .* out, (.*) \d+%\)$/, "($1)")
+    .trim();
+
+/** Opens the chat of a document's picture: what is typed there is typed, and what it shows is on the screen. */
+export async function openPicturedChat(
+  newcomer: Newcomer,
+  file: string,
+  command: string,
+): Promise<TerminalScreen> {
+  const picture = pictureOf(file);
+  const [typed = ""] = picture.filter((line) => line.startsWith("> "));
+  expect(typed).not.toBe("");
+  const terminal = await openChat(newcomer, command);
+  terminal.type(`${typed.slice(2)}\r`);
+  // The line of the tokens is the last one of a turn.
+  await terminal.sees(/^\(\d+ calls?, .*\)$/m);
+  const seen = new Set(terminal.rows().map(common));
+  expect(picture.filter((line) => !seen.has(common(line)))).toEqual([]);
+  return terminal;
+}
