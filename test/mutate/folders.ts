@@ -6,7 +6,7 @@ export const testsOf: Record<string, readonly string[]> = {
   "shared/session": [
     "test/session/**",
     "test/timer/**",
-    "test/socket/*",
+    "test/socket/{command-results,background-commands,node-calls,nested-params}",
     "test/cli/commands/session/{session,export,history}-commands",
     "test/agent/{reset,reset-by-policy,failed-run,cut-answer,announcements,session-size}",
     "test/agent/compaction/{memories,compaction-cut}",
@@ -20,8 +20,8 @@ export const testsOf: Record<string, readonly string[]> = {
   "shared/git": ["test/git/**", "test/agent/tools/history-tools", "test/memory/**"],
   "shared/peers": [
     "test/peers/**",
-    "test/socket/*",
-    "test/security/door/{id-takeover,cost-by-strangers,replay,stale-secret}",
+    "test/socket/{gsv-peers,node-calls,node-place,nested-params,connection-ended}",
+    "test/security/door/{id-takeover,cost-by-strangers}",
   ],
   "functions/agent": [
     "test/agent/*/{prompt,history,provenance,daily-notes,kept-prompts,session-context,wire-messages}",

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { createArchivedTurns } from "../../shared/recall/archived-turns.ts";
-import { findTurns } from "../../shared/recall/find-turns.ts";
 import { putSegment, segmentKey, segmentsPrefix, writeSegment } from "../../shared/recall/segment-files.ts";
 import { archivePart } from "../../shared/session/archive.ts";
 import { summaryHeader, summaryMessage } from "../../shared/session/summary-message.ts";
@@ -106,21 +105,5 @@ describe("segments of archives", () => {
       expect(await said()).toEqual(["1 one", "2 two"]);
       for (const key of await segments()) await bucket.delete(key);
     }
-  });
-});
-
-describe("of two messages that answer a question equally well, the newer comes first", () => {
-  it.each([
-    ["by words", "car", "car", false],
-    ["by a part of a word", "ca", "car", false],
-    // The older fits better by its words and the newer by its meaning.
-    ["by words and meaning", "car", "car car", true],
-  ])("%s", async (_, question, older, isNear) => {
-    await archive("s1", 1, [{ ...user(older), timestamp: 1000 }]);
-    await archive("s2", 2, [{ ...user("car"), timestamp: 2000 }]);
-    const { index } = await createArchivedTurns(bucket)(scope);
-    const nearest = isNear ? index.turns.toSorted((a, b) => b.ts - a.ts) : [];
-    const found = findTurns({ indexes: [index] }, question, 10, 100, nearest);
-    expect(found.map(({ turn }) => turn.ts)).toEqual([2000, 1000]);
   });
 });
