@@ -225,6 +225,17 @@ describe("limits", () => {
     expect((await cron.runs()).map(({ status }) => status)).toEqual(Array(5).fill("ok"));
   });
 
+  it("a second fire of a job that is being claimed leaves its slot to the first", async () => {
+    cron.configuration.cron.maxConcurrentRuns = 1;
+    for (const name of ["a", "b"])
+      await cron.add({ name, schedule: { kind: "at", atMs: friday + hour }, spec: task("x") });
+    cron.now = friday + hour;
+    const [first, other] = [...cron.schedules.values()].map(({ event }) => event);
+    await Promise.all([cron.fire(first!), cron.fire(first!)]);
+    await cron.fire(other!);
+    expect([...cron.woken]).toEqual([`agent:main:cron:${first?.jobId}`]);
+  });
+
   it("at most cron.maxJobs jobs are taken", async () => {
     cron.configuration.cron.maxJobs = 1;
     await cron.add({ schedule: hourly, spec: task("x") });

@@ -162,14 +162,15 @@ describe("a commit of the workspace", () => {
   it("I45: loses the race to another without losing either", async () => {
     const bucket = createMemoryBucket(files);
     const messages = Array.from({ length: 8 }, (_, i) => `note ${i}`);
-    await Promise.all(
+    const made = await Promise.all(
       messages.map(async (message, i) => {
         await put(bucket, `n${i}.md`, message);
-        await commit(bucket, message);
+        return (await commit(bucket, message)).sha;
       }),
     );
     expect((await newest(bucket)).files).toEqual(expect.arrayContaining(messages.map((_, i) => `n${i}.md`)));
     const commits = await listCommits(openRepository(bucket, "main"), 100);
+    expect(commits.map(({ sha }) => sha)).toEqual(expect.arrayContaining(made));
     await expectSound(
       bucket,
       commits.map(({ message }) => message),

@@ -66,9 +66,12 @@ function open({ embeddings = own(), apiKeys = {}, secrets = {} }: Settings = {})
 
 const off = () => ({ embeddings: { ...own(), model: undefined } });
 
-const user = (content: string): Message => ({ role: "user", content, timestamp: 1000 });
+const user = (content: string, timestamp = 1000): Message => ({ role: "user", content, timestamp });
 const archive = (sessionId: string, ...texts: string[]) =>
-  archivePart(bucket, { sessionKey, sessionId }, 1, { count: texts.length, stream: texts.map(user) });
+  archivePart(bucket, { sessionKey, sessionId }, 1, {
+    count: texts.length,
+    stream: texts.map((text) => user(text)),
+  });
 const found = async (recall: Recall, question: string, of = scope) =>
   (await recall.search(of, { question, limit: 10, preview: 200 })).found.map(({ turn }) => turn.text);
 const vectorKeys = () => bucket.keys().filter((key) => key.startsWith(vectorsPrefix("main")));
@@ -93,6 +96,26 @@ describe("search with vectors", () => {
     );
     const texts = await found(await open(), "oil for the automobile, my car");
     expect(texts[0]).toBe("My car needs oil");
+  });
+
+  it.each([
+    ["by their words", "car", "my car", false],
+    ["by a part of a word", "ca", "my car", false],
+    // The older fits better by its words, and the newer by its meaning.
+    ["by words and meaning", "car", "car car car cake", true],
+  ])("ranks the newer of two answers first that fit equally well %s", async (_, question, older, isNear) => {
+    for (const [sessionId, text, timestamp] of [
+      ["a", older, 1000],
+      ["b", isNear ? "car" : "my car", 2000],
+    ] as const)
+      await archivePart(bucket, { sessionKey, sessionId }, timestamp, {
+        count: 1,
+        stream: [user(text, timestamp)],
+      });
+    const recall = await open(isNear ? {} : off());
+    const { found } = await recall.search(scope, { question, limit: 10, preview: 200 });
+    expect(found.map(({ turn }) => turn.ts)).toEqual([2000, 1000]);
+    if (isNear) expect(new Set(found.map(({ score }) => score)).size).toBe(1);
   });
 
   it("reads vectors that a reset has made, and asks the server for the question alone", async () => {

@@ -259,21 +259,27 @@ describe("a transfer that cannot be is refused with the reason, and leaves nothi
     }
   });
 
-  it("when the client cancels it, and the destination drops what it has", async () => {
-    await laptop.write("a.bin", content);
-    await laptop.start({ left: 8 });
-    await begin("laptop:a.bin", "pi:x");
-    await until(() => laptop.isKilled(), "the source is killed");
-    expect(await call("transfer.cancel", { transferId })).toMatchObject({
-      status: "failed",
-      error: "cancelled",
-    });
-    await until(async () => !(await pi.files()).some((file) => file.endsWith(".gsv-part")), "it is dropped");
-    await laptop.start();
-    await laptop.settled();
-    expect(await bench.parts()).toEqual([]);
-    expect(await pi.files()).not.toContain("x");
-  });
+  it.each([7, 8, 9, 10, 11])(
+    "when the client cancels it after call %i of the source, and the destination drops what it has",
+    async (left) => {
+      await laptop.write("a.bin", content);
+      await laptop.start({ left });
+      await begin("laptop:a.bin", "pi:x");
+      await until(() => laptop.isKilled(), "the source is killed");
+      expect(await call("transfer.cancel", { transferId })).toMatchObject({
+        status: "failed",
+        error: "cancelled",
+      });
+      await until(
+        async () => !(await pi.files()).some((file) => file.endsWith(".gsv-part")),
+        "it is dropped",
+      );
+      await laptop.start();
+      await laptop.settled();
+      expect(await bench.parts()).toEqual([]);
+      expect(await pi.files()).not.toContain("x");
+    },
+  );
 });
 
 describe("what others may do with a transfer", () => {

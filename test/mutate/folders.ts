@@ -1,0 +1,34 @@
+/**
+ * The folders that are mutated, and the tests that run for each mutant: those of the folder itself first, then those of its
+ * users that run in one process and take milliseconds. A mutant that only a slower test notices counts as a survivor.
+ */
+export const testsOf: Record<string, readonly string[]> = {
+  "shared/session": [
+    "test/session/**",
+    "test/timer/**",
+    "test/socket/{command-results,background-commands,node-calls,nested-params}",
+    "test/cli/commands/session/{session,export,history}-commands",
+    "test/agent/{reset,reset-by-policy,failed-run,cut-answer,announcements,session-size}",
+    "test/agent/compaction/{memories,compaction-cut}",
+    "test/agent/context/{provenance,history,prompt}",
+    "test/webhook/{redelivery,handler}",
+  ],
+  "shared/cron": ["test/cron/**", "test/timer/**", "test/runtime/**"],
+  "shared/transfer": ["test/transfer/**"],
+  "shared/recall": ["test/recall/**", "test/cli/commands/session/search-command"],
+  "shared/memory": ["test/memory/**", "test/agent/compaction/memories", "test/agent/tools/memory-tool"],
+  "shared/git": ["test/git/**", "test/agent/tools/history-tools", "test/memory/**"],
+  "shared/peers": [
+    "test/peers/**",
+    "test/socket/{gsv-peers,node-calls,node-place,nested-params,connection-ended}",
+    "test/security/door/{id-takeover,cost-by-strangers}",
+  ],
+  "functions/agent": [
+    "test/agent/*/{prompt,history,provenance,daily-notes,kept-prompts,session-context,wire-messages}",
+    "test/agent/*/{compaction-cut,compaction-request,compaction-prompts,memories,message-tool,tool-steps}",
+    "test/agent/*/{call-ids,shown-images,shown-results,deadline,alternate-turns,failure-sentences,media-cache}",
+    "test/agent/*/{transcription,refused-images,bedrock-limits,context-tools,context-fit,unread-events}",
+    "test/agent/{reset,reset-by-policy,failed-run,cut-answer,attachments,fetch-attachment,typing}",
+    "test/agent/newest-configuration",
+  ],
+};

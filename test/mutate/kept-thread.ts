@@ -1,0 +1,76 @@
+import { EventEmitter } from "node:events";
+import { type PoolOptions, type PoolWorker, ThreadsPoolWorker, type WorkerRequest } from "vitest/node";
+
+/** Runs of one thread. A new thread forgets what the mutants before left in the modules' state. */
+const maxRuns = 40;
+
+/** A run that takes longer, in ms, has a test that waits for what does not come, and may go on doing so. */
+const maxRunMs = 4_000;
+
+let kept: { thread: ThreadsPoolWorker; runs: number } | undefined;
+
+/**
+ * A thread that runs the tests of many mutants, one after the other. vitest's own starts anew for each run, and loading the
+ * modules takes longer than most tests. Stryker switches mutants with a global variable, so the modules can stay.
+ */
+export class KeptThread implements PoolWorker {
+  readonly name = "kept-thread";
+  private readonly options: PoolOptions;
+  /** Events of the thread, for the listeners of this run alone. */
+  private readonly events = new EventEmitter();
+  private readonly forwards = ["message", "error", "exit"].map(
+    (name) => [name, (event: unknown) => this.events.emit(name, event)] as const,
+  );
+  private config: object = {};
+  private readonly startedAt = Date.now();
+
+  constructor(options: PoolOptions) {
+    this.options = options;
+  }
+
+  async start(): Promise<void> {
+    if (!kept) {
+      kept = { thread: new ThreadsPoolWorker(this.options), runs: 0 };
+      await kept.thread.start();
+    }
+    for (const [name, forward] of this.forwards) kept.thread.on(name, forward);
+  }
+
+  async stop(): Promise<void> {
+    if (!kept) return;
+    for (const [name, forward] of this.forwards) kept.thread.off(name, forward);
+    if (kept.runs < maxRuns && Date.now() - this.startedAt < maxRunMs) return;
+    const { thread } = kept;
+    kept = undefined;
+    await thread.stop();
+  }
+
+  send(message: WorkerRequest): void {
+    if (!kept) return;
+    if (message.type === "start") {
+      this.config = message.context.config;
+      kept.runs += 1;
+    }
+    // The configuration of this run, with the names of its tests; the thread knows the one that it started with.
+    if (message.type === "run") Object.assign(message.context, { config: this.config });
+    if (message.type === "stop") this.answer("stopped");
+    else if (message.type === "start" && kept.runs > 1) this.answer("started");
+    else kept.thread.send(message);
+  }
+
+  private answer(type: string): void {
+    setImmediate(() => this.events.emit("message", { type, __vitest_worker_response__: true }));
+  }
+
+  on(event: string, callback: (event: unknown) => void): void {
+    this.events.on(event, callback);
+  }
+
+  off(event: string, callback: (event: unknown) => void): void {
+    this.events.off(event, callback);
+  }
+
+  deserialize(data: unknown): unknown {
+    return data;
+  }
+}

@@ -1,0 +1,76 @@
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { Stryker } from "@stryker-mutator/core";
+import { testsOf } from "./folders.ts";
+import { type FolderScore, lines, scoreOf } from "./score.ts";
+
+const usage = `npm run mutate -- [options] [FOLDER…]
+  FOLDER       ${Object.keys(testsOf).join(", ")} (default: all), or a file in one of them
+  --json       the scores and the survivors as JSON
+  --again      test every mutant again (default: only those whose code or tests changed)`;
+
+const dir = "dist/mutation";
+
+/** The mutated folder that a path of the command line is in. */
+function folderOf(path: string): string {
+  const folder = Object.keys(testsOf).find((one) => path === one || path.startsWith(`${one}/`));
+  if (folder && existsSync(path)) return folder;
+  throw new Error(`${path} is no folder that can be mutated\n\n${usage}`);
+}
+
+type LogLevel = NonNullable<ConstructorParameters<typeof Stryker>[0]["logLevel"]>;
+
+async function mutate(path: string, { json = false, again = false }): Promise<FolderScore> {
+  const folder = folderOf(path);
+  // Read by `vitest.config.ts`, in the processes that Stryker starts.
+  process.env.GSV_MUTATE_TESTS = JSON.stringify(testsOf[folder]?.map((glob) => `${glob}.test.ts`));
+  const name = path.replaceAll("/", "-");
+  const results = await new Stryker({
+    mutate: [path.endsWith(".ts") ? path : `${path}/**/*.ts`],
+    plugins: ["@stryker-mutator/vitest-runner"],
+    testRunner: "vitest",
+    vitest: { configFile: "test/mutate/vitest.config.ts", related: false },
+    coverageAnalysis: "perTest",
+    ignoreStatic: true,
+    mutator: { excludedMutations: ["StringLiteral"] },
+    concurrency: 2,
+    incremental: true,
+    incrementalFile: `${dir}/${name}.incremental.json`,
+    force: again,
+    reporters: json ? ["json"] : ["json", "progress-append-only"],
+    jsonReporter: { fileName: `${dir}/${name}.report.json` },
+    tempDirName: `${dir}/sandbox`,
+    ignorePatterns: ["dist", "cdk.out", "docs"],
+    // The compiler of TypeScript 7 has no API, which Stryker needs to rewrite a tsconfig.json; nothing here reads that.
+    tsconfigFile: "none",
+    timeoutMS: 20_000,
+    allowConsoleColors: false,
+    logLevel: "warn" as LogLevel,
+  }).runMutationTest();
+  return scoreOf(path, results);
+}
+
+async function main(args: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { json: { type: "boolean" }, again: { type: "boolean" }, help: { type: "boolean" } },
+  });
+  if (values.help) return void process.stdout.write(`${usage}\n`);
+  const paths = positionals.length > 0 ? positionals : Object.keys(testsOf);
+  paths.forEach(folderOf);
+  await mkdir(dir, { recursive: true });
+  const scores: FolderScore[] = [];
+  for (const path of paths) {
+    const score = await mutate(path, values);
+    await writeFile(`${dir}/${path.replaceAll("/", "-")}.json`, `${JSON.stringify(score, null, 2)}\n`);
+    scores.push(score);
+  }
+  process.stdout.write(values.json ? `${JSON.stringify(scores)}\n` : lines(scores));
+}
+
+await main(process.argv.slice(2)).catch((error: Error) => {
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+});
