@@ -1,9 +1,12 @@
 import * as names from "./cloud-names.ts";
-import type { Authorize } from "./http/access.ts";
 import { startFunctionUrl } from "./http/function-url.ts";
 import type { Endpoint } from "./http/http-endpoint.ts";
 import type { Machine } from "./machine.ts";
-import { startWebSocketApi, type WebSocketEndpoint } from "./websocket/websocket-api.ts";
+import {
+  startWebSocketApi,
+  type WebSocketApiOptions,
+  type WebSocketEndpoint,
+} from "./websocket/websocket-api.ts";
 import type { WebSocketLimits } from "./websocket/websocket-limits.ts";
 
 export interface DoorOptions {
@@ -12,8 +15,8 @@ export interface DoorOptions {
   limits?: Partial<WebSocketLimits>;
   /** Whether the event `$disconnect` of a connection is lost. */
   losesDisconnect?: (connectionId: string) => boolean;
-  /** Authorizes each call of the @connections API. */
-  authorize?: Authorize;
+  /** Answers the requests to the WebSocket API's port that open no connection. Default: 426 Upgrade Required. */
+  answerHttp?: WebSocketApiOptions["answerHttp"];
 }
 
 /** The two public endpoints: the WebSocket API for peers, and the webhook function's URL for platforms. */
@@ -25,7 +28,7 @@ export interface Doors {
 /** Starts both endpoints. @throws PortInUseError for `port` */
 export async function openDoors(machine: Machine, options: DoorOptions): Promise<Doors> {
   const { host, onError } = machine;
-  const { port, limits, losesDisconnect, authorize } = options;
+  const { port, limits, losesDisconnect, answerHttp } = options;
   const begin = (port: number) =>
     startWebSocketApi({
       invoke: (event) => host.invoke("socket", event),
@@ -34,7 +37,7 @@ export async function openDoors(machine: Machine, options: DoorOptions): Promise
       port,
       limits,
       losesDisconnect,
-      authorize,
+      answerHttp,
       onError,
     });
   return {

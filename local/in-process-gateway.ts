@@ -1,11 +1,8 @@
 import type { World } from "../shared/world/world.ts";
 import * as names from "./cloud-names.ts";
 import { openDoors } from "./doors.ts";
-import { type PublishedUrls, publishStores } from "./emulators.ts";
-import type { Authorize } from "./http/access.ts";
 import { startInProcessHost } from "./lambda/in-process-host.ts";
 import { type Machine, type MachineOptions, openMachine } from "./machine.ts";
-import type { Schedules } from "./scheduler/schedule-store.ts";
 import { sweepAfterLeases } from "./start-sweep.ts";
 import type { WebSocketLimits } from "./websocket/websocket-limits.ts";
 import { createFunctions } from "./world/functions.ts";
@@ -16,8 +13,6 @@ export interface LocalGatewayOptions extends MachineOptions {
   port?: number;
   /** Public URL of the webhook, with a trailing slash. Default: the local address. */
   webhookUrl?: string;
-  /** Serves the table, the bucket and the schedules to other programs. Any access key is accepted. */
-  published?: boolean;
   limits?: Partial<WebSocketLimits>;
 }
 
@@ -27,13 +22,10 @@ export interface LocalGateway {
   ws: string;
   /** The webhook function's URL, without a trailing slash. */
   webhook: string;
-  table: string;
-  bucket: string;
-  /** Addresses of the stores for other programs; absent unless they are published. */
-  published?: PublishedUrls;
+  /** The stores of the data folder and the host of the functions. */
+  machine: Machine;
   /** The outside world of the functions. */
   world: World;
-  schedules: Schedules;
   /** Invokes a function and returns its result. @throws FunctionError, UnknownFunctionError */
   fire(name: string, event: unknown): Promise<unknown>;
   /** Stops the gateway. Running invocations get 2 seconds to end. */
@@ -54,19 +46,12 @@ export async function startLocalGateway(options: LocalGatewayOptions): Promise<L
   }
 }
 
-/** Allows every caller of a published store. Its ports listen on 127.0.0.1 only. */
-const allowAll: Authorize = () => true;
-
-/** The @connections API is not open to other programs. */
-const denyAll: Authorize = () => false;
-
 /** Someone waits at this machine: Lambda's minutes between the attempts of an event are seconds here. */
 const retryDelaysMs = [1000, 2000];
 
 async function start(machine: Machine, options: LocalGatewayOptions): Promise<LocalGateway> {
   const { port, limits } = options;
-  const { ws, webhook } = await openDoors(machine, { port, limits, authorize: denyAll });
-  const published = options.published ? await publishStores(machine, allowAll) : undefined;
+  const { ws, webhook } = await openDoors(machine, { port, limits });
   await machine.savePorts();
   const webhookUrl = options.webhookUrl ?? `${webhook.url}/`;
   const world = openLocalWorld(machine, { connections: ws.connections, webhookUrl, limits });
@@ -76,11 +61,8 @@ async function start(machine: Machine, options: LocalGatewayOptions): Promise<Lo
   return {
     ws: `${ws.url}/${names.webSocketStage}`,
     webhook: webhook.url,
-    table: names.tableName,
-    bucket: names.bucketName,
-    published,
+    machine,
     world,
-    schedules: machine.schedules,
     fire: (name, event) => machine.host.invoke(name, event),
     close: () => machine.close(),
   };

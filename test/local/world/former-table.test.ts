@@ -8,12 +8,12 @@ import {
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { tableSchema } from "../../../local/dynamodb/dynamodb-schema.ts";
 import { StoreLockedError } from "../../../local/items/store-errors.ts";
 import { openLocalStore, tableOver } from "../../../local/world/local-table.ts";
 import { encodeItem } from "../../../shared/aws/item-attributes.ts";
-import { startDynalite } from "../dynamodb/dynalite-server.ts";
-import { clientConfig } from "../support.ts";
+import { startDynalite } from "../../aws/emulators/dynamodb/dynalite-server.ts";
+import { tableSchema } from "../../aws/emulators/dynamodb/dynamodb-schema.ts";
+import { clientConfig } from "../../aws/emulators/support.ts";
 
 const TableName = "gsv-test";
 const items = Array.from({ length: 700 }, (_, n) => ({

@@ -15,7 +15,7 @@ const longest = [
   "conformance/lease",
   "world/endpoint/contracts",
   "session/archive",
-  "local/cloud",
+  "aws/emulators/cloud",
   "cli/launch/launch",
   "agent/compaction/compaction-crash",
   "cli/commands/setup/dev-command",
@@ -27,7 +27,7 @@ const longest = [
   "channels/killed-with-file",
   "agent/compaction/long-conversation",
   "agent/reset-killed",
-  "local/dynamodb/dynamodb-differential",
+  "aws/emulators/dynamodb/dynamodb-differential",
   "cli/chat/terminal/editing",
 ];
 

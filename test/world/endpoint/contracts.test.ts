@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";
 import { afterEach, expect, it } from "vitest";
-import { startDynamoDB } from "../../../local/dynamodb/dynamodb.ts";
 import { type Endpoint, listen } from "../../../local/http/http-endpoint.ts";
 import { createMemoryStore } from "../../../local/items/item-store.ts";
-import { startDynalite } from "../../local/dynamodb/dynalite-server.ts";
-import { clientConfig, startS3At, startSsmAt } from "../../local/support.ts";
+import { startDynalite } from "../../aws/emulators/dynamodb/dynalite-server.ts";
+import { startDynamoDB } from "../../aws/emulators/dynamodb/dynamodb.ts";
+import { clientConfig, startS3At, startSsmAt } from "../../aws/emulators/support.ts";
 
 let server: Endpoint | undefined;
 afterEach(async () => {
