@@ -4,6 +4,7 @@ import { join } from "node:path";
 import * as names from "./cloud-names.ts";
 import { openLogs } from "./dev/dev-logs.ts";
 import type { Endpoint } from "./http/http-endpoint.ts";
+import { openDurableStore } from "./items/disk/durable-store.ts";
 import type { ItemStore } from "./items/item-store.ts";
 import { StoreError, StoreLockedError } from "./items/store-errors.ts";
 import { type JsonFile, openJsonFile } from "./json-file.ts";
@@ -21,7 +22,6 @@ import { type CloudFile, onRememberedPort } from "./remembered-ports.ts";
 import { Schedules } from "./scheduler/schedule-store.ts";
 import { openStoredSchedules } from "./scheduler/stored-schedules.ts";
 import { openParameters, type Parameters, type ParametersFile } from "./ssm/parameter-store.ts";
-import { openLocalStore } from "./world/local-table.ts";
 
 export interface MachineOptions {
   /** Data folder. Only one process may use it at a time. */
@@ -145,7 +145,7 @@ async function openStores(
   closers: Closer[],
   onError: (error: unknown) => void,
 ): Promise<Pick<Machine, "items" | "objects" | "parameters">> {
-  const items = await openLocalStore({ dir, fsync, onError });
+  const items = await openDurableStore({ dir: join(dir, "table"), fsync, onError });
   closers.push(() => items.close());
   file.value.pid = process.pid;
   await file.save();

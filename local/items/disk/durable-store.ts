@@ -9,15 +9,8 @@ import { lockFolder } from "./folder-lock.ts";
 import { GroupSync } from "./group-sync.ts";
 import { LogFile } from "./log-file.ts";
 import { encodeDelete, encodePut } from "./log-record.ts";
-import { slicesFrom, slicesOf, writeSnapshot } from "./snapshot-file.ts";
-import {
-  hasTable,
-  type LoadedFiles,
-  loadFiles,
-  logPath,
-  removeFilesBefore,
-  snapshotPath,
-} from "./table-files.ts";
+import { slicesOf, writeSnapshot } from "./snapshot-file.ts";
+import { type LoadedFiles, loadFiles, logPath, removeFilesBefore, snapshotPath } from "./table-files.ts";
 
 export interface DurableStoreOptions {
   /** Folder of the table's files; created when missing. Only one store may use it at a time. */
@@ -34,8 +27,6 @@ export interface DurableStoreOptions {
   logBytes?: number;
   /** Interval of the removal of expired items, in ms. Default: 1 minute. */
   expiryMs?: number;
-  /** Initial items of a new table. */
-  initial?: () => AsyncIterable<StoredItem>;
   /** Called when a snapshot or the removal of expired items has failed. Both are retried later. */
   onError?: (error: unknown) => void;
 }
@@ -49,10 +40,9 @@ const defaultExpiryMs = 60_000;
  * @throws StoreLockedError, StoreFolderError, DamagedStoreError, DiskFullError: each with a one-line message
  */
 export async function openDurableStore(options: DurableStoreOptions): Promise<ItemStore> {
-  const { dir, initial } = options;
+  const { dir } = options;
   const unlock = await openFolder(dir);
   try {
-    if (initial && !hasTable(dir)) await writeSnapshot(snapshotPath(dir, 1), slicesFrom(initial()));
     const items = new KeyedItems();
     const store = new DurableStore(options, items, loadFiles(dir, items), unlock);
     await store.start();
