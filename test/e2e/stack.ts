@@ -15,7 +15,6 @@ import { type ProcessHost, startProcessHost } from "../aws/emulators/lambda/proc
 import { openSpareInstances } from "../aws/emulators/lambda/spare-instances.ts";
 import { authorizer, type RoleAuthorizer } from "../infra/iam.ts";
 import { type NodeTools, openClient, openNode, type Peer } from "../support/peer.ts";
-import { lateOptimization } from "../support/run/node-options.ts";
 
 /** The deployed system on this machine: the bundles, each in processes of its own, with the rights of their roles. */
 export interface Stack {
@@ -74,7 +73,6 @@ export async function startStack(
         spares,
         functions,
         maxInstances,
-        execArgv: [...lateOptimization],
         entry: (name) => join(bundles, name, "handler.mjs"),
       });
       return host;
