@@ -9,10 +9,7 @@ export default defineConfig({
     isolate: false,
     globalSetup: ["test/support/run/builds.ts"],
     setupFiles: ["test/support/run/failed-logs.ts", "test/support/run/file-end.ts"],
-    // Imports of Node's modules and of packages as Node makes them. vitest's default puts a proxy in front of each such module,
-    // which every use of an import passes: a tenth of the CPU time of a run.
-    deps: { interopDefault: false },
-    // A busy machine takes many times what a quiet one does.
+    // A busy machine needs many times as long as a quiet one.
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
