@@ -1,11 +1,25 @@
+import { createAgentHandler } from "../functions/agent/agent-handler.ts";
+import { createSocketHandler } from "../functions/socket/socket-handler.ts";
+import { createTimerHandler } from "../functions/timer/timer-handler.ts";
+import { createWebhookHandler } from "../functions/webhook/webhook-handler.ts";
+import { setLogOutput } from "../shared/runtime/log.ts";
 import type { World } from "../shared/world/world.ts";
 import * as names from "./cloud-names.ts";
-import { openDoors } from "./doors.ts";
-import { startInProcessHost } from "./lambda/in-process-host.ts";
-import { type Machine, type MachineOptions, openMachine } from "./machine.ts";
-import { sweepAfterLeases } from "./start-sweep.ts";
+import {
+  type ContextFields,
+  contextFields,
+  FunctionError,
+  type FunctionHost,
+  type FunctionLog,
+  type FunctionName,
+  type HostedFunction,
+  settingsOf,
+  stackFunctions,
+  timedOut,
+} from "./lambda/host.ts";
+import { startListeners } from "./listeners.ts";
+import { type Machine, type MachineOptions, openMachine, sweepAfterLeases } from "./machine.ts";
 import type { WebSocketLimits } from "./websocket/websocket-limits.ts";
-import { createFunctions } from "./world/functions.ts";
 import { openLocalWorld } from "./world/local-world.ts";
 
 export interface LocalGatewayOptions extends MachineOptions {
@@ -51,7 +65,7 @@ const retryDelaysMs = [1000, 2000];
 
 async function start(machine: Machine, options: LocalGatewayOptions): Promise<LocalGateway> {
   const { port, limits } = options;
-  const { ws, webhook } = await openDoors(machine, { port, limits });
+  const { ws, webhook } = await startListeners(machine, { port, limits });
   await machine.savePorts();
   const webhookUrl = options.webhookUrl ?? `${webhook.url}/`;
   const world = openLocalWorld(machine, { connections: ws.connections, webhookUrl, limits });
@@ -66,4 +80,69 @@ async function start(machine: Machine, options: LocalGatewayOptions): Promise<Lo
     fire: (name, event) => machine.host.invoke(name, event),
     close: () => machine.close(),
   };
+}
+
+/** The functions of the stack over a world, as the in-process host runs them. */
+function createFunctions(world: World): Record<FunctionName, HostedFunction> {
+  return {
+    socket: { handler: createSocketHandler(world), ...stackFunctions.socket },
+    webhook: { handler: createWebhookHandler(world), ...stackFunctions.webhook },
+    timer: { handler: createTimerHandler(world), ...stackFunctions.timer },
+    agent: { handler: createAgentHandler(world), ...stackFunctions.agent },
+  };
+}
+
+interface InProcessHostOptions {
+  /** The functions by name. */
+  functions: Record<string, HostedFunction>;
+  /** Receives the log lines of all functions, as `functions`. */
+  log: FunctionLog;
+}
+
+/**
+ * Runs functions in this process. An invocation fails at its timeout, but its handler cannot be stopped. Log
+ * lines of all functions go to the log of the host that was started last.
+ */
+export function startInProcessHost({ functions, log }: InProcessHostOptions): FunctionHost {
+  const restoreLog = setLogOutput((line) => log("functions", line));
+  return {
+    functions: Object.keys(functions),
+    async invoke(name, event) {
+      const hosted = settingsOf(functions, name);
+      try {
+        return await run(name, event, hosted);
+      } catch (error) {
+        throw asFunctionError(error);
+      }
+    },
+    async close() {
+      restoreLog();
+    },
+  };
+}
+
+async function run(name: string, event: unknown, hosted: HostedFunction): Promise<unknown> {
+  const fields = contextFields(name, hosted);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(timedOut(fields, hosted)), hosted.timeoutMs);
+  });
+  try {
+    return await Promise.race([hosted.handler(event as never, contextOf(fields) as never), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function contextOf({ deadline, ...fields }: ContextFields): object {
+  return { ...fields, getRemainingTimeInMillis: () => Math.max(0, deadline - Date.now()) };
+}
+
+function asFunctionError(error: unknown): FunctionError {
+  if (error instanceof FunctionError) return error;
+  if (!(error instanceof Error)) return new FunctionError("Error", String(error));
+  const failed = new FunctionError(error.name, error.message, (error.stack ?? "").split("\n"));
+  // A log of this error must show where the function failed.
+  failed.stack = error.stack;
+  return failed;
 }

@@ -3,9 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { WebSocket } from "ws";
-import { openDoors } from "../../local/doors.ts";
 import { isRecord } from "../../local/http/json.ts";
 import type { FunctionHost } from "../../local/lambda/host.ts";
+import { startListeners } from "../../local/listeners.ts";
 import { openMachine } from "../../local/machine.ts";
 import { openStore } from "../../local/objects/object-files.ts";
 import { openLocalBucket } from "../../local/world/local-bucket.ts";
@@ -47,7 +47,7 @@ export async function openLocal(): Promise<TestWorld> {
   const { host, invocations, connectionIds } = noteInvocations();
   const machine = await openMachine({ dir, acceleration, log: () => {} });
   machine.host.set(host);
-  const { ws } = await openDoors(machine, {});
+  const { ws } = await startListeners(machine, {});
   machine.schedules.start();
   const world = openLocalWorld(machine, {
     connections: ws.connections,

@@ -6,7 +6,6 @@ import { type IndexRange, KeyedItems, type Range, type StoredItem } from "../key
 import { storeError } from "../store-errors.ts";
 import { startExpiry } from "./expired-items.ts";
 import { lockFolder } from "./folder-lock.ts";
-import { GroupSync } from "./group-sync.ts";
 import { LogFile } from "./log-file.ts";
 import { encodeDelete, encodePut } from "./log-record.ts";
 import { slicesOf, writeSnapshot } from "./snapshot-file.ts";
@@ -216,5 +215,28 @@ class DurableStore implements ItemStore {
 
   private report(error: unknown): void {
     this.options.onError?.(error);
+  }
+}
+
+/** Shares one sync among concurrent callers. */
+class GroupSync {
+  private readonly sync: () => Promise<void>;
+  private running: Promise<void> = Promise.resolve();
+  private next: Promise<void> | undefined;
+
+  /** @param sync makes all earlier writes durable; calls of it never overlap */
+  constructor(sync: () => Promise<void>) {
+    this.sync = sync;
+  }
+
+  /** Resolves after a sync that started after this call. Rejects when that sync fails. */
+  wait(): Promise<void> {
+    this.next ??= this.running.then(() => {
+      this.next = undefined;
+      return this.sync();
+    });
+    const synced = this.next;
+    this.running = synced.catch(() => undefined);
+    return synced;
   }
 }

@@ -12,8 +12,7 @@ import { bundleProgram } from "../../support/run/bundle-program.ts";
 import { until } from "../../support/until.ts";
 import type { AccessRequest } from "./access.ts";
 import { type Cloud, type CloudOptions, startCloud } from "./cloud.ts";
-import { startProcessHost } from "./lambda/process-host.ts";
-import { openSpareInstances } from "./lambda/spare-instances.ts";
+import { openSpareInstances, startProcessHost } from "./lambda/process-host.ts";
 
 const fixture = (name: string) => bundleProgram(new URL(`fixtures/${name}`, import.meta.url));
 /** The next cloud takes over the processes, which have the SDK loaded. */

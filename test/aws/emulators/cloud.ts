@@ -1,9 +1,8 @@
 import * as names from "../../../local/cloud-names.ts";
-import { openDoors } from "../../../local/doors.ts";
 import type { FunctionHost, FunctionLog } from "../../../local/lambda/host.ts";
-import { type Machine, type MachineOptions, openMachine } from "../../../local/machine.ts";
+import { startListeners } from "../../../local/listeners.ts";
+import { type Machine, type MachineOptions, openMachine, sweepAfterLeases } from "../../../local/machine.ts";
 import type { Schedules } from "../../../local/scheduler/schedule-store.ts";
-import { sweepAfterLeases } from "../../../local/start-sweep.ts";
 import type { WebSocketLimits } from "../../../local/websocket/websocket-limits.ts";
 import type { Authorize } from "./access.ts";
 import { connectionsApi } from "./connections-api.ts";
@@ -69,7 +68,7 @@ async function start(machine: Machine, options: CloudOptions): Promise<Cloud> {
   const { authorize, port, limits, losesDisconnect } = options;
   const { schedules, log } = machine;
   const urls = await startServices(machine, authorize);
-  const { ws, webhook } = await openDoors(machine, {
+  const { ws, webhook } = await startListeners(machine, {
     port,
     limits,
     losesDisconnect,

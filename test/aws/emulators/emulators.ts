@@ -5,8 +5,8 @@ import type { Authorize } from "./access.ts";
 import { startDynamoDB } from "./dynamodb/dynamodb.ts";
 import { startLambda } from "./lambda/lambda.ts";
 import { type AuthorizeS3, startS3 } from "./s3/s3-server.ts";
-import { startScheduler } from "./scheduler/scheduler.ts";
-import { startSsm } from "./ssm/ssm.ts";
+import { startScheduler } from "./scheduler.ts";
+import { startSsm } from "./ssm.ts";
 
 /** Addresses of the services that other programs may use. */
 export interface PublishedUrls {

@@ -5,12 +5,12 @@ import { functionNameOf } from "../../../local/lambda/host.ts";
 import { openStore } from "../../../local/objects/object-files.ts";
 import { type Expiration, startLifecycle } from "../../../local/objects/object-lifecycle.ts";
 import { sweepUploads } from "../../../local/objects/uploads.ts";
+import { openParameters, type ParametersFile } from "../../../local/parameter-store.ts";
 import { Schedules } from "../../../local/scheduler/schedule-store.ts";
 import { openStoredSchedules } from "../../../local/scheduler/stored-schedules.ts";
-import { openParameters, type ParametersFile } from "../../../local/ssm/parameter-store.ts";
 import { type S3Options, type S3Server, startS3 } from "./s3/s3-server.ts";
-import { type SchedulerOptions, startScheduler } from "./scheduler/scheduler.ts";
-import { type SsmOptions, startSsm } from "./ssm/ssm.ts";
+import { type SchedulerOptions, startScheduler } from "./scheduler.ts";
+import { type SsmOptions, startSsm } from "./ssm.ts";
 
 /** SDK client settings for an emulator. */
 export const clientConfig = (endpoint: string) => ({

@@ -7,14 +7,18 @@ import {
   type HttpResponse,
   startHttpEndpoint,
 } from "../../../../local/http/http-endpoint.ts";
-import { parseRecord } from "../../../../local/http/json.ts";
+import { isRecord, type JsonRecord, parseRecord } from "../../../../local/http/json.ts";
 import type { ItemStore } from "../../../../local/items/item-store.ts";
 import { ValidationException } from "../../../../local/items/item-validation.ts";
 import { type Authorize, callerOf, requireAccess } from "../access.ts";
-import { dynamoDBResources } from "./dynamodb-access.ts";
 import { errorBody, invalid, unreadable } from "./dynamodb-error.ts";
-import { operations } from "./operations/operations.ts";
-import type { ServedTable } from "./served-table.ts";
+import { batchGetItem, batchWriteItem } from "./operations/batch-operations.ts";
+import { deleteItem, getItem, putItem, updateItem } from "./operations/item-operations.ts";
+import { query } from "./operations/query.ts";
+import { scan } from "./operations/scan.ts";
+import { createTable, describeTable, describeTimeToLive, listTables } from "./operations/table-operations.ts";
+import { refuseLegacyFields } from "./request-fields.ts";
+import { requireTable, type ServedTable } from "./served-table.ts";
 
 export interface DynamoDBOptions {
   /** The items. The caller opens and closes it. */
@@ -89,4 +93,53 @@ function failure(error: unknown, onError: DynamoDBOptions["onError"]): { status:
 function respond(status: number, body: string): HttpResponse {
   const headers = { "content-type": "application/x-amz-json-1.0", "x-amzn-requestid": randomUUID() };
   return { status, headers, body };
+}
+
+/**
+ * The ARNs that an operation touches, as IAM checks them: the table, or the index that a query or scan names; each
+ * table of a batch operation; `*` for operations on no table.
+ * @param accountPrefix `arn:aws:dynamodb:{region}:{account}`
+ * @param body the operation's input as JSON text; what is no JSON object touches no table and fails later
+ */
+function dynamoDBResources(accountPrefix: string, body: string): string[] {
+  const input = parseRecord(body) ?? {};
+  const tableArn = (name: string) => (name.startsWith("arn:") ? name : `${accountPrefix}:table/${name}`);
+  const named = isRecord(input.RequestItems) ? Object.keys(input.RequestItems) : [];
+  if (named.length > 0) return named.map(tableArn);
+  if (typeof input.TableName !== "string") return ["*"];
+  const table = tableArn(input.TableName);
+  return [typeof input.IndexName === "string" ? `${table}/index/${input.IndexName}` : table];
+}
+
+/**
+ * Carries out one operation of DynamoDB's API.
+ * @param input the request's JSON
+ * @returns the answer's JSON
+ * @throws AwsError, ValidationException
+ */
+type Operation = (served: ServedTable, input: JsonRecord) => Promise<object>;
+
+/** Every operation that the local DynamoDB has, by its name in the API. */
+const operations: Record<string, Operation> = {
+  BatchGetItem: batchGetItem,
+  BatchWriteItem: batchWriteItem,
+  CreateTable: createTable,
+  DeleteItem: onTable(deleteItem),
+  DescribeTable: onTable(describeTable),
+  DescribeTimeToLive: onTable(describeTimeToLive),
+  GetItem: onTable(getItem),
+  ListTables: listTables,
+  PutItem: onTable(putItem),
+  Query: onTable(query),
+  Scan: onTable(scan),
+  UpdateItem: onTable(updateItem),
+};
+
+/** The operation on the table that the request names. */
+function onTable(operation: Operation): Operation {
+  return async (served, input) => {
+    requireTable(served, input);
+    refuseLegacyFields(input);
+    return await operation(served, input);
+  };
 }

@@ -7,7 +7,7 @@ import { bundleProgram } from "../../../support/run/bundle-program.ts";
 import { until } from "../../../support/until.ts";
 import { type Cloud, startCloud } from "../cloud.ts";
 import { clientConfig } from "../support.ts";
-import { countInLineage } from "./lineage.ts";
+import { countInLineage } from "./lambda.ts";
 import { startProcessHost } from "./process-host.ts";
 
 let dir: string;

@@ -1,8 +1,12 @@
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { until } from "../../../support/until.ts";
-import { type ProcessHost, startProcessHost } from "./process-host.ts";
-import { openSpareInstances, type SpareInstances } from "./spare-instances.ts";
+import {
+  openSpareInstances,
+  type ProcessHost,
+  type SpareInstances,
+  startProcessHost,
+} from "./process-host.ts";
 
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
 const functions = {

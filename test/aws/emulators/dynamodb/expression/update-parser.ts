@@ -1,6 +1,6 @@
 import type { Parts } from "../../../../../local/items/document-path.ts";
 import { type AttributeType, typeOf } from "../attribute-value.ts";
-import { wrongType } from "./condition/condition-operand.ts";
+import { wrongType } from "./condition-operand.ts";
 import type { ExpressionReader } from "./expression-reader.ts";
 import { SyntaxFault } from "./expression-tokens.ts";
 import { requireApart } from "./path-overlap.ts";

@@ -4,7 +4,7 @@ import type { IndexName, StoredItem } from "../../../../../local/items/keyed-ite
 import { decodeItem, encodeItem } from "../attribute-value.ts";
 import { invalid } from "../dynamodb-error.ts";
 import { heldByIndex, isIndexName, keysOf } from "../dynamodb-schema.ts";
-import type { Condition } from "../expression/condition/condition-syntax.ts";
+import type { Condition } from "../expression/condition-syntax.ts";
 import { choiceField, flagField, numberField, textField } from "../request-fields.ts";
 import { decodeKey } from "../served-table.ts";
 

@@ -5,7 +5,7 @@ import type { Item } from "../../../../../shared/world/world.ts";
 import { encodeItem } from "../attribute-value.ts";
 import { consumedCapacity, readUnits } from "../consumed-capacity.ts";
 import { keysOf } from "../dynamodb-schema.ts";
-import { isTrue } from "../expression/condition/condition-outcome.ts";
+import { isTrue } from "../expression/condition-outcome.ts";
 import { project } from "../expression/projection.ts";
 import { type ServedTable, settled } from "../served-table.ts";
 import type { PageRequest } from "./page-request.ts";

@@ -1,8 +1,8 @@
-import { valueAt } from "../../../../../../local/items/document-path.ts";
-import { isMap } from "../../../../../../local/items/item-values.ts";
-import { compareText } from "../../../../../../local/items/text-order.ts";
-import type { Item, ItemValue } from "../../../../../../shared/world/world.ts";
-import { typeOf } from "../../attribute-value.ts";
+import { valueAt } from "../../../../../local/items/document-path.ts";
+import { isMap } from "../../../../../local/items/item-values.ts";
+import { compareText } from "../../../../../local/items/text-order.ts";
+import type { Item, ItemValue } from "../../../../../shared/world/world.ts";
+import { typeOf } from "../attribute-value.ts";
 import type { Comparator, Condition, Operand } from "./condition-syntax.ts";
 
 /** Whether a condition holds for an item. An absent item is judged as one without attributes. */

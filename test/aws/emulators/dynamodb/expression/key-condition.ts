@@ -1,7 +1,7 @@
-import type { ItemValue } from "../../../../../../shared/world/world.ts";
-import { typeOf } from "../../attribute-value.ts";
-import { invalid } from "../../dynamodb-error.ts";
-import type { QueriedKeys } from "../../dynamodb-schema.ts";
+import type { ItemValue } from "../../../../../shared/world/world.ts";
+import { typeOf } from "../attribute-value.ts";
+import { invalid } from "../dynamodb-error.ts";
+import type { QueriedKeys } from "../dynamodb-schema.ts";
 import type { Comparator, Condition, Operand } from "./condition-syntax.ts";
 
 /** The bounds that a KeyConditionExpression puts on the sort key. All are inclusive. */

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { arn } from "../http/aws-account.ts";
-import { AwsError } from "../http/aws-error.ts";
-import { type JsonRecord, stringField } from "../http/json.ts";
-import type { JsonFile } from "../json-file.ts";
+import { arn } from "./http/aws-account.ts";
+import { AwsError } from "./http/aws-error.ts";
+import { type JsonRecord, stringField } from "./http/json.ts";
+import type { JsonFile } from "./json-file.ts";
 
 interface StoredParameter {
   type: ParameterType;

@@ -13,9 +13,9 @@ import {
   SSMClient,
 } from "@aws-sdk/client-ssm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Endpoint } from "../../../../local/http/http-endpoint.ts";
-import type { AccessRequest } from "../access.ts";
-import { clientConfig, startSsmAt } from "../support.ts";
+import type { Endpoint } from "../../../local/http/http-endpoint.ts";
+import type { AccessRequest } from "./access.ts";
+import { clientConfig, startSsmAt } from "./support.ts";
 
 let dir: string;
 let ssm: Endpoint;

@@ -9,7 +9,7 @@ import {
 } from "./websocket/websocket-api.ts";
 import type { WebSocketLimits } from "./websocket/websocket-limits.ts";
 
-export interface DoorOptions {
+export interface ListenerOptions {
   /** Port of the WebSocket API; 0 for a free one. Default: its previous port, or a free one. */
   port?: number;
   limits?: Partial<WebSocketLimits>;
@@ -20,13 +20,13 @@ export interface DoorOptions {
 }
 
 /** The two public endpoints: the WebSocket API for peers, and the webhook function's URL for platforms. */
-export interface Doors {
+export interface Listeners {
   ws: WebSocketEndpoint;
   webhook: Endpoint;
 }
 
 /** Starts both endpoints. @throws PortInUseError for `port` */
-export async function openDoors(machine: Machine, options: DoorOptions): Promise<Doors> {
+export async function startListeners(machine: Machine, options: ListenerOptions): Promise<Listeners> {
   const { host, onError } = machine;
   const { port, limits, losesDisconnect, answerHttp } = options;
   const begin = (port: number) =>

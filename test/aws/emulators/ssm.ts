@@ -1,14 +1,14 @@
-import { arn } from "../../../../local/http/aws-account.ts";
-import { AwsError } from "../../../../local/http/aws-error.ts";
+import { arn } from "../../../local/http/aws-account.ts";
+import { AwsError } from "../../../local/http/aws-error.ts";
 import {
   type Endpoint,
   type HttpRequest,
   type HttpResponse,
   startHttpEndpoint,
-} from "../../../../local/http/http-endpoint.ts";
-import { type JsonRecord, parseRecord } from "../../../../local/http/json.ts";
-import type { ParameterOperation, Parameters } from "../../../../local/ssm/parameter-store.ts";
-import { type Authorize, callerOf, requireAccess } from "../access.ts";
+} from "../../../local/http/http-endpoint.ts";
+import { type JsonRecord, parseRecord } from "../../../local/http/json.ts";
+import type { ParameterOperation, Parameters } from "../../../local/parameter-store.ts";
+import { type Authorize, callerOf, requireAccess } from "./access.ts";
 
 export interface SsmOptions {
   parameters: Parameters;

@@ -1,7 +1,7 @@
-import { typeOf } from "../../attribute-value.ts";
-import type { ExpressionReader } from "../expression-reader.ts";
-import { SyntaxFault } from "../expression-tokens.ts";
+import { typeOf } from "../attribute-value.ts";
 import type { Operand } from "./condition-syntax.ts";
+import type { ExpressionReader } from "./expression-reader.ts";
+import { SyntaxFault } from "./expression-tokens.ts";
 
 /** Each function of conditions with the number of its operands. */
 export const functionOperands: Record<string, number> = {

@@ -1,5 +1,5 @@
-import type { Parts } from "../../../../../../local/items/document-path.ts";
-import type { ItemValue } from "../../../../../../shared/world/world.ts";
+import type { Parts } from "../../../../../local/items/document-path.ts";
+import type { ItemValue } from "../../../../../shared/world/world.ts";
 
 export type Comparator = "=" | "<>" | "<" | "<=" | ">" | ">=";
 

@@ -1,6 +1,6 @@
-import { AwsError } from "../../../../local/http/aws-error.ts";
-import { isRecord, type JsonRecord, stringField } from "../../../../local/http/json.ts";
-import type { Schedule, ScheduleInput } from "../../../../local/scheduler/schedule.ts";
+import { AwsError } from "../../../local/http/aws-error.ts";
+import { isRecord, type JsonRecord, stringField } from "../../../local/http/json.ts";
+import type { Schedule, ScheduleInput } from "../../../local/scheduler/schedule.ts";
 
 /**
  * Checks the body of CreateSchedule and UpdateSchedule. Targets other than a Lambda function, and flexible time

@@ -1,5 +1,5 @@
-import { arn } from "../../../../local/http/aws-account.ts";
-import { AwsError } from "../../../../local/http/aws-error.ts";
+import { arn } from "../../../local/http/aws-account.ts";
+import { AwsError } from "../../../local/http/aws-error.ts";
 import {
   decodeSegment,
   type Endpoint,
@@ -7,11 +7,11 @@ import {
   type HttpResponse,
   json,
   startHttpEndpoint,
-} from "../../../../local/http/http-endpoint.ts";
-import { type JsonRecord, parseRecord } from "../../../../local/http/json.ts";
-import type { Schedule } from "../../../../local/scheduler/schedule.ts";
-import type { Schedules } from "../../../../local/scheduler/schedule-store.ts";
-import { type Authorize, callerOf, requireAccess } from "../access.ts";
+} from "../../../local/http/http-endpoint.ts";
+import { type JsonRecord, parseRecord } from "../../../local/http/json.ts";
+import type { Schedule } from "../../../local/scheduler/schedule.ts";
+import type { Schedules } from "../../../local/scheduler/schedule-store.ts";
+import { type Authorize, callerOf, requireAccess } from "./access.ts";
 import { checkScheduleName, describeSchedule, readScheduleInput } from "./schedule-input.ts";
 
 export interface SchedulerOptions {

@@ -14,9 +14,9 @@ import {
   ValidationException,
 } from "@aws-sdk/client-scheduler";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { until } from "../../../support/until.ts";
-import type { AccessRequest } from "../access.ts";
-import { clientConfig, startSchedulerAt } from "../support.ts";
+import { until } from "../../support/until.ts";
+import type { AccessRequest } from "./access.ts";
+import { clientConfig, startSchedulerAt } from "./support.ts";
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
