@@ -1,6 +1,4 @@
 import { defineConfig } from "vitest/config";
-import { LongestFirst } from "./test/support/run/longest-first.ts";
-import { lateOptimization } from "./test/support/run/node-options.ts";
 
 export default defineConfig({
   test: {
@@ -11,25 +9,12 @@ export default defineConfig({
     isolate: false,
     globalSetup: ["test/support/run/builds.ts"],
     setupFiles: ["test/support/run/failed-logs.ts", "test/support/run/file-end.ts"],
-    // Fewer collections of short-lived garbage: a tenth of a worker's time with the default of 16 MB. V8 keeps the compiled
-    // code of functions that were not called for a while: a later file calls them again.
-    execArgv: [
-      "--max-semi-space-size=64",
-      "--min-semi-space-size=64",
-      "--no-flush-bytecode",
-      "--single-threaded-gc",
-      ...lateOptimization,
-    ],
-    // Imports of Node's modules and of packages as Node makes them. vitest's default puts a proxy in front of each such module,
-    // which every use of an import passes: a tenth of the CPU time of a run.
-    deps: { interopDefault: false },
-    // A busy machine takes many times what a quiet one does.
+    // A busy machine needs many times as long as a quiet one.
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
     silent: "passed-only",
     // Two more than the cores of a small machine: many tests wait, for a lease or a schedule.
     maxWorkers: 4,
-    sequence: { sequencer: LongestFirst },
   },
 });

@@ -1,14 +1,25 @@
+import { createAgentHandler } from "../functions/agent/agent-handler.ts";
+import { createSocketHandler } from "../functions/socket/socket-handler.ts";
+import { createTimerHandler } from "../functions/timer/timer-handler.ts";
+import { createWebhookHandler } from "../functions/webhook/webhook-handler.ts";
+import { setLogOutput } from "../shared/runtime/log.ts";
 import type { World } from "../shared/world/world.ts";
 import * as names from "./cloud-names.ts";
-import { openDoors } from "./doors.ts";
-import { type PublishedUrls, publishStores } from "./emulators.ts";
-import type { Authorize } from "./http/access.ts";
-import { startInProcessHost } from "./lambda/in-process-host.ts";
-import { type Machine, type MachineOptions, openMachine } from "./machine.ts";
-import type { Schedules } from "./scheduler/schedule-store.ts";
-import { sweepAfterLeases } from "./start-sweep.ts";
+import {
+  type ContextFields,
+  contextFields,
+  FunctionError,
+  type FunctionHost,
+  type FunctionLog,
+  type FunctionName,
+  type HostedFunction,
+  settingsOf,
+  stackFunctions,
+  timedOut,
+} from "./lambda/host.ts";
+import { startListeners } from "./listeners.ts";
+import { type Machine, type MachineOptions, openMachine, sweepAfterLeases } from "./machine.ts";
 import type { WebSocketLimits } from "./websocket/websocket-limits.ts";
-import { createFunctions } from "./world/functions.ts";
 import { openLocalWorld } from "./world/local-world.ts";
 
 export interface LocalGatewayOptions extends MachineOptions {
@@ -16,8 +27,6 @@ export interface LocalGatewayOptions extends MachineOptions {
   port?: number;
   /** Public URL of the webhook, with a trailing slash. Default: the local address. */
   webhookUrl?: string;
-  /** Serves the table, the bucket and the schedules to other programs. Any access key is accepted. */
-  published?: boolean;
   limits?: Partial<WebSocketLimits>;
 }
 
@@ -27,13 +36,10 @@ export interface LocalGateway {
   ws: string;
   /** The webhook function's URL, without a trailing slash. */
   webhook: string;
-  table: string;
-  bucket: string;
-  /** Addresses of the stores for other programs; absent unless they are published. */
-  published?: PublishedUrls;
+  /** The stores of the data folder and the host of the functions. */
+  machine: Machine;
   /** The outside world of the functions. */
   world: World;
-  schedules: Schedules;
   /** Invokes a function and returns its result. @throws FunctionError, UnknownFunctionError */
   fire(name: string, event: unknown): Promise<unknown>;
   /** Stops the gateway. Running invocations get 2 seconds to end. */
@@ -54,19 +60,12 @@ export async function startLocalGateway(options: LocalGatewayOptions): Promise<L
   }
 }
 
-/** Allows every caller of a published store. Its ports listen on 127.0.0.1 only. */
-const allowAll: Authorize = () => true;
-
-/** The @connections API is not open to other programs. */
-const denyAll: Authorize = () => false;
-
 /** Someone waits at this machine: Lambda's minutes between the attempts of an event are seconds here. */
 const retryDelaysMs = [1000, 2000];
 
 async function start(machine: Machine, options: LocalGatewayOptions): Promise<LocalGateway> {
   const { port, limits } = options;
-  const { ws, webhook } = await openDoors(machine, { port, limits, authorize: denyAll });
-  const published = options.published ? await publishStores(machine, allowAll) : undefined;
+  const { ws, webhook } = await startListeners(machine, { port, limits });
   await machine.savePorts();
   const webhookUrl = options.webhookUrl ?? `${webhook.url}/`;
   const world = openLocalWorld(machine, { connections: ws.connections, webhookUrl, limits });
@@ -76,12 +75,74 @@ async function start(machine: Machine, options: LocalGatewayOptions): Promise<Lo
   return {
     ws: `${ws.url}/${names.webSocketStage}`,
     webhook: webhook.url,
-    table: names.tableName,
-    bucket: names.bucketName,
-    published,
+    machine,
     world,
-    schedules: machine.schedules,
     fire: (name, event) => machine.host.invoke(name, event),
     close: () => machine.close(),
   };
+}
+
+/** The functions of the stack over a world, as the in-process host runs them. */
+function createFunctions(world: World): Record<FunctionName, HostedFunction> {
+  return {
+    socket: { handler: createSocketHandler(world), ...stackFunctions.socket },
+    webhook: { handler: createWebhookHandler(world), ...stackFunctions.webhook },
+    timer: { handler: createTimerHandler(world), ...stackFunctions.timer },
+    agent: { handler: createAgentHandler(world), ...stackFunctions.agent },
+  };
+}
+
+interface InProcessHostOptions {
+  /** The functions by name. */
+  functions: Record<string, HostedFunction>;
+  /** Receives the log lines of all functions, as `functions`. */
+  log: FunctionLog;
+}
+
+/**
+ * Runs functions in this process. An invocation fails at its timeout, but its handler cannot be stopped. Log
+ * lines of all functions go to the log of the host that was started last.
+ */
+export function startInProcessHost({ functions, log }: InProcessHostOptions): FunctionHost {
+  const restoreLog = setLogOutput((line) => log("functions", line));
+  return {
+    functions: Object.keys(functions),
+    async invoke(name, event) {
+      const hosted = settingsOf(functions, name);
+      try {
+        return await run(name, event, hosted);
+      } catch (error) {
+        throw asFunctionError(error);
+      }
+    },
+    async close() {
+      restoreLog();
+    },
+  };
+}
+
+async function run(name: string, event: unknown, hosted: HostedFunction): Promise<unknown> {
+  const fields = contextFields(name, hosted);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(timedOut(fields, hosted)), hosted.timeoutMs);
+  });
+  try {
+    return await Promise.race([hosted.handler(event as never, contextOf(fields) as never), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function contextOf({ deadline, ...fields }: ContextFields): object {
+  return { ...fields, getRemainingTimeInMillis: () => Math.max(0, deadline - Date.now()) };
+}
+
+function asFunctionError(error: unknown): FunctionError {
+  if (error instanceof FunctionError) return error;
+  if (!(error instanceof Error)) return new FunctionError("Error", String(error));
+  const failed = new FunctionError(error.name, error.message, (error.stack ?? "").split("\n"));
+  // A log of this error must show where the function failed.
+  failed.stack = error.stack;
+  return failed;
 }

@@ -1,9 +1,11 @@
 import { constants } from "node:fs";
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { leaseMs } from "../shared/session/lease.ts";
 import * as names from "./cloud-names.ts";
 import { openLogs } from "./dev/dev-logs.ts";
-import type { Endpoint } from "./http/http-endpoint.ts";
+import { type Endpoint, PortInUseError } from "./http/http-endpoint.ts";
+import { openDurableStore } from "./items/disk/durable-store.ts";
 import type { ItemStore } from "./items/item-store.ts";
 import { StoreError, StoreLockedError } from "./items/store-errors.ts";
 import { type JsonFile, openJsonFile } from "./json-file.ts";
@@ -17,11 +19,9 @@ import { type FunctionLog, functionArn, functionNameOf } from "./lambda/host.ts"
 import { openStore, type Store } from "./objects/object-files.ts";
 import { startLifecycle } from "./objects/object-lifecycle.ts";
 import { sweepUploads } from "./objects/uploads.ts";
-import { type CloudFile, onRememberedPort } from "./remembered-ports.ts";
+import { openParameters, type Parameters, type ParametersFile } from "./parameter-store.ts";
 import { Schedules } from "./scheduler/schedule-store.ts";
 import { openStoredSchedules } from "./scheduler/stored-schedules.ts";
-import { openParameters, type Parameters, type ParametersFile } from "./ssm/parameter-store.ts";
-import { openLocalStore } from "./world/local-table.ts";
 
 export interface MachineOptions {
   /** Data folder. Only one process may use it at a time. */
@@ -145,7 +145,7 @@ async function openStores(
   closers: Closer[],
   onError: (error: unknown) => void,
 ): Promise<Pick<Machine, "items" | "objects" | "parameters">> {
-  const items = await openLocalStore({ dir, fsync, onError });
+  const items = await openDurableStore({ dir: join(dir, "table"), fsync, onError });
   closers.push(() => items.close());
   file.value.pid = process.pid;
   await file.save();
@@ -211,4 +211,38 @@ async function closeAll(closers: Closer[]): Promise<void> {
 
 function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** The content of `cloud.json`. */
+interface CloudFile {
+  /** Id of the process that uses the folder; outdated when that process has ended. */
+  pid?: number;
+  /** The previous ports of the endpoints, by name. */
+  ports: Record<string, number>;
+}
+
+/**
+ * Starts an endpoint on the port that it had the last time, so that addresses outlive a restart, or on a free one
+ * when that is taken. The caller saves the file.
+ */
+async function onRememberedPort<T extends { port: number }>(
+  file: JsonFile<CloudFile>,
+  name: string,
+  start: (port: number) => Promise<T>,
+): Promise<T> {
+  const endpoint = await start(file.value.ports[name] ?? 0).catch((error: unknown) => {
+    if (error instanceof PortInUseError) return start(0);
+    throw error;
+  });
+  file.value.ports[name] = endpoint.port;
+  return endpoint;
+}
+
+/**
+ * Runs one extra sweep when the leases of an earlier process have expired. That process may have been killed
+ * while its functions held sessions, and the next scheduled sweep may be a minute away.
+ */
+export function sweepAfterLeases({ invocations, onClose }: Machine): void {
+  const timer = setTimeout(() => void invocations.invoke("timer", { kind: "sweep" }), leaseMs + 500);
+  onClose(async () => clearTimeout(timer));
 }

@@ -19,9 +19,7 @@ function run(name, isShown) {
   return new Promise((resolve) => {
     const started = performance.now();
     const stdio = isShown ? "inherit" : "pipe";
-    // The compiler is a program in Go. It takes less time without collections of garbage, as long as it has the memory.
-    const env = { GOGC: "off", GOMEMLIMIT: "2GiB", ...process.env };
-    const child = spawn("npm", ["run", "--silent", name], { env, stdio: ["ignore", stdio, stdio] });
+    const child = spawn("npm", ["run", "--silent", name], { stdio: ["ignore", stdio, stdio] });
     /** @type {Buffer[]} */
     const output = [];
     for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => output.push(chunk));

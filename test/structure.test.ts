@@ -3,6 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 
+/** A folder with more files than this is reported, and may be right: a folder is one idea, not a number of files. */
+const manyFiles = 24;
+
 const rooms = ["cli", "functions", "infra", "local", "shared", "test"];
 const list = ["ls-files", "--cached", "--others", "--exclude-standard", "--", ...rooms];
 const files = execFileSync("git", list, { encoding: "utf8" })
@@ -96,9 +99,7 @@ describe("imports point one way", () => {
   it("the local world implements the same types as shared/aws, and knows nothing of it", () => {
     const allowed = (target: string) =>
       within(target, "local") || ["protocol", "world"].some((room) => within(target, `shared/${room}`));
-    const composition = /^local\/world\/functions\.ts imports functions\/\w+\/\w+-handler\.ts$/;
-    const found = crossings("local/world", allowed).filter((crossing) => !composition.test(crossing));
-    expect(found).toEqual([]);
+    expect(crossings("local/world", allowed)).toEqual([]);
   });
 
   it("what is deployed imports neither cli, local nor test", () => {
@@ -117,7 +118,8 @@ describe("imports point one way", () => {
         room,
         (target) => !["functions", "test"].some((other) => within(target, other)),
       ).filter(
-        (crossing) => !/^local\/world\/functions\.ts imports functions\/\w+\/\w+-handler\.ts/.test(crossing),
+        (crossing) =>
+          !/^local\/in-process-gateway\.ts imports functions\/\w+\/\w+-handler\.ts/.test(crossing),
       );
       expect(wrong).toEqual([]);
     }
@@ -214,13 +216,12 @@ describe("files stay small enough to be read", () => {
   });
 });
 
-describe("a name finds one file", () => {
-  it("no folder has more than 24 files", () => {
-    const sizes = new Map<string, number>();
-    for (const file of files) sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1);
-    expect([...sizes].filter(([, size]) => size > 24)).toEqual([]);
-  });
+const sizes = new Map<string, number>();
+for (const file of files) sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1);
+for (const [folder, size] of sizes)
+  if (size > manyFiles) process.stderr.write(`warning: ${folder} has ${size} files; is it still one idea?\n`);
 
+describe("a name finds one file", () => {
   it("a file has a name of its own, but for handlers and the socket's groups of methods", () => {
     const byRule = (file: string) =>
       /^functions\/\w+\/handler\.ts$/.test(file) || within(file, "functions/socket/methods");

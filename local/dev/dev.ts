@@ -31,8 +31,6 @@ export interface DevOptions {
   webhookUrl?: string;
   /** Starts for one command: other commands do not find this gateway, and interrupted work is not resumed. */
   passive?: boolean;
-  /** Serves the table, the bucket and the schedules to other programs. Any access key is accepted. */
-  published?: boolean;
   /** Syncs every write to the disk, so that acknowledged writes survive a power failure. */
   fsync?: boolean;
 }
@@ -67,19 +65,19 @@ const tokenName = "local";
  * @throws GatewayRunsError, PortInUseError, or the file system's error when the folder cannot be used
  */
 export async function startDev(options: DevOptions): Promise<Dev> {
-  const { dir, port, webhookUrl, passive = false, published = false, fsync = false } = options;
+  const { dir, port, webhookUrl, passive = false, fsync = false } = options;
   const running = await runningGateway(dir);
   if (running !== undefined) throw new GatewayRunsError(running.pid);
   const before = await readGatewayFile(dir);
   // Start the model before the cloud, on its old port: the cloud resumes interrupted turns immediately.
   const offline = new OfflineModelServer(before?.model);
   await offline.resume();
-  const started = startLocalGateway({ dir, port, webhookUrl, published, fsync });
+  const started = startLocalGateway({ dir, port, webhookUrl, fsync });
   const cloud = await started.catch(async (error: unknown) => {
     await offline.close();
     throw error;
   });
-  if (passive) cloud.schedules.stop();
+  if (passive) cloud.machine.schedules.stop();
   const token = await tokenFor(cloud, before?.token);
   // Without a pid, other commands do not connect to a gateway that ends with its command.
   const file: GatewayFile = { ...before, url: cloud.ws, token, pid: passive ? undefined : process.pid };

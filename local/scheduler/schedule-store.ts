@@ -6,7 +6,6 @@ import {
   type ScheduleExpression,
   timeAfter,
 } from "./schedule-expression.ts";
-import { openScheduleTimers, type ScheduleTimers } from "./schedule-timers.ts";
 import type { StoredSchedules } from "./stored-schedules.ts";
 
 export interface SchedulesOptions {
@@ -205,4 +204,43 @@ function parse({ expression, timezone }: ScheduleInput): ScheduleExpression {
 
 function refusal(reason: string, { expression }: Pick<ScheduleInput, "expression">): AwsError {
   return new AwsError(400, "ValidationException", `Invalid Schedule Expression ${expression}: ${reason}`);
+}
+
+/** The longest delay that a timer takes, in milliseconds. */
+const maxDelayMs = 2 ** 31 - 1;
+
+/** Calls back at set times, one for each key. */
+interface ScheduleTimers {
+  /** @param dueAt epoch milliseconds, however far; what is past is called at once. Replaces the key's earlier time. */
+  set(key: string, dueAt: number): void;
+  clear(key: string): void;
+  clearAll(): void;
+}
+
+function openScheduleTimers(onDue: (key: string) => void): ScheduleTimers {
+  const timers = new Map<string, NodeJS.Timeout>();
+
+  function set(key: string, dueAt: number): void {
+    clear(key);
+    const delay = Math.max(0, dueAt - Date.now());
+    const wait = () => {
+      timers.delete(key);
+      if (delay > maxDelayMs) set(key, dueAt);
+      else onDue(key);
+    };
+    timers.set(key, setTimeout(wait, Math.min(delay, maxDelayMs)));
+  }
+
+  function clear(key: string): void {
+    clearTimeout(timers.get(key));
+    timers.delete(key);
+  }
+
+  return {
+    set,
+    clear,
+    clearAll() {
+      for (const key of [...timers.keys()]) clear(key);
+    },
+  };
 }

@@ -1,9 +1,6 @@
-import { readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { Item, Key } from "../../shared/world/world.ts";
-import { parseRecord } from "../http/json.ts";
 import { type DurableStoreOptions, openDurableStore } from "../items/disk/durable-store.ts";
-import type { ItemStore } from "../items/item-store.ts";
 import type { Schedule } from "./schedule.ts";
 
 /** Schedules on disk by `{group}/{name}`. */
@@ -20,14 +17,13 @@ const pk = "schedules";
 
 /**
  * Opens the schedules of a data folder, in the store that holds the table too: a folder `schedules` with a log and
- * snapshots. A file `scheduler.json` of the former layout is taken over.
+ * snapshots.
  */
 export async function openStoredSchedules(
   dir: string,
   options: Pick<DurableStoreOptions, "fsync" | "onError">,
 ): Promise<StoredSchedules> {
   const store = await openDurableStore({ ...options, dir: join(dir, "schedules") });
-  await takeOver(store, join(dir, "scheduler.json"));
   return {
     all: () => new Map([...store.range({ pk })].map((item) => [String(item.sk), toSchedule(item)])),
     async put(key, schedule) {
@@ -46,19 +42,4 @@ function toItem(key: string, schedule: Schedule): Item & Key {
 
 function toSchedule(item: Item): Schedule {
   return item.schedule as unknown as Schedule;
-}
-
-/** Imports the former file and then renames it. After a crash in between, it is imported again. */
-async function takeOver(store: ItemStore, path: string): Promise<void> {
-  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
-  if (text === undefined) return;
-  const file = parseRecord(text) as { schedules?: Record<string, Schedule> } | undefined;
-  if (file === undefined) throw new Error(`${path} is damaged: it is not a JSON object`);
-  for (const [key, schedule] of Object.entries(file.schedules ?? {})) {
-    await store.write({ pk, sk: key }, () => toItem(key, schedule));
-  }
-  await rename(path, `${path}.former`);
 }

@@ -1,11 +1,16 @@
 import { createServer, type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { Authorize } from "../http/access.ts";
-import { closeServer, type Endpoint, httpListener, listen } from "../http/http-endpoint.ts";
+import {
+  closeServer,
+  type Endpoint,
+  type HttpHandler,
+  httpListener,
+  json,
+  listen,
+} from "../http/http-endpoint.ts";
 import { isRecord } from "../http/json.ts";
 import { type Connection, openConnection } from "./connections.ts";
-import { connectionsApi } from "./connections-api.ts";
 import { FrameReader } from "./frame-reader.ts";
 import {
   type ConnectionFacts,
@@ -27,8 +32,8 @@ export interface WebSocketApiOptions {
   limits?: Partial<WebSocketLimits>;
   /** Whether the event `$disconnect` of a connection is lost: API Gateway delivers it by best effort. */
   losesDisconnect?: (connectionId: string) => boolean;
-  /** Authorizes each call of the @connections API. */
-  authorize?: Authorize;
+  /** Answers the requests that open no connection. Default: 426 Upgrade Required. */
+  answerHttp?: (connections: ReadonlyMap<string, Connection>) => HttpHandler;
   /** Called with the errors of failed invocations and other errors. */
   onError?: (error: unknown) => void;
 }
@@ -39,10 +44,12 @@ export interface WebSocketEndpoint extends Endpoint {
   connections: ReadonlyMap<string, Connection>;
 }
 
+const upgradeRequired: HttpHandler = async () => json(426, { message: "Upgrade Required" });
+
 type Outcome = { status: number } | "failed" | "timed out";
 
 /**
- * An API Gateway WebSocket API with its @connections API on one port. The function is invoked for each
+ * An API Gateway WebSocket API. The function is invoked for each
  * message immediately, also concurrently for one connection. The function's result is not sent to the client.
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-websocket-api.html
  * @throws PortInUseError
@@ -51,7 +58,7 @@ export async function startWebSocketApi(options: WebSocketApiOptions): Promise<W
   const connections = new Map<string, Connection>();
   const server = createServer(
     httpListener({
-      handle: connectionsApi({ connections, ...options }),
+      handle: options.answerHttp?.(connections) ?? upgradeRequired,
       maxBodyBytes: 1024 * 1024,
       onError: options.onError,
     }),

@@ -1,12 +1,7 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { Item, Key, Table } from "../../shared/world/world.ts";
-import { type DurableStoreOptions, openDurableStore } from "../items/disk/durable-store.ts";
-import { formerItems, retireFormerTable } from "../items/disk/former-table.ts";
 import { createMemoryStore, type ItemStore } from "../items/item-store.ts";
 import { copyOf } from "../items/item-values.ts";
 import type { StoredItem } from "../items/keyed-items.ts";
-import { storeError } from "../items/store-errors.ts";
 import { changedItem, itemAt, itemsOf, keyOf, rowsOf, type WriteCall } from "../items/table-call.ts";
 
 /** The table over a store of this process, with DynamoDB's semantics. Calls take effect in the order in which they are made. */
@@ -48,26 +43,4 @@ async function remove(store: ItemStore, key: Key, call: WriteCall): Promise<Item
 /** Creates a table in memory, without files. */
 export function createMemoryTable(): Table {
   return tableOver(createMemoryStore());
-}
-
-/**
- * Opens the items of a local world.
- * @param dir the world's folder: the table is in `table`. When there is none yet, it begins with the items that a former
- * version kept in `dynamodb`, which is renamed to `dynamodb.former` once they are taken over.
- * @throws as `openDurableStore` does
- */
-export async function openLocalStore({
-  dir,
-  ...options
-}: Omit<DurableStoreOptions, "initial">): Promise<ItemStore> {
-  const former = join(dir, "dynamodb");
-  const initial = existsSync(former) ? () => formerItems(former) : undefined;
-  const store = await openDurableStore({ ...options, dir: join(dir, "table"), initial });
-  try {
-    await retireFormerTable(former);
-    return store;
-  } catch (error) {
-    await store.close();
-    throw storeError(former, error);
-  }
 }

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { startDynamoDB } from "../../local/dynamodb/dynamodb.ts";
 import { createMemoryStore } from "../../local/items/item-store.ts";
-import { startS3At, startSchedulerAt } from "../local/support.ts";
+import { startDynamoDB } from "../aws/emulators/dynamodb/dynamodb.ts";
+import { startS3At, startSchedulerAt } from "../aws/emulators/support.ts";
 import { type Found, missing, runCommand } from "./python.ts";
 
 const script = fileURLToPath(new URL("second_client.py", import.meta.url));

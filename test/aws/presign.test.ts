@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { openS3Presigner } from "../../shared/aws/s3-presigner.ts";
-import { Bucket, rawRequest, S3Fixture } from "../local/s3/s3-fixture.ts";
 import { signatureOf } from "../support/sigv4.ts";
+import { Bucket, rawRequest, S3Fixture } from "./emulators/s3/s3-fixture.ts";
 
 const secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
 

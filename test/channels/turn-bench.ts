@@ -9,6 +9,7 @@ import { holdSession } from "../../functions/agent/session-loop.ts";
 import { sweep } from "../../functions/timer/sweep.ts";
 import { createAccountFinder } from "../../functions/webhook/account-finder.ts";
 import { answerWebhook, type Webhook } from "../../functions/webhook/webhook.ts";
+import { startFunctionUrl } from "../../local/http/function-url.ts";
 import type { Endpoint } from "../../local/http/http-endpoint.ts";
 import { createMemoryStore } from "../../local/items/item-store.ts";
 import type { StoredItem } from "../../local/items/keyed-items.ts";
@@ -31,7 +32,6 @@ import { readMessages } from "../../shared/session/transcript.ts";
 import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
 import { type Platform, platformStarts } from "../support/platforms/platforms.ts";
-import { startNearFunctionUrl } from "../support/run/near-function-url.ts";
 
 /** The process has died: no call of it gets through any more. */
 export class Killed extends Error {}
@@ -140,7 +140,7 @@ export class TurnBench {
 
   /** Opens the webhook, stops the clock, and has the calls of the platform counted as those of the process at work. */
   async open(): Promise<void> {
-    this.endpoint = await startNearFunctionUrl({ invoke: (event) => this.invokeWebhook(event) });
+    this.endpoint = await startFunctionUrl({ invoke: (event) => this.invokeWebhook(event) });
     vi.useFakeTimers({ toFake: ["Date"] });
     const { platform } = this;
     const send = globalThis.fetch;

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Connection, type ConnectionOptions } from "../../cli/gateway/connection.ts";
 import { maxShownResult } from "../../functions/agent/context/shorten.ts";
-import type { AccessRequest } from "../../local/http/access.ts";
 import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
 import type { ChatReply } from "../../shared/protocol/events.ts";
 import { maxPayloadBytes, payloadCapability } from "../../shared/protocol/frames.ts";
 import type { Bucket } from "../../shared/world/world.ts";
+import type { AccessRequest } from "../aws/emulators/access.ts";
 import { refusalOf } from "../cli/gateway/connection-bench.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelServer } from "../support/models/scripted-model.ts";

@@ -2,20 +2,19 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
-import { type Cloud, type CloudOptions, startCloud } from "../../local/cloud.ts";
 import { scheduleGroup } from "../../local/cloud-names.ts";
 import { stackFunctions } from "../../local/lambda/host.ts";
-import { type ProcessHost, startProcessHost } from "../../local/lambda/process-host.ts";
-import { openSpareInstances } from "../../local/lambda/spare-instances.ts";
 import { openDynamoDBTable } from "../../shared/aws/dynamodb-table.ts";
 import { openSsmSecrets } from "../../shared/aws/ssm-secrets.ts";
 import { openConfiguration } from "../../shared/configuration/store.ts";
 import { createToken } from "../../shared/peers/tokens.ts";
 import type { Scope } from "../../shared/protocol/methods.ts";
 import type { Secrets, Table } from "../../shared/world/world.ts";
+import { type Cloud, type CloudOptions, startCloud } from "../aws/emulators/cloud.ts";
+import { type ProcessHost, startProcessHost } from "../aws/emulators/lambda/process-host.ts";
+import { openSpareInstances } from "../aws/emulators/lambda/process-host.ts";
 import { authorizer, type RoleAuthorizer } from "../infra/iam.ts";
 import { type NodeTools, openClient, openNode, type Peer } from "../support/peer.ts";
-import { lateOptimization } from "../support/run/node-options.ts";
 
 /** The deployed system on this machine: the bundles, each in processes of its own, with the rights of their roles. */
 export interface Stack {
@@ -74,7 +73,6 @@ export async function startStack(
         spares,
         functions,
         maxInstances,
-        execArgv: [...lateOptimization],
         entry: (name) => join(bundles, name, "handler.mjs"),
       });
       return host;

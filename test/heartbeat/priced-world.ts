@@ -1,7 +1,7 @@
-import { readUnits, writeUnits } from "../../local/dynamodb/consumed-capacity.ts";
 import { itemSize } from "../../local/items/item-validation.ts";
 import type { StoredItem } from "../../local/items/keyed-items.ts";
 import type { Bucket, Schedules, Table } from "../../shared/world/world.ts";
+import { readUnits, writeUnits } from "../aws/emulators/dynamodb/consumed-capacity.ts";
 import { delays } from "../bench/deployed/latency.ts";
 import { prices } from "../bench/deployed/prices.ts";
 

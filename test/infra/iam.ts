@@ -1,9 +1,9 @@
 import { runUnsafeSimulation } from "@cloud-copilot/iam-simulate";
 import { type FunctionName, functionNames, grants } from "../../infra/permissions.ts";
-import type { AccessRequest } from "../../local/http/access.ts";
 import { accountId, roleArn } from "../../local/http/aws-account.ts";
 import { functionArn } from "../../local/lambda/host.ts";
-import { accessKeyIdOfFunction } from "../../local/lambda/process-host.ts";
+import type { AccessRequest } from "../aws/emulators/access.ts";
+import { accessKeyIdOfFunction } from "../aws/emulators/lambda/process-host.ts";
 import { resolve, resourceNames } from "./references.ts";
 import type { TemplateJson } from "./synthesis.ts";
 

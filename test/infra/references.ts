@@ -1,5 +1,6 @@
 import * as local from "../../local/cloud-names.ts";
 import { accountId, arn, region } from "../../local/http/aws-account.ts";
+import { deadLetterArn } from "../aws/emulators/function-environment.ts";
 import type { TemplateJson } from "./synthesis.ts";
 
 /** What `Ref` and `Fn::GetAtt` of a resource stand for. */
@@ -28,7 +29,7 @@ export function resourceNames(template: TemplateJson): Names {
     if (Type === "AWS::IAM::Role" && JSON.stringify(Properties).includes("scheduler.amazonaws.com")) {
       names[id] = { Arn: local.scheduleRoleArn };
     }
-    if (Type === "AWS::SQS::Queue") names[id] = { Arn: local.deadLetterArn };
+    if (Type === "AWS::SQS::Queue") names[id] = { Arn: deadLetterArn };
     if (Type === "AWS::Lambda::Url") names[id] = { FunctionUrl: "https://webhook.example/" };
     if (Type === "AWS::Lambda::Function") {
       const name = String(Properties.FunctionName);

@@ -12,7 +12,7 @@ import {
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { canonicalizeSessionKey } from "../../shared/session/key/session-key.ts";
 import type { Bucket } from "../../shared/world/world.ts";
-import { Bucket as bucketName, S3Fixture } from "../local/s3/s3-fixture.ts";
+import { Bucket as bucketName, S3Fixture } from "../aws/emulators/s3/s3-fixture.ts";
 import { imageBytes } from "../support/images.ts";
 import { createMemoryBucket } from "../support/memory-bucket.ts";
 

@@ -9,7 +9,6 @@ import { startAnthropicServer } from "../support/models/anthropic-server.ts";
 import { startOpenAiServer } from "../support/models/openai-server.ts";
 import type { ModelServer, Reply } from "../support/models/scripted-model.ts";
 import { bedrockEnvironment, wires } from "../support/models/wires/wires.ts";
-import { fetchOverSockets } from "../support/run/in-process-fetch.ts";
 import { type State, startState } from "../support/state.ts";
 
 /** M45: a real conversation, exported, is accepted by servers that refuse what the real ones refuse. */
@@ -77,7 +76,7 @@ const throughTurns = (of: readonly Message[]) =>
 async function statusOf(server: ModelServer, path: string, body: object): Promise<unknown> {
   const keys = { authorization: "Bearer k", "x-api-key": "k", "anthropic-version": "2023-06-01" };
   const headers = { "content-type": "application/json", ...keys };
-  const answer = await fetchOverSockets(server.url + path, {
+  const answer = await fetch(server.url + path, {
     method: "POST",
     headers,
     body: JSON.stringify(body),

@@ -1,11 +1,11 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { startDynamoDB } from "../../local/dynamodb/dynamodb.ts";
 import { createMemoryStore } from "../../local/items/item-store.ts";
 import { openDynamoDBTable } from "../../shared/aws/dynamodb-table.ts";
 import { openS3Bucket } from "../../shared/aws/s3-bucket.ts";
 import { openSsmSecrets } from "../../shared/aws/ssm-secrets.ts";
-import { startS3At, startSsmAt } from "../local/support.ts";
+import { startDynamoDB } from "../aws/emulators/dynamodb/dynamodb.ts";
+import { startS3At, startSsmAt } from "../aws/emulators/support.ts";
 import { newFolder } from "./run/test-folders.ts";
 import type { Allow, State } from "./state.ts";
 

@@ -1,6 +1,6 @@
 import { createMemoryStore, type ItemStore } from "../../local/items/item-store.ts";
-import { openParameters } from "../../local/ssm/parameter-store.ts";
-import { openLocalSecrets } from "../../local/world/local-secrets.ts";
+import { openParameters } from "../../local/parameter-store.ts";
+import { openLocalSecrets } from "../../local/world/local-world.ts";
 import { tableOver } from "../../local/world/local-table.ts";
 import type { Bucket, Secrets, Table } from "../../shared/world/world.ts";
 import { createMemoryBucket, type MemoryBucket } from "./memory-bucket.ts";

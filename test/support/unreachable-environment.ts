@@ -1,4 +1,4 @@
-import { functionEnvironment } from "../../local/cloud-names.ts";
+import { functionEnvironment } from "../aws/emulators/function-environment.ts";
 
 /** Nothing listens on this port. */
 const nowhere = "http://127.0.0.1:9";

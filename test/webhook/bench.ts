@@ -1,5 +1,6 @@
 import { createAccountFinder } from "../../functions/webhook/account-finder.ts";
 import { answerWebhook, failure, type Webhook, type WebhookAnswer } from "../../functions/webhook/webhook.ts";
+import { startFunctionUrl } from "../../local/http/function-url.ts";
 import { createActivity } from "../../shared/channels/activity.ts";
 import type { ChannelOrigin } from "../../shared/channels/channel.ts";
 import { channels as allChannels } from "../../shared/channels/channels.ts";
@@ -13,7 +14,6 @@ import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { readSession } from "../../shared/session/sessions.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import type { Table } from "../../shared/world/world.ts";
-import { startNearFunctionUrl } from "../support/run/near-function-url.ts";
 import { startState } from "../support/state.ts";
 
 /** The webhook function behind a function URL, with the real channels, for the platforms that a test configures. */
@@ -62,7 +62,7 @@ export async function startBench(): Promise<Bench> {
   };
   const invoke = (event: object): Promise<WebhookAnswer> =>
     answerWebhook(bench.webhook, event as Parameters<typeof answerWebhook>[1]).catch(failure);
-  const endpoint = await startNearFunctionUrl({ invoke });
+  const endpoint = await startFunctionUrl({ invoke });
   const session = (sessionKey: string) => readSession(state.table, sessionKey);
   const bench: Bench = {
     url: endpoint.url,

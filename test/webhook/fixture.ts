@@ -1,5 +1,6 @@
 import { createAccountFinder } from "../../functions/webhook/account-finder.ts";
 import { answerWebhook, failure, type Webhook, type WebhookAnswer } from "../../functions/webhook/webhook.ts";
+import { startFunctionUrl } from "../../local/http/function-url.ts";
 import { createActivity } from "../../shared/channels/activity.ts";
 import { channels } from "../../shared/channels/channels.ts";
 import { createChannelSender } from "../../shared/channels/outbound/sender.ts";
@@ -10,7 +11,6 @@ import { readSession } from "../../shared/session/sessions.ts";
 import type { SessionState } from "../../shared/session/state.ts";
 import { type ChannelState, startChannels, webhookSecret } from "../channels/fixture.ts";
 import type { TelegramUpdate } from "../support/platforms/telegram/telegram-updates.ts";
-import { startNearFunctionUrl } from "../support/run/near-function-url.ts";
 
 export interface WebhookState extends ChannelState {
   url: string;
@@ -45,7 +45,7 @@ export async function startWebhook(): Promise<WebhookState> {
   };
   const invoke = (event: object): Promise<WebhookAnswer> =>
     answerWebhook(state.webhook, event as Parameters<typeof answerWebhook>[1]).catch(failure);
-  const endpoint = await startNearFunctionUrl({ invoke });
+  const endpoint = await startFunctionUrl({ invoke });
   const inbox = async (sessionKey: string) => (await readSession(on.table, sessionKey))?.inbox ?? [];
   const state: WebhookState = {
     ...on,

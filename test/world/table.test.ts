@@ -1,13 +1,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openLocalStore, tableOver } from "../../local/world/local-table.ts";
+import { openDurableStore } from "../../local/items/disk/durable-store.ts";
+import { tableOver } from "../../local/world/local-table.ts";
 import { startEmulatedState } from "../support/emulated-state.ts";
 import { describeTable } from "./table-contract.ts";
 
 async function openLocal(fsync: boolean) {
   const dir = await mkdtemp(join(tmpdir(), "gsv-table-"));
-  const store = await openLocalStore({ dir, fsync });
+  const store = await openDurableStore({ dir, fsync });
   const close = async () => {
     await store.close();
     await rm(dir, { recursive: true });

@@ -3,10 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { WebSocket } from "ws";
-import { startCloud } from "../../local/cloud.ts";
-import { openDoors } from "../../local/doors.ts";
 import { isRecord } from "../../local/http/json.ts";
 import type { FunctionHost } from "../../local/lambda/host.ts";
+import { startListeners } from "../../local/listeners.ts";
 import { openMachine } from "../../local/machine.ts";
 import { openStore } from "../../local/objects/object-files.ts";
 import { openLocalBucket } from "../../local/world/local-bucket.ts";
@@ -14,6 +13,7 @@ import { openLocalWorld } from "../../local/world/local-world.ts";
 import { openAws } from "../../shared/aws/open-aws.ts";
 import { readEnvironment } from "../../shared/runtime/environment.ts";
 import type { Bucket, World } from "../../shared/world/world.ts";
+import { startCloud } from "../aws/emulators/cloud.ts";
 
 /** An invocation of a function that the world has made. */
 export interface Invocation {
@@ -47,7 +47,7 @@ export async function openLocal(): Promise<TestWorld> {
   const { host, invocations, connectionIds } = noteInvocations();
   const machine = await openMachine({ dir, acceleration, log: () => {} });
   machine.host.set(host);
-  const { ws } = await openDoors(machine, {});
+  const { ws } = await startListeners(machine, {});
   machine.schedules.start();
   const world = openLocalWorld(machine, {
     connections: ws.connections,

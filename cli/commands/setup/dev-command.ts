@@ -39,17 +39,16 @@ export const dev: Action = async (context, { options }) => {
   const signal = untilSignal();
   let running: Dev | undefined;
   try {
-    const published = options.serve === true;
     running = await startLocal(context.dataFolder, {
       port,
       webhookUrl,
-      published,
       fsync: options.fsync === true,
     });
     const { received } = signal;
-    const served = published
-      ? serveOnly(context, running, choice, received)
-      : serveAndChat(context, running, { choice, environment, isPlain: options.plain === true }, received);
+    const served =
+      options.serve === true
+        ? serveOnly(context, running, choice, received)
+        : serveAndChat(context, running, { choice, environment, isPlain: options.plain === true }, received);
     // A signal also ends work that waits for an answer of the gateway.
     await Promise.race([served, received.then(() => sleep(leaveMs, undefined, { ref: false }))]);
   } finally {
@@ -80,13 +79,10 @@ async function serveOnly(context: Context, running: Dev, choice: Choice, ended: 
   const model = await configureModel(gateway, running, choice);
   await writeFirstFiles(gateway, running);
   await gateway.close();
-  const { ws, webhook, published, table, bucket } = running.cloud;
+  const { ws, webhook } = running.cloud;
   const ready = {
     ws,
     webhook,
-    ...published,
-    table,
-    bucket,
     token: running.token,
     pid: process.pid,
   };

@@ -6,18 +6,10 @@ import { type IndexRange, KeyedItems, type Range, type StoredItem } from "../key
 import { storeError } from "../store-errors.ts";
 import { startExpiry } from "./expired-items.ts";
 import { lockFolder } from "./folder-lock.ts";
-import { GroupSync } from "./group-sync.ts";
 import { LogFile } from "./log-file.ts";
 import { encodeDelete, encodePut } from "./log-record.ts";
-import { slicesFrom, slicesOf, writeSnapshot } from "./snapshot-file.ts";
-import {
-  hasTable,
-  type LoadedFiles,
-  loadFiles,
-  logPath,
-  removeFilesBefore,
-  snapshotPath,
-} from "./table-files.ts";
+import { slicesOf, writeSnapshot } from "./snapshot-file.ts";
+import { type LoadedFiles, loadFiles, logPath, removeFilesBefore, snapshotPath } from "./table-files.ts";
 
 export interface DurableStoreOptions {
   /** Folder of the table's files; created when missing. Only one store may use it at a time. */
@@ -34,8 +26,6 @@ export interface DurableStoreOptions {
   logBytes?: number;
   /** Interval of the removal of expired items, in ms. Default: 1 minute. */
   expiryMs?: number;
-  /** Initial items of a new table. */
-  initial?: () => AsyncIterable<StoredItem>;
   /** Called when a snapshot or the removal of expired items has failed. Both are retried later. */
   onError?: (error: unknown) => void;
 }
@@ -49,10 +39,9 @@ const defaultExpiryMs = 60_000;
  * @throws StoreLockedError, StoreFolderError, DamagedStoreError, DiskFullError: each with a one-line message
  */
 export async function openDurableStore(options: DurableStoreOptions): Promise<ItemStore> {
-  const { dir, initial } = options;
+  const { dir } = options;
   const unlock = await openFolder(dir);
   try {
-    if (initial && !hasTable(dir)) await writeSnapshot(snapshotPath(dir, 1), slicesFrom(initial()));
     const items = new KeyedItems();
     const store = new DurableStore(options, items, loadFiles(dir, items), unlock);
     await store.start();
@@ -226,5 +215,28 @@ class DurableStore implements ItemStore {
 
   private report(error: unknown): void {
     this.options.onError?.(error);
+  }
+}
+
+/** Shares one sync among concurrent callers. */
+class GroupSync {
+  private readonly sync: () => Promise<void>;
+  private running: Promise<void> = Promise.resolve();
+  private next: Promise<void> | undefined;
+
+  /** @param sync makes all earlier writes durable; calls of it never overlap */
+  constructor(sync: () => Promise<void>) {
+    this.sync = sync;
+  }
+
+  /** Resolves after a sync that started after this call. Rejects when that sync fails. */
+  wait(): Promise<void> {
+    this.next ??= this.running.then(() => {
+      this.next = undefined;
+      return this.sync();
+    });
+    const synced = this.next;
+    this.running = synced.catch(() => undefined);
+    return synced;
   }
 }

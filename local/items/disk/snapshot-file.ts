@@ -80,8 +80,3 @@ export function* slicesOf(items: KeyedItems): Generator<string> {
   }
   yield slice;
 }
-
-/** Like `slicesOf`, for items from an async iterable. */
-export async function* slicesFrom(items: AsyncIterable<StoredItem>): AsyncGenerator<string> {
-  for await (const item of items) yield encodePut(item);
-}

@@ -22,11 +22,6 @@ export interface LoadedFiles {
 export const logPath = (dir: string, number: number) => join(dir, `log-${number}`);
 export const snapshotPath = (dir: string, number: number) => join(dir, `snapshot-${number}`);
 
-/** Whether the folder has a table. */
-export function hasTable(dir: string): boolean {
-  return numbersOf(dir, "log").length > 0 || numbersOf(dir, "snapshot").length > 0;
-}
-
 /**
  * Reads the table of a folder and deletes obsolete files.
  * @param items receives the table's items

@@ -1,7 +1,7 @@
-import { type Cloud, startCloud } from "../../../local/cloud.ts";
-import { startProcessHost } from "../../../local/lambda/process-host.ts";
 import { openDynamoDBTable } from "../../../shared/aws/dynamodb-table.ts";
 import { createToken } from "../../../shared/peers/tokens.ts";
+import { type Cloud, startCloud } from "../../aws/emulators/cloud.ts";
+import { startProcessHost } from "../../aws/emulators/lambda/process-host.ts";
 import type { Address } from "../driver.ts";
 import { makeFolder } from "../processes/children.ts";
 import { bundleIn } from "./bundles.ts";

@@ -1,4 +1,3 @@
-import { FunctionInstance } from "../../../local/lambda/function-instance.ts";
 import {
   FunctionError,
   type FunctionHost,
@@ -6,6 +5,7 @@ import {
   settingsOf,
   stackFunctions,
 } from "../../../local/lambda/host.ts";
+import { FunctionInstance } from "../../aws/emulators/lambda/function-instance.ts";
 import type { Task } from "../load/task.ts";
 import { type ClockSettings, clockVariable } from "./clock.mjs";
 

@@ -5,8 +5,8 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from "node:http";
-import { accessKeyIdOf } from "../../../local/http/access.ts";
 import { closeServer, listen } from "../../../local/http/http-endpoint.ts";
+import { accessKeyIdOf } from "../../aws/emulators/access.ts";
 import type { RawResponse } from "../verdict/refusals.ts";
 import { type AwsCall, itemKey, type RawRequest, readAwsCall, type Service, services } from "./aws-call.ts";
 import type { Worker } from "./host.ts";

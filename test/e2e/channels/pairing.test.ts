@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { AccessRequest } from "../../../local/http/access.ts";
-import { accessKeyIdOfFunction } from "../../../local/lambda/process-host.ts";
+import type { AccessRequest } from "../../aws/emulators/access.ts";
+import { accessKeyIdOfFunction } from "../../aws/emulators/lambda/process-host.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelServer } from "../../support/models/scripted-model.ts";
 import { openClient, type Peer } from "../../support/peer.ts";

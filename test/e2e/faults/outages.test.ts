@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { Conversation } from "../../../cli/chat/conversation.ts";
 import { openGateway } from "../../../cli/gateway/gateway-client.ts";
 import type { FunctionName } from "../../../infra/permissions.ts";
-import { accessKeyIdOfFunction } from "../../../local/lambda/process-host.ts";
+import { accessKeyIdOfFunction } from "../../aws/emulators/lambda/process-host.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
 import type { ModelServer } from "../../support/models/scripted-model.ts";
 import type { Peer } from "../../support/peer.ts";

@@ -141,16 +141,6 @@ export function describeInstallation({ prefix }: Newcomer): void {
     expect(answered).toMatchObject({ code: 0, stdout: expect.stringContaining("from one package") });
   });
 
-  it("says that data of an early version needs the checkout", async () => {
-    mkdirSync(join(home, "early/dynamodb"), { recursive: true });
-    const { code, stderr } = await run(["dev", "--data", "early"]);
-    expect(code).toBe(1);
-    expect(stderr).toContain(
-      "early/dynamodb was written by an early version, which only a checkout can read",
-    );
-    rmSync(join(home, "early"), { recursive: true });
-  });
-
   it.each([[["deploy", "--yes"]], [["deploy", "destroy", "--yes"]]])(
     "says that gsv %j needs the checkout",
     async (args) => {

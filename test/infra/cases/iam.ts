@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { functionNames } from "../../../infra/permissions.ts";
 import { scheduleRoleArn } from "../../../local/cloud-names.ts";
 import { functionArn } from "../../../local/lambda/host.ts";
-import { accessKeyIdOfFunction } from "../../../local/lambda/process-host.ts";
+import { accessKeyIdOfFunction } from "../../aws/emulators/lambda/process-host.ts";
 import { authorizer, type RoleAuthorizer, rolePolicies } from "../iam.ts";
 import { synthesizeTemplate, type TemplateJson } from "../synthesis.ts";
 

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { fetchOverSockets } from "../run/in-process-fetch.ts";
 import { startAnthropicServer } from "./anthropic-server.ts";
 import type { ModelServer } from "./scripted-model.ts";
 
@@ -21,7 +20,7 @@ const result = (id: string) => ({ type: "tool_result", tool_use_id: id, content:
 const good = { model: "m", max_tokens: 100, messages: [user] };
 
 async function post(body: unknown, extra: Record<string, string> = {}) {
-  const response = await fetchOverSockets(`${server.url}/v1/messages?beta=true`, {
+  const response = await fetch(`${server.url}/v1/messages?beta=true`, {
     method: "POST",
     headers: { ...headers, ...extra },
     body: typeof body === "string" ? body : JSON.stringify(body),

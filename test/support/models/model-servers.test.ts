@@ -10,8 +10,7 @@ import {
 import * as anthropic from "@earendil-works/pi-ai/api/anthropic-messages";
 import * as completions from "@earendil-works/pi-ai/api/openai-completions";
 import * as responses from "@earendil-works/pi-ai/api/openai-responses";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { fetchOverSockets } from "../run/in-process-fetch.ts";
+import { afterEach, describe, expect, it } from "vitest";
 import { until } from "../until.ts";
 import { startAnthropicServer } from "./anthropic-server.ts";
 import { startOpenAiServer } from "./openai-server.ts";
@@ -70,8 +69,6 @@ function conversation(text: string): Context {
 function textOf(message: AssistantMessage): string {
   return message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
 }
-
-beforeEach(() => void vi.stubGlobal("fetch", fetchOverSockets));
 
 describe.each(CLIENTS)("the scripted model over $api", ({ api, start, stream }) => {
   let server: ModelServer;

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { fetchOverSockets } from "../run/in-process-fetch.ts";
 import { startOpenAiServer } from "./openai-server.ts";
 import type { ModelServer } from "./scripted-model.ts";
 
@@ -16,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 async function post(path: string, body: unknown, authorization = "Bearer right") {
-  const response = await fetchOverSockets(server.url + path, {
+  const response = await fetch(server.url + path, {
     method: "POST",
     headers: { authorization, "content-type": "application/json" },
     body: typeof body === "string" ? body : JSON.stringify(body),

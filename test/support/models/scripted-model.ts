@@ -1,16 +1,8 @@
 import { randomBytes } from "node:crypto";
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { readBody, serveLoopback } from "../../../local/http/loopback.ts";
-import { answerInProcess } from "../run/in-process-fetch.ts";
 import type { ModelRequest, ModelServer, Refusal, Reply, Script, Wire } from "./script/script.ts";
-import {
-  answer,
-  type Decision,
-  decision,
-  needsConnection,
-  refused,
-  responseOf,
-} from "./script/scripted-answer.ts";
+import { answer, type Decision, decision, refused } from "./script/scripted-answer.ts";
 
 export type * from "./script/script.ts";
 
@@ -27,31 +19,10 @@ export function parseArguments(json: string): unknown {
 /** The largest request body the services take, in bytes. */
 const MAX_BODY = 32 * 1024 * 1024;
 
-interface Asked {
-  method?: string;
-  pathname: string;
-  headers: IncomingHttpHeaders;
-  /** The body; undefined when it is larger than the services take. */
-  read(): Promise<string | undefined>;
-}
-
-function askedBy(request: IncomingMessage): Asked {
-  return {
-    method: request.method,
-    pathname: new URL(request.url ?? "/", "http://localhost").pathname,
-    headers: request.headers,
-    read: async () => (await readBody(request, MAX_BODY))?.toString("utf8"),
-  };
-}
-
-/** Names a decision that was made already, in a request whose answer needs a connection. */
-const decidedHeader = "x-scripted-decision";
-
 /** Serves wire formats from one script on 127.0.0.1. `base` is what is added to the origin to make the client's URL. */
 export async function serveScript(wires: Wire[], base: string, script: Script): Promise<ModelServer> {
   const state = { requests: [] as ModelRequest[], active: 0, peak: 0, aborted: 0, closing: false, served: 0 };
   const waiting = Array.isArray(script) ? [...script] : [];
-  const decided = new Map<string, Decision>();
 
   const nextReply = async (request: ModelRequest): Promise<Reply> => {
     const index = state.served++;
@@ -59,20 +30,13 @@ export async function serveScript(wires: Wire[], base: string, script: Script): 
     const missing = `no reply is scripted for request ${index + 1}`;
     return waiting.shift() ?? { error: { status: 400, message: missing } };
   };
-  const started = () => {
-    state.active++;
-    state.peak = Math.max(state.peak, state.active);
-  };
-  const ended = (isAbandoned: boolean) => {
-    state.active--;
-    if (isAbandoned && !state.closing) state.aborted++;
-  };
 
-  const decide = async (asked: Asked): Promise<Decision> => {
-    const { method, pathname, headers } = asked;
+  const decide = async (request: IncomingMessage): Promise<Decision> => {
+    const { method, headers } = request;
+    const { pathname } = new URL(request.url ?? "/", "http://localhost");
     const wire = wires.find((one) => isAt(one, pathname) && method === "POST");
     if (!wire) return { status: 404, body: wires[0]?.errorBody(404, `Invalid URL (${method} ${pathname})`) };
-    const text = await asked.read();
+    const text = (await readBody(request, MAX_BODY))?.toString("utf8");
     if (text === undefined)
       return { status: 413, body: wire.errorBody(413, "Request exceeds the maximum size") };
     const body = parseJson(text);
@@ -84,29 +48,17 @@ export async function serveScript(wires: Wire[], base: string, script: Script): 
     Object.assign(seen, accepted.view);
     return decision(wire, seen, accepted, await nextReply(seen), text.length);
   };
-  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const token = String(request.headers[decidedHeader]);
-    const made = decided.get(token) ?? (await decide(askedBy(request)));
-    decided.delete(token);
-    await answer(response, made);
-  };
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> =>
+    answer(response, await decide(request));
 
   const server = await serveLoopback((request, response) => {
-    started();
-    response.on("close", () => ended(!response.writableFinished && !response.errored));
+    state.active++;
+    state.peak = Math.max(state.peak, state.active);
+    response.on("close", () => {
+      state.active--;
+      if (!response.writableFinished && !response.errored && !state.closing) state.aborted++;
+    });
     serve(request, response).catch((error: Error) => response.destroy(error));
-  });
-  const endInProcess = answerInProcess(server.origin, {
-    started,
-    async answer({ method, url, headers, body }) {
-      const read = async () => (Buffer.byteLength(body) > MAX_BODY ? undefined : body);
-      const made = await decide({ method, pathname: url.pathname, headers, read });
-      if (!needsConnection(made)) return responseOf(made);
-      const token = wireId("");
-      decided.set(token, made);
-      return { headers: { [decidedHeader]: token } };
-    },
-    ended,
   });
 
   return {
@@ -122,7 +74,6 @@ export async function serveScript(wires: Wire[], base: string, script: Script): 
     pending: () => waiting.length,
     close: () => {
       state.closing = true;
-      endInProcess();
       return server.close();
     },
   };

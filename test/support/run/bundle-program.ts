@@ -4,7 +4,9 @@ import { build } from "esbuild";
 import { nodeBundle } from "../../../shared/build/node-bundle.mjs";
 import { newFolder } from "./test-folders.ts";
 
-const functionRuntime = fileURLToPath(new URL("../../../local/lambda/process-runtime.mjs", import.meta.url));
+const functionRuntime = fileURLToPath(
+  new URL("../../aws/emulators/lambda/process-runtime.mjs", import.meta.url),
+);
 
 /**
  * Builds a program of the tests to plain JavaScript, for processes of its own: they start in a fraction of the time that

@@ -5,7 +5,6 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { TestProject } from "vitest/node";
 import type { TemplateJson } from "../../infra/synthesis.ts";
-import { isEndToEnd } from "./longest-first.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -15,6 +14,9 @@ declare module "vitest" {
     template: TemplateJson;
   }
 }
+
+/** Whether a test file runs the functions' bundles. */
+const isEndToEnd = (path: string) => path.includes("/test/e2e/");
 
 /**
  * Runs `cdk synth` once for a run of the tests, in a copy of the project where nothing was built and with nothing but

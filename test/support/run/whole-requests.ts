@@ -1,5 +1,4 @@
 import { type LoopbackServer, readBody, sendJson, serveLoopback } from "../../../local/http/loopback.ts";
-import { answerInProcess } from "./in-process-fetch.ts";
 
 /** A request that has come as a whole. */
 export interface WholeRequest {
@@ -24,7 +23,7 @@ export type WholeAnswer = (request: WholeRequest) => Promise<WholeReply | undefi
 /** Longest body that is read, in bytes. */
 const maxBody = 50 * 1024 * 1024;
 
-/** A server on 127.0.0.1 that reads requests and answers them as a whole: `fetch` in this process needs no connection. */
+/** A server on 127.0.0.1 that reads requests and answers them as a whole. */
 export async function serveWhole(answer: WholeAnswer): Promise<LoopbackServer> {
   const server = await serveLoopback(async (request, response) => {
     const { method = "", headers } = request;
@@ -42,36 +41,5 @@ export async function serveWhole(answer: WholeAnswer): Promise<LoopbackServer> {
       response.destroy(error as Error);
     }
   });
-  const endInProcess = answerInProcess(server.origin, {
-    started() {},
-    async answer({ method, url, headers, body }) {
-      const bytes = Buffer.from(body);
-      const reply = await answer({
-        ...{ method, url, headers: { host: url.host, ...headers } },
-        bytes: bytes.length > maxBody ? undefined : bytes,
-      });
-      if (!reply) throw brokenConnection();
-      return responseOf(reply);
-    },
-    ended() {},
-  });
-  return {
-    origin: server.origin,
-    close: () => {
-      endInProcess();
-      return server.close();
-    },
-  };
-}
-
-function responseOf({ status, body, headers }: WholeReply): Response {
-  if (status === 204) return new Response(null, { status, headers });
-  if (body instanceof Uint8Array) return new Response(Buffer.from(body), { status, headers });
-  return Response.json(body ?? {}, { status, headers });
-}
-
-/** What `fetch` says of a connection that breaks before the answer. */
-function brokenConnection(): TypeError {
-  const cause = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });
-  return new TypeError("fetch failed", { cause });
+  return server;
 }

@@ -5,8 +5,8 @@ import {
   DynamoDBClient,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
-import { tableSchema } from "../../../local/dynamodb/dynamodb-schema.ts";
 import { openDynamoDBTable } from "../../../shared/aws/dynamodb-table.ts";
+import { tableSchema } from "../../aws/emulators/dynamodb/dynamodb-schema.ts";
 import { describeTable } from "../table-contract.ts";
 
 const given = process.env.CONTRACTS_TABLE;

@@ -7,12 +7,12 @@ import { Context } from "../../../../cli/app/context.ts";
 import type { Invocation } from "../../../../cli/app/options.ts";
 import { deployStage } from "../../../../cli/commands/setup/deploy-command.ts";
 import type { Run } from "../../../../cli/commands/setup/deploy-stage.ts";
-import { startDynamoDB } from "../../../../local/dynamodb/dynamodb.ts";
 import type { Endpoint } from "../../../../local/http/http-endpoint.ts";
 import { sendJson, serveLoopback } from "../../../../local/http/loopback.ts";
 import { createMemoryStore } from "../../../../local/items/item-store.ts";
 import { openDynamoDBTable } from "../../../../shared/aws/dynamodb-table.ts";
 import { createTokenVerifier, listTokens } from "../../../../shared/peers/tokens.ts";
+import { startDynamoDB } from "../../../aws/emulators/dynamodb/dynamodb.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
 import { type FakeGateway, startFakeGateway } from "../../fake-gateway.ts";
 

@@ -37,11 +37,6 @@ interface Serving<Run> {
 interface Ready {
   ws: string;
   webhook: string;
-  dynamodb: string;
-  s3: string;
-  scheduler: string;
-  table: string;
-  bucket: string;
   token: string;
   pid: number;
 }
@@ -147,27 +142,10 @@ describe("gsv dev with messages on standard input", () => {
 });
 
 describe("gsv dev --serve", () => {
-  it("opens the table, the bucket and the schedules, whose addresses it prints, to other programs", async () => {
-    const { ready } = await serve(newFolder());
-    const signedFor = (service: string) => ({
-      authorization: `AWS4-HMAC-SHA256 Credential=ANY/20300101/us-east-1/${service}/aws4_request, Signature=0`,
-    });
-    const table = await fetch(ready.dynamodb, {
-      method: "POST",
-      headers: { ...signedFor("dynamodb"), "x-amz-target": "DynamoDB_20120810.Scan" },
-      body: JSON.stringify({ TableName: ready.table }),
-    });
-    const bucket = await fetch(`${ready.s3}/${ready.bucket}?list-type=2`, { headers: signedFor("s3") });
-    const schedules = await fetch(`${ready.scheduler}/schedules`, { headers: signedFor("scheduler") });
-    expect([table.status, bucket.status, schedules.status]).toEqual([200, 200, 200]);
-  });
-
   it("prints one line of JSON when it is ready, serves other commands, and ends on a signal", async () => {
     const cwd = newFolder();
     const { run, ready } = await serveApart(cwd);
-    expect(Object.keys(ready).sort()).toEqual(
-      "bucket dynamodb pid s3 scheduler table token webhook ws".split(" "),
-    );
+    expect(Object.keys(ready).sort()).toEqual(["pid", "token", "webhook", "ws"]);
     expect(ready.pid).toBe(run.child.pid);
     const status = await gsv(["status", "--json"], { cwd });
     expect(JSON.parse(status.stdout)).toMatchObject({ url: ready.ws, model: "openai-compatible/offline" });

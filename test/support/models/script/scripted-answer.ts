@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import { eventStreamHeaders, openEventStream, sendJson, write } from "../../../../local/http/loopback.ts";
+import { openEventStream, sendJson, write } from "../../../../local/http/loopback.ts";
 import { encodeFrame, inPieces } from "../../../../local/openai-wire/chat-reply.ts";
 import type { Accepted, ModelRequest, Refusal, Reply, ResolvedReply, Wire } from "./script.ts";
 
@@ -48,68 +48,34 @@ export function refused(
   return { status, body, headers: { ...wire.headers(), ...headers } };
 }
 
-/** Whether the script plays with the connection itself, or with the time at which pieces arrive. */
-export function needsConnection(made: Decision): boolean {
-  return (
-    "reply" in made && (made.reply.hang || made.reply.delayMs || made.reply.cutAfterChunks) !== undefined
-  );
-}
-
-/** Answers over a connection. */
+/** Answers a request. */
 export async function answer(response: ServerResponse, made: Decision): Promise<void> {
   if ("status" in made) return sendJson(response, made.status, made.body, made.headers);
   const { wire, accepted, reply, resolved } = made;
   if (reply.hang && resolved.text.length === 0) return;
   if (!accepted.stream) return sendJson(response, 200, accepted.whole(resolved), wire.headers());
   openEventStream(response, wire.headers());
-  await play(made, {
-    isGone: () => response.destroyed,
-    write: (bytes) => write(response, bytes),
-    cut: () => response.destroy(CUT),
-    end: () => response.end(),
-  });
-}
-
-/** The same answer without a connection. */
-export async function responseOf(made: Decision): Promise<Response> {
-  if ("status" in made) return Response.json(made.body, { status: made.status, headers: made.headers });
-  const { wire, accepted, resolved } = made;
-  if (!accepted.stream) return Response.json(accepted.whole(resolved), { headers: wire.headers() });
-  const written: Buffer[] = [];
-  await play(made, {
-    isGone: () => false,
-    write: (bytes) => void written.push(Buffer.from(bytes)),
-    cut: () => {},
-    end: () => {},
-  });
-  return new Response(Buffer.concat(written), { headers: { ...eventStreamHeaders, ...wire.headers() } });
-}
-
-/** Where a streamed answer goes. */
-interface Listener {
-  isGone(): boolean;
-  write(bytes: string | Uint8Array): Promise<void> | void;
-  cut(): void;
-  end(): void;
+  await play(made, response);
 }
 
 /** Streams the frames; the script says where it breaks off. */
-async function play({ wire, accepted, reply, resolved }: Played, listener: Listener): Promise<void> {
+async function play({ wire, accepted, reply, resolved }: Played, response: ServerResponse): Promise<void> {
   const spoken = resolved.thinking.length + resolved.text.length;
   let pieces = 0;
   const encode = wire.encode ?? encodeFrame;
   for (const frame of accepted.frames(resolved)) {
-    if (listener.isGone()) return;
-    if (reply.cutAfterChunks !== undefined && pieces >= reply.cutAfterChunks) return listener.cut();
+    if (response.destroyed) return;
+    if (reply.cutAfterChunks !== undefined && pieces >= reply.cutAfterChunks)
+      return void response.destroy(CUT);
     if (reply.streamError && pieces >= reply.streamError.afterPieces) {
-      await listener.write(encode(wire.errorFrame(reply.streamError.message)));
-      return listener.end();
+      await write(response, encode(wire.errorFrame(reply.streamError.message)));
+      return void response.end();
     }
     if (reply.hang && pieces >= spoken) return;
     if (frame.piece && pieces++ > 0 && reply.delayMs) await delay(reply.delayMs);
-    await listener.write(encode(frame));
+    await write(response, encode(frame));
   }
-  listener.end();
+  response.end();
 }
 
 function resolveReply(reply: Reply, requestLength: number): ResolvedReply {

@@ -1,0 +1,49 @@
+import * as names from "./cloud-names.ts";
+import { startFunctionUrl } from "./http/function-url.ts";
+import type { Endpoint } from "./http/http-endpoint.ts";
+import type { Machine } from "./machine.ts";
+import {
+  startWebSocketApi,
+  type WebSocketApiOptions,
+  type WebSocketEndpoint,
+} from "./websocket/websocket-api.ts";
+import type { WebSocketLimits } from "./websocket/websocket-limits.ts";
+
+export interface ListenerOptions {
+  /** Port of the WebSocket API; 0 for a free one. Default: its previous port, or a free one. */
+  port?: number;
+  limits?: Partial<WebSocketLimits>;
+  /** Whether the event `$disconnect` of a connection is lost. */
+  losesDisconnect?: (connectionId: string) => boolean;
+  /** Answers the requests to the WebSocket API's port that open no connection. Default: 426 Upgrade Required. */
+  answerHttp?: WebSocketApiOptions["answerHttp"];
+}
+
+/** The two public endpoints: the WebSocket API for peers, and the webhook function's URL for platforms. */
+export interface Listeners {
+  ws: WebSocketEndpoint;
+  webhook: Endpoint;
+}
+
+/** Starts both endpoints. @throws PortInUseError for `port` */
+export async function startListeners(machine: Machine, options: ListenerOptions): Promise<Listeners> {
+  const { host, onError } = machine;
+  const { port, limits, losesDisconnect, answerHttp } = options;
+  const begin = (port: number) =>
+    startWebSocketApi({
+      invoke: (event) => host.invoke("socket", event),
+      stage: names.webSocketStage,
+      apiId: names.webSocketApiId,
+      port,
+      limits,
+      losesDisconnect,
+      answerHttp,
+      onError,
+    });
+  return {
+    ws: await machine.open("ws", port === undefined ? begin : () => begin(port)),
+    webhook: await machine.open("webhook", (port) =>
+      startFunctionUrl({ invoke: (event) => host.invoke("webhook", event), port, onError }),
+    ),
+  };
+}
