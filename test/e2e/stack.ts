@@ -11,8 +11,11 @@ import { createToken } from "../../shared/peers/tokens.ts";
 import type { Scope } from "../../shared/protocol/methods.ts";
 import type { Secrets, Table } from "../../shared/world/world.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../aws/emulators/cloud.ts";
-import { type ProcessHost, startProcessHost } from "../aws/emulators/lambda/process-host.ts";
-import { openSpareInstances } from "../aws/emulators/lambda/process-host.ts";
+import {
+  openSpareInstances,
+  type ProcessHost,
+  startProcessHost,
+} from "../aws/emulators/lambda/process-host.ts";
 import { authorizer, type RoleAuthorizer } from "../infra/iam.ts";
 import { type NodeTools, openClient, openNode, type Peer } from "../support/peer.ts";
 
