@@ -1,117 +1,94 @@
-/**
- * The user's request. Paths and patterns have the format of the node's tools. Without a path: the node's
- * workspace.
- */
+/** A call of a node's tool. Paths and patterns have the format of the node's tools. */
+export interface NodeRequest {
+  kind: "list" | "read" | "run";
+  tool: "Glob" | "Read" | "Bash";
+  args: Record<string, unknown>;
+}
+
+/** What the user asks for. */
 export type Request =
-  | { kind: "list"; pattern: string; path?: string }
-  | { kind: "read"; path: string }
-  | { kind: "run"; command: string; background?: true }
-  /** A command that ran in the background has ended. `report` is JSON. */
+  | NodeRequest
+  /** A background command has ended. `report` is JSON (docs/background-commands.md). */
   | { kind: "ended"; report: string }
   | { kind: "remember"; fact: string }
-  | { kind: "recall"; about?: string }
-  | { kind: "nodes" }
-  | { kind: "help" }
-  | { kind: "unknown" };
+  | { kind: "recall"; about: string }
+  | { kind: "nodes" | "help" | "unknown" };
 
-/** A request, and the node that was named for it. */
+/** A request, and the node that it names. */
 export interface Intent {
   request: Request;
   on?: string;
 }
 
-/**
- * Creates a request from the capture groups of a rule. Undefined when they do not fit this kind of request.
- */
+/** Creates a request from the capture groups of a rule; undefined if they do not fit. */
 type MakeRequest = (...groups: (string | undefined)[]) => Request | undefined;
 
-/** Patterns of sentences and their requests. The first rule that returns a request is used. */
+/** Patterns of sentences and their requests. The first rule that returns a request applies. */
 const rules: [says: RegExp, make: MakeRequest][] = [
-  [/^[$!]\s*(.+)$/s, run],
+  [/^(?:[$!]|(?:run|execute)\b:?)\s*(.+)$/is, run],
   [/^(pwd|whoami|hostname|uptime|date|ls\s+-.+|git\s+(?:status|log|diff|branch|show)(?:\s.+)?)$/, run],
-  [/^(?:run|execute|exec)\b(?:\s+(?:the\s+|this\s+)?(?:shell\s+)?command\b)?\s*:?\s*(.+)$/is, run],
-  [/^what(?:['’]s| is)? (?:the )?(?:time|date|day)(?: is it)?(?: today| now)?$/i, () => run("date")],
-
-  [/^(?:what|which things) do you (?:remember|know)(?:\s+about\s+(.+))?$/i, recall],
-  [/^what (?:have|did) i (?:told|tell|asked|ask) you(?: to remember)?(?:\s+about\s+(.+))?$/i, recall],
-  [/^what (?:do i|is my|are my)\s+(.+)$/i, recall],
-  [/^(?:do you remember|recall)(?:\s+(.+))?$/i, recall],
-  [/^(?:show|read|open)(?: me)? (?:your|the|my) memor(?:y|ies)$/i, () => ({ kind: "recall" })],
+  [/^what(?:['’]s| is)? (?:the )?(?:time|date|day)(?: is it)?$/i, () => run("date")],
+  [/^(?:what )?do you (?:remember|know)(?: about)?(?:\s+(.+))?$/i, (about = "everything") => recall(about)],
+  [/^what (?:is my|do i)\s+(.+)$/i, (about = "") => recall(about)],
   [
-    /^(?:remember|memori[sz]e|keep in mind|note|take note|make a note|don['’]?t forget|do not forget|write down)(?:\s+(?:that|this|of|down))?\s*:?\s+(.+)$/is,
+    /^(?:remember|note|don['’]?t forget)(?: that)?\s*:?\s+(.+)$/is,
     (fact = "") => ({ kind: "remember", fact: fact.replaceAll(/\s+/g, " ").trim() }),
   ],
-
   [
-    /^(?:(?:which|what|list|show)(?: me)?(?: the| all)? )?(?:nodes|machines|computers|devices)(?: are)?(?: there| connected| online)*$/i,
+    /^(?:(?:which|what|list|show)(?: me)?(?: the)? )?(?:nodes|machines)(?: are)?(?: there| connected)*$/i,
     () => ({ kind: "nodes" }),
   ],
-
   [
-    /^(?:list|show|give)(?: me)?\s+(all\s+)?(?:the\s+|my\s+)?files(?: there)?(?:\s+(?:in|under|inside|of|within|from|at)\s+(.+)|\s+here)?$/i,
-    (all, place) => list(place, all !== undefined),
+    /^(?:(?:which|what|list|show)(?: me)? )?(all )?(?:the )?files(?: are| do you see)?(?: there| here)?(?: (?:in|under|of) (.+))?$/i,
+    (all, place) => list(place, all ? "**/*" : "*"),
   ],
+  [/^(?:ls|list)(?: (.+))?$/i, (place) => list(place)],
+  [/^find (\S+)$/i, (name) => list(undefined, `**/${name}`)],
+  [/^read (?:the )?(?:file )?(.+)$/i, read],
+  [/^(?:cat|show|open|what(?:['’]s| is) in)(?: me)? (?:the )?(?:contents? of )?(.+)$/i, show],
+  [/^what does (\S+) (?:say|contain)$/i, read],
   [
-    /^(?:which|what)\s+files\b(?:\s+(?:are|is|exist|do \w+ (?:have|see)|can you see))?(?: there)?(?:\s+(?:in|under|inside|of|within|at)\s+(.+)|\s+here)?$/i,
-    (place) => list(place),
-  ],
-  [/^(?:files|(?:ls|dir|list)(?:\s+(.+))?)$/i, (place) => list(place)],
-  [/^(?:find|where(?:['’]s| is)|locate)\s+(?:the\s+)?(?:file\s+)?(\S+)$/i, find],
-  [/^(?:show me )?what(?:['’]s| is| are)?\s+(?:here|(?:in|inside|under)\s+(.+))$/i, show],
-  [/^what does\s+(.+?)\s+(?:say|contain|hold)$/i, read],
-  [/^(?:read|cat)\s+(.+)$/i, read],
-  [/^(?:show|open|print|display|view)(?: me)?\s+(.+)$/i, show],
-
-  [
-    /^(?:help|commands|what can (?:you do|i (?:ask|say|do))\b.*|how (?:do i use you|does this work)|who are you|what are you)$/i,
-    () => ({ kind: "help" }),
-  ],
-  [
-    /^(?:hi|hello|hey|good (?:morning|afternoon|evening)|thanks|thank you)\b.{0,24}$/i,
+    /^(?:help|what can (?:you do|i ask)|who are you|hi|hello|hey|thanks|thank you)$/i,
     () => ({ kind: "help" }),
   ],
 ];
 
-/** Maximum length of an understood message, in characters. */
-const longest = 4000;
+/** Max length of a message that the rules are tried on, in characters. */
+const maxLength = 4000;
 
 /**
- * Understands one message. A node may be named first (“on laptop, …”) or last (“… on laptop”).
- * @param nodes ids of the connected nodes: only these are looked for at the end of a sentence
+ * Understands one message. It may name a node first (“on laptop, …”) or last (“… on laptop”).
+ * @param nodes ids of the connected nodes: only these are recognized at the end of a sentence
  */
 export function readIntent(text: string, nodes: readonly string[]): Intent {
   const report = /^System event: async_exec_completion\n(\{.*\})$/s.exec(text)?.[1];
   if (report !== undefined) return { request: { kind: "ended", report } };
-  if (text.length > longest) return { request: { kind: "unknown" } };
-  const said = backgroundFirst(withoutCourtesy(text.trim()), nodes);
-  const [, first, rest = ""] = /^on\s+(?:the\s+)?([\w.-]+?)[,:]?\s+(.+)$/is.exec(said) ?? [];
-  const request = first === undefined ? undefined : requestOf(withoutCourtesy(rest));
-  if (request && request.kind !== "unknown") return { request, on: first };
-  const [, before = "", last = ""] = /^([^$!].*)\s+on\s+(?:the\s+)?([\w.-]+)$/is.exec(said) ?? [];
-  return isNamed(last, nodes) ? { request: requestOf(before), on: last } : { request: requestOf(said) };
+  const said = withoutCourtesy(text.trim());
+  if (text.length > maxLength) return { request: { kind: "unknown" } };
+  const foreground = said.replace(/^([^$!].*)\s+in (?:the )?background\b/i, "$1");
+  const intent = nameNode(foreground, nodes);
+  if (foreground === said) return intent;
+  if (intent.request.kind !== "run") return nameNode(said, nodes);
+  const args = { ...intent.request.args, background: true };
+  return { ...intent, request: { ...intent.request, args } };
 }
 
-/** “run x in the background on laptop” of “run x on laptop in the background”. */
-function backgroundFirst(said: string, nodes: readonly string[]): string {
-  const [, before, on, name = "", background] =
-    /^([^$!].*?)(\s+on\s+(?:the\s+)?([\w.-]+))(\s+in (?:the )?background)$/is.exec(said) ?? [];
-  return isNamed(name, nodes) ? `${before}${background}${on}` : said;
+/** Separates the node's name from the request. */
+function nameNode(said: string, nodes: readonly string[]): Intent {
+  const [, first, rest = ""] = /^on (?:the )?([\w.-]+?)[,:]? (.+)$/is.exec(said) ?? [];
+  const request = requestOf(withoutCourtesy(rest));
+  if (first !== undefined && request.kind !== "unknown") return { request, on: first };
+  const [, before = "", last = ""] = /^([^$!].*) on (?:the )?([\w.-]+)$/is.exec(said) ?? [];
+  const isNode = nodes.some((node) => plainName(node) === plainName(last));
+  return isNode ? { request: requestOf(before), on: last } : { request: requestOf(said) };
 }
 
-/** Whether a name equals the id of a node, ignoring case and punctuation. */
-function isNamed(name: string, nodes: readonly string[]): boolean {
-  return nodes.some((node) => plainName(node) === plainName(name));
-}
-
-/** Normalizes a node's name for comparison. */
+/** A node's name without case and punctuation, to compare it with another. */
 export function plainName(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "_");
 }
 
 function requestOf(text: string): Request {
-  const [, before] = /^([^$!].*\S)\s+in (?:the )?background$/is.exec(text) ?? [];
-  const inBackground = before === undefined ? undefined : requestOf(before);
-  if (inBackground?.kind === "run") return { ...inBackground, background: true };
   for (const [says, make] of rules) {
     const match = text.match(says);
     const request = match && make(...match.slice(1));
@@ -120,82 +97,47 @@ function requestOf(text: string): Request {
   return { kind: "unknown" };
 }
 
-const courtesy =
-  /^(?:@\w+|hey|ok|okay|now|then|so|please|(?:can|could|would|will) you|i (?:want|need) you to|let['’]?s|just)\b[,:]?\s+(?=\S)/i;
-
-/** Removes “please”, “can you”, a closing question mark and the like. A command behind `$` stays as it is. */
+/** Removes “please”, “can you” and closing punctuation. A command behind `$` is not changed. */
 function withoutCourtesy(text: string): string {
   if (/^[$!]/.test(text)) return text;
-  let rest = text;
-  while (courtesy.test(rest)) rest = rest.replace(courtesy, "");
-  return rest
-    .replace(/(?<=\S)[\s,]+(?:please|thanks|thank you)[.!?]*$/i, "")
-    .replace(/(?<=[\w)"'`’/*])\s*[?!]+$|(?<=[\w)"'`’])\.$/, "")
+  return text
+    .replace(/^(?:(?:@\w+|hey|ok|please|(?:can|could|would|will) you)\b[,:]?\s+(?=\S))+/i, "")
+    .replace(/[\s,]+please\s*[.!?]*$|\s*[?!]+$|(?<=\w)\.$/i, "")
     .trim();
 }
 
-/** A command as it stands, or in backticks or a code block. */
-function run(phrase = ""): Request | undefined {
-  const block = phrase.match(/^```\w*\n([\s\S]+?)\n?```$/)?.[1];
-  const command = (block ?? unquote(phrase)).trim();
-  return command === "" ? undefined : { kind: "run", command };
+/** A command, also one in backticks or in a code block. */
+function run(phrase = ""): NodeRequest | undefined {
+  const command = (/^```\w*\n([\s\S]+?)\n?```$/.exec(phrase)?.[1] ?? unquote(phrase)).trim();
+  return command === "" ? undefined : { kind: "run", tool: "Bash", args: { command } };
 }
 
-function recall(about?: string): Request {
-  const isEverything = about === undefined || /^(?:me|us|myself|everything|anything)$/i.test(about);
-  return isEverything ? { kind: "recall" } : { kind: "recall", about };
+function recall(about: string): Request {
+  return { kind: "recall", about };
 }
 
 /** The files of a folder, or those that a glob matches. */
-function list(place = "", all = false): Request | undefined {
-  if (/[*?]/.test(place)) return /\s/.test(place) ? undefined : { kind: "list", pattern: unquote(place) };
-  const path = folderOf(place);
-  if (path !== undefined && /\s/.test(path) && unquote(place) === place) return undefined;
-  return { kind: "list", pattern: all ? "**/*" : "*", path };
+function list(place = "", pattern = "*"): NodeRequest | undefined {
+  const path = unquote(
+    place.replace(/^(?:the|this|my) /i, "").replace(/^(?:current )?(?:folder|directory)$| folder$/i, ""),
+  );
+  if (/\s/.test(path)) return undefined;
+  const args = path.includes("*") ? { pattern: path } : { pattern, ...(path === "" ? {} : { path }) };
+  return { kind: "list", tool: "Glob", args };
 }
 
-/** Files by name, in every folder. */
-function find(name = ""): Request | undefined {
-  const file = unquote(name);
-  if (!isFileName(file)) return undefined;
-  return { kind: "list", pattern: file.includes("/") ? file : `**/${file}` };
+function read(phrase = ""): NodeRequest | undefined {
+  const path = unquote(phrase);
+  if (/\s/.test(path) && path === phrase) return undefined;
+  return { kind: "read", tool: "Read", args: { path: /^readme$/i.test(path) ? "README.md" : path } };
 }
 
-function read(phrase = ""): Request | undefined {
-  const bare = phrase
-    .replace(/^(?:the\s+)?(?:contents?|text)\s+of\s+/i, "")
-    .replace(/^(?:the|my|this|that)\s+/i, "")
-    .replace(/^file\s+|\s+file$/gi, "");
-  const path = unquote(bare);
-  if (/\s/.test(path) && path === bare) return undefined;
-  return { kind: "read", path: /^readme$/i.test(path) ? "README.md" : path };
+/** Reads what has a file extension, and lists other places. */
+function show(phrase = ""): NodeRequest | undefined {
+  return /\.\w+$/.test(phrase) ? read(phrase) : list(phrase);
 }
 
-/** Reads a file, or lists a folder: the name decides. */
-function show(phrase?: string): Request | undefined {
-  const file = read(phrase);
-  return file?.kind === "read" && isFileName(file.path) ? file : list(phrase);
-}
-
-function isFileName(name: string): boolean {
-  return /[^/]\.\w{1,8}$|^(?:.*\/)?\.\w+$/.test(name);
-}
-
-/** The folder that a phrase names; undefined for the node's own. */
-function folderOf(phrase: string): string | undefined {
-  const bare = phrase
-    .trim()
-    .replace(/^(?:the|this|that|my)\s+/i, "")
-    .replace(/^(?:current|working)\s+/i, "");
-  if (
-    /^(?:|\.|here|all|everything|folder|directory|workspace|project|repo|repository|machine)$/i.test(bare)
-  ) {
-    return undefined;
-  }
-  return unquote(bare.replace(/^(?:folder|directory)\s+|\s+(?:folder|directory)$/gi, ""));
-}
-
-/** A text without the quotation marks or backticks around it. */
+/** Removes quotation marks or backticks around a text. */
 function unquote(text: string): string {
   return text.trim().replace(/^(["'`])([\s\S]+)\1$/, "$2");
 }

@@ -75,7 +75,7 @@ export interface Usage {
   cacheRead: number;
   cacheWrite: number;
   totalTokens: number;
-  /** US dollars, by the price list of pi-ai at the time. Absent where it has no price, and in a reply stored before this was. */
+  /** US dollars, by the price list of pi-ai at the time, otherwise as the server reports it (`usage.cost`). Absent without either. */
   cost?: number;
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { FunctionHost, HostedFunction } from "../../local/lambda/host.ts";
 import { startInProcessHost } from "../../local/in-process-gateway.ts";
+import type { FunctionHost, HostedFunction } from "../../local/lambda/host.ts";
 import { log } from "../../shared/runtime/log.ts";
 
 const lines: [string, string][] = [];

@@ -1,7 +1,7 @@
 import { createMemoryStore, type ItemStore } from "../../local/items/item-store.ts";
 import { openParameters } from "../../local/parameter-store.ts";
-import { openLocalSecrets } from "../../local/world/local-world.ts";
 import { tableOver } from "../../local/world/local-table.ts";
+import { openLocalSecrets } from "../../local/world/local-world.ts";
 import type { Bucket, Secrets, Table } from "../../shared/world/world.ts";
 import { createMemoryBucket, type MemoryBucket } from "./memory-bucket.ts";
 

@@ -62,7 +62,10 @@ export async function askOnce(
       return { ...failed("the conversation fills the model's context window"), overflow: true };
     if (isSilent(message) && watch.refusal !== "")
       return failed(`the model refused to answer; ${providerWords(watch.refusal)}`);
-    return { status: "answered", message: toStored(message, hasPrice(model)) };
+    return {
+      status: "answered",
+      message: toStored(message, hasPrice(model) ? message.usage.cost.total : watch.cost),
+    };
   } catch (error) {
     if (call.signal.aborted) return { status: "aborted" };
     return failed(providerWords(error instanceof Error ? error.message : String(error)));
@@ -119,9 +122,9 @@ function hasPrice({ cost }: Model<Api>): boolean {
 }
 
 /** What is kept of a reply: everything that the provider needs to see again, without the client's diagnostics. */
-function toStored(message: PiReply, isPriced: boolean): AssistantMessage {
+function toStored(message: PiReply, cost: number | undefined): AssistantMessage {
   const { content, api, provider, model, usage, stopReason, timestamp } = message;
-  const { input, output, cacheRead, cacheWrite, totalTokens, cost } = usage;
+  const { input, output, cacheRead, cacheWrite, totalTokens } = usage;
   return {
     role: "assistant",
     content: content as AssistantMessage["content"],
@@ -130,7 +133,7 @@ function toStored(message: PiReply, isPriced: boolean): AssistantMessage {
     model,
     usage: {
       ...{ input, output, cacheRead, cacheWrite, totalTokens },
-      ...(isPriced ? { cost: cost.total } : {}),
+      ...(cost === undefined ? {} : { cost }),
     },
     stopReason,
     timestamp,

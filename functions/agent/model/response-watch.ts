@@ -11,6 +11,8 @@ export interface ResponseWatch {
   mayRetry?: boolean;
   /** What the model said instead of an answer (chat completions, `refusal`). */
   refusal: string;
+  /** US dollars that the server reports for the call (chat completions, `usage.cost`). */
+  cost?: number;
 }
 
 export function watchResponses(): ResponseWatch {
@@ -30,7 +32,7 @@ export function watchResponses(): ResponseWatch {
       const told = headers.get("x-should-retry");
       watch.mayRetry = told === null ? undefined : told === "true";
       if (!body || !headers.get("content-type")?.startsWith("text/event-stream")) return response;
-      const watched = body.pipeThrough(onLines((line) => recordRefusal(watch, line)));
+      const watched = body.pipeThrough(onLines((line) => recordLine(watch, line)));
       return new Response(watched, { status, statusText, headers });
     },
   };
@@ -67,12 +69,19 @@ function onLines(show: (line: string) => void): TransformStream<Uint8Array, Uint
   });
 }
 
-function recordRefusal(watch: ResponseWatch, line: string): void {
-  if (!/"refusal":\s*"/.test(line)) return;
+/** The fields of a streamed chunk that are recorded. */
+interface Chunk {
+  choices?: { delta?: { refusal?: unknown } }[];
+  usage?: { cost?: unknown } | null;
+}
+
+function recordLine(watch: ResponseWatch, line: string): void {
+  if (!/"refusal":\s*"|"cost":\s*\d/.test(line)) return;
   try {
-    const chunk: { choices?: { delta?: { refusal?: unknown } }[] } = JSON.parse(line.replace(/^data:/, ""));
-    const said = chunk.choices?.[0]?.delta?.refusal;
+    const { choices, usage }: Chunk = JSON.parse(line.replace(/^data:/, ""));
+    const said = choices?.[0]?.delta?.refusal;
     if (typeof said === "string") watch.refusal += said;
+    if (typeof usage?.cost === "number") watch.cost = usage.cost;
   } catch {
     // The client reports what is wrong with a stream.
   }

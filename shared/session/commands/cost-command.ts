@@ -25,16 +25,12 @@ export function spendingText({ calls, input, output, cacheRead, cacheWrite, ...m
   if (calls === 0) return "nothing";
   const read = cacheRead > 0 ? ` (${tokenText(cacheRead)} from the cache)` : "";
   const tokens = `${tokenText(input + cacheRead + cacheWrite)} in${read}, ${tokenText(output)} out`;
-  return `${calls} ${calls === 1 ? "call" : "calls"}, ${tokens}, ${moneyText({ calls, ...money })}`;
+  return `${calls} ${calls === 1 ? "call" : "calls"}, ${tokens}, ${moneyText(money)}`;
 }
 
-/** Dollars: `$0.0421`, `price unknown`, or `at least $0.0421` where the price of some calls is not known. */
-export function moneyText({
-  dollars,
-  unpriced,
-  calls,
-}: Pick<Spending, "dollars" | "unpriced" | "calls">): string {
-  if (unpriced >= calls) return "price unknown";
+/** Dollars: `$0.0421`, `free`, `price unknown`, or `at least $0.0421` if the price of some calls is unknown. */
+function moneyText({ dollars, unpriced }: Pick<Spending, "dollars" | "unpriced">): string {
+  if (dollars === 0) return unpriced > 0 ? "price unknown" : "free";
   const shown =
     dollars > 0 && dollars < 0.0001 ? "less than $0.0001" : `$${dollars.toFixed(dollars < 1 ? 4 : 2)}`;
   return unpriced > 0 ? `at least ${shown}` : shown;

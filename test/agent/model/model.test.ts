@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createMediaCache } from "../../../functions/agent/model/media-cache.ts";
 import { createCallModel } from "../../../functions/agent/model/model.ts";
+import { startOfflineModel } from "../../../local/offline-model/offline-model-server.ts";
 import { defaults } from "../../../shared/configuration/defaults.ts";
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import { createMemoryBucket } from "../../support/memory-bucket.ts";
@@ -61,6 +62,13 @@ it.each([
   expect(outcome).toMatchObject({
     error: expect.stringMatching(/administrator.*playground of the Amazon Bedrock console/),
   });
+});
+
+it("a server's own report of the cost is recorded where the price list has none: the offline model is free", async () => {
+  const offline = await startOfflineModel();
+  const { outcome } = await call({ provider: "openai-compatible", id: "offline", baseUrl: offline.url });
+  await offline.close();
+  expect(outcome).toMatchObject({ status: "answered", message: { usage: { cost: 0 } } });
 });
 
 it("another refusal is told as it is", async () => {

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { readTurn } from "../../../local/offline-model/chat-turn.ts";
-import type { ChatMessage } from "../../../local/openai-wire/chat-request.ts";
+import { type ChatRequest, readTurn } from "../../../local/offline-model/offline-turn.ts";
 import type { AssistantMessage } from "../../../shared/protocol/messages.ts";
 import type { ContextResult } from "../../../shared/protocol/session-results.ts";
 import { clientParams } from "../../support/peer.ts";
@@ -88,7 +87,7 @@ it("the built-in model answers what was said, not the active objects behind it",
   await bench.agent().workspace.write(bench.key.split(":")[1]!, "plan.md", "what time is it?");
   await bench.turn("pin", [pin(idOf("p"), "file:gsv:plan.md")]);
   const [request] = await bench.turn("remember the tea");
-  const { messages } = request!.body as { messages: ChatMessage[] };
+  const { messages } = request!.body as ChatRequest;
   expect(JSON.stringify(messages.at(-1))).toContain("what time is it?");
   expect(readTurn(messages).question).toBe("remember the tea");
 });

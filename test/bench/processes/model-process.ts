@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { listen } from "../../../local/http/http-endpoint.ts";
-import { type ChatReply, chatChunks, encodeFrame } from "../../../local/openai-wire/chat-reply.ts";
+import { type ChatReply, chatChunks, encodeFrame } from "../../support/models/openai-wire/chat-reply.ts";
 import { type ModelMarks, now } from "../marks.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openAiError } from "../../../local/openai-wire/openai-error.ts";
+import { openAiError } from "../../support/models/openai-wire/openai-error.ts";
 import { readSession } from "../../../shared/session/sessions.ts";
 import { duePartition } from "../../../shared/session/state.ts";
 import { set } from "../../../shared/world/expression.ts";

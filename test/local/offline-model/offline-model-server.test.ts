@@ -18,19 +18,26 @@ const user = { role: "user", content: "which files are in this folder?" };
 const tools = [{ type: "function", function: { name: "laptop__Glob", parameters: {} } }];
 const good = { model: "offline", messages: [user], tools };
 
-it("gives the same answer to the same request, streamed or not", async () => {
-  const [one, two] = [JSON.parse((await post(good)).text), JSON.parse((await post(good)).text)];
-  expect({ ...one, created: 0 }).toEqual({ ...two, created: 0 });
-  expect(one.choices[0]).toMatchObject({
-    finish_reason: "tool_calls",
-    message: {
-      content: null,
-      tool_calls: [{ function: { name: "laptop__Glob", arguments: '{"pattern":"*"}' } }],
-    },
+/** The chunks of a streamed answer, without their time. */
+const chunksIn = (text: string) =>
+  [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json = ""]) => ({ ...JSON.parse(json), created: 0 }));
+
+it("gives the same answer to the same request", async () => {
+  const [one, two] = [chunksIn((await post(good)).text), chunksIn((await post(good)).text)];
+  expect(one).toEqual(two);
+  const deltas = one.flatMap(({ choices }) => choices.map(({ delta }: { delta: object }) => delta));
+  expect(deltas).toContainEqual({
+    tool_calls: [
+      expect.objectContaining({ function: { name: "laptop__Glob", arguments: '{"pattern":"*"}' } }),
+    ],
   });
-  expect(one.usage.prompt_tokens).toBe(Math.ceil(JSON.stringify([good.messages, good.tools]).length / 4));
-  const streamed = (await post({ ...good, stream: true })).text;
-  expect(streamed).toContain(one.choices[0].message.tool_calls[0].id);
+  expect(one.at(-2).choices[0].finish_reason).toBe("tool_calls");
+});
+
+it("reports what the answer takes: tokens, and no money", async () => {
+  const { usage } = chunksIn((await post(good)).text).at(-1);
+  expect(usage.prompt_tokens).toBe(Math.ceil(JSON.stringify(good).length / 4));
+  expect(usage).toMatchObject({ total_tokens: usage.prompt_tokens + usage.completion_tokens, cost: 0 });
 });
 
 it("streams an answer in several pieces", async () => {
@@ -43,12 +50,6 @@ it("streams an answer in several pieces", async () => {
   expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
 });
 
-it("lists its one model", async () => {
-  const list = await (await fetch(`${offline.url}/models`)).json();
-  expect(list).toMatchObject({ object: "list", data: [{ id: "offline", object: "model" }] });
-  expect(await (await fetch(`${offline.url}/models/offline`)).json()).toMatchObject({ id: "offline" });
-});
-
 it.each([
   ["nothing", "", 400],
   ["half of JSON", '{"model":', 400],
@@ -58,22 +59,7 @@ it.each([
   ["messages of a wrong type", { model: "offline", messages: "hi" }, 400],
   ["a message of a wrong type", { model: "offline", messages: [null] }, 400],
   ["an unknown role", { model: "offline", messages: [{ role: "bot", content: "x" }] }, 400],
-  [
-    "an unanswered tool call",
-    {
-      model: "offline",
-      messages: [
-        user,
-        {
-          role: "assistant",
-          tool_calls: [{ id: "a", type: "function", function: { name: "x", arguments: "" } }],
-        },
-      ],
-    },
-    400,
-  ],
   ["tools of a wrong type", { ...good, tools: { a: 1 } }, 400],
-  ["another model", { ...good, model: "gpt-9" }, 404],
 ])("refuses %s in OpenAI's words", async (_name, body, status) => {
   const answer = await post(body);
   expect(answer.status).toBe(status);

@@ -9,13 +9,11 @@ import {
 import { streamSimple } from "@earendil-works/pi-ai/api/openai-completions";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { nodeTools } from "../../../cli/node/tools/offered.ts";
-import { label } from "../../../local/offline-model/chat-turn.ts";
 import { type OfflineModel, startOfflineModel } from "../../../local/offline-model/offline-model-server.ts";
-import { openWorkspace, type TextEdit, type Workspace } from "../../../shared/workspace/workspace-files.ts";
+import { label } from "../../../local/offline-model/offline-turn.ts";
 import { toolBench } from "../../cli/node/tool-bench.ts";
-import { createMemoryBucket } from "../../support/memory-bucket.ts";
 
-/** The offline model behind its real client, with the real tools of a node and of the workspace. */
+/** The offline model behind its real client with the real tools of a node. */
 
 let offline: OfflineModel;
 beforeAll(async () => {
@@ -24,9 +22,7 @@ beforeAll(async () => {
 afterAll(() => offline.close());
 
 const bench = toolBench();
-let workspace: Workspace;
 beforeEach(() => {
-  workspace = openWorkspace(createMemoryBucket());
   // Commands run in a login shell; this machine's profile is none of the test's business.
   vi.stubEnv("HOME", bench.workspace);
 });
@@ -34,7 +30,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-const nativeNames = ["gsv__ReadFile", "gsv__WriteFile", "gsv__EditFile"];
+const nativeNames = ["gsv__memory", "gsv__ReadFile"];
 const nodeNames = ["Glob", "Read", "Grep", "Bash"];
 const onNodes = (...nodes: string[]) => nodes.flatMap((node) => nodeNames.map((tool) => `${node}__${tool}`));
 const laptop = [...onNodes("laptop"), ...nativeNames];
@@ -42,16 +38,8 @@ const laptop = [...onNodes("laptop"), ...nativeNames];
 type Call = { name: string; args: Record<string, unknown> };
 type Execute = (call: Call) => Promise<unknown>;
 
-/** Runs a call as the gateway would: on the node, or on the workspace files. */
-const execute: Execute = async ({ name, args }) => {
-  const [owner, tool = ""] = name.split("__");
-  if (owner !== "gsv") return bench.call(tool, args);
-  const path = String(args.path);
-  if (tool === "ReadFile") return { ok: true, result: await workspace.read("main", path) };
-  if (tool === "WriteFile")
-    return { ok: true, result: await workspace.write("main", path, String(args.content)) };
-  return { ok: true, result: await workspace.edit("main", path, args as unknown as TextEdit) };
-};
+/** Runs a call on the node. */
+const execute: Execute = async ({ name, args }) => bench.call(name.split("__")[1] ?? "", args);
 
 function toolsNamed(names: string[]): Tool[] {
   return names.map((name) => {
@@ -212,9 +200,9 @@ describe("the offline model", () => {
     bench.put("empty.txt", "");
     expect(await answerTo("show me package.json")).toBe('package.json:\n```json\n{\n  "name": "x"\n}\n```');
     expect(await answerTo("read fence.md")).toContain("````md\n```js\ncode\n```\n````");
-    expect(await answerTo("read notes.txt")).toContain("line 200\n```\n… and 100 more lines");
+    expect(await answerTo("read notes.txt")).toContain("line 200\n```\n… and more");
     expect((await answerTo("read wide.txt")).length).toBeLessThan(9000);
-    expect(await answerTo("read empty.txt")).toBe("empty.txt is empty.");
+    expect(await answerTo("read empty.txt")).toBe("empty.txt:\n```txt\n\n```");
     expect(await answerTo("read missing.txt")).toMatch(/^I could not read missing\.txt: .*missing\.txt/);
   });
 
@@ -225,7 +213,7 @@ describe("the offline model", () => {
     );
     expect(await answerTo("execute: true")).toBe("`true`:\n(no output)");
     const long = await answerTo("run `seq 300`");
-    expect(long).toContain("(the first 100 lines left out)\n```\n101\n");
+    expect(long).toContain("(only the end)\n```\n101\n");
     expect(long.endsWith("300\n```")).toBe(true);
   });
 
@@ -234,7 +222,7 @@ describe("the offline model", () => {
     expect(existsSync(`${bench.workspace}/made`)).toBe(true);
   });
 
-  it("says how a command went that timed out, was killed or is still running", async () => {
+  it("says how a command went that timed out or was killed", async () => {
     const outcome = async (result: object) => answerTo("run x", laptop, async () => result);
     expect(await outcome({ status: "failed", exitCode: null, timedOut: true, output: "" })).toContain(
       "ran out of time",
@@ -242,50 +230,35 @@ describe("the offline model", () => {
     expect(await outcome({ status: "failed", exitCode: null, signal: "SIGKILL", output: "" })).toContain(
       "ended by SIGKILL",
     );
-    expect(await outcome({ status: "running", sessionId: "s1" })).toBe("`x` is still running (session s1).");
   });
 
-  it("remembers by adding a line to MEMORY.md, and loses nothing that is there", async () => {
-    const { say, calls } = talk();
-    expect(await say("what do you remember?")).toContain("nothing written down yet");
+  it("remembers and recalls by the tool for memories", async () => {
+    const memories: string[] = [];
+    const { say, calls } = talk(laptop, async ({ args }) => {
+      if (args.action === "remember") memories.push(String(args.content));
+      const result =
+        args.action === "remember"
+          ? { text: args.content }
+          : { memories: memories.map((text) => ({ text })) };
+      return { ok: true, result };
+    });
+    expect(await say("what do you remember?")).toContain("I remember nothing about that.");
     expect(await say("remember that the bins go out on Monday")).toBe(
-      "I will remember: the bins go out on Monday\n(written to MEMORY.md)",
+      "I will remember: the bins go out on Monday",
     );
-    await say("remember: Ann likes tea");
-    expect(calls.map((call) => call.name).slice(1)).toEqual([
-      "gsv__ReadFile",
-      "gsv__WriteFile",
-      "gsv__ReadFile",
-      "gsv__EditFile",
+    expect(await say("do you remember the bins?")).toBe("I remember:\n- the bins go out on Monday");
+    expect(calls.map(({ name, args }) => [name, args])).toEqual([
+      ["gsv__memory", { action: "recall", query: "everything" }],
+      ["gsv__memory", { action: "remember", content: "the bins go out on Monday" }],
+      ["gsv__memory", { action: "recall", query: "the bins" }],
     ]);
-    const content = "# Long-term memory\n\n- the bins go out on Monday\n- Ann likes tea\n";
-    expect((await workspace.read("main", "MEMORY.md")).content).toBe(content);
-    expect(await say("remember that Ann likes tea")).toContain("already");
-    expect((await workspace.read("main", "MEMORY.md")).content).toBe(content);
-    expect(await say("what do you remember about tea?")).toBe(
-      "About tea I have written down:\n- Ann likes tea",
-    );
-    expect(await say("do you remember the weather?")).toBe("I have nothing written down about the weather.");
-    expect(await say("what do you remember?")).toBe(`This is in my memory (MEMORY.md):\n${content.trim()}`);
   });
 
-  it.each([
-    ["a placeholder", "# Memory\n\n(Nothing yet.)\n", "# Memory\n\n- tea\n"],
-    ["a last line that is there twice", "- a\n- b\n- a", "- a\n- b\n- a\n- tea"],
-    ["nothing but blanks", "\n\n", "# Long-term memory\n\n- tea\n"],
-  ])("remembers in a file that ends in %s", async (_name, before, after) => {
-    await workspace.write("main", "MEMORY.md", before);
-    await answerTo("remember that tea");
-    expect((await workspace.read("main", "MEMORY.md")).content).toBe(after);
-  });
-
-  it("does not overwrite a memory that it cannot read", async () => {
-    const refuse: Execute = async () => ({ ok: false, error: "MEMORY.md is not shown to a group" });
-    const conversation = talk(laptop, refuse);
-    expect(await conversation.say("remember that tea")).toContain(
-      "I could not read my memory: MEMORY.md is not shown to a group",
+  it("says why it cannot remember", async () => {
+    const refuse: Execute = async () => ({ ok: false, error: "Memories are private." });
+    expect(await answerTo("remember that tea", laptop, refuse)).toBe(
+      "I could not use my memory: Memories are private.",
     );
-    expect(conversation.calls).toHaveLength(1);
   });
 
   it("picks the node by its name, and takes the first when none is named", async () => {
@@ -305,13 +278,11 @@ describe("the offline model", () => {
   });
 
   it("says what is missing and how to get it when no node can do it", async () => {
-    expect(await answerTo("list files", nativeNames)).toMatch(
-      /a connected node with the tool Glob\. .*`gsv node`/,
-    );
+    expect(await answerTo("list files", nativeNames)).toMatch(/a connected node with Glob\. .*`gsv node`/);
     expect(await answerTo("run date", ["phone__Read"])).toMatch(
-      /^phone is connected but does not offer the tool Bash/,
+      /^No node here offers the tool Bash; connected: phone/,
     );
-    expect(await answerTo("what do you remember?", onNodes("laptop"))).toContain("not offered");
+    expect(await answerTo("what do you remember?", onNodes("laptop"))).toContain("no tool for memory");
     expect(await answerTo("which nodes are connected?", [])).toContain("No node is connected");
   });
 

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { checkShape, type ShapeFault, stringOr } from "../../../local/openai-wire/request-shape.ts";
 import { thinkingFault } from "./anthropic-thinking.ts";
+import { checkShape, type ShapeFault, stringOr } from "./openai-wire/request-shape.ts";
 import type { Turn } from "./scripted-model.ts";
 
 const id = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_-]+$/));

@@ -1,6 +1,6 @@
-import type { StreamFrame } from "../../../local/openai-wire/chat-reply.ts";
 import { type MessagesRequest, messagesTurns, plain, readMessagesRequest } from "./anthropic-request.ts";
 import { signThinking } from "./anthropic-thinking.ts";
+import type { StreamFrame } from "./openai-wire/chat-reply.ts";
 import {
   type Accepted,
   type ModelServer,

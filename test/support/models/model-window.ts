@@ -1,4 +1,4 @@
-import { openAiError } from "../../../local/openai-wire/openai-error.ts";
+import { openAiError } from "./openai-wire/openai-error.ts";
 import type { ModelRequest, Reply } from "./scripted-model.ts";
 
 /** Tokens of the requests that were counted. */

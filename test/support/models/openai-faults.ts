@@ -1,4 +1,4 @@
-import { type OpenAiFault, openAiError } from "../../../local/openai-wire/openai-error.ts";
+import { type OpenAiFault, openAiError } from "./openai-wire/openai-error.ts";
 import type { Refusal } from "./scripted-model.ts";
 
 /** A function name both OpenAI APIs take: letters, digits, `_` and `-`, up to `most` characters. */

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { type OpenAiFault, openAiShapeFault } from "../../../local/openai-wire/openai-error.ts";
-import { checkShape, stringOr } from "../../../local/openai-wire/request-shape.ts";
 import { nameFault, tooLong } from "./openai-faults.ts";
+import { type OpenAiFault, openAiShapeFault } from "./openai-wire/openai-error.ts";
+import { checkShape, stringOr } from "./openai-wire/request-shape.ts";
 import { parseArguments, type Turn } from "./scripted-model.ts";
 
 const part = v.variant("type", [

@@ -1,11 +1,11 @@
-import type { StreamFrame } from "../../../local/openai-wire/chat-reply.ts";
-import { openAiError } from "../../../local/openai-wire/openai-error.ts";
 import {
   inputTurns,
   instructionsOf,
   type ResponsesRequest,
   readResponsesRequest,
 } from "./openai-responses-request.ts";
+import type { StreamFrame } from "./openai-wire/chat-reply.ts";
+import { openAiError } from "./openai-wire/openai-error.ts";
 import { type Accepted, type ResolvedReply, type Wire, wireId } from "./scripted-model.ts";
 
 /** OpenAI's Responses API (API reference, "Create a model response" and "Streaming events"). */

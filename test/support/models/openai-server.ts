@@ -1,13 +1,13 @@
-import { type ChatReply, chatChunks, chatCompletion } from "../../../local/openai-wire/chat-reply.ts";
+import { keyRefusal, nameFault, openAiErrorBody, tooLong } from "./openai-faults.ts";
+import { responsesWire } from "./openai-responses.ts";
+import { type ChatReply, chatChunks, chatCompletion } from "./openai-wire/chat-reply.ts";
 import {
   type ChatMessage,
   type ChatRequest,
   messageText,
   readChatRequest,
-} from "../../../local/openai-wire/chat-request.ts";
-import { type OpenAiFault, openAiError } from "../../../local/openai-wire/openai-error.ts";
-import { keyRefusal, nameFault, openAiErrorBody, tooLong } from "./openai-faults.ts";
-import { responsesWire } from "./openai-responses.ts";
+} from "./openai-wire/chat-request.ts";
+import { type OpenAiFault, openAiError } from "./openai-wire/openai-error.ts";
 import {
   type Accepted,
   type ModelServer,

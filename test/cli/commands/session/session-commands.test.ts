@@ -88,12 +88,9 @@ describe("gsv session", () => {
       { ...spending, dollars: 0.5, unpriced: 1 },
       "345 out, at least $0.5000",
     ],
+    ["a model that is free", { ...spending, dollars: 0, unpriced: 0 }, "345 out, free"],
     ["no price", { ...spending, dollars: 0, unpriced: 2 }, "345 out, price unknown"],
-    [
-      "a single call",
-      { ...spending, calls: 1, cacheRead: 0, dollars: 0 },
-      "1 call, 1,000 in, 345 out, $0.00",
-    ],
+    ["a single call", { ...spending, calls: 1, cacheRead: 0, dollars: 0 }, "1 call, 1,000 in, 345 out, free"],
   ])("shows what was spent, with %s", async (_what, spent, text) => {
     const nothing = { calls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, dollars: 0, unpriced: 0 };
     const today = { date: "2026-11-22", session: nothing, all: spent };

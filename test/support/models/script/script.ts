@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { StreamFrame } from "../../../../local/openai-wire/chat-reply.ts";
+import type { StreamFrame } from "../openai-wire/chat-reply.ts";
 
 /** What the scripted model does with one request. All fields may be combined unless they contradict each other. */
 export interface Reply {

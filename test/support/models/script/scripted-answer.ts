@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { openEventStream, sendJson, write } from "../../../../local/http/loopback.ts";
-import { encodeFrame, inPieces } from "../../../../local/openai-wire/chat-reply.ts";
+import { encodeFrame, inPieces } from "../openai-wire/chat-reply.ts";
 import type { Accepted, ModelRequest, Refusal, Reply, ResolvedReply, Wire } from "./script.ts";
 
 /** What a request is answered with, once it is recorded and the script has been asked. */

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import type { StreamFrame } from "../../../../local/openai-wire/chat-reply.ts";
-import { checkShape } from "../../../../local/openai-wire/request-shape.ts";
+import type { StreamFrame } from "../openai-wire/chat-reply.ts";
+import { checkShape } from "../openai-wire/request-shape.ts";
 import {
   type ModelServer,
   type ResolvedReply,

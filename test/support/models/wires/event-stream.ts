@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import type { StreamFrame } from "../../../../local/openai-wire/chat-reply.ts";
+import type { StreamFrame } from "../openai-wire/chat-reply.ts";
 
 /** Frames whose event is an exception's name end the stream with that exception. */
 export function encodeEvent({ event = "", data }: StreamFrame): Uint8Array {

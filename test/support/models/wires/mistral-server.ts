@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import type { StreamFrame } from "../../../../local/openai-wire/chat-reply.ts";
-import { checkShape } from "../../../../local/openai-wire/request-shape.ts";
 import { openAiErrorBody } from "../openai-faults.ts";
+import type { StreamFrame } from "../openai-wire/chat-reply.ts";
+import { checkShape } from "../openai-wire/request-shape.ts";
 import {
   type Accepted,
   type ModelServer,
