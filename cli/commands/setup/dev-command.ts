@@ -5,8 +5,9 @@ import { setFlagsFromString } from "node:v8";
 import type { Dev } from "../../../local/dev/dev.ts";
 import { openLogs } from "../../../local/dev/dev-logs.ts";
 import type { ModelChoice } from "../../../local/dev/dev-model.ts";
+import { type RunningGateway, runningGateway } from "../../../local/dev/dev-state.ts";
 import type { Context } from "../../app/context.ts";
-import { usage } from "../../app/failure.ts";
+import { Failure, usage } from "../../app/failure.ts";
 import { text, wholeNumber } from "../../app/options.ts";
 import { untilSignal } from "../../app/process/signals.ts";
 import type { Action } from "../../app/program.ts";
@@ -30,11 +31,17 @@ const heapGrowingPercent = 25;
 /** How long the chat and the node have to end after a signal, in milliseconds. */
 const leaveMs = 3000;
 
+/** Options of `gsv dev` that need a gateway of its own. */
+const ownGatewayOptions = ["serve", "port", "webhookUrl", "fsync"];
+
 export const dev: Action = async (context, { options }) => {
   const port = wholeNumber("--port", options.port, 0, 65_535);
   const webhookUrl = publicUrl(text(options.webhookUrl));
   const choice = chosenModel(context.terminal.env);
   const environment = withoutKey(context.terminal.env, choice?.apiKey);
+  const asksOnly = !isInteractive(context.terminal) && !ownGatewayOptions.some((name) => options[name]);
+  const other = asksOnly ? await runningGateway(context.dataFolder) : undefined;
+  if (other !== undefined) return joinGateway(context, other, options.plain === true);
   setFlagsFromString(`--heap-growing-percent=${heapGrowingPercent}`);
   const signal = untilSignal();
   let running: Dev | undefined;
@@ -56,6 +63,27 @@ export const dev: Action = async (context, { options }) => {
     signal.dispose();
   }
 };
+
+/**
+ * Sends standard input to the gateway that already runs in the data folder, as a client.
+ * @throws Failure when that gateway has another version
+ */
+async function joinGateway(context: Context, running: RunningGateway, isPlain: boolean): Promise<void> {
+  const folder = folderText(context.dataFolder, context.terminal);
+  const gateway = await openGateway(running.url, running.token);
+  try {
+    const { version: other } = gateway.hello.server;
+    if (other !== version)
+      throw new Failure(
+        "running",
+        `gsv ${other} already runs in ${folder} (pid ${running.pid}), and this is gsv ${version}; restart it, or ask it with \`gsv client\``,
+      );
+    context.note(`gsv ${version}: asking the gateway that runs in ${folder} (pid ${running.pid})`);
+    await chatByLine(context, gateway, (await context.settings()).sessionKey, isPlain);
+  } finally {
+    await gateway.close();
+  }
+}
 
 /** Checks --webhook-url and adds a trailing slash. @throws Failure (usage) */
 function publicUrl(value: string | undefined): string | undefined {

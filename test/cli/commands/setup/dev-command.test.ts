@@ -4,10 +4,12 @@ import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { writeGatewayFile } from "../../../../local/dev/dev-state.ts";
 import { freePort, occupyPort } from "../../../local/kept-port.ts";
 import { startOpenAiServer } from "../../../support/models/openai-server.ts";
 import { startTelegramServer } from "../../../support/platforms/telegram/telegram-server.ts";
 import { newFolder } from "../../../support/run/test-folders.ts";
+import { startFakeGateway } from "../../fake-gateway.ts";
 import { type GsvProcess, killLeftovers, runGsv, startGsv } from "../../gsv-process.ts";
 import { type GsvHere, gsv, interruptHere, startHere } from "../../run-gsv.ts";
 
@@ -138,6 +140,37 @@ describe("gsv dev with messages on standard input", () => {
     const run = await gsv(["dev"], { env: { GSV_MODEL: "tiny" } });
     expect(run.code).toBe(2);
     expect(run.stderr).toMatch(/^gsv: GSV_MODEL is set without GSV_MODEL_BASE_URL[^\n]*\n$/m);
+  });
+});
+
+describe("gsv dev with a message, in a folder whose gateway runs", () => {
+  it("asks that gateway, and leaves it running", async () => {
+    const cwd = newFolder();
+    const { run, ready } = await serveApart(cwd);
+    const asked = await gsv(["dev"], { cwd, input: "hello\nwhich nodes are connected?\n" });
+    expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining("No node is connected") });
+    expect(asked.stderr).toMatch(
+      new RegExp(`^gsv \\S+: asking the gateway that runs in \\.gsv \\(pid ${ready.pid}\\)\n`),
+    );
+    const preview = await gsv(["session", "preview"], { cwd });
+    expect(preview.stdout).toContain("which nodes are connected?");
+    expect(await end(run)).toBe(0);
+  });
+
+  it("says what to do when that gateway has another version, or options ask for a gateway of its own", async () => {
+    const cwd = newFolder();
+    const fake = await startFakeGateway({});
+    const { url } = fake;
+    await writeGatewayFile(join(cwd, ".gsv"), { url, token: "good-token", pid: process.pid });
+    const refused = await gsv(["dev"], { cwd, input: "hello\n" });
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toMatch(
+      /^gsv: gsv 9\.9\.9 already runs in \.gsv \(pid \d+\), and this is gsv \S+; restart it, or ask it with `gsv client`\n$/,
+    );
+    const own = await gsv(["dev", "--port", "0"], { cwd, input: "hello\n" });
+    expect(own.stderr).toContain("a gateway already runs in");
+    expect(fake.requests).toEqual([]);
+    await fake.close();
   });
 });
 
