@@ -20,8 +20,12 @@ export const testsOf: Record<string, readonly string[]> = {
   "shared/git": ["test/git/**", "test/agent/tools/history-tools", "test/memory/**"],
   "shared/peers": [
     "test/peers/**",
-    "test/socket/{gsv-peers,node-calls,node-place,nested-params,connection-ended}",
-    "test/security/door/{id-takeover,cost-by-strangers}",
+    "test/socket/{gsv-peers,node-calls,node-place,nested-params,connection-ended,background-commands}",
+    "test/security/door/{id-takeover,cost-by-strangers,revocation,replay}",
+    "test/channels/bridge",
+    "test/skills/probes-of-nodes",
+    "test/agent/tools/tool-steps",
+    "test/agent/reply/unread-events",
   ],
   "functions/agent": [
     "test/agent/*/{prompt,history,provenance,daily-notes,kept-prompts,session-context,wire-messages}",
