@@ -143,6 +143,16 @@ describe("uploaded params", () => {
   });
 });
 
+describe("a file that is kept", () => {
+  it("is downloaded by its URL, as what it is", async () => {
+    const payloads = openPayloads(bucket, presigner);
+    const key = await payloads.keepFile({ mimeType: "image/png", body: Buffer.from("x") });
+    expect(key).toMatch(/^payloads\/files\//);
+    expect(await bucket.head(key)).toMatchObject({ contentType: "image/png" });
+    expect(await payloads.fileUrl(key)).toBe(`https://storage/${key}?get=300`);
+  });
+});
+
 describe("an uploaded attachment", () => {
   it("is its bytes, taken once, on its own connection, and not as params", async () => {
     const payloads = openPayloads(bucket, presigner);

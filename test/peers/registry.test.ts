@@ -5,8 +5,9 @@ import {
   dropAnonymous,
   openAnonymous,
 } from "../../shared/peers/anonymous-sockets.ts";
+import { cancelCalls } from "../../shared/peers/cancel-calls.ts";
 import { chooseNode } from "../../shared/peers/nodes.ts";
-import { claimId } from "../../shared/peers/peer-ids.ts";
+import { claimId, releaseNodesOf } from "../../shared/peers/peer-ids.ts";
 import {
   bindPeer,
   type ConnectionRecord,
@@ -20,7 +21,8 @@ import {
   readPeer,
 } from "../../shared/peers/registry.ts";
 import { createToken, revokeToken } from "../../shared/peers/tokens.ts";
-import type { Table } from "../../shared/world/world.ts";
+import { cancelCapability, eventFrame } from "../../shared/protocol/frames.ts";
+import type { Sockets, Table } from "../../shared/world/world.ts";
 import { type State, startState } from "../support/state.ts";
 
 let state: State;
@@ -95,6 +97,23 @@ describe("a peer's connection", () => {
     expect((await readPeer(table, "node", "slow", now))?.connectionId).toBe("newer");
   });
 
+  it("has the token, the scopes and the capabilities that it has connected with", async () => {
+    await openConnection(table, { connectionId: "late", openedAt: now });
+    const shown = {
+      tokenId,
+      scopes: ["channel" as const],
+      capabilities: ["payload-ref"],
+      channel: "slack",
+      accountId: "team",
+    };
+    await bindPeer(table, { connectionId: "late", openedAt: now, ...shown }, peer("late", "late"));
+    expect(await readConnection(table, "late", now)).toMatchObject({
+      ...shown,
+      mode: "node",
+      peerId: "late",
+    });
+  });
+
   it("may be bound twice, as the SDK does when the answer was lost", async () => {
     const repeated = connection("repeated", now);
     await openConnection(table, repeated);
@@ -137,7 +156,7 @@ describe("what a peer leaves in the table", () => {
     const present = async (at: number) => (await listPeers(table, "node", at)).map((one) => one.id);
     await openConnection(table, connection("stays", now));
     await bind("stays", connection("stays", now));
-    expect(await present(now)).toEqual(["again", "slow", "stays"]);
+    expect(await present(now)).toEqual(["again", "late", "slow", "stays"]);
     expect(await present((seconds + connectionSeconds) * 1000)).toEqual([]);
   });
 });
@@ -181,10 +200,59 @@ describe("the node of a call", () => {
   });
 
   it.each([
-    [[], undefined, { code: 503, retryable: true, message: "no node is connected" }],
-    [[a], "b", { code: 503, retryable: true, message: "node not connected: b" }],
-    [[a, b], undefined, { code: 400, message: "nodeId: several nodes are connected (a, b); name one" }],
-  ])("is none of %j for %j", (nodes, id, error) => {
+    ["nobody", [], undefined, { code: 503, retryable: true, message: "no node is connected" }],
+    ["another", [a], "b", { code: 503, retryable: true, message: "node not connected: b" }],
+    [
+      "two",
+      [a, b],
+      undefined,
+      { code: 400, message: "nodeId: several nodes are connected (a, b); name one" },
+    ],
+  ])("is none where %s is connected", (_, nodes, id, error) => {
     expect(() => chooseNode(nodes, id)).toThrow(expect.objectContaining(error));
+  });
+});
+
+describe("calls that nobody waits for any more", () => {
+  const calls = ["new", "old", "gone", "failing", "away"].map((id) => ({
+    nodeId: id,
+    callId: `call of ${id}`,
+  }));
+  const nodes = calls.slice(0, 4).map(({ nodeId }) => ({
+    ...peer(nodeId, nodeId),
+    ...(nodeId === "old" ? {} : { capabilities: [cancelCapability] }),
+  }));
+
+  it("are cancelled at the nodes that can, and a node that fails keeps no other from hearing of it", async () => {
+    const posted: unknown[] = [];
+    const post: Sockets["post"] = async (connectionId, frame) => {
+      posted.push(connectionId, frame);
+      if (connectionId === "failing") throw new Error("API Gateway is not itself");
+      return connectionId === "gone" ? "gone" : "sent";
+    };
+    const told = await cancelCalls({ sockets: { post, close: async () => {} } }, async () => nodes, calls);
+    expect([...told]).toEqual(["call of new"]);
+    const cancelled = ["new", "gone", "failing"].flatMap((id) => [
+      id,
+      eventFrame("tool.cancel", { callId: `call of ${id}` }),
+    ]);
+    expect(posted).toEqual(cancelled);
+  });
+
+  it("cost nothing where there are none", async () => {
+    const unread = () => Promise.reject(new Error("the nodes were read"));
+    const sockets = { post: async () => "sent" as const, close: async () => {} };
+    expect((await cancelCalls({ sockets }, unread, [])).size).toBe(0);
+  });
+});
+
+describe("the ids of a token's nodes", () => {
+  it("are released together, and those of another token stay", async () => {
+    const claim = (id: string, holder: string) => claimId(table, { mode: "node", id }, holder, now);
+    await claim("mine", tokenId);
+    await claim("theirs", "other");
+    await releaseNodesOf(table, tokenId);
+    await claim("mine", "third");
+    await expect(claim("theirs", "third")).rejects.toMatchObject({ code: 409 });
   });
 });
