@@ -103,8 +103,8 @@ export function createTokenVerifier(table: Table, now: () => number): TokenVerif
   return {
     isGood: (id) => isGoodToken(table, id),
     async verify(token) {
-      const [, id, secret] = tokenPattern.exec(token) ?? [];
-      if (id === undefined || secret === undefined) return undefined;
+      const [, id = "", secret = ""] = tokenPattern.exec(token) ?? [];
+      if (id === "") return undefined;
       const item = await findGood(table, id);
       if (!item || !timingSafeEqual(Buffer.from(String(item.hash), "hex"), hash(secret))) return undefined;
       const { name, scopes, channel, accountId, lastUsedAt = 0 } = readRecord(item);

@@ -13,7 +13,10 @@ export const testsOf: Record<string, readonly string[]> = {
     "test/agent/context/{provenance,history,prompt}",
     "test/webhook/{redelivery,handler}",
   ],
-  "shared/cron": ["test/cron/**", "test/timer/**", "test/runtime/**"],
+  "shared/cron": [
+    "test/cron/{schedule-words,run-times,job-runs,cron-tool,former-owner}",
+    "test/cron/killed-run",
+  ],
   "shared/transfer": ["test/transfer/**"],
   "shared/recall": ["test/recall/**", "test/cli/commands/session/search-command"],
   "shared/memory": ["test/memory/**", "test/agent/compaction/memories", "test/agent/tools/memory-tool"],
@@ -21,7 +24,9 @@ export const testsOf: Record<string, readonly string[]> = {
   "shared/peers": [
     "test/peers/**",
     "test/socket/{gsv-peers,node-calls,node-place,nested-params,connection-ended}",
+    "test/agent/reply/unread-events",
     "test/security/door/{id-takeover,cost-by-strangers}",
+    "test/skills/probes-of-nodes",
   ],
   "functions/agent": [
     "test/agent/*/{prompt,history,provenance,daily-notes,kept-prompts,session-context,wire-messages}",

@@ -5,7 +5,7 @@ import { type PoolOptions, type PoolWorker, ThreadsPoolWorker, type WorkerReques
 const maxRuns = 40;
 
 /** A run that takes longer, in ms, has a test that waits for what does not come, and may go on doing so. */
-const maxRunMs = 4_000;
+const maxRunMs = 7_000;
 
 let kept: { thread: ThreadsPoolWorker; runs: number } | undefined;
 

@@ -38,8 +38,8 @@ export default defineConfig({
     setupFiles: ["test/support/run/failed-logs.ts", "test/support/run/file-end.ts"],
     deps: { interopDefault: false },
     // A mutant that makes a test wait forever fails here, which is cheaper than stopping the process.
-    testTimeout: 12_000,
-    hookTimeout: 12_000,
+    testTimeout: 8_000,
+    hookTimeout: 8_000,
     expect: { poll: { timeout: 4_000 } },
     silent: true,
   },

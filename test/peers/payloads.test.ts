@@ -31,7 +31,8 @@ beforeEach(async () => {
   const connection = { openedAt: 0 };
   for (const connectionId of ["new-1", "new-2"])
     await openConnection(table, { ...connection, connectionId, capabilities: [payloadCapability] });
-  await openConnection(table, { ...connection, connectionId: "old", capabilities: ["other"] });
+  await openConnection(table, { ...connection, connectionId: "old" });
+  await openConnection(table, { ...connection, connectionId: "other", capabilities: ["other"] });
   reads = 0;
   posted = [];
   const counted: Table = { ...table, get: (key) => table.get(key).finally(() => reads++) };
@@ -88,15 +89,20 @@ describe("a frame that is too large", () => {
     expect(posted.map(({ connectionId }) => connectionId).sort()).toEqual(["new-1", "new-2"]);
   });
 
-  it.each(["old", "unknown"])("stays too large for a connection that did not announce it: %s", async (id) => {
-    expect(await sockets.post(id, okFrame<"tool.invoke">("7", { result: large }))).toBe("too large");
-    expect(bucket.requests).toEqual([]);
-  });
+  it.each(["old", "other", "unknown"])(
+    "stays too large for a connection that did not announce it: %s",
+    async (id) => {
+      expect(await sockets.post(id, okFrame<"tool.invoke">("7", { result: large }))).toBe("too large");
+      expect(bucket.requests).toEqual([]);
+    },
+  );
 
   it("stays too large above what a payload holds", async () => {
-    const frame = okFrame<"tool.invoke">("7", { result: "x".repeat(maxPayloadBytes) });
-    expect(await sockets.post("new-1", frame)).toBe("too large");
+    const frame = (bytes: number) => okFrame<"tool.invoke">("7", { result: "x".repeat(bytes) });
+    const room = maxPayloadBytes - JSON.stringify(frame(0)).length;
+    expect(await sockets.post("new-1", frame(room + 1))).toBe("too large");
     expect(bucket.requests).toEqual([]);
+    expect(await sockets.post("new-1", frame(room))).toBe("sent");
   });
 });
 
@@ -128,11 +134,22 @@ describe("uploaded params", () => {
 
   it("cannot lie outside of the connection's own prefix", async () => {
     const payloads = openPayloads(bucket, presigner);
-    for (const ref of ["../other/x", "..", "", "%2e%2e", "A0000000-0000-0000-0000-000000000000"])
+    const id = "a0000000-0000-0000-0000-000000000000";
+    for (const ref of ["../other/x", "..", "", "%2e%2e", id.toUpperCase(), `../${id}`, `${id}/..`])
       await expect(payloads.take("c", ref)).rejects.toMatchObject({ code: 400 });
     const { url } = await payloads.reserve("../../agents/main", 10, "params");
     expect(new URL(url).pathname).toMatch(/^\/payloads\/in\/..%2F..%2Fagents%2Fmain\/[0-9a-f-]+\.json$/);
     expect(bucket.requests).toEqual([]);
+  });
+});
+
+describe("a file that is kept", () => {
+  it("is downloaded by its URL, as what it is", async () => {
+    const payloads = openPayloads(bucket, presigner);
+    const key = await payloads.keepFile({ mimeType: "image/png", body: Buffer.from("x") });
+    expect(key).toMatch(/^payloads\/files\//);
+    expect(await bucket.head(key)).toMatchObject({ contentType: "image/png" });
+    expect(await payloads.fileUrl(key)).toBe(`https://storage/${key}?get=300`);
   });
 });
 

@@ -1,16 +1,28 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
+  admitAnonymous,
+  countAnonymousFrame,
+  dropAnonymous,
+  openAnonymous,
+} from "../../shared/peers/anonymous-sockets.ts";
+import { cancelCalls } from "../../shared/peers/cancel-calls.ts";
+import { chooseNode } from "../../shared/peers/nodes.ts";
+import { claimId, releaseNodesOf } from "../../shared/peers/peer-ids.ts";
+import {
   bindPeer,
   type ConnectionRecord,
+  countFrame,
   dropConnection,
   forgetPeer,
+  listPeers,
   openConnection,
   type PeerRecord,
   readConnection,
   readPeer,
 } from "../../shared/peers/registry.ts";
-import { createToken } from "../../shared/peers/tokens.ts";
-import type { Table } from "../../shared/world/world.ts";
+import { createToken, revokeToken } from "../../shared/peers/tokens.ts";
+import { cancelCapability, eventFrame } from "../../shared/protocol/frames.ts";
+import type { Sockets, Table } from "../../shared/world/world.ts";
 import { type State, startState } from "../support/state.ts";
 
 let state: State;
@@ -85,10 +97,162 @@ describe("a peer's connection", () => {
     expect((await readPeer(table, "node", "slow", now))?.connectionId).toBe("newer");
   });
 
+  it("has the token, the scopes and the capabilities that it has connected with", async () => {
+    await openConnection(table, { connectionId: "late", openedAt: now });
+    const shown = {
+      tokenId,
+      scopes: ["channel" as const],
+      capabilities: ["payload-ref"],
+      channel: "slack",
+      accountId: "team",
+    };
+    await bindPeer(table, { connectionId: "late", openedAt: now, ...shown }, peer("late", "late"));
+    expect(await readConnection(table, "late", now)).toMatchObject({
+      ...shown,
+      mode: "node",
+      peerId: "late",
+    });
+  });
+
   it("may be bound twice, as the SDK does when the answer was lost", async () => {
     const repeated = connection("repeated", now);
     await openConnection(table, repeated);
     await bind("again", repeated);
     expect(await bind("again", repeated)).toEqual({ replaced: undefined });
+  });
+});
+
+describe("what a peer leaves in the table", () => {
+  const seconds = Math.floor(now / 1000);
+  const connectionSeconds = 2 * 3600 + 600;
+
+  it("expires: a socket after two hours and ten minutes, a client's id and a revoked token after 30 days", async () => {
+    const opened = connection("left", now);
+    const { id } = await createToken(table, { name: "left", scopes: ["node"] }, now);
+    await openAnonymous(table, { connectionId: "nobody", openedAt: now });
+    await openConnection(table, opened);
+    await bindPeer(table, opened, { ...peer("left", "left"), tokenId: id });
+    await claimId(table, { mode: "client", id: "left" }, id, now);
+    await claimId(table, { mode: "node", id: "left" }, id, now);
+    await revokeToken(table, id, now);
+    const expiry = async (pk: string, sk: string) => {
+      const { expiresAt } = (await table.get({ pk, sk })) ?? {};
+      return expiresAt === undefined ? undefined : Number(expiresAt) - seconds;
+    };
+    expect({
+      anonymous: await expiry(`ANON#${Math.floor(now / 10_000)}`, "nobody"),
+      connection: await expiry("CONN#left", "META"),
+      peer: await expiry("PEER#node", "left"),
+      clientId: await expiry("ID#client", "left"),
+      nodeId: await expiry("ID#node", "left"),
+      revoked: await expiry("TOKEN", id),
+      mark: await expiry("PEER#node", `#revoked#${id}`),
+    }).toEqual({
+      ...{ anonymous: connectionSeconds, connection: connectionSeconds, peer: connectionSeconds },
+      ...{ clientId: 30 * 86_400, nodeId: undefined, revoked: 30 * 86_400, mark: 2 * connectionSeconds },
+    });
+    expect(await readPeer(table, "node", "left", now)).toBeUndefined();
+    expect(await readConnection(table, "left", now + connectionSeconds * 1000)).toBeUndefined();
+    const present = async (at: number) => (await listPeers(table, "node", at)).map((one) => one.id);
+    await openConnection(table, connection("stays", now));
+    await bind("stays", connection("stays", now));
+    expect(await present(now)).toEqual(["again", "late", "slow", "stays"]);
+    expect(await present((seconds + connectionSeconds) * 1000)).toEqual([]);
+  });
+});
+
+describe("a socket that has ended", () => {
+  it.each([false, true])("counts no frame and is not admitted; anonymous: %s", async (isAnonymous) => {
+    const record = connection(`over-${isAnonymous}`, now);
+    await openAnonymous(table, record);
+    await dropAnonymous(table, record);
+    const { connectionId } = record;
+    expect(
+      await (isAnonymous ? countAnonymousFrame(table, record) : countFrame(table, connectionId)),
+    ).toBeUndefined();
+    expect(await admitAnonymous(table, record)).toBe(false);
+    expect(await readConnection(table, connectionId, now)).toBeUndefined();
+  });
+
+  it.each<[string, (failing: Table) => Promise<unknown>]>([
+    ["its frames are counted", (failing) => countFrame(failing, "x")],
+    [
+      "its frames are counted, without a token",
+      (failing) => countAnonymousFrame(failing, connection("x", now)),
+    ],
+    ["a peer is bound to it", (failing) => bindPeer(failing, connection("x", now), peer("x", "x"))],
+    [
+      "the peer is stored",
+      (failing) => bindPeer({ ...failing, update: async () => ({}) }, connection("x", now), peer("x", "x")),
+    ],
+  ])("is not what a failure of the table means as %s", async (_, use) => {
+    const fail = () => Promise.reject(new Error("throttled"));
+    await expect(use({ ...table, update: fail, put: fail })).rejects.toThrow("throttled");
+  });
+});
+
+describe("the node of a call", () => {
+  const [a, b] = [peer("a", "1"), peer("b", "2")];
+
+  it("is the named one, and the only one where none is named", () => {
+    expect(chooseNode([a, b], "b")).toBe(b);
+    expect(chooseNode([a], undefined)).toBe(a);
+  });
+
+  it.each([
+    ["nobody", [], undefined, { code: 503, retryable: true, message: "no node is connected" }],
+    ["another", [a], "b", { code: 503, retryable: true, message: "node not connected: b" }],
+    [
+      "two",
+      [a, b],
+      undefined,
+      { code: 400, message: "nodeId: several nodes are connected (a, b); name one" },
+    ],
+  ])("is none where %s is connected", (_, nodes, id, error) => {
+    expect(() => chooseNode(nodes, id)).toThrow(expect.objectContaining(error));
+  });
+});
+
+describe("calls that nobody waits for any more", () => {
+  const calls = ["new", "old", "gone", "failing", "away"].map((id) => ({
+    nodeId: id,
+    callId: `call of ${id}`,
+  }));
+  const nodes = calls.slice(0, 4).map(({ nodeId }) => ({
+    ...peer(nodeId, nodeId),
+    ...(nodeId === "old" ? {} : { capabilities: [cancelCapability] }),
+  }));
+
+  it("are cancelled at the nodes that can, and a node that fails keeps no other from hearing of it", async () => {
+    const posted: unknown[] = [];
+    const post: Sockets["post"] = async (connectionId, frame) => {
+      posted.push(connectionId, frame);
+      if (connectionId === "failing") throw new Error("API Gateway is not itself");
+      return connectionId === "gone" ? "gone" : "sent";
+    };
+    const told = await cancelCalls({ sockets: { post, close: async () => {} } }, async () => nodes, calls);
+    expect([...told]).toEqual(["call of new"]);
+    const cancelled = ["new", "gone", "failing"].flatMap((id) => [
+      id,
+      eventFrame("tool.cancel", { callId: `call of ${id}` }),
+    ]);
+    expect(posted).toEqual(cancelled);
+  });
+
+  it("cost nothing where there are none", async () => {
+    const unread = () => Promise.reject(new Error("the nodes were read"));
+    const sockets = { post: async () => "sent" as const, close: async () => {} };
+    expect((await cancelCalls({ sockets }, unread, [])).size).toBe(0);
+  });
+});
+
+describe("the ids of a token's nodes", () => {
+  it("are released together, and those of another token stay", async () => {
+    const claim = (id: string, holder: string) => claimId(table, { mode: "node", id }, holder, now);
+    await claim("mine", tokenId);
+    await claim("theirs", "other");
+    await releaseNodesOf(table, tokenId);
+    await claim("mine", "third");
+    await expect(claim("theirs", "third")).rejects.toMatchObject({ code: 409 });
   });
 });

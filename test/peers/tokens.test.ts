@@ -33,6 +33,21 @@ describe("device tokens", () => {
     });
   });
 
+  it("of a channel keep their binding, to the account default unless one is named", async () => {
+    for (const accountId of [undefined, "team"]) {
+      const purpose = {
+        name: `bridge ${accountId}`,
+        scopes: ["channel"] as const,
+        channel: "slack",
+        accountId,
+      };
+      const { id, token } = await createToken(state.table, purpose, hour);
+      const bound = { channel: "slack", accountId: accountId ?? "default" };
+      expect(await createTokenVerifier(state.table, () => hour).verify(token)).toMatchObject(bound);
+      expect((await listTokens(state.table)).find((one) => one.id === id)).toMatchObject(bound);
+    }
+  });
+
   it("are stored without their secret, and listed without its hash", async () => {
     const { created } = await given();
     const secret = created.token.slice(`gsv_${created.id}_`.length);

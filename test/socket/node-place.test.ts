@@ -82,13 +82,17 @@ describe("a node whose id another process uses", () => {
     expect(await node("second", "two")).toMatchObject({ ok: true });
   });
 
-  it("has the other asked anew, when its last answer is older than ten seconds", async () => {
+  it("has the other asked anew, when its last answer is ten seconds old, and takes its place when none comes", async () => {
     await node("first", "one");
     await node("second", "two");
     await socket.request("first", "node.pong", {});
-    world.clock.later += 10_001;
+    world.clock.later += 9000;
+    expect(await node("third", "two")).toMatchObject(refused(true));
+    world.clock.later += 1001;
     expect(await node("third", "two")).toMatchObject(refused(false));
     expect(pings("first")).toBe(2);
+    world.clock.later += 5000;
+    expect(await node("fourth", "two")).toMatchObject({ ok: true });
   });
 
   it("is not let in by an answer that came too late for another, but still came", async () => {
