@@ -12,7 +12,7 @@ const usage = `npm run mutate -- [options] [FOLDER…]
 
 const dir = "dist/mutation";
 
-/** The mutated folder that a path of the command line is in. */
+/** The mutated folder that contains a path of the command line. */
 function folderOf(path: string): string {
   const folder = Object.keys(testsOf).find((one) => path === one || path.startsWith(`${one}/`));
   if (folder && existsSync(path)) return folder;
@@ -23,7 +23,7 @@ type LogLevel = NonNullable<ConstructorParameters<typeof Stryker>[0]["logLevel"]
 
 async function mutate(path: string, { json = false, again = false }): Promise<FolderScore> {
   const folder = folderOf(path);
-  // Read by `vitest.config.ts`, in the processes that Stryker starts.
+  // `vitest.config.ts` reads this in the processes that Stryker starts.
   process.env.GSV_MUTATE_TESTS = JSON.stringify(testsOf[folder]?.map((glob) => `${glob}.test.ts`));
   const name = path.replaceAll("/", "-");
   const results = await new Stryker({
@@ -42,7 +42,7 @@ async function mutate(path: string, { json = false, again = false }): Promise<Fo
     jsonReporter: { fileName: `${dir}/${name}.report.json` },
     tempDirName: `${dir}/sandbox`,
     ignorePatterns: ["dist", "cdk.out", "docs"],
-    // The compiler of TypeScript 7 has no API, which Stryker needs to rewrite a tsconfig.json; nothing here reads that.
+    // Stryker rewrites tsconfig.json with an API that TypeScript 7 lacks. Nothing here reads that file.
     tsconfigFile: "none",
     timeoutMS: 20_000,
     allowConsoleColors: false,

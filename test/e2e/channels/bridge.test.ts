@@ -132,7 +132,7 @@ describe("a bridge that connects in mode channel", () => {
     expect(await bridge.call("channel.inbound", params)).toEqual({ status: "started", duplicate: true });
     await until(() => bridge.texts().includes("answer to once"), "the answer comes");
     await bridge.call("channel.inbound", inboundParams("signal", "after", "then"));
-    await until(() => bridge.texts().includes("the next message is answered too"), "the next one too");
+    await until(() => bridge.texts().includes("answer to then"), "the next message is answered too");
     expect(bridge.texts().filter((text) => text === "answer to once")).toHaveLength(1);
   });
 
