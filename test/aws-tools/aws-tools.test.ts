@@ -6,7 +6,7 @@ import { checkAgainstMoto, judge, motoDiffers } from "./moto.ts";
 import { checkWithBoto3 } from "./second-client.ts";
 import { lintTemplate } from "./template-lint.ts";
 
-it("says of each tool that is not installed how to install it, and finds nothing", async () => {
+it("prints how to install each missing tool, and reports no fault", async () => {
   const python = join(newFolder(), "no-python");
   const found = [await checkAgainstMoto(python), await lintTemplate(python), await checkWithBoto3(python)];
   expect(found.map(({ skipped }) => skipped)).toEqual([
@@ -17,7 +17,7 @@ it("says of each tool that is not installed how to install it, and finds nothing
   expect(found.flatMap(({ faults }) => faults)).toEqual([]);
 });
 
-it("takes a contract's case that moto is not known to fail for a fault", () => {
+it("counts a failed case as a fault unless moto is known to fail it", () => {
   const [known] = motoDiffers;
   const failed = [
     { name: known, message: "as ever" },
@@ -32,7 +32,7 @@ it("takes a contract's case that moto is not known to fail for a fault", () => {
   expect(judge("", "no such file").faults).toEqual(["the contracts did not run: no such file"]);
 });
 
-it("takes each failed case of the second client for a fault, and its early end too", async () => {
+it("counts each failed case of the second client, and its early end, as a fault", async () => {
   const python = await pythonThat(`echo '{"name":"a"}'; echo '{"name":"b","fault":"F: f"}'; exit 4`);
   const { passed, faults } = await checkWithBoto3(python);
   expect(passed).toBe(1);

@@ -1,6 +1,4 @@
-/**
- * `npm run check:aws`: what other people's AWS tools find in this project. Each runs where it is installed.
- */
+/** `npm run check:aws`: runs third-party AWS tools against this project, each if it is installed. */
 import { parseArgs } from "node:util";
 import { checkAgainstMoto } from "./moto.ts";
 import type { Found } from "./python.ts";

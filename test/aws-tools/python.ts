@@ -12,12 +12,12 @@ export interface Found {
   check: string;
   passed: number;
   faults: string[];
-  /** What the tool is known to do other than AWS, and did. */
+  /** The number of known differences from AWS. */
   known?: number;
   skipped?: string;
 }
 
-/** Runs a command to its end. A command that is not there has the exit code 127. */
+/** Runs a command to its end. A missing command has the exit code 127. */
 export function runCommand(
   command: string,
   args: readonly string[],
@@ -39,8 +39,8 @@ export function runCommand(
 }
 
 /**
- * Whether a Python package is installed.
- * @returns the line that a check prints instead when it is not
+ * Checks that a Python package is installed.
+ * @returns the line that a check prints if it is not
  */
 export async function missing(
   python: string,

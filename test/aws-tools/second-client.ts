@@ -11,7 +11,7 @@ const script = fileURLToPath(new URL("second_client.py", import.meta.url));
 
 const names = { TABLE: "gsv-second", BUCKET: "gsv-second", GROUP: "default" };
 
-/** Has boto3 use the local S3, DynamoDB and Scheduler: an SDK that they were not written with. */
+/** Runs boto3, an SDK that they were not written with, against the local S3, DynamoDB and Scheduler. */
 export async function checkWithBoto3(python: string): Promise<Found> {
   const check = "boto3 against the local S3, DynamoDB and Scheduler";
   const skipped = await missing(python, "boto3", { name: "boto3" });
@@ -30,7 +30,7 @@ export async function checkWithBoto3(python: string): Promise<Found> {
   }
 }
 
-/** Reads the lines of `second_client.py`. A script that ended early is a fault. */
+/** Reads the output of `second_client.py`. An early end of the script is a fault. */
 function judgeCases(stdout: string, stderr: string, code: number | null): Omit<Found, "check"> {
   const lines = stdout.split("\n").filter((line) => line !== "");
   const cases = lines.map((line) => JSON.parse(line) as { name: string; fault?: string });

@@ -41,7 +41,7 @@ export async function lintTemplate(python: string): Promise<Found> {
   }
 }
 
-/** Every remark that is not an error is counted as known. */
+/** Counts every remark that is not an error as known. */
 function judgeRemarks(stdout: string, stderr: string): Omit<Found, "check"> {
   let remarks: Remark[];
   try {
@@ -56,9 +56,9 @@ function judgeRemarks(stdout: string, stderr: string): Omit<Found, "check"> {
   return { passed: faults.length === 0 ? regions.length : 0, faults, known: remarks.length - errors.length };
 }
 
-/** The template does not depend on what the functions do. @returns its file */
+/** Writes a template with empty functions, because it does not depend on their code. @returns its file */
 async function writeTemplate(folder: string): Promise<string> {
-  // CDK takes seconds to load, which are lost where cfn-lint is not installed.
+  // Loading CDK takes seconds, so do it only if cfn-lint is installed.
   const { createApp } = await import("../../infra/app.ts");
   const bundles = join(folder, "functions");
   for (const name of functionNames) {

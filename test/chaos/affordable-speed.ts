@@ -5,15 +5,15 @@ import { unreachableEnvironment } from "../support/unreachable-environment.ts";
 
 const run = promisify(execFile);
 
-/** Faster than this nothing is won: the work itself takes its time. */
+/** A higher speed saves no time: the limit is then the work itself. */
 const maxSpeed = 8;
-/** A cold start shall look to the system as if it took at most this long; on Lambda it does not. Milliseconds. */
+/** Maximum time of a cold start by the run's clock, in milliseconds. On Lambda it takes less. */
 const coldStartMs = 4000;
 const startedTogether = 6;
 
 /**
- * How much faster than real time clocks can go, so that this machine, busy as it is now, does not look like one on
- * which every timeout passes.
+ * How much faster than real time clocks can go without making this machine, under its present load, so slow that
+ * timeouts expire.
  * @param bundle the module that a cold start loads
  */
 export async function affordableSpeed(bundle: string): Promise<number> {

@@ -1,17 +1,17 @@
 import { createHash } from "node:crypto";
 import { type Random, seededRandom } from "../support/random.ts";
 
-/** Choices for one thing that happens in a run, by what it is and not by when it comes. */
+/** Random choices for one thing in a run. They depend on its identity, not on when it happens. */
 export interface Draw extends Random {
   /** True with this probability. */
   chance(probability: number): boolean;
-  /** A number from `least` up to, not including, `most`. */
-  between(least: number, most: number): number;
+  /** A number in [min, max). */
+  between(min: number, max: number): number;
 }
 
 /**
- * The choices of `seed` for whatever `identity` names. Two runs of one seed choose the same for the same thing, in
- * whatever order things come.
+ * The choices of `seed` for the thing that `identity` names. Two runs with one seed make the same choices for the same
+ * thing, in whatever order things happen.
  */
 export function drawFor(seed: number, ...identity: (string | number)[]): Draw {
   const digest = createHash("sha256")
@@ -23,6 +23,6 @@ export function drawFor(seed: number, ...identity: (string | number)[]): Draw {
   return {
     ...random,
     chance: (probability) => fraction() < probability,
-    between: (least, most) => least + fraction() * (most - least),
+    between: (min, max) => min + fraction() * (max - min),
   };
 }

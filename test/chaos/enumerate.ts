@@ -6,15 +6,15 @@ import type { ChaosResult } from "./verdict/report.ts";
 import { sweepOften, untilQuiet } from "./verdict/settle.ts";
 import { startWorld, type World } from "./world.ts";
 
-/** A turn, by the tool calls of its rounds and by where its message comes from. */
+/** A turn: the tool calls of its rounds, and the sender of its message. */
 interface Shape {
   rounds: MessagePlan["rounds"];
   from: "client" | "chat";
 }
 
 /**
- * The turns with two tool calls whose every AWS call is a point: at once on two nodes, one after the other, with one
- * that times out, and asked for in a chat of the channel.
+ * The turns with two tool calls whose every AWS call is a point: in parallel on two nodes, one after the other, with
+ * one that times out, and started in a chat of the channel.
  */
 const shapes: Record<string, Shape> = {
   together: { rounds: [[work("alpha"), work("beta")]], from: "client" },
@@ -23,13 +23,13 @@ const shapes: Record<string, Shape> = {
   chat: { rounds: [[work("alpha"), work("beta")]], from: "chat" },
 };
 
-/** Turns at work at the same time. */
+/** Turns that run in parallel. */
 const concurrentTurns = 8;
-/** The last calls of a turn follow its answer, at most this long. Milliseconds. */
+/** The last calls of a turn follow its answer within this time. Milliseconds. */
 const afterAnswerMs = 5000;
-/** A point that a turn did not come by, because a result came first, is tried with another turn, this often in all. */
+/** Maximum number of turns for a point. A turn can miss its point when a result arrives early. */
 const tries = 6;
-/** When the last turn has its answer, everything has this long to come to rest. Milliseconds. */
+/** After the last answer, everything must become idle within this time. Milliseconds. */
 const settleMs = 600_000;
 
 function work(nodeId: string): MessagePlan["rounds"][number][number] {
@@ -37,9 +37,9 @@ function work(nodeId: string): MessagePlan["rounds"][number][number] {
 }
 
 /**
- * Kills the process that makes a call, before the call arrives and after it was carried out, for every AWS call that
- * the processes of an uninterrupted turn make: one turn for each point. Every invocation is a cold start, so that the
- * calls of cold processes are among them.
+ * For every AWS call of an uninterrupted turn, kills the process that makes it, once before the call arrives and once
+ * after it was carried out: one turn for each point. Every invocation is a cold start, so the calls of cold processes
+ * are included.
  * @param every only every n-th point
  */
 export async function runEnumeration(setting: Setting, every: number): Promise<ChaosResult> {
@@ -85,9 +85,9 @@ export async function runEnumeration(setting: Setting, every: number): Promise<C
   }
 }
 
-/** One turn in a session of its own. */
+/** Runs turns, each in its own session. */
 interface Turns {
-  /** @returns the session's key, once whoever sent the message has been told how the turn ended, and the point is hit */
+  /** @returns the session's key, once the sender knows how the turn ended and the point was hit */
   run(shape: Shape, point?: Point): Promise<string>;
   callsOf(sessionKey: string): string[];
   hasHit(sessionKey: string): boolean;
@@ -122,7 +122,7 @@ function planWith(tag: string, rounds: MessagePlan["rounds"]): MessagePlan {
 
 type Target = Point & { shape: Shape };
 
-/** The calls of one turn of each shape that nothing interrupts. */
+/** The calls of one uninterrupted turn of each shape. */
 async function findPoints({ say }: Setting, turns: Turns, every: number): Promise<Target[]> {
   const found: Target[] = [];
   for (const [name, shape] of Object.entries(shapes)) {
@@ -134,17 +134,17 @@ async function findPoints({ say }: Setting, turns: Turns, every: number): Promis
   return found.filter((_, i) => i % every === 0);
 }
 
-/** What the clock sets off (a renewal of the lease, a sweep) and what a client asks meanwhile is not the turn's. */
+/** Excludes calls caused by the clock (a renewal of the lease, a sweep) and by a client's lookups. */
 function isOfTurn(call: string): boolean {
   return !/\(epoch,leaseUntil,owner\)|^timer sweep|^socket session\./.test(call);
 }
 
-/** A client that waits asks how its session is doing. */
+/** A waiting client asks for the state of its session. */
 function isLookup(occasion: string): boolean {
   return occasion.startsWith("session.");
 }
 
-/** @returns the points that no turn came by */
+/** @returns the points that no turn reached */
 async function hitAll({ say }: Setting, turns: Turns, points: readonly Target[]): Promise<Target[]> {
   let left = points;
   for (let round = 0; round < tries && left.length > 0; round++) {

@@ -37,7 +37,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Loaded only now, with the clock in place. */
+/** Imports the modules only now, after the clock was replaced. */
 async function run(options: ChaosOptions, setting: Parameters<typeof report>[1]): Promise<number> {
   const { enumerate, every, kills } = options;
   if (enumerate) {

@@ -3,15 +3,15 @@ import { parseArgs } from "node:util";
 export interface ChaosOptions {
   /** One line of JSON on standard output instead of a table. */
   json: boolean;
-  /** Every call of a turn, one after the other, instead of faults at random. */
+  /** Kill at every call of a turn, one after the other, instead of random faults. */
   enumerate: boolean;
-  /** Of the points of an enumeration only every n-th; 1 is all. */
+  /** Try only every n-th point of an enumeration; 1 tries all. */
   every: number;
   kills: number;
   seed: number;
-  /** Seconds that pass in one real second; undefined for what this machine can do. */
+  /** Seconds of the run's clock in one real second; undefined to measure what this machine can do. */
   speed: number | undefined;
-  /** Keep the functions' logs also when nothing was found. */
+  /** Keep the functions' logs even if nothing was found. */
   keep: boolean;
   /** Real minutes after which a run gives up. */
   minutes: number;
@@ -23,11 +23,11 @@ export const usage = `npm run chaos -- [options]
   --seed S       what the faults are drawn from (default: a new one, which is printed)
   --enumerate    instead: kill before and after every AWS call of a turn, one turn for each
   --every N      of these points only every n-th (default 1)
-  --speed X      how much faster than real time the run's clocks go (default: what the machine can do, 8 at most)
-  --keep         keep the functions' logs, also when nothing is found
+  --speed X      how much faster than real time the run's clocks go (default: what the machine can do, at most 8)
+  --keep         keep the functions' logs, even if nothing is found
   --minutes M    give up after so many real minutes (default 120)`;
 
-/** What is wrong with the command line, in one sentence. */
+/** An invalid command line, described in one sentence. */
 export class UsageError extends Error {}
 
 /** @throws UsageError */
@@ -62,8 +62,8 @@ function parse(args: string[]) {
     throw new UsageError((error as Error).message);
   }
 }
-function number(name: string, text: string, least: number, most: number): number {
+function number(name: string, text: string, min: number, max: number): number {
   const value = Number(text);
-  if (text !== "" && Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new UsageError(`--${name}: expected a whole number from ${least} to ${most}`);
+  if (text !== "" && Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new UsageError(`--${name}: expected a whole number from ${min} to ${max}`);
 }

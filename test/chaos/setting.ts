@@ -1,15 +1,15 @@
 import type { ClockSettings } from "./faults/clock.mjs";
 
-/** What every mode runs with. */
+/** Options of every mode. */
 export interface Setting {
   seed: number;
   clock: ClockSettings;
   /** Folder of the built bundles. */
   bundles: string;
-  /** When a run gives up, in epoch milliseconds of its own clock. */
+  /** When the run gives up, in epoch milliseconds of its own clock. */
   deadline: number;
-  /** Keep the functions' logs also when nothing was found. */
+  /** Keep the functions' logs even if nothing was found. */
   keep: boolean;
-  /** Writes a line for whoever waits. */
+  /** Prints a line of progress. */
   say(line: string): void;
 }

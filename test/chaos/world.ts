@@ -33,10 +33,10 @@ export interface WorldOptions {
   bundles: string;
   interceptor: Interceptor;
   invocations?: Pick<NonNullable<CloudOptions["invocations"]>, "duplicate" | "delayMs">;
-  /** What the cloud may refuse, lose and end. */
+  /** Limits and failures of the cloud. */
   cloud?: Pick<CloudOptions, "concurrency" | "limits" | "losesDisconnect">;
   skewMs(worker: number): number;
-  /** Whether peers' connections are cut. */
+  /** Whether to cut peers' connections. */
   restless: boolean;
   isFresh(task: Task): boolean;
   maxProcesses(functionName: string): number;
@@ -47,7 +47,7 @@ export interface WorldOptions {
   onProgress(sessionKey: string): void;
 }
 
-/** The whole system on this machine, and everything that is written down about it. */
+/** The whole system on this machine, with all records about it. */
 export interface World {
   cloud: Cloud;
   table: Table;
@@ -57,22 +57,24 @@ export interface World {
   nodes: ChaosNode[];
   clients: ChaosClient[];
   channel: ChaosChannel;
-  /** How often each delivery to the channel was made again in doubt. */
+  /** How often each delivery to the channel was repeated because its result was unknown. */
   uncertain: ReadonlyMap<string, number>;
   records: Map<string, ClientRecord>;
   wires: Wire[];
-  /** What the run has left behind; waits for what still comes. @throws what the table throws */
+  /**
+   * Waits for pending schedules, then finds garbage. @throws the table's errors
+   */
   leftovers(): Promise<string[]>;
-  /** File of what the functions logged. */
+  /** Log file of the functions. */
   logFile: string;
-  /** Ends everything; the folder stays when `keep` says so. */
+  /** Stops everything; keeps the folder if `keep` is true. */
   close(keep: boolean): Promise<void>;
 }
 
-/** A tool's timeout is a minute, and every event is tried three times. Milliseconds. */
+/** Time for pending schedules: a tool's timeout is a minute, and every event is tried three times. Milliseconds. */
 const scheduleMs = 400_000;
 
-/** A model call that hangs ends after this long. */
+/** Timeout of a model call. */
 const modelTimeoutMs = 60_000;
 
 export async function startWorld(options: WorldOptions): Promise<World> {
@@ -184,7 +186,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   };
 }
 
-/** Notes the connections whose end the socket function has been told, and has dealt with. */
+/** Records the connections whose end the socket function has handled. */
 function noteEnds(host: ChaosHost, ended: Set<string>): FunctionHost {
   return {
     ...host,
@@ -198,7 +200,7 @@ function noteEnds(host: ChaosHost, ended: Set<string>): FunctionHost {
   };
 }
 
-/** Policies that the passing of days sets off stay out: hours pass in minutes here. */
+/** Omits policies that depend on days: hours pass in minutes here. */
 async function configure(
   table: Table,
   cloud: Cloud,

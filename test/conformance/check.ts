@@ -2,7 +2,7 @@ import { type Exploration, explore } from "./explore.ts";
 import { deepScenarios, quickScenarios } from "./scenarios.ts";
 
 /**
- * Goes through all interleavings of the scenarios and prints a line of JSON for each, then one for all; exit 1 when a
+ * Explores all interleavings of the scenarios and prints a line of JSON for each, then one for all. Exits with 1 if a
  * violation was found. `node test/conformance/start.mjs [--deep] [part of a scenario's name]`
  */
 const maxStates = 12_000_000;

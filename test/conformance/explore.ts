@@ -17,7 +17,7 @@ export interface Exploration {
   states: number;
   /** Moves from one state to another. */
   transitions: number;
-  /** Final states, in which no move is left, by their description. */
+  /** Final states, which have no further move, by their description. */
   ends: ReadonlySet<string>;
   /** Runs of the real code from a program's start. */
   runs: number;
@@ -27,21 +27,21 @@ export interface Exploration {
 }
 
 export interface Options {
-  /** A bound for scenarios that are larger than was thought. */
+  /** A bound in case a scenario is larger than expected. */
   maxStates?: number;
-  /** What is known of the programs, to which the exploration adds what it finds out. */
+  /** The known behaviour of the programs. The exploration extends it. */
   behaviour?: Behaviour;
 }
 
-/** How a state was reached: the number of the state before, and which of its moves led here. */
+/** How a state was reached: the number of the previous state, and the index of its move. */
 interface Trail {
   before: number[];
   by: number[];
 }
 
 /**
- * Goes through every state that a scenario can reach, breadth first, so that the violation found is one of the
- * shortest. Ends at the first violation.
+ * Visits every reachable state of a scenario, breadth first, so the violation found is one of the shortest. Ends at the
+ * first violation.
  */
 export async function explore(
   scenario: Scenario,

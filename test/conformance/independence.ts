@@ -41,7 +41,7 @@ function isOwnerRead(call: TableCall): boolean {
   return call.op === "get" && call.key.sk === metaKey(sessionKey).sk;
 }
 
-/** Messages, archives, earlier ids and the text of a compaction: only who holds the session reads and writes them. */
+/** Messages, archives, earlier ids and the text of a compaction are read and written only by the session's holder. */
 function isOfHolder(call: TableCall): boolean {
   if (call.op === "queryIndex") return false;
   if (call.op === "query")

@@ -2,7 +2,7 @@
 export class Interner<T> {
   private readonly known = new Map<string, T>();
 
-  /** @param name equal for equal values; `make` is given the number of a new one */
+  /** @param name equal for equal values; `make` gets the number of a new one */
   of(name: string, make: (id: number) => T): T {
     let value = this.known.get(name);
     if (value === undefined) {
@@ -13,7 +13,7 @@ export class Interner<T> {
   }
 }
 
-/** JSON with sorted fields, so that equal values give equal texts. */
+/** JSON with sorted fields, so equal values give equal texts. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";

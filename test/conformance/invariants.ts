@@ -5,7 +5,7 @@ import { transcriptFault } from "./model/programs.ts";
 import { itemName, type Snapshot, sessionKey } from "./model/snapshot.ts";
 import { acceptedIds, isCommand, leftoverMessages, saidIn, transcriptOf } from "./said.ts";
 
-/** The rules that a change of the table has broken. */
+/** The rules that a change of the table breaks. */
 export function changeFaults(before: Snapshot, after: Snapshot): string[] {
   const old = before.session;
   const now = after.session;
@@ -22,9 +22,9 @@ function sessionFaults(old: SessionState, now: SessionState): string[] {
   const isEnd = old.run?.runId === old.stop && now.run?.runId !== old.stop;
   if (old.stop !== undefined && old.stop !== now.stop && !isEnd) faults.push("a stop was erased");
   const gone = old.inbox.filter(({ id }) => now.inbox.every((entry) => entry.id !== id));
-  if (gone.some((entry) => entry !== old.inbox[0])) faults.push("an entry was taken out before its turn");
+  if (gone.some((entry) => entry !== old.inbox[0])) faults.push("an entry was removed before its turn");
   if (gone.some(({ kind }) => kind === "reset") && !old.resetting?.result)
-    faults.push("a reset was taken out that was not carried out");
+    faults.push("a reset was removed before it was carried out");
   if (old.sessionId === now.sessionId) return faults;
   const [first] = old.inbox;
   const isAsked = first?.kind === "reset" && first.id === old.resetting?.entryId;
@@ -33,22 +33,21 @@ function sessionFaults(old: SessionState, now: SessionState): string[] {
   return faults;
 }
 
-/** What was said once stays, in the same order: live, or in an archive. */
+/** Committed messages stay in the same order, live or in an archive. */
 function saidFaults(before: Snapshot, after: Snapshot): string[] {
   const said = saidIn(after);
   const lost = saidIn(before).findIndex((body, i) => body === undefined || body !== said[i]);
   return lost < 0 ? [] : [`committed message ${lost + 1} was changed or lost`];
 }
 
-/** Who moves the head has written the messages that it is moved over. */
+/** The writer that moves the head must have written the messages below it. */
 function headFaults(after: Snapshot, old: SessionState, now: SessionState): string[] {
   const faults = now.head < old.head ? ["the head went back"] : [];
   if (now.first < old.first) faults.push("the first message went back");
   for (let seq = old.head + 1; seq <= now.head; seq++) {
     const written = after.items.get(itemName(messageKey(sessionKey, now.sessionId, seq)));
-    if (!written) faults.push(`the head was moved over message ${seq}, which is not there`);
-    else if (written.epoch !== now.epoch)
-      faults.push(`message ${seq} was committed by another than its writer`);
+    if (!written) faults.push(`the head was moved over message ${seq}, which does not exist`);
+    else if (written.epoch !== now.epoch) faults.push(`message ${seq} was not committed by its writer`);
   }
   return faults;
 }
@@ -67,14 +66,14 @@ function turnsOf(messages: readonly Message[]): Turn[] {
   return turns;
 }
 
-/** Every accepted entry waits or was taken up, exactly once, and the transcript is in order. */
+/** Every accepted entry is in the inbox or the transcript, exactly once, and the transcript is in order. */
 function entryFaults(table: Snapshot, session: SessionState): string[] {
   const faults: string[] = [];
   const messages = transcriptOf(table);
   const turns = turnsOf(messages);
   const seen = [...turns.map(({ id }) => id), ...session.inbox.map(({ id }) => id)];
   for (const id of new Set(seen)) {
-    if (seen.filter((one) => one === id).length > 1) faults.push(`${id} is there more than once`);
+    if (seen.filter((one) => one === id).length > 1) faults.push(`${id} appears more than once`);
   }
   const isLost = (id: string) => !isCommand(id) && !seen.includes(id);
   for (const id of acceptedIds(session)) if (isLost(id)) faults.push(`${id} is lost`);
@@ -91,7 +90,7 @@ function entryFaults(table: Snapshot, session: SessionState): string[] {
 export function newsFaults({ session }: Snapshot, news: readonly string[]): string[] {
   return news
     .filter((one) => session?.stop !== undefined && one === `final ${session.stop}`)
-    .map((one) => `clients were told "${one}" after it was stopped`);
+    .map((one) => `clients received "${one}" after the run was stopped`);
 }
 
 /** The replies without a tool call. */
@@ -106,11 +105,11 @@ export function restFaults(table: Snapshot, clock: number, isScheduled: (run: Ru
   if (!session) return [];
   const faults: string[] = [];
   const { run, inbox, owner } = session;
-  if (owner !== undefined) faults.push("a lease is held and nobody is at work");
+  if (owner !== undefined) faults.push("a lease is held, but no process is running");
   if (needsAgent({ ...session, leaseUntil: undefined }, clock)) {
-    faults.push(`nobody comes for ${inbox.length} waiting and the run ${run?.runId ?? "none"}`);
+    faults.push(`nothing will process ${inbox.length} waiting entries and the run ${run?.runId ?? "none"}`);
   } else if (run && !isScheduled(run)) {
-    faults.push(`nothing ends the waiting of run ${run.runId}`);
+    faults.push(`nothing will end the wait of run ${run.runId}`);
   }
   const { duePk, dueAt } = session as unknown as { duePk?: string; dueAt?: number };
   const { compacting, resetting, clearFrom } = session;
@@ -121,7 +120,7 @@ export function restFaults(table: Snapshot, clock: number, isScheduled: (run: Ru
   return faults;
 }
 
-/** Whether every accepted entry is done, and nothing is left to be deleted. */
+/** Whether every accepted entry is done, and nothing remains to be deleted. */
 export function isDone({ session }: Snapshot): boolean {
   if (!session) return true;
   const { inbox, run, clearFrom } = session;

@@ -7,25 +7,25 @@ import { mutations } from "./mutations.ts";
 import { type Scenario, scenario } from "./scenario.ts";
 import { quickScenarios } from "./scenarios.ts";
 
-/** Far above the time of one exploration, so that a busy machine fails no test. */
+/** Far above the time of one exploration, so a busy machine fails no test. */
 const patience = 180_000;
 
-/** What one exploration has found out about the programs, the others need not find out again. */
+/** The programs' behaviour, shared by all explorations. */
 let behaviour = new Behaviour();
 
-/** What was found in scenarios whose writes have all of their conditions, by what is in them besides their name. */
+/** Explorations of unchanged scenarios, by their content without the name. */
 const intact = new Map<string, Promise<Exploration>>();
 
 /** Explores a scenario once for all tests that need it. */
 function exploreIntact(one: Scenario): Promise<Exploration> {
-  // A program's name stands for it.
+  // A program's name identifies it.
   const contents = JSON.stringify({ ...one, name: "" });
   const known = intact.get(contents) ?? explore(one, { behaviour });
   intact.set(contents, known);
   return known;
 }
 
-// They are large, and a worker that runs other files after this one would keep them.
+// They are large, and a worker that runs other files later would retain them.
 afterAll(() => {
   behaviour = new Behaviour();
   intact.clear();
@@ -36,7 +36,7 @@ const used = { ...cold, before: sender("m0") };
 
 describe("every interleaving of agents, senders, tool results and timeouts", () => {
   it.each(quickScenarios.map((one) => [one.name, one] as const))(
-    "loses, doubles and blocks nothing: %s",
+    "loses, duplicates and blocks nothing: %s",
     async (_, one) => {
       const { complete, violations, states } = await exploreIntact(one);
       expect(violations).toEqual([]);
@@ -54,7 +54,7 @@ describe("the check", () => {
     ["a pause", scenario("", { ...used, senders: [sender("m1", "m2")] }, { pauses: 1 })],
     ["a reset", scenario("", { ...used, senders: [sender("/reset")] }, { crashes: 1 })],
   ])(
-    "leaves out only what makes no difference to how things end: %s",
+    "skips only interleavings that do not change the final states: %s",
     async (_, one) => {
       const reduced = await exploreIntact(one);
       const whole = await explore({ ...one, unreduced: true }, { behaviour });
@@ -75,23 +75,23 @@ describe("the check", () => {
   const compaction = scenario("", { ...cold, before: long, senders: [sender("/compact 1")] });
   const crashedCompaction = { ...compaction, mishaps: { ...compaction.mishaps, crashes: 1 } };
   const found: [keyof typeof mutations, Scenario, RegExp][] = [
-    ["the epoch of a commit", paused, /wrote the session when/],
-    ["an empty inbox at the idle release", scenario("", two), /nobody comes for 1 waiting/],
+    ["the epoch of a commit", paused, /wrote the session, but/],
+    ["an empty inbox at the idle release", scenario("", two), /nothing will process 1 waiting/],
     [
       "a pending call at the waiting release",
       scenario("", tool),
-      /nobody comes for 0 waiting and the run tool1/,
+      /nothing will process 0 waiting entries and the run tool1/,
     ],
     ["the ids accepted before", twice, /more than once/],
     ["the ids settled before", twice, /more than once/],
     [
       "no stop at the waiting release",
       scenario("", { ...stopped, senders: [sender("tool1"), sender("/stop")] }),
-      /nobody comes for 0 waiting and the run tool1/,
+      /nothing will process 0 waiting entries and the run tool1/,
     ],
-    ["the lease of another", scenario("", { ...two, extraAgents: [agent()] }), /had not run out/],
-    ["a holder to renew", scenario("", { ...two, renewals: 1 }), /nobody comes for 1 waiting/],
-    ["the writer of a message", paused, /by another than its writer/],
+    ["the lease of another", scenario("", { ...two, extraAgents: [agent()] }), /unexpired lease/],
+    ["a holder to renew", scenario("", { ...two, renewals: 1 }), /nothing will process 1 waiting/],
+    ["the writer of a message", paused, /not committed by its writer/],
     [
       "the run that ends",
       scenario("", { ...used, senders: [sender("m1", "m2"), sender("/stop")] }, { repeats: 1 }),
@@ -106,7 +106,7 @@ describe("the check", () => {
   ];
 
   it.each(found)(
-    "finds out that a write does without its condition: %s",
+    "finds a fault when a write lacks its condition: %s",
     async (name, one, fault) => {
       const mutate: (call: TableCall) => TableCall = mutations[name];
       const { violations } = await explore({ ...one, mutate }, { behaviour });

@@ -28,7 +28,7 @@ function changeSteps(change: (step: Step, all: readonly Step[]) => Step[]): (cal
 
 const isAt = (part: Part, ...path: (string | number)[]) => [part.path].flat().join("/") === path.join("/");
 
-/** Parts of writes that the protocol needs, each to be left out or changed once. */
+/** Parts of writes that the protocol needs, each to be removed or changed once. */
 export const mutations = {
   "the epoch of a commit": without((part) => part.is === "=" && isAt(part, "epoch")),
   "an empty inbox at the idle release": without((part) => part.is === "absent" && isAt(part, "inbox", 0)),

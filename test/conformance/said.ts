@@ -13,29 +13,29 @@ const agentId = "main";
 /** Whether an entry is a reset or a compaction. */
 export const isCommand = (id: string) => id.startsWith("/");
 
-/** Every id that a sender of the check has, by what the session remembers of it. */
+/** All ids of the check's senders, by the hash that the session stores. */
 const sentIds = new Map<string, string>();
 
-/** Notes the ids that a sender has, so that `acceptedIds` can name them. */
+/** Records the ids of a sender, so that `acceptedIds` can name them. */
 export function noteSent(ids: readonly string[]): void {
   for (const id of ids) sentIds.set(idHash(id), id);
 }
 
-/** Ids of accepted entries. Those of stops are remembered beside them. */
+/** Ids of accepted entries. Those of stops are stored with them, but left out here. */
 export function acceptedIds(session: SessionState | undefined): string[] {
   const { recent = {}, accepted } = session ?? {};
   const settled = readSettled(accepted).flatMap(({ hash }) => sentIds.get(hash) ?? []);
   return [...settled, ...Object.keys(recent).filter((id) => !id.startsWith("stop:"))];
 }
 
-/** The body of a message of the session's live conversation, JSON; undefined where there is none. */
+/** The body of a live message, as JSON; undefined if it does not exist. */
 function liveBody({ items }: Snapshot, { sessionId }: SessionState, seq: number): string | undefined {
   return bodyOf(items.get(itemName(messageKey(sessionKey, sessionId, seq))));
 }
 
 /**
- * All committed messages in order, each once, as JSON: those of conversations that were reset or compacted from their
- * archives, then the live ones; without the summaries. Undefined stands for one that is in no place where it should be.
+ * All committed messages in order, each once, as JSON and without the summaries: first those in the archives of resets
+ * and compactions, then the live ones. Undefined marks a missing message.
  */
 export function saidIn(table: Snapshot): (string | undefined)[] {
   const known = saidBefore.get(table);
@@ -55,12 +55,12 @@ function collect(table: Snapshot, session: SessionState): (string | undefined)[]
   return all.filter((body) => body === undefined || !readSummaryMessage(JSON.parse(body) as Message));
 }
 
-/** The messages of `saidIn` that are there. */
+/** The existing messages of `saidIn`. */
 export function transcriptOf(table: Snapshot): Message[] {
   return saidIn(table).flatMap((body) => (body === undefined ? [] : [JSON.parse(body) as Message]));
 }
 
-/** Items of messages that no conversation needs, and that no next writer overwrites and no TTL deletes. */
+/** Messages that no conversation needs, that no later writer overwrites and no TTL deletes. */
 export function leftoverMessages({ items, session }: Snapshot): string[] {
   if (!session) return [];
   const prefix = itemName(messageKey(sessionKey, "", 0))
@@ -75,7 +75,7 @@ export function leftoverMessages({ items, session }: Snapshot): string[] {
   });
 }
 
-/** The ids of the conversations that were reset, in order. Undefined stands for one that was not noted. */
+/** The ids of the conversations that were reset, in order. Undefined marks one that was not recorded. */
 function endedIn({ items }: Snapshot, { resets = 0 }: SessionState): (string | undefined)[] {
   return Array.from({ length: resets }, (_, i) => i + 1).flatMap((reset) => {
     const noted = items.get(itemName(previousKey(sessionKey, reset)))?.ids;
@@ -83,7 +83,7 @@ function endedIn({ items }: Snapshot, { resets = 0 }: SessionState): (string | u
   });
 }
 
-/** A compaction counts from its commit on; what it archived before is still live. */
+/** A compaction is valid from its commit on; before that, the messages in its archive are still live. */
 function partsOf(table: Snapshot, sessionId: string, { compactedAt = 0 }: SessionState) {
   const prefix = archiveName(archiveKey(agentId, sessionId).replace(/\.jsonl\.gz$/, "-part"));
   const names = [...table.items.keys()].filter((name) => name.startsWith(prefix));
@@ -97,7 +97,7 @@ function finalOf(table: Snapshot, sessionId: string) {
   return archived(table, archiveName(archiveKey(agentId, sessionId)));
 }
 
-/** A reset deletes the messages once it has noted that they are archived. */
+/** A reset deletes the messages once it has recorded their archive. */
 function liveOf(table: Snapshot, session: SessionState) {
   const { first, head, sessionId, resetting } = session;
   if (resetting?.archivedTo !== undefined && !resetting.result) return finalOf(table, sessionId);

@@ -2,20 +2,20 @@ import type { TableCall } from "../../local/items/table-call.ts";
 import type { Program } from "./model/process.ts";
 import type { Mishaps } from "./model/world.ts";
 
-/** A scenario: the processes that take part, and the mishaps that may happen. */
+/** The processes that take part, and the mishaps that may happen. */
 export interface Scenario {
   name: string;
-  /** A sender whose messages were answered before the start, without faults. */
+  /** A sender whose messages are answered before the start, without faults. */
   before?: Program;
   senders: readonly Program[];
-  /** The program that every wake of the agent starts. */
+  /** The program that each wake of the agent starts. */
   agent: Program;
-  /** Additional invocations of the agent, as a repeated wake causes them. */
+  /** Additional invocations of the agent, as caused by a repeated wake. */
   extraAgents: readonly Program[];
-  /** Renewals that one invocation may make. */
+  /** Maximum number of renewals per invocation. */
   renewals: number;
   mishaps: Mishaps;
-  /** Changes the calls to the table: leaves a condition out, to show that the check finds the fault. */
+  /** Changes the calls to the table: removes a condition, to show that the check finds the fault. */
   mutate?: (call: TableCall) => TableCall;
   /** Disables the reductions: see `independence.ts`, and `forget` of a process. */
   unreduced?: boolean;

@@ -1,7 +1,7 @@
 import { agent, sender } from "./model/programs.ts";
 import { type Scenario, scenario } from "./scenario.ts";
 
-/** Two senders, three messages: the second sender repeats what the first has sent. A message "tool…" calls the tool. */
+/** Two senders, three messages: the second sender repeats the first message. A message "tool…" calls the tool. */
 const withTool = [sender("tool1", "m2"), sender("tool1")];
 const plain = [sender("m1", "m2"), sender("m1")];
 const oneTool = [sender("tool1")];
@@ -9,22 +9,22 @@ const largeResult = [sender("tool-large")];
 const one = [sender("m1")];
 
 const fresh = { agent: agent() };
-/** In a session that was used before, sending is one write. */
+/** In an existing session, sending is one write. */
 const used = { ...fresh, before: sender("m0") };
-/** A conversation of which a compaction leaves one message. */
+/** A conversation that a compaction shortens to one message. */
 const long = { ...fresh, before: sender("m0", "a longer message") };
-/** An agent whose model takes time, so that a stop can come meanwhile. */
+/** An agent whose model is slow, so a stop can come meanwhile. */
 const thinking = { agent: agent({ isSlow: true }), before: sender("m0") };
 const extra = agent();
 
-/** Explored completely in every run of the tests. */
+/** Explored completely in every test run. */
 export const quickScenarios: readonly Scenario[] = [
   scenario("a new session, three extra agents", {
     ...fresh,
     senders: plain,
     extraAgents: [extra, extra, extra],
   }),
-  scenario("a tool, a message behind it", { ...used, senders: [sender("tool1", "m2")] }),
+  scenario("a tool, then a message", { ...used, senders: [sender("tool1", "m2")] }),
   scenario("a tool, sent twice", { ...used, senders: [...oneTool, ...oneTool] }),
   scenario("a tool, an extra agent", { ...used, senders: oneTool, extraAgents: [extra] }),
   scenario("renewals, a tool", { ...used, senders: oneTool, renewals: 1 }),
@@ -63,19 +63,19 @@ export const quickScenarios: readonly Scenario[] = [
   scenario("a compaction, a repeated write", { ...long, senders: [sender("/compact 1")] }, { repeats: 1 }),
   scenario("a compaction, a crash", { ...long, senders: [sender("/compact 1")] }, { crashes: 1 }),
   scenario("a node that is gone", { ...used, agent: agent({ isNodeGone: true }), senders: withTool }),
-  scenario("agents whose time is short", {
+  scenario("agents with little time", {
     ...used,
     senders: plain,
     extraAgents: [agent({ steps: 0 }), agent({ steps: 1 })],
   }),
-  scenario("an agent whose time is short, a tool", {
+  scenario("an agent with little time, a tool", {
     ...used,
     senders: oneTool,
     extraAgents: [agent({ steps: 1 })],
   }),
 ];
 
-/** Scenarios that take some minutes. */
+/** Scenarios that need some minutes. */
 export const deepScenarios: readonly Scenario[] = [
   ...quickScenarios,
   scenario("a reset, a failing call", { ...used, senders: [sender("/reset", "m1")] }, { failures: 1 }),

@@ -12,13 +12,13 @@ afterAll(async () => {
   await stack?.close();
 });
 
-// The first socket without a token: accelerated, the schedule of its slot fires before the slot is over, and only once.
-it("closes a socket that has shown no token within ten seconds", async () => {
+// The first socket never sends a token. Its schedule, accelerated, fires early, and only once.
+it("closes a socket that does not send a token within ten seconds", async () => {
   const peer = await Peer.open(stack.cloud.ws);
   await until(() => peer.closed !== undefined, "the socket is closed");
 });
 
-it("refuses the upgrade to a wrong token", async () => {
+it("refuses the upgrade with a wrong token", async () => {
   await expect(Peer.open(stack.cloud.ws, "gsv_aaaaaaaaaa_wrong")).rejects.toThrow("HTTP 401");
   await expect(Peer.open(stack.cloud.ws, stack.token.replace(/.$/, "!"))).rejects.toThrow("HTTP 401");
 });
@@ -37,7 +37,7 @@ it("refuses to connect with a wrong token in the frame, and closes the socket", 
   await until(() => peer.closed !== undefined, "the socket is closed");
 });
 
-it("refuses a revoked token at once: a new socket, and one that is connected", async () => {
+it("refuses a revoked token at once, on a new socket and on a connected one", async () => {
   const { id, token } = await stack.createToken(["client"]);
   const peer = await openClient(stack.cloud.ws, token, "short-lived");
   const owner = await stack.client("owner");
@@ -51,7 +51,7 @@ it("refuses a revoked token at once: a new socket, and one that is connected", a
   await owner.close();
 });
 
-it("lets each token do what its scopes say", async () => {
+it("limits each token to its scopes", async () => {
   const node = await stack.createToken(["node"]);
   const peer = await Peer.open(stack.cloud.ws, node.token);
   expect((await peer.request("connect", clientParams("as-client"))).error.code).toBe(403);
@@ -70,7 +70,7 @@ it("lets each token do what its scopes say", async () => {
   await peer.close();
 });
 
-it("closes a socket that failed to connect with three frames", async () => {
+it("closes a socket after three failed connect frames", async () => {
   const peer = await Peer.open(stack.cloud.ws, stack.token);
   const wrong = { ...clientParams("x"), minProtocol: 9 };
   for (const round of [1, 2, 3])
@@ -78,7 +78,7 @@ it("closes a socket that failed to connect with three frames", async () => {
   await until(() => peer.closed !== undefined, "the socket is closed");
 });
 
-it("lets a newer socket of the same id take the place of the older one", async () => {
+it("replaces an older socket with a newer one of the same id", async () => {
   const first = await stack.client("twice");
   const second = await stack.client("twice");
   await until(() => first.closed !== undefined, "the first is closed");

@@ -17,7 +17,7 @@ beforeAll(async () => {
   const ownModel = { provider: "openai-compatible", id: "w", baseUrl: model.url };
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
-    // Each test has agents of its own: a function uses for up to 30 seconds what it has read of a workspace.
+    // Each test has its own agents: a function caches what it read of a workspace for up to 30 seconds.
     agents: {
       list: [
         { id: "main", default: true },
@@ -46,7 +46,7 @@ afterAll(async () => {
   await telegram?.work.close();
 });
 
-it("gives a new agent its files once, and its ceremony is what the model sees first", async () => {
+it("gives a new agent its files once, and shows the model the first-run ceremony first", async () => {
   const client = await stack.client();
   const first = await client.call<{ agentId: string; written: string[] }>("agent.init", {
     agentId: "Apprentice",
@@ -70,7 +70,7 @@ it("gives a new agent its files once, and its ceremony is what the model sees fi
   await client.close();
 });
 
-it("lets two agents that bindings choose work at the same time, each with its own workspace and model", async () => {
+it("runs two agents chosen by bindings in parallel, each with its own workspace and model", async () => {
   const client = await stack.client();
   const agents = [
     { agentId: "home", modelId: "m", soul: "I keep house.", account: "private", platform: telegram.home },
@@ -110,7 +110,7 @@ it("lets two agents that bindings choose work at the same time, each with its ow
   await client.close();
 });
 
-it("asks a machine twice for the programs of both agents' skills, and tells the agent of those that it has", async () => {
+it("probes a machine twice for the programs of both agents' skills, and offers each agent those it has", async () => {
   const client = await stack.client();
   const skill = (bin: string) =>
     `---\nmetadata: {gsv: {requires: {bins: [${bin}]}}}\n---\nHow to use ${bin}.`;
@@ -137,7 +137,7 @@ it("asks a machine twice for the programs of both agents' skills, and tells the 
   await until(() => probes().length === 3, "the timer sends the second probe again");
   expect(probes()[2]?.payload).toEqual(probes()[1]?.payload);
 
-  // A process that has listed the skills may go on with that list for half a minute. A new one lists them.
+  // A process may reuse its list of skills for half a minute. A new one lists them again.
   stack.host.renew("agent");
   reply = () => ({ text: "Tea is ready." });
   await client.call("chat.send", { sessionKey: "agent:main:main", message: "tea, please", runId: "tea" });

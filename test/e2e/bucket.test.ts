@@ -39,7 +39,7 @@ const skill = "---\ndescription: makes tea\n---\nBoil water.";
 const [photo, scan] = [imageBytes("image/jpeg", 5_000), imageBytes("image/png", 4_000)];
 const filename = "Überweisung 🧾.pdf";
 
-/** What the agent does when it is told to: commissions itself, learns a skill, looks at a picture. */
+/** The agent's replies: it finishes its first run, saves a skill, or looks at a picture. */
 function talk(request: ModelRequest): Reply {
   if (isReading(request)) return { text: "<summary>They counted.</summary><memories>- counts</memories>" };
   const last = request.turns.at(-1)!;
@@ -130,7 +130,7 @@ const uuid = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 const day = "\\d{4}-\\d\\d-\\d\\d";
 
 describe("storage-layout.md, Read/Write Summary", () => {
-  /** How many objects there are before the compaction, and after the reset. */
+  /** The number of objects before the compaction, and after the reset. */
   type Row = [pattern: string, key: RegExp, before: number, after: number, lifecycle: string];
   const rows: Row[] = [
     ...workspace.map((name): Row => {
@@ -195,14 +195,14 @@ describe("storage-layout.md, Read/Write Summary", () => {
     expect([keysOf(before, key).length, keysOf(after, key).length]).toEqual([countBefore, countAfter]);
   });
 
-  it("there is nothing else", () => {
+  it("there are no other objects", () => {
     for (const objects of [before, after])
       expect([...objects.keys()].filter((key) => !rows.some(([, pattern]) => pattern.test(key)))).toEqual([]);
   });
 });
 
 describe("every object, as any S3 client sees it", () => {
-  it("of the workspace is Markdown without metadata", () => {
+  it("workspace files are Markdown without metadata", () => {
     for (const [key, { contentType, metadata }] of after) {
       if (!key.endsWith(".md") || key === Key) continue;
       expect([key, contentType, metadata]).toEqual([key, markdown, {}]);
@@ -210,14 +210,14 @@ describe("every object, as any S3 client sees it", () => {
     expect(String(after.get("agents/main/skills/tea/SKILL.md")?.body)).toBe(skill);
   });
 
-  it("of daily memory has one section of each extraction", () => {
+  it("daily memory has one section for each extraction", () => {
     const { body } = one(after, /memory/);
     const section = "### Extracted from context compaction \\(\\d\\d:\\d\\d\\)\\n\\n- counts\\n";
-    // In the same minute both extractions, of the same text, are one and the same section.
+    // Two extractions of the same text in the same minute produce the same section.
     expect(String(body)).toMatch(new RegExp(`^${section}(\\n${section})?$`));
   });
 
-  it("of an archive is a gzip file with the layout's metadata", () => {
+  it("an archive is a gzip file with the metadata of the layout", () => {
     const { contentType, metadata } = one(after, /sessions\/[^/]{36}\.jsonl\.gz$/);
     expect(contentType).toBe("application/gzip");
     expect(metadata).toEqual({
@@ -232,7 +232,7 @@ describe("every object, as any S3 client sees it", () => {
     });
   });
 
-  it("of a part is a gzip file with the layout's metadata", () => {
+  it("a part is a gzip file with the metadata of the layout", () => {
     const [key = ""] = keysOf(after, /sessions\/.*-part/);
     const at = /-part(\d+)/.exec(key)?.[1];
     const { contentType, metadata } = one(after, /sessions\/.*-part/);
@@ -247,7 +247,7 @@ describe("every object, as any S3 client sees it", () => {
     });
   });
 
-  it("of media has its own MIME type and bytes, and the layout's metadata", () => {
+  it("media objects have their own MIME type and bytes, and the metadata of the layout", () => {
     const named = (name: string) => ({
       originalfilename: name,
       uploadedat: expect.stringMatching(/^\d{13}$/),
@@ -265,7 +265,7 @@ describe("every object, as any S3 client sees it", () => {
 });
 
 describe("the archives together", () => {
-  it("are everything that was said, after the summary, as lines of the seed's form", () => {
+  it("the archive holds all messages after the summary, as lines in the documented form", () => {
     const [part, whole] = [
       linesOf(one(after, /sessions\/.*-part/)),
       linesOf(one(after, /sessions\/[^/]{36}\.jsonl\.gz$/)),
@@ -275,7 +275,7 @@ describe("the archives together", () => {
       role: "user",
       content: expect.stringMatching(/^\[Summary of the earlier conversation: \d+ messages, archived\]/),
       timestamp: expect.any(Number),
-      // The calls that can be shown again, which is ours.
+      // The calls that can be shown again; this field is an addition to that form.
       earlier: expect.any(Object),
     });
     expect([...part, ...kept]).toEqual(live);

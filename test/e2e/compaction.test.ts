@@ -9,7 +9,7 @@ import type { Peer } from "../support/peer.ts";
 import { type Stack, startStack } from "./stack.ts";
 
 const contextWindow = 8000;
-/** Enough for two compactions: the first after some twelve turns, the next ones five turns apart. */
+/** Enough for two compactions: the first after about twelve turns, the next ones five turns apart. */
 const turns = 22;
 
 let stack: Stack;
@@ -81,7 +81,7 @@ async function everything(): Promise<{
   };
 }
 
-it("keeps a long conversation with a node's tools under a small window, over the bundles", async () => {
+it("keeps a long conversation with a node's tools within a small context window, with the deployed bundles", async () => {
   const node = await stack.node("laptop", { Bash: ({ command }) => `${command}\n${"output ".repeat(200)}` });
   for (let turn = 0; turn < turns; turn++) {
     const runId = `t${turn}`;
@@ -104,7 +104,7 @@ it("keeps a long conversation with a node's tools under a small window, over the
   await node.close();
 });
 
-it("remembers in the daily file what it has taken out", async () => {
+it("saves extracted memories in the daily file", async () => {
   const { files } = await client.call<{ files: string[] }>("workspace.list", { path: "memory" });
   const contents = await Promise.all(files.map((path) => client.call("workspace.read", { path })));
   const text = contents.map(({ content }) => content).join("\n");

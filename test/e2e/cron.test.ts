@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const fires = () => stack.logs.filter(({ event }) => event === "cron.fire").length;
 
-it("a job that the agent adds in words answers on Telegram at its time, once, though its schedule fires three times", async () => {
+it("a job that the agent adds is answered on Telegram at its time, once, although its schedule fires three times", async () => {
   const add = { action: "add", job: { schedule: "in 3 minutes", message: "Remind me to stretch" } };
   model.queue(
     { toolCalls: [{ name: "gsv__Cron", arguments: add }] },
@@ -41,12 +41,12 @@ it("a job that the agent adds in words answers on Telegram at its time, once, th
   );
   expect((await telegram.deliver(stack.cloud.webhook, telegram.direct("remind me"))).status).toBe(200);
   await until(() => telegram.answers().length > 0, "it is promised");
-  // From what the model was told: a job that has run is listed no more.
+  // Read the id from the tool's result: a finished job is no longer listed.
   const told = model.requests[1]?.turns.findLast(({ role }) => role === "tool")?.text ?? "";
   const { id: jobId, schedule } = (JSON.parse(told) as { result: { job: CronJob } }).result.job;
   if (schedule.kind !== "at") throw new Error("the job has no time of its own");
   const event = { kind: "cron", jobId, at: schedule.atMs };
-  // Two fires at once, and then the schedule itself, a sixtieth of three minutes after it was made.
+  // Two fires at once, then the schedule itself, a sixtieth of three minutes after its creation.
   await Promise.all([stack.host.invoke("timer", event), stack.host.invoke("timer", event)]);
   await until(() => fires() === 3, "the schedule has fired too");
   await until(
@@ -62,7 +62,7 @@ it("a job that the agent adds in words answers on Telegram at its time, once, th
   expect(asked).toMatch(/^\[cron · \w+day, \w+ \d+, \d{4} — \d+:\d\d [AP]M C[SD]T\]\n/);
 });
 
-it("the methods answer clients alone, and refuse what is unknown or means nothing", async () => {
+it("the methods answer clients only, and reject unknown and invalid params", async () => {
   const spec = { mode: "task", message: "x" };
   const every = { kind: "every", everyMs: 3_600_000 };
   const { job } = await client.call<{ job: CronJob }>("cron.add", {

@@ -31,12 +31,12 @@ const withoutEyes = { provider: "openai", id: "gpt-4", server: "openai" } as con
 let stack: Stack;
 let models: Record<"anthropic" | "openai", ModelServer>;
 let s3: S3Client;
-/** The agent that the tests of a group speak with, its model, and who speaks with it. */
+/** The agent, the model and the client of the current group of tests. */
 let agentId: string;
 let model: ModelServer;
 let client: Peer;
 
-/** The id of the agent that has a model of its own. */
+/** The id of the agent that uses this model. */
 const agentOf = ({ provider, id }: { provider: string; id: string }) =>
   `${provider}-${id.replace(/\W/g, "-")}`;
 
@@ -77,7 +77,7 @@ async function mediaKeys(session: string): Promise<string[]> {
   return Contents.map(({ Key = "" }) => Key);
 }
 
-/** Everything that the table holds. */
+/** The table's items as text. */
 async function tableText(): Promise<string> {
   const client = new DynamoDBClient({});
   const { Items = [], LastEvaluatedKey } = await client.send(
@@ -90,7 +90,7 @@ async function tableText(): Promise<string> {
 
 const lastBody = () => JSON.stringify(model.requests.at(-1)?.body);
 
-/** A node whose Read shows this image, as `gsv node` does. */
+/** A node whose Read returns this image, as `gsv node` does. */
 const imageNode = (image: Buffer, type = "image/png") =>
   stack.node("laptop", {
     Read: ({ path }) => ({
@@ -103,7 +103,7 @@ const imageNode = (image: Buffer, type = "image/png") =>
 
 const callRead = { toolCalls: [{ id: "call_1", name: "laptop__Read", arguments: { path: "a.png" } }] };
 
-/** Once the agent has let go of a session, makes the next turn start cold: nothing that the agent kept is there. */
+/** Waits until the agent has released a session, then replaces its process, so that the next turn starts cold. */
 async function restartAgent(session: string): Promise<void> {
   const owner = async () => (await stack.table.get(metaKey(keyOf(session))))?.owner;
   await expect.poll(owner).toBeUndefined();
@@ -119,7 +119,7 @@ describe.each(providers)("an image that a node's tool returns, with $provider", 
   beforeAll(() => speakWith(agentOf(one), one.server));
   afterAll(() => client?.close());
 
-  it("lies in the bucket, not in the table, and is shown to the model in every later call", async () => {
+  it("is stored in the bucket, not in the table, and sent to the model in every later call", async () => {
     const image = imageBytes("image/png", 20_000);
     const data = image.toString("base64");
     const node = await imageNode(image);
@@ -154,7 +154,7 @@ describe.each(providers)("an image that a node's tool returns, with $provider", 
     await node.close();
   });
 
-  it("becomes a note when its object is gone", async () => {
+  it("is replaced by a note when its object is gone", async () => {
     const image = imageBytes("image/jpeg");
     const node = await imageNode(image, "image/jpeg");
     model.queue(callRead, { text: "A dog." }, { text: "I cannot see it any more." });
@@ -173,7 +173,7 @@ describe("media in a session", () => {
   beforeAll(() => speakWith("main", "openai"));
   afterAll(() => client?.close());
 
-  it("is stored once although the agent crashed after it", async () => {
+  it("is stored once although the agent crashed afterwards", async () => {
     const image = imageBytes();
     const node = await imageNode(image);
     model.queue(callRead, { text: "A b", hang: true }, { text: "A bird." });
@@ -183,7 +183,7 @@ describe("media in a session", () => {
     const [key] = await mediaKeys("crash");
     stack.host.kill("agent");
     await until(() => stack.host.instances("agent") === 0, "no agent runs");
-    // The lease of the dead would run out in half a minute.
+    // Do not wait for the dead agent's lease, which lasts half a minute.
     await stack.table.update(metaKey("agent:main:crash"), [set("leaseUntil", 1)]);
     await stack.cloud.fire("agent", { sessionKey: "agent:main:crash" });
     expect(await client.ended("crash")).toMatchObject({ state: "final" });
@@ -216,7 +216,7 @@ describe("media in a session", () => {
     await node.close();
   });
 
-  it("may be too large for a frame, and then comes by way of the bucket", async () => {
+  it("goes through the bucket if it exceeds a frame", async () => {
     const image = imageBytes("image/jpeg", 2_000_000);
     const content = [{ type: "image", mimeType: "image/jpeg", data: image.toString("base64") }];
     let callId = "";
@@ -241,7 +241,7 @@ describe("media in a session", () => {
     await node.close();
   });
 
-  it("is a note to the model when a node's image is not valid", async () => {
+  it("is replaced by a note if a node's image is invalid", async () => {
     const node = await stack.node("laptop", {
       Read: () => ({
         content: [
@@ -258,7 +258,7 @@ describe("media in a session", () => {
     await node.close();
   });
 
-  it("comes with a client's message: the image is shown, the document is named", async () => {
+  it("is accepted from a client's message: the model sees the image and the name of the document", async () => {
     const image = imageBytes("image/webp");
     const pdf = Buffer.from("%PDF-1.7");
     const filename = "Überweisung 🧾.pdf";
@@ -277,7 +277,7 @@ describe("media in a session", () => {
     );
     expect(await tableText()).not.toContain(image.toString("base64"));
 
-    // The same request once more: a client that lost its connection.
+    // Repeat the request, as a client that lost its connection does.
     await client.call("chat.send", {
       sessionKey: "attached",
       message: "is this paid?",
@@ -293,7 +293,7 @@ describe("media in a session", () => {
     expect(decodeURIComponent(String(Metadata?.originalfilename))).toBe(filename);
   });
 
-  it("is seen although the message holds nothing besides it but a directive", async () => {
+  it("is sent to the model although the message contains only a directive besides it", async () => {
     const image = imageBytes();
     const media = [{ type: "image", mimeType: "image/png", data: image.toString("base64") }];
     model.queue({ text: "A square." });
@@ -301,7 +301,7 @@ describe("media in a session", () => {
     expect(lastBody()).toContain(image.toString("base64"));
   });
 
-  it("comes from the command line, by way of the bucket where it is large", async () => {
+  it("is accepted from the command line, through the bucket if it is large", async () => {
     const folder = newFolder();
     const env = { GSV_URL: stack.cloud.ws, GSV_TOKEN: stack.token };
     const chat = (name: string) =>
@@ -358,11 +358,11 @@ describe("media in a session", () => {
   });
 });
 
-describe("an image for a model without eyes", () => {
+describe("an image for a model without vision", () => {
   beforeAll(() => speakWith(agentOf(withoutEyes), withoutEyes.server));
   afterAll(() => client?.close());
 
-  it("is a note, and is kept for a model that sees", async () => {
+  it("is replaced by a note, and stays available for a model with vision", async () => {
     const image = imageBytes();
     const node = await imageNode(image);
     model.queue(callRead, { text: "I cannot see." });

@@ -32,12 +32,12 @@ afterAll(async () => {
 const sending = (args: Record<string, unknown>) => ({
   toolCalls: [{ name: "gsv__Message", arguments: args }],
 });
-/** What the tool has told the model. */
+/** The last tool result that the model saw. */
 const told = () => model.requests.at(-1)?.turns.findLast((turn) => turn.role === "tool")?.text ?? "";
 const lastAsked = () => model.requests.at(-1)?.turns.findLast((turn) => turn.role === "user")?.text ?? "";
 const named = (name: string) => platforms.find((platform) => platform.name === name)!;
 
-/** Has a client's message answered. */
+/** Sends a client's message and waits for its answer. */
 async function ask(sessionKey: string, message: string) {
   const { runId } = await client.call("chat.send", { sessionKey, message });
   return client.ended(String(runId));
@@ -45,7 +45,7 @@ async function ask(sessionKey: string, message: string) {
 
 const plan = { name: "plan.pdf", type: "application/pdf", bytes: Buffer.from("%PDF-1.7 plan") };
 
-describe.each(Object.keys(platformStarts))("the agent writes on %s", (name) => {
+describe.each(Object.keys(platformStarts))("the agent sends a message on %s", (name) => {
   let platform: Platform;
   let answers: number;
   let received: number;
@@ -57,7 +57,7 @@ describe.each(Object.keys(platformStarts))("the agent writes on %s", (name) => {
     received = platform.received().length;
   });
 
-  it("with a file that it was sent, to where that came from, and then answers", async () => {
+  it("with a file that it received, to the sender of that file, and then answers", async () => {
     model.queue({ text: "thanks" });
     expect(await deliver(platform.attach("keep this", plan))).toBe(200);
     await until(() => said().length === 1, "the file was taken");
@@ -72,7 +72,7 @@ describe.each(Object.keys(platformStarts))("the agent writes on %s", (name) => {
     expect(JSON.parse(told())).toMatchObject({ ok: true, result: { status: "sent", channel: name } });
   });
 
-  it("with a file and no text, which is one message", async () => {
+  it("with a file and no text, as one message", async () => {
     await client.call("workspace.write", { path: "list.md", content: "- milk\n" });
     model.queue(sending({ text: "", media: "gsv:list.md" }), { text: "sent" });
     expect(await deliver(platform.direct("my list, please"))).toBe(200);
@@ -80,7 +80,7 @@ describe.each(Object.keys(platformStarts))("the agent writes on %s", (name) => {
     expect(platform.received().slice(received)).toMatchObject([{ name: "list.md", type: "text/plain" }]);
   });
 
-  it("and is told why a message was not taken", async () => {
+  it("and gets the reason why a message was rejected", async () => {
     platform.refuse("never");
     model.queue(sending({ text: "hello" }), { text: "it was refused" });
     expect(await deliver(platform.direct("say hello"))).toBe(200);
@@ -91,7 +91,7 @@ describe.each(Object.keys(platformStarts))("the agent writes on %s", (name) => {
 });
 
 describe("from a client's session", () => {
-  it("the agent writes to whomever it is told, on a channel that is configured", async () => {
+  it("the agent sends to the named recipient on a configured channel", async () => {
     const telegram = named("telegram");
     const before = telegram.answers().length;
     model.queue(sending({ text: "dinner?", channel: "telegram", to: telegram.people.bob }), {
@@ -105,7 +105,7 @@ describe("from a client's session", () => {
     });
   });
 
-  it("and is told what is wrong with what cannot be sent", async () => {
+  it("the agent gets the reason why a message cannot be sent", async () => {
     const wrong: [args: Record<string, unknown>, error: string | RegExp][] = [
       [{ text: "x" }, "channel: this conversation was held on none so far; name one, and to"],
       [{ text: "x", channel: "matrix", to: "1" }, "not sent: there is no channel matrix"],
@@ -133,7 +133,7 @@ describe("from a client's session", () => {
     expect(telegram.answers()).toHaveLength(before);
   });
 
-  it("it goes to where the session was last held on a channel, although a client asks", async () => {
+  it("the default destination is the session's last channel, although a client asks", async () => {
     const telegram = named("telegram");
     const { ann } = telegram.people;
     model.queue({ text: "hello" });
@@ -147,7 +147,7 @@ describe("from a client's session", () => {
 });
 
 describe("a room", () => {
-  it("is sent nothing of private memory, and may be sent the rest", async () => {
+  it("cannot receive private memory, but all other files", async () => {
     const telegram = named("telegram");
     await client.call("workspace.write", { path: "MEMORY.md", content: "a secret" });
     const [answers, received] = [telegram.answers().length, telegram.received().length];

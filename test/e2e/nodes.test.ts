@@ -11,7 +11,7 @@ import type { Peer } from "../support/peer.ts";
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 
-/** The gateway's own nodes over the bundles: files between them, commands that outlive their call, and heartbeats. */
+/** Nodes with the deployed bundles: file transfers, background commands, and heartbeats. */
 
 let stack: Stack;
 let model: ModelServer;
@@ -35,7 +35,7 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-/** A node as `gsv node` starts it. */
+/** Starts a node as `gsv node` does. */
 async function connected(nodeId: string): Promise<RunningNode> {
   const workspace = join(root, nodeId);
   await mkdir(workspace);
@@ -46,7 +46,7 @@ async function connected(nodeId: string): Promise<RunningNode> {
   return node;
 }
 
-/** Sends requests that must be refused: each with its code, and a part of its message. */
+/** Sends requests that must be refused, each with its code and a part of its message. */
 async function expectRefusals(refusals: readonly [string, object, number, string][]): Promise<void> {
   for (const [method, params, code, message] of refusals) {
     const { error } = await client.request(method, params);
@@ -68,7 +68,7 @@ async function copied(source: string, destination: string): Promise<TransferStat
   return status();
 }
 
-it("files go from node to node, to the workspace and back, in parts through the bucket", async () => {
+it("files are copied between nodes, to the workspace and back, in parts through the bucket", async () => {
   const bytes = randomBytes(9 * 2 ** 20);
   await writeFile(join(root, "laptop/a.bin"), bytes);
   const size = bytes.length;
@@ -86,7 +86,7 @@ it("files go from node to node, to the workspace and back, in parts through the 
   });
 });
 
-it("the methods of transfers answer clients alone, and refuse what is unknown or means nothing", async () => {
+it("the methods of transfers answer clients only, and reject unknown and invalid params", async () => {
   const gone = { transferId: 4_294_967_295 };
   await expectRefusals([
     ["transfer.open", { source: "laptop:a.bin" }, 400, "destination"],
@@ -101,7 +101,7 @@ it("the methods of transfers answer clients alone, and refuse what is unknown or
   await expectClientsOnly(["transfer.open", "transfer.status", "transfer.cancel"]);
 });
 
-it("a command that is left in the background tells its session of its end, once", async () => {
+it("a background command reports its exit to its session, once", async () => {
   const sessionKey = "agent:main:background";
   const bash = { name: "laptop__Bash", arguments: { command: "sleep 1; echo late", background: true } };
   model.queue({ toolCalls: [bash] }, { text: "it runs" }, { text: "it has ended" });
@@ -122,7 +122,7 @@ it("a command that is left in the background tells its session of its end, once"
   await expectRefusals([["node.exec.event", {}, 403, "node"]]);
 });
 
-it("a heartbeat is turned on, asked by hand, kept to itself when it has nothing to say, and turned off", async () => {
+it("a heartbeat is turned on, triggered, silent when it has no news, and turned off", async () => {
   type Status = { agents: Record<string, { lastHeartbeatText: string | null }> };
   const main = async () => (await client.call<Status>("heartbeat.status")).agents.main;
   expect(await main()).toMatchObject({ on: false, nextHeartbeatAt: null, everyMs: 1_800_000 });

@@ -30,7 +30,7 @@ const hops = [
   "run.end",
 ];
 
-it("takes a message the way that the architecture describes, and leaves the traces it should", async () => {
+it("a message follows the documented path, and each hop is logged", async () => {
   const sessionKey = "agent:main:main";
   const client = await stack.client();
   let release = () => {};
@@ -44,7 +44,7 @@ it("takes a message the way that the architecture describes, and leaves the trac
   await client.call("chat.send", { sessionKey: "main", message: "what does it say?", runId: "walk" });
   await until(() => node.calls.length === 1, "the node has the call");
 
-  // While the tool runs, the session is committed as waiting, and nobody holds it: nothing runs in AWS.
+  // While the tool runs, the session is committed as waiting and has no owner: no function runs.
   await expect.poll(async () => (await stack.table.get(metaKey(sessionKey)))?.owner).toBeUndefined();
   const waiting = await stack.table.get(metaKey(sessionKey));
   expect(waiting).toMatchObject({
@@ -78,7 +78,7 @@ it("takes a message the way that the architecture describes, and leaves the trac
   expect(JSON.stringify(stack.logs), "content is never logged").not.toContain("what does it say");
 });
 
-it("names only files that exist in the document's table", () => {
+it("the document's table names only existing files", () => {
   const document = readFileSync("docs/architecture.md", "utf8");
   const table = document.split("## The path of one message")[1]?.split("## ")[0] ?? "";
   let folder = "";

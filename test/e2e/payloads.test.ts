@@ -16,7 +16,7 @@ let stack: Stack;
 let model: ModelServer;
 let bucket: Bucket;
 let awsCalls: AccessRequest[];
-/** What most tests ask the gateway with. */
+/** The client of most tests. */
 let client: Connection;
 const opened: { close(): Promise<void> }[] = [];
 
@@ -50,13 +50,13 @@ const lettersOf = (length: number) => "0123456789abcdef".repeat(Math.ceil(length
 const callsTo = (service: string) => awsCalls.filter(({ action }) => action.startsWith(`${service}:`));
 const keysUnder = async (prefix: string) => (await bucket.list(prefix)).objects.map(({ key }) => key);
 
-/** Has a peer closed after its test. */
+/** Closes a peer after its test. */
 function keep<T extends { close(): Promise<void> }>(one: T): T {
   opened.push(one);
   return one;
 }
 
-/** A connection of the command line: it announces large payloads. */
+/** Connects as the command line does, with large payloads announced. */
 async function connect(id: string, options: Partial<ConnectionOptions> = {}): Promise<Connection> {
   const connection = new Connection({
     url: stack.cloud.ws,
@@ -68,7 +68,7 @@ async function connect(id: string, options: Partial<ConnectionOptions> = {}): Pr
   return connection;
 }
 
-/** A node of the command line whose only tool answers with `result`. */
+/** Connects a node whose only tool answers with `result`. */
 async function connectNode(id: string, result: (args: unknown) => unknown): Promise<Connection> {
   const { client, tools, nodeRuntime } = nodeParams(id, ["Dump"]);
   const node = keep(await connect(id, { client, tools, nodeRuntime } as Partial<ConnectionOptions>));
@@ -92,7 +92,7 @@ async function turn(client: Connection, sessionKey: string, message: string) {
   return ended;
 }
 
-/** A raw peer: announces large payloads, and resolves nothing by itself. */
+/** A raw peer that announces large payloads but does not resolve refs. */
 async function rawPeer(id: string, capabilities?: string[]): Promise<Peer> {
   const peer = await Peer.open(stack.cloud.ws, stack.token);
   await peer.call("connect", { ...clientParams(id), capabilities });
@@ -116,7 +116,7 @@ async function sendByRef(peer: Peer, method: string, paramsRef: unknown) {
 }
 
 describe("for a peer that announced large payloads", () => {
-  it("a tool result of 5 MB is in the transcript whole, and the model is shown its two ends", async () => {
+  it("stores a tool result of 5 MB in the transcript, and shows the model its start and end", async () => {
     const output = `BEGIN ${lettersOf(5_000_000)} END`;
     await connectNode("big", () => output);
     model.queue({ toolCalls: [{ name: "big__Dump", arguments: {} }] }, { text: "That was long." });
@@ -138,7 +138,7 @@ describe("for a peer that announced large payloads", () => {
     );
   });
 
-  it("a workspace file of 2 MB is written and read", async () => {
+  it("writes and reads a workspace file of 2 MB", async () => {
     const content = `${"é".repeat(1_048_000)}end`;
     const written = await client.request("workspace.write", { path: "large.txt", content });
     expect(written).toMatchObject({ path: "large.txt", size: Buffer.byteLength(content) });
@@ -147,7 +147,7 @@ describe("for a peer that announced large payloads", () => {
     expect(await keysUnder("payloads/in/")).toEqual([]);
   });
 
-  it("a long preview and a long answer arrive whole", async () => {
+  it("delivers a long preview and a long answer whole", async () => {
     const texts = ["a", "b", "c"].map((letter) => `${letter} ${lettersOf(100_000)}`);
     for (const text of texts) {
       model.queue({ text: [text] });
@@ -166,13 +166,13 @@ describe("for a peer that announced large payloads", () => {
     );
   });
 
-  it("a call of a tool with large arguments and a large result goes to its node and back", async () => {
+  it("passes a tool call with large arguments to its node, and its large result back", async () => {
     await connectNode("echo", (args) => args);
     const args = { text: lettersOf(1_500_000) };
     expect(await client.request("tool.invoke", { tool: "echo__Dump", args })).toEqual({ result: args });
   });
 
-  it("several such calls at the same time each get their own answer", async () => {
+  it("answers several such calls in parallel, each with its own result", async () => {
     await connectNode("echo", (args) => args);
     const calls = [1, 2, 3, 4].map(async (n) => {
       const args = { n, text: lettersOf(200_000 * n) };
@@ -181,14 +181,14 @@ describe("for a peer that announced large payloads", () => {
     await Promise.all(calls);
   });
 
-  it("more than a payload holds is refused with 413 before anything is uploaded", async () => {
+  it("refuses more than the maximum payload with 413 before an upload", async () => {
     const content = lettersOf(maxPayloadBytes);
     const refusal = await refusalOf(client.request("workspace.write", { path: "x", content }));
     expect(refusal).toMatchObject({ code: 413, message: expect.stringContaining(String(maxPayloadBytes)) });
     expect(callsTo("s3").filter(({ resource }) => resource.includes("/payloads/"))).toEqual([]);
   });
 
-  it("a chat message that is too large for an inbox is refused with 413 and what to do instead", async () => {
+  it("refuses a chat message that exceeds an inbox with 413 and a remedy", async () => {
     const message = lettersOf(1_000_000);
     const refusal = await refusalOf(client.request("chat.send", { sessionKey: "main", message }));
     expect(refusal).toMatchObject({ code: 413, message: expect.stringContaining("workspace file") });
@@ -196,7 +196,7 @@ describe("for a peer that announced large payloads", () => {
 });
 
 describe("for a peer that did not announce them", () => {
-  it("an answer that is too large is a 413, and the connection goes on", async () => {
+  it("answers with 413 if the response is too large, and keeps the connection", async () => {
     await client.request("workspace.write", { path: "large.txt", content: lettersOf(300_000) });
     const peer = keep(await rawPeer("old-client"));
     const { ok, error } = await peer.request("workspace.read", { path: "large.txt" });
@@ -205,7 +205,7 @@ describe("for a peer that did not announce them", () => {
     expect(callsTo("s3").filter(({ resource }) => resource.includes("/payloads/out/"))).toEqual([]);
   });
 
-  it("an event that is too large is cut, and says so, while others get it whole", async () => {
+  it("shortens an event that is too large, says so, and sends it whole to other peers", async () => {
     const peer = keep(await rawPeer("old-client"));
     const answer = lettersOf(300_000);
     model.queue({ text: [answer] });
@@ -216,7 +216,7 @@ describe("for a peer that did not announce them", () => {
     expect(JSON.stringify(cut.message)).toContain("too long for one event");
   });
 
-  it("large arguments for its tool are an error that the caller is told", async () => {
+  it("reports large arguments for its tool to the caller as an error", async () => {
     const node = keep(await Peer.open(stack.cloud.ws, stack.token));
     await node.call("connect", nodeParams("old-node", ["Dump"]));
     const args = { text: lettersOf(200_000) };
@@ -242,14 +242,14 @@ describe("a ref to uploaded params", () => {
     expect(await sendByRef(peer, "workspace.write", ref)).toMatchObject({ ok: false, error: { code: 404 } });
   });
 
-  it("means nothing on another connection, and the params stay where they are", async () => {
+  it("is unknown on another connection, and does not delete the params", async () => {
     const other = keep(await rawPeer("other", [payloadCapability]));
     const ref = await upload(peer, params);
     expect(await sendByRef(other, "workspace.write", ref)).toMatchObject({ ok: false, error: { code: 404 } });
     expect(await sendByRef(peer, "workspace.write", ref)).toMatchObject({ ok: true });
   });
 
-  it("that nothing was uploaded to is a 404", async () => {
+  it("without an upload is a 404", async () => {
     const { ref } = await peer.call("payload.upload", { bytes: 200_000 });
     expect(await sendByRef(peer, "workspace.write", ref)).toMatchObject({ ok: false, error: { code: 404 } });
   });
@@ -266,7 +266,7 @@ describe("a ref to uploaded params", () => {
     },
   );
 
-  it("leads to params that are checked like any others", async () => {
+  it("leads to params that are validated like any others", async () => {
     const wrong = await upload(peer, { path: 7 });
     expect(await sendByRef(peer, "workspace.write", wrong)).toMatchObject({ error: { code: 400 } });
     const forbidden = await upload(peer, { callId: "x", result: 1 });
@@ -274,9 +274,9 @@ describe("a ref to uploaded params", () => {
   });
 });
 
-describe("a url", () => {
+describe("a presigned URL", () => {
   const expiry = (url: string) => Number(new URL(url).searchParams.get("X-Amz-Expires"));
-  /** As the url would be had it been made that many seconds ago. */
+  /** Changes the URL as if it had been made that many seconds ago. */
   const madeBefore = (url: string, seconds: number) => {
     const old = new URL(url);
     const at = new Date(Date.now() - seconds * 1000).toISOString().replace(/[-:]|\.\d+/g, "");
@@ -284,7 +284,7 @@ describe("a url", () => {
     return old;
   };
 
-  it("to upload to works for five minutes, for the announced length, under the peer's own prefix", async () => {
+  it("for uploads is valid for five minutes, for the announced length, below the peer's own prefix", async () => {
     const peer = keep(await rawPeer("raw", [payloadCapability]));
     const { ref, url } = await peer.call<{ ref: string; url: string }>("payload.upload", { bytes: 5 });
     expect(expiry(url)).toBe(300);
@@ -294,7 +294,7 @@ describe("a url", () => {
     expect(late.status).toBe(403);
   });
 
-  it("to read from works for five minutes", async () => {
+  it("for downloads is valid for five minutes", async () => {
     await client.request("workspace.write", { path: "large.txt", content: lettersOf(300_000) });
     const peer = keep(await rawPeer("raw", [payloadCapability]));
     peer.send({ type: "req", id: "big", method: "workspace.read", params: { path: "large.txt" } });
@@ -310,7 +310,7 @@ describe("a url", () => {
 });
 
 describe("a turn whose frames fit", () => {
-  it("takes nothing by way of the storage, whatever its peers announced", async () => {
+  it("does not use the bucket, even if its peers announced large payloads", async () => {
     const peer = keep(await rawPeer("small", [payloadCapability]));
     const node = keep(await Peer.open(stack.cloud.ws, stack.token));
     await node.call("connect", { ...nodeParams("small", ["Dump"]), capabilities: [payloadCapability] });
@@ -322,7 +322,7 @@ describe("a turn whose frames fit", () => {
     const { runId } = await peer.call("chat.send", { sessionKey: "small", message: "hello" });
     expect(await peer.ended(String(runId))).toMatchObject({ state: "final" });
     expect(callsTo("dynamodb")).not.toEqual([]);
-    // Its first reply keeps the text of the prompt that it was made from.
+    // The first reply stores the system prompt that it was made from.
     const puts = callsTo("s3").filter(({ action }) => action === "s3:PutObject");
     expect(puts.filter(({ resource }) => !resource.includes("/agents/main/objects/"))).toEqual([]);
     expect(callsTo("s3").filter(({ resource }) => resource.includes("/payloads/"))).toEqual([]);

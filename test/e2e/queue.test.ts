@@ -10,7 +10,7 @@ const lastUser = (request: ModelRequest) =>
 
 let stack: Stack;
 let model: ModelServer;
-/** What the model waits for before it answers. */
+/** The model waits for this before it answers. */
 let gate: Promise<unknown> = Promise.resolve();
 beforeAll(async () => {
   model = await startOpenAiServer(async (request) => {
@@ -26,14 +26,14 @@ afterAll(async () => {
   await model?.close();
 });
 
-/** Functions keep the configuration for up to five seconds. */
+/** Waits until the functions see the configuration, which they cache for up to five seconds. */
 async function takesEffect(client: Peer, modelId: string): Promise<void> {
   const configured = async () => (await client.call("config.get", { path: "model.id" })).value;
   await until(async () => (await configured()) === modelId, "the model is configured");
   await new Promise((resolve) => setTimeout(resolve, 5_100));
 }
 
-it("answers five messages that come at once one by one, in their order", async () => {
+it("answers five messages sent at once one by one, in the order of acceptance", async () => {
   const client = await stack.client();
   const sent = ["one", "two", "three", "four", "five"];
   const replies = [];
@@ -41,7 +41,7 @@ it("answers five messages that come at once one by one, in their order", async (
   gate = new Promise<void>((resolve) => {
     open = resolve;
   });
-  // Five frames at once reach the gateway in any order: the order is that of acceptance.
+  // The gateway receives five concurrent frames in any order. The order that counts is that of acceptance.
   for (const message of sent) {
     replies.push(client.call("chat.send", { sessionKey: "queue", message, runId: message }));
   }
@@ -71,7 +71,7 @@ it("answers five messages that come at once one by one, in their order", async (
   await client.close();
 });
 
-it("takes a repeated runId as the same message", async () => {
+it("accepts a message with a repeated runId once", async () => {
   const client = await stack.client();
   for (let i = 0; i < 3; i++)
     await client.call("chat.send", { sessionKey: "dup", message: "once", runId: "same" });
@@ -82,7 +82,7 @@ it("takes a repeated runId as the same message", async () => {
   await client.close();
 });
 
-it("refuses with 429 what an inbox has no room for, and answers all that it took", async () => {
+it("refuses messages with 429 when an inbox is full, and answers all that it accepted", async () => {
   let open = () => {};
   const gate = new Promise<void>((resolve) => {
     open = resolve;
@@ -113,14 +113,14 @@ it("refuses with 429 what an inbox has no room for, and answers all that it took
   open();
   for (const n of taken) expect(await client.ended(`full-${n}`)).toMatchObject({ state: "final" });
   expect(seen).toEqual(taken.map((n) => String(n).padStart(2, "0")));
-  // The very same message, sent again as it was told, is taken now.
+  // A retry of the refused message, as the error suggests, is accepted now.
   expect(await send(taken.length)).toMatchObject({ ok: true });
   expect(await client.ended(`full-${taken.length}`)).toMatchObject({ state: "final" });
   await slow.close();
   await client.close();
 });
 
-it("runs two sessions side by side", async () => {
+it("runs two sessions in parallel", async () => {
   const waiting: (() => void)[] = [];
   const gate = await startOpenAiServer(async (request) => {
     await new Promise<void>((resolve) => {

@@ -14,7 +14,7 @@ import type { Peer } from "../support/peer.ts";
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 
-/** Schedules come due so many times faster: a quarter of an hour is some two seconds. */
+/** Schedules come due this many times faster: a quarter of an hour takes about two seconds. */
 const acceleration = 400;
 const minute = 60_000;
 
@@ -60,7 +60,7 @@ const history = () => client.call<History>("session.history", { sessionKey: key 
 const setPolicy = (resetPolicy: ResetPolicy) =>
   client.call("session.patch", { sessionKey: key, resetPolicy });
 
-/** Waits until the session was reset, without asking the gateway for it. */
+/** Waits until the session was reset, without a request to the gateway. */
 async function untilReset(): Promise<History> {
   const isReset = () => stack.logs.some((line) => line.event === "session.reset" && line.sessionKey === key);
   await until(isReset, "the session is reset");
@@ -73,8 +73,8 @@ async function archive(sessionId: string): Promise<Message[]> {
   return lines.map((line) => JSON.parse(line) as Message);
 }
 
-describe("a session that nothing is said in", () => {
-  /** Policies that come due soon, and ones that do not while this test runs. */
+describe("a session without new messages", () => {
+  /** Policies that come due soon, and ones that do not during this test. */
   const policies = {
     daily: (timezone) => ({
       soon: { mode: "daily", atHour: soonHour(timezone) },
@@ -84,12 +84,12 @@ describe("a session that nothing is said in", () => {
   } as Record<string, (timezone: string) => { soon: ResetPolicy; late: ResetPolicy }>;
 
   it.each(["daily", "idle"])(
-    "is reset by the Scheduler (%s), and not again by a message after it",
+    "is reset by the Scheduler (%s), and not again by the next message",
     async (mode) => {
       const userTimezone = soonTimezone();
       await stack.configure({ userTimezone });
       const { soon, late } = policies[mode]!(userTimezone);
-      // Functions keep the configuration for up to five seconds; a session's own policy holds at once.
+      // Functions cache the configuration for up to five seconds; a session's own policy applies at once.
       await new Promise((resolve) => setTimeout(resolve, 5_100));
       await setPolicy(soon);
       await say("hello");
@@ -115,7 +115,7 @@ describe("a session that nothing is said in", () => {
   );
 });
 
-/** Boundaries are at full hours of UTC, or half an hour later in India: one of them is 15 to 45 minutes away. */
+/** Boundaries are at full hours in UTC and at half hours in India, so one of them is 15 to 45 minutes away. */
 function soonTimezone(): string {
   const untilHour = nextBoundary(Date.now(), (new Date().getUTCHours() + 1) % 24, "UTC") - Date.now();
   return untilHour >= 15 * minute && untilHour <= 45 * minute ? "UTC" : "Asia/Kolkata";
@@ -127,8 +127,8 @@ function soonHour(timezone: string): number {
   return hours.reduce((soonest, hour) => (away(hour) < away(soonest) ? hour : soonest));
 }
 
-describe("a conversation that is over", () => {
-  it("is read again with the command line, page by page, whatever its size", async () => {
+describe("a finished conversation", () => {
+  it("can be read with the command line, page by page, whatever its size", async () => {
     const long = "0123456789 ".repeat(2_500);
     await say(`remember this: ${long}`);
     await say(`and this: ${long}`);
@@ -147,7 +147,7 @@ describe("a conversation that is over", () => {
       `${currentSessionId}\n${reset.newSessionId}  (current)\n`,
     );
 
-    // A peer that takes little at a time gets a large message in pieces.
+    // A peer with a small frame limit gets a large message in pieces.
     const page = await client.call<{ messages: Message[]; piece?: object; next: string }>(
       "session.transcript",
       {
@@ -160,7 +160,7 @@ describe("a conversation that is over", () => {
     expect(page.piece).toMatchObject({ isLast: false });
   });
 
-  it("M45: is exported with the command line, and goes on in another session", async () => {
+  it("M45: can be exported with the command line, and continued in another session", async () => {
     await say("what are you?");
     const { currentSessionId } = await history();
     await client.call("session.reset", { sessionKey: key });
@@ -173,7 +173,7 @@ describe("a conversation that is over", () => {
     expect(messages).toEqual(await archive(currentSessionId));
   });
 
-  it("M14: is looked at object by object with the command line", async () => {
+  it("M14: can be inspected object by object with the command line", async () => {
     await say("what are you?");
     const { currentSessionId } = await history();
     await client.call("session.reset", { sessionKey: key });

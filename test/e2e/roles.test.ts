@@ -12,7 +12,7 @@ import { photoUpdate, textUpdate } from "../support/platforms/telegram/telegram-
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 
-/** Granted, and used only where something fails that does not fail here. */
+/** Granted permissions that are used only after failures that do not happen here. */
 const unreached = [
   "socket: s3:AbortMultipartUpload on arn:aws:s3:::gsv-storage/agents/*",
   "agent: s3:AbortMultipartUpload on arn:aws:s3:::gsv-storage/agents/*",
@@ -24,12 +24,12 @@ let model: ModelServer;
 let client: Peer;
 beforeAll(async () => {
   model = await startOpenAiServer();
-  // Little time is left beside the longest model call, so that the agent hands a session over to itself.
+  // Leaves little time after the longest model call, so the agent hands a session over to a new invocation.
   const functions = { ...stackFunctions, agent: { timeoutMs: 871_000, memoryMb: 512 } };
   stack = await startStack({ acceleration: 60 }, functions);
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
-    // Two seconds, by a clock that runs sixty times faster.
+    // Two seconds: the clock runs sixty times faster.
     "timeouts.toolMs": 120_000,
     "timeouts.llmMs": 840_000,
   });
@@ -180,11 +180,11 @@ it("uses every permission that the roles grant, and needs no other", async () =>
   await client.call("config.set", { path: "apiKeys.anthropic", value: null });
   const { id } = await client.call("token.create", { name: "short" });
   await client.call("token.revoke", { id });
-  // Two minutes after a revocation, in case API Gateway lost the first request to close the socket.
+  // The second attempt to close the socket, two minutes after a revocation, in case API Gateway lost the first.
   await stack.cloud.fire("timer", { kind: "close", connectionId: "of-a-revoked-token" });
   await client.call("sessions.list", {});
   await client.call("session.patch", { sessionKey: "idle", resetPolicy: { mode: "idle", idleMinutes: 1 } });
-  // The schedule of the first message finds that another came after it, and looks further.
+  // The schedule of the first message sees the later message and reschedules itself.
   model.queue({ text: "soon idle" }, { text: "now" });
   await ask("idle", "something");
   await ask("idle", "and then nothing");
@@ -197,7 +197,7 @@ it("uses every permission that the roles grant, and needs no other", async () =>
   model.queue({ text: "a file" });
   await client.ended("with-media");
   await client.call("session.reset", { sessionKey: "main" });
-  // It fires a half-second later. Its answer has nowhere to go, so that no model is asked.
+  // Fires half a second later. Its answer has no destination, so no model is called.
   const schedule = { kind: "at", atMs: Date.now() + 30_000 };
   await client.call("cron.add", { name: "x", schedule, spec: { mode: "task", message: "x", deliver: true } });
   await stack.cloud.fire("timer", { kind: "sweep" });

@@ -19,14 +19,14 @@ import {
 import { authorizer, type RoleAuthorizer } from "../infra/iam.ts";
 import { type NodeTools, openClient, openNode, type Peer } from "../support/peer.ts";
 
-/** The deployed system on this machine: the bundles, each in processes of its own, with the rights of their roles. */
+/** The deployed system on this machine: the bundles, each in its own processes with the permissions of its role. */
 export interface Stack {
   cloud: Cloud;
   /** The functions' processes. */
   host: ProcessHost;
   table: Table;
   secrets: Secrets;
-  /** Decides by the synthesized roles; what it refused is a permission that a deployment would lack. */
+  /** Checks calls against the synthesized roles. Each refusal is a permission that a deployment would lack. */
   roles: RoleAuthorizer;
   /** A token with all scopes. */
   token: string;
@@ -43,18 +43,21 @@ export interface Stack {
 const retryDelaysMs = [1000, 2000];
 
 interface StackOptions extends Partial<Omit<CloudOptions, "host" | "dir">> {
-  /** Changes what the functions have as their environment. */
+  /** Changes the environment of the functions. */
   environment?: (env: Record<string, string>) => Record<string, string>;
-  /** Most instances of one function at a time; further events wait. Two by default: events overlap, in few processes. */
+  /**
+   * Maximum concurrent instances of one function; further events wait. The default is two: events overlap, with few
+   * processes.
+   */
   maxInstances?: number;
-  /** True: with the sweep of each minute, which acceleration runs many times a second. Default: false. */
+  /** Whether the sweep of each minute runs, many times a second with acceleration. Default: false. */
   isSwept?: boolean;
 }
 
-/** The next stack of this worker takes over the processes: an environment and a state of their own, with loaded code. */
+/** Processes with loaded code, which the next stack of this worker reuses with a new environment and state. */
 const spares = openSpareInstances();
 
-/** Starts the stack in a folder of its own, which is removed at the end. `authorize` is asked ahead of the roles. */
+/** Starts the stack in a temporary folder. `authorize` is called before the roles. */
 export async function startStack(
   { environment = (env) => env, isSwept = false, maxInstances = 2, ...options }: StackOptions = {},
   functions = stackFunctions,
@@ -91,7 +94,7 @@ export async function startStack(
   const table = openDynamoDBTable(cloud.table);
   const secrets = openSsmSecrets(String(cloud.env.SSM_PREFIX));
   const configuration = openConfiguration(table, secrets);
-  // Half a day from now: no session is reset while a test runs because it is four in the morning.
+  // Half a day from now, so that the daily reset at 4:00 does not happen during a test.
   const atHour = (new Date().getUTCHours() + 12) % 24;
   await configuration.set("session.defaultResetPolicy", { mode: "daily", atHour });
   const { token } = await createToken(

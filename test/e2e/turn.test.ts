@@ -6,7 +6,7 @@ import type { Peer } from "../support/peer.ts";
 import { until } from "../support/until.ts";
 import { type Stack, startStack } from "./stack.ts";
 
-/** Each has an agent of its own, named as the provider. */
+/** Each has an agent named after the provider. */
 const providers = [
   { name: "anthropic", id: "claude-opus-4-8", server: "anthropic" },
   { name: "openai", id: "gpt-5.2", server: "openai" },
@@ -34,7 +34,7 @@ afterAll(async () => {
   for (const server of Object.values(models ?? {})) await server.close();
 });
 
-describe.each(providers)("a turn with $name, over the bundles", ({ name: agentId, server }) => {
+describe.each(providers)("a turn with $name, with the deployed bundles", ({ name: agentId, server }) => {
   let model: ModelServer;
   let client: Peer;
 
@@ -58,7 +58,7 @@ describe.each(providers)("a turn with $name, over the bundles", ({ name: agentId
     expect(model.requests.at(-1)?.tools).toContain("gsv__ReadFile");
   });
 
-  it("calls two tools on two nodes at the same time", async () => {
+  it("calls two tools on two nodes in parallel", async () => {
     const running = { now: 0, most: 0 };
     const slow = (output: string) => async () => {
       running.most = Math.max(running.most, ++running.now);
@@ -97,7 +97,7 @@ describe.each(providers)("a turn with $name, over the bundles", ({ name: agentId
     await rack.close();
   });
 
-  it("mixes a tool of the gateway with one of a node", async () => {
+  it("combines a tool of the gateway with one of a node", async () => {
     const laptop = await stack.node("laptop", {
       Read: (args) => ({ path: args.path, content: "0\tfrom the node" }),
     });

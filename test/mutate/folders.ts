@@ -1,6 +1,6 @@
 /**
- * The folders that are mutated, and the tests that run for each mutant: those of the folder itself first, then those of its
- * users that run in one process and take milliseconds. A mutant that only a slower test notices counts as a survivor.
+ * The mutated folders, and the tests for each mutant: first those of the folder itself, then fast tests of its users
+ * that run in one process. A mutant that only a slower test detects counts as a survivor.
  */
 export const testsOf: Record<string, readonly string[]> = {
   "shared/session": [

@@ -2,7 +2,7 @@ import type { Stryker } from "@stryker-mutator/core";
 
 type MutantResult = Awaited<ReturnType<Stryker["runMutationTest"]>>[number];
 
-/** A mutant that no test noticed. `isCovered`: whether a test runs its code. */
+/** A mutant that no test detected. `isCovered`: whether a test runs its code. */
 export interface Survivor {
   file: string;
   line: number;
@@ -13,14 +13,14 @@ export interface Survivor {
 
 export interface FolderScore {
   folder: string;
-  /** Noticed mutants of all that are valid and not static, in percent. */
+  /** Detected mutants as a percentage of those that are valid and not static. */
   score: number;
   noticed: number;
   mutants: number;
   survivors: Survivor[];
 }
 
-/** Static mutants (of tables and patterns, which are evaluated once) and those that do not run are left out. */
+/** Omits mutants that do not run, and static ones (in tables and patterns, which are evaluated once). */
 export function scoreOf(folder: string, results: readonly MutantResult[]): FolderScore {
   const noticed = results.filter(({ status }) => status === "Killed" || status === "Timeout").length;
   const missed = results.filter(({ status }) => status === "Survived" || status === "NoCoverage");
@@ -40,7 +40,7 @@ export function scoreOf(folder: string, results: readonly MutantResult[]): Folde
   };
 }
 
-/** The scores for a reader, with a line for each survivor. */
+/** Prints the scores, with a line for each survivor. */
 export function lines(scores: readonly FolderScore[]): string {
   const survivor = ({ file, line, mutator, replacement, isCovered }: Survivor) =>
     `  ${file}:${line} ${mutator} ${replacement}${isCovered ? "" : " (no test runs this)"}`;

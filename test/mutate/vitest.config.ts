@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { KeptThread } from "./kept-thread.ts";
 
-/** The test files, as globs: the ones that notice most first. */
+/** The test files as globs, starting with those that detect the most. */
 const include: string[] = JSON.parse(process.env.GSV_MUTATE_TESTS ?? "[]");
 
 class InOrder extends BaseSequencer {
@@ -33,7 +33,7 @@ export default defineConfig({
   test: {
     include,
     sequence: { sequencer: InOrder },
-    // The files share their loaded modules, as in `npm test`: loading them takes longer than most of the tests.
+    // Test files share their loaded modules, as in `npm test`: loading them takes longer than most of the tests.
     isolate: false,
     setupFiles: ["test/support/run/failed-logs.ts", "test/support/run/file-end.ts"],
     deps: { interopDefault: false },

@@ -7,7 +7,7 @@ import { type Scope, scopes } from "../../shared/protocol/methods.ts";
 import type { World } from "../../shared/world/world.ts";
 import { openClient, type Peer } from "../support/peer.ts";
 
-/** A gateway for one test file: the real functions over the local world, on real sockets. */
+/** A gateway for one test file: the real functions with the local world and real sockets. */
 export interface AttackedGateway {
   ws: string;
   /** Without a trailing slash. */
@@ -15,7 +15,7 @@ export interface AttackedGateway {
   world: World;
   /** The owner's client, with all scopes. */
   owner: Peer;
-  /** A new token. @param more channel and account of a bridge's token */
+  /** Creates a token. @param more channel and account of a bridge's token */
   token(scopes: readonly Scope[], more?: { channel?: string; accountId?: string }): Promise<string>;
   configure(settings: Record<string, unknown>): Promise<void>;
   close(): Promise<void>;

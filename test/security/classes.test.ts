@@ -3,20 +3,20 @@ import { basename } from "node:path";
 import { expect, it } from "vitest";
 import { attackClasses } from "./classes.ts";
 
-/** Tests of this folder that are not about one class. */
+/** Tests of this folder that cover several classes. */
 const general = ["classes.test.ts", "fuzz.test.ts", "rights-table.test.ts"];
 
-/** Classes whose test comes with what mends them. The list may only get shorter. */
+/** Classes whose test is added with their fix. The list may only get shorter. */
 const awaited = ["config-by-channel-users", "cross-session-leakage", "non-owner-exec"];
 
-it("every class of attack has its test, and every test of this folder its class", () => {
+it("every class of attack has a test, and every test of this folder has a class", () => {
   const files = readdirSync(import.meta.dirname, { recursive: true }).map(String);
   const tests = files.filter((file) => file.endsWith(".test.ts") && !general.includes(file));
   const expected = attackClasses.filter(({ name, file }) => tests.includes(file) || !awaited.includes(name));
   expect(expected.map(({ file }) => file).sort()).toEqual(tests.sort());
 });
 
-it("a class is named like its file, and says what it is and where it comes from", () => {
+it("a class has the name of its file, a description, and a source", () => {
   for (const { name, file, attack, advisories } of attackClasses) {
     expect(basename(file)).toBe(`${name}.test.ts`);
     expect(attack.length, name).toBeGreaterThan(20);

@@ -5,11 +5,11 @@ export interface AttackClass {
   /** What the attacker does. */
   attack: string;
   /**
-   * Public advisories of agent gateways that had the class, or the number of the weakness (cwe.mitre.org) where none is
-   * as plain. Each was looked up before it was written down.
+   * Public advisories about agent gateways of this class, or the number of the weakness (cwe.mitre.org) if none fits.
+   * Each was looked up.
    */
   advisories: readonly string[];
-  /** Behind `test/security/`. */
+  /** Relative to `test/security/`. */
   file: string;
 }
 
@@ -17,13 +17,13 @@ export interface AttackClass {
 export const attackClasses: readonly AttackClass[] = [
   {
     name: "token-in-url",
-    attack: "uses a token or secret that stands in an address, as logs and histories keep it",
+    attack: "uses a token or secret that is part of an address, which logs and histories store",
     advisories: ["CVE-2026-25253", "CWE-598"],
     file: "door/token-in-url.test.ts",
   },
   {
     name: "auth-by-presence",
-    attack: "sends a credential that is there, but not valid",
+    attack: "sends a credential that is present but invalid",
     advisories: ["CVE-2026-28472"],
     file: "door/auth-by-presence.test.ts",
   },
@@ -35,7 +35,7 @@ export const attackClasses: readonly AttackClass[] = [
   },
   {
     name: "approval-reuse",
-    attack: "uses what was granted once again, elsewhere, or as somebody else",
+    attack: "uses a one-time permission again, elsewhere, or as another peer",
     advisories: ["GHSA-hjvp-qhm6-wrh2"],
     file: "door/approval-reuse.test.ts",
   },
@@ -47,19 +47,19 @@ export const attackClasses: readonly AttackClass[] = [
   },
   {
     name: "ssrf",
-    attack: "names an address that only the gateway reaches, for it to fetch",
+    attack: "makes the gateway fetch an address that only it can reach",
     advisories: ["CVE-2026-28467"],
     file: "inside/ssrf.test.ts",
   },
   {
     name: "traversal",
-    attack: "leaves a folder by what is written in a path or an id",
+    attack: "leaves a folder with a crafted path or id",
     advisories: ["GHSA-5xfq-5mr7-426q"],
     file: "inside/traversal.test.ts",
   },
   {
     name: "replay",
-    attack: "sends a signed request of somebody else again",
+    attack: "replays another sender's signed request",
     advisories: ["CWE-294"],
     file: "door/replay.test.ts",
   },
@@ -77,19 +77,19 @@ export const attackClasses: readonly AttackClass[] = [
   },
   {
     name: "mutable-identity",
-    attack: "chooses or writes an id so that it counts as somebody else's",
+    attack: "chooses or writes an id that is taken for another user's",
     advisories: ["GHSA-4cqv-h74h-93j4", "CWE-290"],
     file: "inside/mutable-identity.test.ts",
   },
   {
     name: "terminal-escapes",
-    attack: "sends text that controls the terminal of whoever reads it",
+    attack: "sends text that controls the terminal of its reader",
     advisories: ["CWE-150"],
     file: "inside/terminal-escapes.test.ts",
   },
   {
     name: "revocation",
-    attack: "goes on with a token, or with a socket opened by it, after the token was revoked",
+    attack: "continues to use a token, or its socket, after the token was revoked",
     advisories: ["CVE-2026-34503"],
     file: "door/revocation.test.ts",
   },
@@ -125,7 +125,7 @@ export const attackClasses: readonly AttackClass[] = [
   },
   {
     name: "private-strings",
-    attack: "learns in a group what lies in the owner's files, conversations and configuration",
+    attack: "learns in a group the contents of the owner's files, conversations and configuration",
     advisories: ["CWE-200"],
     file: "private-strings.test.ts",
   },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { channel, type Household, openHousehold } from "./household.ts";
 
-/** Config change by channel users: who may only write to the agent changes how it works (CWE-863). */
+/** Config change by channel users: a sender who may only write to the agent changes how it works (CWE-863). */
 
 let house: Household;
 beforeAll(async () => {
@@ -15,7 +15,7 @@ const group = `agent:main:${channel}:group:garden`;
 
 describe("a guest", () => {
   it.each(["/model evil/model", "/model", "/think high", "/think", "/t 5", "/compact", "/compact 1"])(
-    "is refused %s with one sentence, alone and in a group",
+    "gets one sentence of refusal for %s, alone and in a group",
     async (text) => {
       for (const room of [undefined, "garden"])
         expect(await house.ask({ from: "gus", text, room })).toMatch(
@@ -27,7 +27,7 @@ describe("a guest", () => {
   );
 
   it.each(["hi /think:high", "/model:evil/model hi", "/t:5", "hi /m:evil and /status"])(
-    "is refused the directive in %j, and no model is asked",
+    "gets a refusal of the directive in %j, and no model is called",
     async (text) => {
       const asked = house.model.requests.length;
       expect(await house.ask({ from: "gus", text })).toMatch(
@@ -37,7 +37,7 @@ describe("a guest", () => {
     },
   );
 
-  it("resets their own conversation, and none that others share", async () => {
+  it("can reset their own conversation, but no shared one", async () => {
     await house.ask({ from: "olga", text: "in the garden", room: "garden" });
     expect(await house.ask({ from: "gus", text: "/reset", room: "garden" })).toMatch(
       /^Only an owner .* others share\.$/,
@@ -48,7 +48,7 @@ describe("a guest", () => {
     expect(await house.ask({ from: "olga", text: "/reset", room: "garden" })).toMatch(/^Session reset/);
   });
 
-  it("is told of the commands that are theirs, and sees the status", async () => {
+  it("sees only the commands that they may use, and the status", async () => {
     expect(await house.ask({ from: "gus", text: "/help" })).not.toMatch(/model|think|compact/);
     expect(await house.ask({ from: "gus", text: "/status" })).toContain(
       `Session: agent:main:${channel}:guest:gus`,
@@ -56,7 +56,7 @@ describe("a guest", () => {
     expect(await house.ask({ from: "gus", text: "hello /status" })).toContain("Session:");
   });
 
-  it("stops an answer to a message of their own, and no other", async () => {
+  it("can stop the answer to their own message only", async () => {
     const stop = (from: string) => house.ask({ from, text: "/stop", room: "garden" });
     await house.bring({ from: "olga", text: "wait for the owner", room: "garden" });
     expect(await stop("gus")).toMatch(/not to a message of yours/);
@@ -71,7 +71,7 @@ describe("a guest", () => {
   });
 });
 
-/** The id of a message's event, as the run of it is named. */
+/** The id of a message's event, which is also its run id. */
 async function eventId(messageId: string): Promise<string> {
   const { run } = (await house.gateway.world.table.get({ pk: `S#${group}`, sk: "META" })) as {
     run?: { runId: string };
@@ -87,7 +87,7 @@ it("an owner on a channel has all commands", async () => {
   );
 });
 
-it("no agent's tool changes the configuration, for anybody", async () => {
+it("no agent's tool changes the configuration, not even for an owner", async () => {
   for (const name of ["gsv__ConfigSet", "config.set"])
     expect(await house.ask({ from: "gus", text: `call ${name}` })).toContain("Tool not found");
 });

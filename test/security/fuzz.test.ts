@@ -5,8 +5,8 @@ import { expect, it } from "vitest";
 import { fuzz } from "../fuzz/fuzz.ts";
 import { startTarget } from "../fuzz/target/target.ts";
 
-// `npm run fuzz` does the same for minutes, against a process of its own.
-it("a gateway answers changed frames and deliveries, and keeps what is the owner's as it was", async () => {
+// `npm run fuzz` does the same for minutes, against a separate process.
+it("a gateway answers malformed frames and deliveries, and the owner's data does not change", async () => {
   const dir = await mkdtemp(join(tmpdir(), "gsv-fuzz-"));
   const target = await startTarget(join(dir, "data"));
   try {
@@ -19,7 +19,7 @@ it("a gateway answers changed frames and deliveries, and keeps what is the owner
     expect(violations).toEqual([]);
     expect(total(frames)).toBe(1600);
     expect(total(deliveries)).toBe(240);
-    // An attack of which nothing gets in at all would show little.
+    // An attack whose requests are all refused would show little.
     for (const answer of ["ok", "400", "403", "101", "http 200", "http 401"])
       expect(answers[answer], answer).toBeGreaterThan(5);
   } finally {

@@ -13,11 +13,11 @@ import type { ModelRequest, ModelServer, Reply } from "../support/models/scripte
 import { clientParams, openNode, Peer } from "../support/peer.ts";
 
 export const channel = "mychat";
-/** What the node's tool and its logs answer. */
+/** Results of the node's tool and of its logs. */
 export const ran = "the machine has run it";
 export const logged = "a line of the machine's log";
 
-/** A message on the channel: who writes it, and in which room; without a room it is a direct message. */
+/** A message on the channel: its sender and room. Without a room it is a direct message. */
 export interface Message {
   from: string;
   text: string;
@@ -25,9 +25,9 @@ export interface Message {
 }
 
 /**
- * A gateway with an owner (olga), two guests (gus and gail), a node (laptop) and a bridge. Its model does what
- * the last message says: `call {tool} {arguments as JSON}` calls a tool and answers with what came of it, `calls` and a list
- * of `{name, arguments}` calls them all in one reply, `wait` answers only once `release` was called, anything else is echoed.
+ * A gateway with an owner (olga), two guests (gus and gail), a node (laptop) and a bridge. Its model follows the last
+ * message: `call {tool} {arguments as JSON}` calls a tool and answers with its result, `calls` and a list of
+ * `{name, arguments}` makes all calls in one reply, `wait` answers after `release` was called; other text is echoed.
  */
 export interface Household {
   gateway: LocalGateway;
@@ -35,19 +35,19 @@ export interface Household {
   model: ModelServer;
   /** Peers by their tokens' scopes. */
   peers: Record<"client" | "node" | "bridge" | "admin", Peer>;
-  /** A new socket without a token. The gateway closes it after three frames. */
+  /** Opens a socket without a token. The gateway closes it after three frames. */
   stranger(): Promise<Peer>;
-  /** Calls that the node got. */
+  /** Calls that the node received. */
   calls: { tool: string }[];
-  /** Brings a message in. @returns the gateway's answer to the bridge, and the message's id */
+  /** Delivers a message. @returns the gateway's answer to the bridge, and the message's id */
   bring(message: Message): Promise<{ status: string; sessionKey?: string; id: string }>;
-  /** Brings a message in and waits for what its sender is told; undefined when it was not let in. */
+  /** Delivers a message and waits for the reply to its sender; undefined if the sender was not admitted. */
   ask(message: Message): Promise<string | undefined>;
-  /** What was told in reply to a message. */
+  /** The reply to a message. */
   told(id: string): Promise<string>;
-  /** Says something as a client, and waits for the answer. */
+  /** Sends a message as a client, and waits for the answer. */
   say(peer: Peer, sessionKey: string, text: string): Promise<string | undefined>;
-  /** Lets the model answer those who wait. */
+  /** Lets the model answer waiting requests. */
   release(): void;
   /** The model's last request. */
   lastRequest(): ModelRequest;

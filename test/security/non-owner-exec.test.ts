@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { channel, type Household, openHousehold, ran } from "./household.ts";
 
-/** Exec by non-owners: somebody who may write to the agent has it run something on the owner's machine (CWE-862). */
+/** Exec by non-owners: a sender who may write to the agent makes it run commands on the owner's machine (CWE-862). */
 
 let house: Household;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ const bash = "call laptop__Bash";
 const notFound = /Tool not found: laptop__Bash/;
 
 describe("a guest", () => {
-  it("is offered no tool and no name of a machine, and what the model calls all the same is refused", async () => {
+  it("is offered no tool and no name of a machine, and such a call of the model is refused", async () => {
     const answer = await house.ask({ from: "gus", text: bash });
     expect(answer).toMatch(notFound);
     expect(house.calls).toEqual([]);
@@ -31,11 +31,11 @@ describe("a guest", () => {
     "gsv__WriteFile",
     "gsv__EditFile",
     "gsv__DeleteFile",
-  ])("has no use of %s, though the model calls it", async (tool) => {
+  ])("cannot use %s, even if the model calls it", async (tool) => {
     expect(await house.ask({ from: "gus", text: `call ${tool}` })).toContain(`Tool not found: ${tool}`);
   });
 
-  it("stays a guest by what they call themselves, and where everybody may write", async () => {
+  it("stays a guest whatever their display name, even if everybody may write", async () => {
     await house.configuration.set(`channels.${channel}.dmPolicy`, "open");
     for (const from of ["*", " olga", "olga ", "OLGA/1", "ol\u200bga", "workshop"])
       expect(await house.ask({ from, text: bash }), from).toMatch(notFound);
@@ -43,7 +43,7 @@ describe("a guest", () => {
     expect(house.calls).toEqual([]);
   });
 
-  it("stays a guest by a link of identities, and by a room that is let in", async () => {
+  it("stays a guest despite a link of identities or an admitted room", async () => {
     await house.configuration.set("session.identityLinks", { olga: ["gus", `${channel}:gus`] });
     await house.configuration.set(`channels.${channel}.allowFrom`, ["gus", "gail", "garage"]);
     expect(await house.ask({ from: "gus", text: bash })).toMatch(notFound);
@@ -63,14 +63,14 @@ describe("in a group", () => {
     ["gus", "kitchen", true],
     ["olga", "workshop/7", true],
     ["gus", "workshop/7", false],
-  ])("%s in %s has the machines: %s", async (from, room, mayRun) => {
+  ])("%s in %s may use the machines: %s", async (from, room, mayRun) => {
     const before = house.calls.length;
     const answer = await house.ask({ from, text: bash, room });
     expect(answer).toMatch(mayRun ? ran : notFound);
     expect(house.calls.length - before).toBe(mayRun ? 1 : 0);
   });
 
-  it("an owner who writes as a client has no more than the group allows", async () => {
+  it("an owner who writes as a client has only the rights of the group", async () => {
     const { admin } = house.peers;
     const before = house.calls.length;
     expect(await house.say(admin, `agent:main:${channel}:group:garden`, bash)).toMatch(notFound);
@@ -80,7 +80,7 @@ describe("in a group", () => {
     expect(await house.say(admin, `agent:main:${channel}:group:workshop`, bash)).toContain(ran);
   });
 
-  it("messages that wait behind one another have each the rights of its own writer", async () => {
+  it("queued messages each have the rights of their own sender", async () => {
     const first = await house.bring({ from: "olga", text: "wait for me", room: "workshop" });
     const behind = await house.bring({ from: "gus", text: bash, room: "workshop" });
     const last = await house.bring({ from: "olga", text: bash, room: "workshop" });
@@ -93,7 +93,7 @@ describe("in a group", () => {
   });
 });
 
-it("an owner has the machines in their own conversation, until they are no owner any more", async () => {
+it("an owner may use the machines in their own conversation, until they are removed", async () => {
   expect(await house.ask({ from: "olga", text: bash })).toContain(ran);
   await house.configuration.set(`channels.${channel}.owners`, []);
   await house.configuration.set(`channels.${channel}.allowFrom`, ["olga"]);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { exportFormats } from "../../shared/protocol/objects.ts";
 import { channel, type Household, openHousehold } from "./household.ts";
 
-/** Twenty private strings, each in another place of a household, and every way from a group to them (CWE-200). */
+/** Twenty private strings, each in another place of a household, and every way to reach them from a group (CWE-200). */
 
 const day = (daysAgo: number) => new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 10);
 const privateFiles = [
@@ -44,7 +44,7 @@ const callIn = ({ messages }: Preview) => messages.find((one) => one.role === "t
 
 beforeAll(async () => {
   house = await openHousehold();
-  // Some of them are written by the gateway alone.
+  // Only the gateway can write some of them.
   for (const path of privateFiles)
     await house.gateway.world.bucket.put(
       `agents/main/${path}`,
@@ -67,15 +67,15 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-/** Those of the strings that a value holds. */
+/** The private strings in a value. */
 const held = (value: unknown) => {
   const text = JSON.stringify(value);
   return strings.filter((one) => text.includes(one));
 };
 
 /**
- * What comes of calls that a member of the group has the agent make, all in one reply: the result of each, what was
- * answered, and all that the model was sent.
+ * Lets a member of the group have the agent make several calls in one reply. Returns the result of each call, the
+ * answer, and everything that the model received.
  */
 async function inGroup(from: string, calls: readonly (readonly [string, object])[]) {
   house.model.requests.length = 0;
@@ -100,7 +100,7 @@ async function pages(method: string, params: object): Promise<unknown[]> {
 }
 
 describe("twenty private strings", () => {
-  it("are there, each in its place", async () => {
+  it("are each in their place", async () => {
     expect(new Set(strings).size).toBe(20);
     for (const path of privateFiles)
       expect(held(await admin("workspace.read", { path })), path).toEqual([stringOf(path)]);
@@ -119,7 +119,7 @@ describe("twenty private strings", () => {
     expect(held(tried)).toEqual([stringOf("MEMORY.md")]);
   });
 
-  it("are not in the prompt of a group, whoever writes", async () => {
+  it("are not in the prompt of a group, for any sender", async () => {
     for (const from of ["olga", "gus"]) {
       await house.ask({ from, text: "what do you know of us?", room: "garden" });
       const sent = house.lastRequest().body;
@@ -128,7 +128,7 @@ describe("twenty private strings", () => {
     }
   });
 
-  it.each(["olga", "gus"])("are given to %s by no tool in a group", async (from) => {
+  it.each(["olga", "gus"])("are not available to %s through any tool in a group", async (from) => {
     const spellings = privateFiles.flatMap((path) => [path, `/${path}`, path.toUpperCase()]);
     const folders = [
       "",
@@ -178,7 +178,7 @@ describe("twenty private strings", () => {
       expect(held(await admin("workspace.read", { path })), path).toEqual([stringOf(path)]);
   });
 
-  it("are in no preview, export, object or transcript of the group's conversation", async () => {
+  it("are not in a preview, export, object or transcript of the group's conversation", async () => {
     const { sessionId } = await preview(garden);
     const of = { sessionKey: garden };
     expect(held(await preview(garden))).toEqual([]);
@@ -201,7 +201,7 @@ describe("twenty private strings", () => {
     expect(held(await admin("session.context", of))).toEqual([]);
   });
 
-  it("are given to nobody who has no client token, by any method that exports", async () => {
+  it("are not available through any exporting method without a client token", async () => {
     const methods = [
       "session.export",
       "session.preview",

@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { channel, type Household, logged, openHousehold, ran } from "./household.ts";
 
-/** The table of docs/security.md, "Who may do what": each cell is tried. */
+/** Tests each cell of the table in docs/security.md, "Who may do what". */
 
 const actors = ["stranger", "guest", "owner", "node", "bridge", "admin"] as const;
 type Actor = (typeof actors)[number];
-/** Tries a row's action. @returns whether it was done */
+/** Tries a row's action. @returns whether it succeeded */
 type Attempt = (who: Actor) => Promise<boolean>;
 
 const secret = "the owner's word of the day";
@@ -19,7 +19,7 @@ beforeAll(async () => {
   const known = { path: "shared/plan.md", content: "what everybody may know" };
   await house.peers.admin.call("workspace.write", known);
   await house.ask({ from: "olga", text: secret });
-  // The groups' conversations are known to be the channel's.
+  // Makes the groups' conversations known as the channel's.
   for (const room of ["garden", "workshop", "kitchen"])
     await house.ask({ from: "olga", text: "hello", room });
 });
@@ -28,7 +28,7 @@ afterAll(() => house.close());
 const senders: Partial<Record<Actor, string>> = { stranger: "mallory", guest: "gus", owner: "olga" };
 const groupKey = (room: string) => `agent:main:${channel}:group:${room}`;
 
-/** What the agent answers; a sender without an answer and a peer that may not ask have "". */
+/** The agent's answer; "" for a sender without an answer and a peer that may not ask. */
 async function answer(who: Actor, text: string, room?: string): Promise<string> {
   const from = senders[who];
   if (from !== undefined) return (await house.ask({ from, text, room })) ?? "";
@@ -36,7 +36,7 @@ async function answer(who: Actor, text: string, room?: string): Promise<string> 
   return (await house.say(await peerOf(who), key, text)) ?? "";
 }
 
-/** The socket of somebody; that of an owner has a client token. A guest has none, as a stranger. */
+/** The socket of an actor. An owner's has a client token; guests and strangers have none. */
 async function peerOf(who: Actor) {
   const { client, node, bridge, admin } = house.peers;
   if (who === "stranger" || who === "guest") return house.stranger();
@@ -52,7 +52,7 @@ const method =
   async (who) => {
     const { ok, error } = await (await peerOf(who)).request(name, params);
     if (ok) return true;
-    // Whoever may ask is told that there is no such call.
+    // A peer that may call the method learns that there is no such call.
     expect([101, 401, 403, 404], `${name}: ${error.message}`).toContain(error.code);
     return error.code === 404;
   };
@@ -123,7 +123,7 @@ const attempts: Record<string, Attempt> = {
   "have the agent schedule jobs (`gsv__Cron`)": agentSays('call gsv__Cron {"action":"status"}', /maxJobs/),
   "choose the model (`/model`)": agentSays("/model", /^Model: /),
   "reset their own direct messages (`/reset`)": async (who) => {
-    // An owner's own conversation is the main one, which other rows read.
+    // An owner's own conversation is the main one, which other rows need.
     if (who === "owner") return isReset(await house.ask({ from: "olga", text: "/reset" }));
     if (who === "admin") return (await house.peers.admin.request("session.reset", { sessionKey: "own" })).ok;
     return isReset(await answer(who, "/reset"));
@@ -192,7 +192,7 @@ const isYes = (cell: string) => ({ yes: true, no: false, token: true })[cell];
 describe("the table of rights", () => {
   const table = readTable();
 
-  it("names the actions that are tried, and no other", () => {
+  it("contains exactly the actions that are tested", () => {
     expect(table.map(({ action }) => action).sort()).toEqual(Object.keys(attempts).sort());
   });
 

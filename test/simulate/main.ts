@@ -23,12 +23,12 @@ async function main(): Promise<void> {
   process.exitCode = violations > 0 ? 1 : 0;
 }
 
-/** Says what is wrong in a schedule, what is needed for it, and how it comes to that. */
+/** Prints the faults of a schedule, the actions and faults needed for them, and a trace. */
 async function explain({ seed, violations }: Failure): Promise<void> {
   say(`seed ${seed}:`);
   for (const violation of violations) say(`  ${violation}`);
   const { actions, leftOut } = await shrink(seed);
-  say("the least that is needed:");
+  say("the minimum that reproduces it:");
   for (const action of actions) say(`  ${describeAction(action)}`);
   const smallest = await runSchedule({ seed, actions, leftOut, trace: say });
   for (const violation of smallest.violations) say(`wrong: ${violation}`);

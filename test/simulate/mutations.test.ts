@@ -4,7 +4,7 @@ import type { Action } from "./load/actions.ts";
 import { mutations } from "./mutations.ts";
 import { runSchedule } from "./schedule.ts";
 
-/** Messages and stops in quick succession, which meet each other's ends. */
+/** Messages and stops in quick succession, so that stops meet the ends of runs. */
 function crowd(seed: number): Action[] {
   const random = seededRandom(seed);
   const about = () => ({ at: random.integer(4_000), via: "client", session: "main" }) as const;
@@ -22,12 +22,12 @@ function tools(): Action[] {
   return [{ at: 0, via: "client", session: "main", kind: "message", script, hasImage: false }];
 }
 
-/** Schedules that are tried for a mutation. */
-const most = 600;
+/** Maximum number of schedules for a mutation. */
+const maxSchedules = 600;
 
 /**
- * What finds a mutation: how often a call fails, and what users do; drawn when absent. `from`: the seed to begin with, where
- * one that finds it is far from the first.
+ * Settings that find a mutation: one in how many calls fails, and the users' actions; drawn if absent. `from`: the
+ * first seed, if the one that finds it is far from 0.
  */
 const settings: Record<string, { oneIn: number; actions?: (seed: number) => Action[]; from?: number }> = {
   "a pending call at the waiting release": { oneIn: 0, actions: tools, from: 220 },
@@ -40,11 +40,11 @@ const settings: Record<string, { oneIn: number; actions?: (seed: number) => Acti
 };
 
 it.each(Object.entries(mutations))(
-  "finds out that a write does without its condition: %s",
+  "finds a fault when a write lacks its condition: %s",
   async (name, mutate) => {
     const { oneIn, actions, from = 1 } = settings[name] ?? { oneIn: 20 };
     let found: string[] = [];
-    for (let seed = from; seed < from + most && found.length === 0; seed++) {
+    for (let seed = from; seed < from + maxSchedules && found.length === 0; seed++) {
       const options = { seed, oneIn, ...(actions ? { actions: actions(seed) } : {}) };
       found = (await runSchedule({ ...options, mutate })).violations;
       if (found.length > 0) expect((await runSchedule(options)).violations).toEqual([]);

@@ -13,9 +13,9 @@ const where =
     return isMeant ? mutation(call) : call;
   };
 
-// Four of them only the exhaustive check finds: a writer that was paused finds out before it writes a message, a stopped
-// run that waits for its node ends when the node answers, the check's bucket is kept in its table, and it alone looks for
-// archived messages that a crash has left.
+// Only the exhaustive check finds four of them: a paused writer notices before it writes a message, a stopped run that
+// waits for its node ends when the node answers, the check's bucket is part of its table, and only the check looks for
+// archived messages left by a crash.
 const {
   "the writer of a message": _,
   "no stop at the waiting release": __,
@@ -24,7 +24,7 @@ const {
   ...ofEverySchedule
 } = ofEveryInterleaving;
 
-/** Conditions that the protocol needs, each to be left out once. */
+/** Conditions that the protocol needs, each to be removed once. */
 export const mutations: Record<string, Mutation> = {
   ...ofEverySchedule,
   "a result that is still awaited": where(

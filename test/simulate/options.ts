@@ -4,9 +4,9 @@ export interface SimulateOptions {
   /** One line of JSON on standard output instead of a sentence. */
   json: boolean;
   schedules: number;
-  /** Of the first schedule; the next has the next one. */
+  /** Seed of the first schedule; each further one adds 1. */
   seed: number;
-  /** Everything that happens in the schedule of `seed`, on standard error. */
+  /** Print every event in the schedule of `seed` to standard error. */
   trace: boolean;
 }
 
@@ -16,7 +16,7 @@ export const usage = `npm run simulate -- [options]
   --json         the result as one line of JSON
   --trace        print everything that happens in the schedule of --seed, and run no other`;
 
-/** What is wrong with the command line, in one sentence. */
+/** An invalid command line, described in one sentence. */
 export class UsageError extends Error {}
 
 /** @throws UsageError */
@@ -38,8 +38,8 @@ export function readOptions(args: string[]): SimulateOptions {
   return { json, trace, schedules, seed: wholeNumber("seed", values.seed, 0, 2 ** 31) };
 }
 
-function wholeNumber(name: string, text: string, least: number, most: number): number {
+function wholeNumber(name: string, text: string, min: number, max: number): number {
   const value = Number(text);
-  if (text !== "" && Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new UsageError(`--${name}: expected a whole number from ${least} to ${most}`);
+  if (text !== "" && Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new UsageError(`--${name}: expected a whole number from ${min} to ${max}`);
 }

@@ -1,19 +1,19 @@
 import { runSchedule, type ScheduleOptions } from "./schedule.ts";
 import { type FaultName, faultNames } from "./world/faults.ts";
 
-/** What came of many schedules. */
+/** The result of many schedules. */
 export interface Summary {
   schedules: number;
-  /** Of the first schedule. */
+  /** Seed of the first schedule. */
   seed: number;
   messages: number;
   faults: Record<FaultName, number>;
-  /** Schedules in which something was wrong. */
+  /** The number of schedules with a fault. */
   violations: number;
   ms: number;
 }
 
-/** The first schedule in which something was wrong. */
+/** The first schedule with a fault. */
 export interface Failure {
   seed: number;
   violations: string[];

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../shared/configuration/configuration-paths.
 import { mergeConfiguration, openConfiguration } from "../../shared/configuration/store.ts";
 import type { Rendering } from "../../shared/context/view.ts";
 import { setLogOutput } from "../../shared/runtime/log.ts";
-import { isLeased, type SessionState } from "../../shared/session/state.ts";
+import { isLeased, metaKey, type SessionState } from "../../shared/session/state.ts";
 import { type Random, seededRandom } from "../support/random.ts";
 import { Machine, type Running } from "./engine/machine.ts";
 import { standIn } from "./engine/stand-ins.ts";
@@ -23,42 +23,42 @@ import { createModel } from "./world/model.ts";
 import { Network } from "./world/network.ts";
 import { createPlatform, openChannels, type Sent } from "./world/platform.ts";
 
-/** Some minutes before the hour of daily resets. */
+/** A few minutes before the daily reset. */
 const start = Date.parse("2026-03-02T03:57:00Z");
 
-/** Actions of one schedule, at most. */
+/** Maximum number of actions in one schedule. */
 const maxActions = 6;
 
-/** Virtual milliseconds in which everything has to come to rest once nothing fails any more. */
+/** Maximum virtual time, after the last fault, until everything is idle. Milliseconds. */
 const restMs = 45 * 60_000;
 
 export interface ScheduleOptions {
   seed: number;
-  /** Instead of those that are drawn. */
+  /** Replaces the drawn actions. */
   actions?: readonly Action[];
-  /** Numbers of faults to leave out. */
+  /** Numbers of the faults to leave out. */
   leftOut?: ReadonlySet<number>;
-  /** Of so many calls one has a fault; drawn when absent. */
+  /** One in this many calls has a fault; drawn if absent. */
   oneIn?: number;
   /** Changes every write to the table. */
   mutate?: (call: TableCall) => TableCall;
-  /** Gets a line for everything that happens. */
+  /** Receives a line for each event. */
   trace?: (line: string) => void;
 }
 
-/** What came of a schedule. */
+/** The result of a schedule. */
 export interface ScheduleResult {
   violations: string[];
   actions: readonly Action[];
   messages: number;
-  /** Faults that were drawn, those left out included. */
+  /** The number of drawn faults, including those left out. */
   drawn: number;
   faults: Record<FaultName, number>;
-  /** Virtual milliseconds. */
+  /** Duration in virtual milliseconds. */
   took: number;
 }
 
-/** Runs one schedule: everything in it follows from its seed. */
+/** Runs one schedule, which its seed determines. */
 export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
   const simulation = new Simulation(options);
   return simulation.run();
@@ -70,7 +70,7 @@ const policies = [
   { mode: "daily", atHour: 4 },
 ] as const;
 
-/** What differs from the defaults. */
+/** The settings that differ from the defaults. */
 function settingsFor(policy: (typeof policies)[number], rendering: Rendering): JsonObject {
   return {
     context: { rendering, window: { calls: 1, turns: 2 } },
@@ -83,7 +83,7 @@ function settingsFor(policy: (typeof policies)[number], rendering: Rendering): J
   };
 }
 
-/** Independent sources of chance for the parts of a schedule. */
+/** Independent random sources for the parts of a schedule. */
 function sourcesOf(seed: number): Record<"plan" | "ways" | "faults" | "ids" | "peers", Random> {
   const of = (part: number) => seededRandom(Math.imul(seed, 2_654_435_761) + part * 40_503);
   return { plan: of(1), ways: of(2), faults: of(3), ids: of(4), peers: of(5) };
@@ -156,7 +156,7 @@ class Simulation {
 
   async run(): Promise<ScheduleResult> {
     const putBack = [
-      // Without their times, which are this process's own.
+      // Omit the times, which are those of this process.
       setLogOutput((line) => this.options.trace?.(`    ${line.replace(/^\{"time":"[^"]*",/, "{")}`)),
       standIn({ machine: () => this.running.machine ?? this.services, random: this.sources.ids }),
       onUnhandled((error) => this.ledger.fault(`unhandled: ${error instanceof Error ? error.stack : error}`)),
@@ -178,7 +178,7 @@ class Simulation {
     return { violations, actions, messages: ledger.messages, drawn, faults: faults.counts, took };
   }
 
-  /** Users act while things fail; then nothing fails any more, until everything is at rest. */
+  /** Users act while faults happen; then there are no more faults until everything is idle. */
   private async play(): Promise<void> {
     const { timeline, actions, faults } = this;
     for (const [index, action] of actions.entries())
@@ -201,12 +201,12 @@ class Simulation {
     });
   }
 
-  /** Whether nothing is left to do, but for schedules that are far away. */
+  /** Whether no work is left except for distant schedules. */
   private isQuiet(): boolean {
     if (this.peers.busy > 0) return false;
     for (const { at } of this.cloud.schedules.values()) if (at < this.timeline.now + 150_000) return false;
     for (const sessionKey of this.ledger.conversations.keys()) {
-      const state = this.cloud.store.get({ pk: `S#${sessionKey}`, sk: "META" }) as unknown as SessionState;
+      const state = this.cloud.store.get(metaKey(sessionKey)) as unknown as SessionState;
       if (state.run || state.inbox.length > 0 || isLeased(state, this.timeline.now)) return false;
     }
     return true;
@@ -247,7 +247,9 @@ class Simulation {
   };
 }
 
-/** Catches promises that fail unseen, which would end a function's process. @returns what ends it */
+/**
+ * Catches unhandled rejections, which would end a function's process. @returns a function that stops it
+ */
 function onUnhandled(note: (error: unknown) => void): () => void {
   const listeners = process.listeners("unhandledRejection");
   process.removeAllListeners("unhandledRejection").on("unhandledRejection", note);

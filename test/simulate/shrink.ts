@@ -1,7 +1,7 @@
 import type { Action } from "./load/actions.ts";
 import { runSchedule, type ScheduleOptions } from "./schedule.ts";
 
-/** A schedule that still fails, with as few actions and faults as were found to be needed. */
+/** A failing schedule that was reduced to the actions and faults it needs. */
 export interface Shrunk {
   seed: number;
   actions: readonly Action[];
@@ -10,8 +10,8 @@ export interface Shrunk {
 }
 
 /**
- * Leaves out actions and faults of a failing schedule, one after the other, as long as something stays wrong.
- * @param seed of a schedule in which something is wrong
+ * Removes actions and faults of a failing schedule one by one, as long as it still fails.
+ * @param seed of a failing schedule
  */
 export async function shrink(seed: number, options: Pick<ScheduleOptions, "mutate"> = {}): Promise<Shrunk> {
   const whole = await runSchedule({ ...options, seed });

@@ -3,14 +3,14 @@ import { standIn } from "./engine/stand-ins.ts";
 import { runSchedules } from "./run-schedules.ts";
 import { runSchedule } from "./schedule.ts";
 
-it("300 schedules of users, faults and late events leave nothing wrong", async () => {
+it("300 schedules of users, faults and late events cause no violation", async () => {
   const { failures, messages, faults } = await runSchedules(1, 300);
   expect(failures).toEqual([]);
   expect(messages).toBeGreaterThan(600);
   for (const [name, count] of Object.entries(faults)) expect(count, name).toBeGreaterThan(10);
 });
 
-it("a schedule follows from its seed alone", async () => {
+it("a seed determines its schedule", async () => {
   const traceOf = async (seed: number) => {
     const lines: string[] = [];
     await runSchedule({ seed, trace: (line) => lines.push(line) });
@@ -22,7 +22,7 @@ it("a schedule follows from its seed alone", async () => {
   expect(await traceOf(8)).not.toEqual(first);
 });
 
-it("a timer that was made before virtual time can be cancelled in it", async () => {
+it("a timer made before virtual time can be cancelled in it", async () => {
   let fired = false;
   const timer = setTimeout(() => {
     fired = true;

@@ -1,35 +1,37 @@
 import { isRecord, parseRecord } from "../../../local/http/json.ts";
 
-/** The services behind the endpoints that functions call. */
+/** The services whose endpoints the functions call. */
 export const services = ["dynamodb", "s3", "lambda", "scheduler", "ssm", "connections"] as const;
 export type Service = (typeof services)[number];
 
-/** A request to AWS, as far as it says itself what it is. */
+/** A request to AWS, described by its own content. */
 export interface AwsCall {
   service: Service;
-  /** As the API names it, e.g. `UpdateItem`. */
+  /** Name in the API, e.g. `UpdateItem`. */
   operation: string;
-  /** Names the call without what differs from run to run: `dynamodb UpdateItem S# META (epoch,leaseUntil,owner)`. */
+  /**
+   * Names the call without the parts that differ between runs: `dynamodb UpdateItem S# META (epoch,leaseUntil,owner)`.
+   */
   label: string;
-  /** The session that the request names, where it does. */
+  /** The session that the request names, if any. */
   sessionKey?: string;
-  /** The same for all tries of one call of the SDK. */
+  /** The same for all attempts of one SDK call. */
   invocationId: string;
-  /** From 1: which try of the SDK this is. */
+  /** The SDK's attempt, from 1. */
   attempt: number;
-  /** The JSON of the request; undefined for other bodies. */
+  /** The request's JSON; undefined for other bodies. */
   input?: Record<string, unknown>;
 }
 
 export interface RawRequest {
   method: string;
-  /** With the query. */
+  /** Includes the query. */
   url: string;
   headers: Record<string, string | string[] | undefined>;
   body: Buffer;
 }
 
-/** Reads what a request asks for. Never fails: what is not known stays as method and path. */
+/** Identifies a request. Never throws: an unknown one keeps its method and path. */
 export function readAwsCall(service: Service, request: RawRequest): AwsCall {
   const input = parseRecord(request.body.toString("utf8"));
   const named = describe[service](request, input ?? {});
@@ -91,7 +93,8 @@ function describeTableCall({ headers }: RawRequest, input: Record<string, unknow
   const index = typeof input.IndexName === "string" ? [`index ${input.IndexName}`] : [];
   const prefix = pk.startsWith("PEER#") ? pk : pk.replace(/#.*/, "#");
   const names = Object.values(isRecord(input.ExpressionAttributeNames) ? input.ExpressionAttributeNames : {});
-  // Ids stand in names too (`recent.{id}`): only attributes, which are plain words, tell one kind of write from another.
+  // Names can contain ids (`recent.{id}`): only attributes, which are plain words, distinguish one kind of write from
+  // another.
   const attributes = names.filter((name) => /^[a-zA-Z]+$/.test(String(name))).sort();
   const written = attributes.length > 0 ? [`(${attributes.join(",")})`] : [];
   return {
@@ -104,7 +107,7 @@ function describeTableCall({ headers }: RawRequest, input: Record<string, unknow
 function describeObjectCall({ method, url }: RawRequest): Named {
   const [path = "", query = ""] = url.split("?");
   const parameters = new URLSearchParams(query);
-  // Daily files are named after the day.
+  // Names of daily files contain the day.
   const key = decodeURIComponent(path.split("/").slice(2).join("/")).replace(/\d{4}-\d\d-\d\d/, "{day}");
   if (parameters.has("list-type"))
     return { operation: "ListObjectsV2", target: [parameters.get("prefix") ?? ""] };

@@ -3,7 +3,7 @@ import { type RawResponse, refusalOf } from "../verdict/refusals.ts";
 import type { Worker } from "./host.ts";
 import type { Interceptor, SeenCall } from "./proxy.ts";
 
-/** How many faults of each kind there were. */
+/** The number of faults of each kind. */
 export type FaultCounts = Record<
   | "kills"
   | "refusals"
@@ -17,24 +17,25 @@ export type FaultCounts = Record<
   number
 >;
 
-/** Faults at random, as the seed draws them for each call and event. */
+/** Random faults, drawn from the seed for each call and event. */
 export interface Faults {
   interceptor: Interceptor;
   counts: FaultCounts;
-  /** Whether Lambda delivers an event twice, and how long it holds it back. */
+  /** Whether Lambda delivers an event twice. */
   duplicate(functionName: string, event: unknown): boolean;
+  /** How long Lambda holds an event back. */
   delayMs(functionName: string, event: unknown): number;
-  /** Whether the functions are not told of a connection's end. */
+  /** Whether the functions miss the end of a connection. */
   losesDisconnect(): boolean;
-  /** Kills an agent's process, unless the session has had its share. */
+  /** Kills an agent's process, unless its step was already hit often enough. */
   killAgent(worker: Worker): void;
-  /** A session's turn has got further: its agent may be hit again. */
+  /** Call when a session's turn has made progress: its agent may be hit again. */
   progress(sessionKey: string): void;
-  /** No more faults: what is under way comes to its end. */
+  /** Ends all faults, so that running work can finish. */
   stop(): void;
 }
 
-/** Chances for one call, all tries of the SDK together. */
+/** Probabilities for one call, all attempts of the SDK together. */
 const chances = {
   killBefore: 0.03,
   killAfter: 0.03,
@@ -47,17 +48,17 @@ const chances = {
 };
 
 /**
- * Hits that one step of a turn survives: the agent gives a step up when it has been interrupted four times, and what
- * the machine's own slowness does must not be the fourth.
+ * Hits per step of a turn. The agent gives a step up at the fourth interruption, and a slow machine must not cause that
+ * one.
  */
 const hitsPerStep = 2;
 
-/** A process that is cut off comes back when its lease has run out, and mostly when another one has taken over. */
+/** A process that is cut off returns after its lease has expired, usually when another one has acquired the session. */
 const pastTheLeaseMs = 32_000;
 
 type Fate = { kind: keyof typeof chances | "none"; ms: number };
 
-/** @param kills the processes to kill; with the last of them all faults end */
+/** @param kills the number of processes to kill; all faults end with the last one */
 export function openFaults(seed: number, kills: number): Faults {
   const counts: FaultCounts = {
     kills: 0,
@@ -76,13 +77,13 @@ export function openFaults(seed: number, kills: number): Faults {
   const stalls = new Map<Worker, number>();
   let stopped = false;
 
-  /** The number of this thing among those of the same name, from 0. */
+  /** Counts the things of one name, from 0. */
   const numberOf = (name: string): number => {
     const number = seen.get(name) ?? 0;
     seen.set(name, number + 1);
     return number;
   };
-  /** Whether a turn's agent may be interrupted here. */
+  /** Whether to interrupt a turn's agent here. Counts as a hit if true. */
   const mayInterrupt = ({ functionName }: Worker, sessionKey: string): boolean => {
     if (functionName !== "agent") return true;
     const before = hits.get(sessionKey) ?? 0;
@@ -96,7 +97,7 @@ export function openFaults(seed: number, kills: number): Faults {
     counts.kills += 1;
     if (counts.kills >= kills) stopped = true;
   };
-  /** The same for all tries of one call. */
+  /** All attempts of one call get the same fate. */
   const fateOf = (call: SeenCall): Fate => {
     const known = fates.get(call.invocationId);
     if (known) return known;
@@ -190,7 +191,7 @@ export function openFaults(seed: number, kills: number): Faults {
   };
 }
 
-/** Holds a call of a process that has been cut off from AWS until its time is over. */
+/** Holds the calls of a process that is cut off from AWS until its time is over. */
 async function stalled(stalls: Map<Worker, number>, worker: Worker): Promise<void> {
   const until = stalls.get(worker);
   if (until === undefined) return;

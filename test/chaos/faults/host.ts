@@ -10,16 +10,16 @@ import type { Task } from "../load/task.ts";
 import { type ClockSettings, clockVariable } from "./clock.mjs";
 
 export interface ChaosHostOptions {
-  /** Environment of the processes, beside their access keys and clocks. */
+  /** Environment of the processes, in addition to their access keys and clocks. */
   env: Record<string, string>;
   /** Path of a function's bundle. */
   entry(functionName: string): string;
   clock: ClockSettings;
-  /** How far the clock of the process with this number is ahead, in milliseconds. */
+  /** How far the clock of a process is ahead, in milliseconds. */
   skewMs(worker: number): number;
-  /** Most processes of a function at a time; further events wait. */
+  /** Maximum number of processes of a function; further events wait. */
   maxProcesses(functionName: string): number;
-  /** Whether an event gets a process of its own, which ends with it: a cold start. */
+  /** Whether an event gets a new process that ends after it: a cold start. */
   isFresh(task: Task): boolean;
   readTask(functionName: string, event: unknown): Task;
   log: FunctionLog;
@@ -27,29 +27,29 @@ export interface ChaosHostOptions {
 
 /** A function's process. */
 export interface Worker {
-  /** Counts from 0 over all functions. */
+  /** Counts from 0 across all functions. */
   readonly number: number;
   readonly functionName: string;
-  /** What it works on now, or worked on last. */
+  /** The event that it handles now, or handled last. */
   task: Task;
   readonly killed: boolean;
-  /** Notes that it has called AWS, and so has started. */
+  /** Records that it has called AWS, so its start is complete. */
   heard(): void;
   /** Ends the process with SIGKILL. */
   kill(): void;
 }
 
-/** Runs the bundles, each instance in a process that is known by an access key of its own. */
+/** Runs the bundles, each instance in a process with its own access key. */
 export interface ChaosHost extends FunctionHost {
   /** The process that signs with this key. */
   workerOf(accessKeyId: string): Worker | undefined;
-  /** Processes of a function that work for a session at this moment. */
+  /** Processes of a function that work for a session now. */
   working(functionName: string, sessionKey: string): Worker[];
-  /** Invocations whose process ended by itself, which none should. */
+  /** Invocations whose process exited without a signal. There should be none. */
   crashes(): string[];
-  /** Turns that ran until their function's time was up: on a machine that keeps pace nothing does. */
+  /** Turns that ran until their function's timeout. There are none on a machine that is fast enough. */
   turnsOutOfTime(): number;
-  /** The longest that a process took from its start to its first call, in milliseconds of the run's clock. */
+  /** The longest time between a process's start and its first call, in milliseconds of the run's clock. */
   slowestStartMs(): number;
 }
 
@@ -114,7 +114,7 @@ export function startChaosHost(options: ChaosHostOptions): ChaosHost {
     const pool = poolOf(name);
     process.busy = false;
     if (process.killed) return;
-    // One that was started for this event alone is in a pool of its own.
+    // A process started for this event alone has its own pool.
     if (!pool.living.has(process)) {
       process.instance.stop();
       return;
@@ -207,13 +207,13 @@ function startProcess(
   return made;
 }
 
-/** The process has ended of its own, as by an error that nobody handles; not by a signal. */
+/** Whether the process exited, for example because of an unhandled error, and not by a signal. */
 function isCrash(error: unknown): error is FunctionError {
   if (!(error instanceof FunctionError)) return false;
   return error.errorType === "Runtime.ExitError" && /exit status/.test(error.message);
 }
 
-/** By the function's own wrapper, which notices some milliseconds earlier, or by Lambda. */
+/** Whether the function's own wrapper, which acts some milliseconds earlier, or Lambda reported the timeout. */
 function isOutOfTime(error: unknown): boolean {
   if (!(error instanceof FunctionError)) return false;
   return error.errorType === "Sandbox.Timedout" || /operation was aborted/.test(error.message);

@@ -4,29 +4,29 @@ import { type Draw, drawFor } from "../draw.ts";
 export const nodeIds = ["alpha", "beta", "gamma"] as const;
 export const toolName = "Work";
 
-/** What the provider does wrong: refuses, hangs, drops the line, breaks off with an error, says nothing. */
+/** Faults of the provider: it refuses, hangs, drops the connection, stops with an error, or sends an empty answer. */
 export type ProviderFault = "refuse" | "hang" | "cut" | "break" | "empty";
 
-/** How a turn has to end: with its answer, with an error, or with the one or the other. */
+/** How a turn must end: with its answer, with an error, or with either. */
 export type ExpectedEnd = "answer" | "error" | "either";
 
-/** What is to happen between a message and its answer, drawn from the seed. */
+/** What happens between a message and its answer, drawn from the seed. */
 export interface MessagePlan {
-  /** Names the message; stands in its text. */
+  /** Identifies the message; its text contains the tag. */
   tag: string;
-  /** The nodes that each round of tool calls asks. */
+  /** The tool calls of each round, by node. */
   rounds: { nodeId: string; workMs: number; silent?: boolean }[][];
   /** What goes wrong with the first or the last answer: at every request, or only once. */
   fault?: { kind: ProviderFault; at: "first" | "last"; passing: boolean };
-  /** The first request of each answer is refused with this status, and the next is not. */
+  /** The provider refuses the first request of each answer with this status. */
   stumble?: number;
   /** Pause before each piece of an answer, in milliseconds. */
   pieceMs: number;
-  /** The agent's process is killed while the provider answers; once. */
+  /** Kill the agent's process once while the provider answers. */
   killInCall: boolean;
 }
 
-/** How long a tool takes at most, and how long an answer's pieces: both far below the timeouts. Milliseconds. */
+/** Maximum duration of a tool and of an answer's pieces, far below the timeouts. Milliseconds. */
 const longestWorkMs = 6000;
 const longestPieceMs = 1500;
 
@@ -34,7 +34,7 @@ export function tagOf(text: string): string | undefined {
   return /#([a-z0-9]+-m\d+)\b/.exec(text)?.[1];
 }
 
-/** All messages that a text names: a model is shown neighbouring questions as one. */
+/** All tags in a text: a model sees adjacent questions as one message. */
 export function tagsOf(text: string): string[] {
   return [...text.matchAll(/#([a-z0-9]+-m\d+)\b/g)].flatMap(([, tag]) => tag ?? []);
 }
@@ -47,7 +47,7 @@ export function answerText(tag: string): string {
   return `this is the answer to #${tag}`;
 }
 
-/** What a node's tool returns for a call, by what the model calls it. */
+/** The result of a node's tool for a call, by the model's name for the call. */
 export function resultText(call: string): string {
   return `done: ${call}`;
 }
@@ -70,7 +70,7 @@ export function drawPlan(seed: number, tag: string, level: number): MessagePlan 
   };
 }
 
-/** A fault that passes ends the turn, unless a crash makes the agent ask again before it has noticed. */
+/** A passing fault can also end with an answer: after a crash, the agent asks again without having seen the fault. */
 export function expectedEnd({ fault }: MessagePlan): ExpectedEnd {
   if (!fault) return "answer";
   return fault.passing ? "either" : "error";

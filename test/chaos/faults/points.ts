@@ -1,13 +1,13 @@
 import type { Interceptor, SeenCall } from "./proxy.ts";
 
-/** One moment of a turn at which a process can die. */
+/** A moment of a turn at which a process can die. */
 export interface Point {
-  /** Names the call by what makes it: function, occasion, which of such invocations, the call, which of such calls. */
+  /** Identifies the call by its origin: function, occasion, index of the invocation, call, index of the call. */
   call: string;
   moment: "before" | "after";
 }
 
-/** Names the calls of sessions, the same in every run of the same turn as long as nothing is interrupted. */
+/** Names the calls of a session. Uninterrupted runs of the same turn get the same names. */
 interface Namer {
   name(call: SeenCall): string;
 }
@@ -30,14 +30,14 @@ function openNamer(): Namer {
   };
 }
 
-/** Kills processes at points of turns, and writes down which calls turns make. Needs a process for each invocation. */
+/** Kills processes at points of turns, and records the calls of turns. Each invocation needs its own process. */
 export interface Executioner {
   interceptor: Interceptor;
-  /** Calls that a session's processes have made, in order. */
+  /** Calls of a session's processes, in order. */
   callsOf(sessionKey: string): string[];
-  /** Aims at a point of a session's turn. */
+  /** Sets the point at which to kill a process of a session's turn. */
   aim(sessionKey: string, point: Point): void;
-  /** Whether the shot was fired. */
+  /** Whether the kill happened. */
   hasHit(sessionKey: string): boolean;
   kills(): number;
 }

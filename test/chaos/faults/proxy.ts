@@ -11,30 +11,30 @@ import type { RawResponse } from "../verdict/refusals.ts";
 import { type AwsCall, itemKey, type RawRequest, readAwsCall, type Service, services } from "./aws-call.ts";
 import type { Worker } from "./host.ts";
 
-/** A call of a function's process, on its way to AWS. */
+/** A call from a function's process to AWS. */
 export interface SeenCall extends AwsCall {
   worker: Worker;
-  /** The session that the call names, or else the one that its process works for; empty for neither. */
+  /** The session that the call names, or else that of its process; empty for neither. */
   sessionKey: string;
 }
 
-/** What stands between the functions and AWS. */
+/** Decides what happens to calls between the functions and AWS. */
 export interface Interceptor {
-  /** "drop": the call never arrives. A response is answered in AWS's place. */
+  /** "drop": the call never arrives. A response replaces that of AWS. */
   before(call: SeenCall): Promise<"pass" | "drop" | RawResponse>;
-  /** The call is carried out. "drop": its answer never arrives. */
+  /** Called once AWS has answered. "drop": the answer never arrives. */
   after(call: SeenCall): Promise<"deliver" | "drop" | RawResponse>;
 }
 
 export interface AwsProxyOptions {
   interceptor: Interceptor;
   workerOf(accessKeyId: string): Worker | undefined;
-  /** Told of every call that AWS has answered, for one session in the order in which the table took them. */
+  /** Receives every call that AWS has answered; the calls of one session come in the order of their writes. */
   onExchange(call: SeenCall, response: RawResponse): void;
 }
 
 export interface AwsProxy {
-  /** The functions' environment with its endpoints moved to here; those that it names are where calls are passed on. */
+  /** Returns the environment with this proxy as the endpoints. It passes calls on to the original ones. */
   stand(env: Record<string, string>): Record<string, string>;
   close(): Promise<void>;
 }
@@ -52,11 +52,11 @@ const variables: Record<Service, string> = {
 export async function startAwsProxy(options: AwsProxyOptions): Promise<AwsProxy> {
   const targets = new Map<Service, URL>();
   const agent = new Agent({ keepAlive: true });
-  const inTurn = takeTurns();
+  const inTurn = serializeByKey();
   const open = async (service: Service) => {
     const server = createServer((message, response) => {
       const target = targets.get(service);
-      // A process that has died leaves half a request, or nobody to answer.
+      // A dead process leaves half a request, or no one to answer.
       if (target)
         relay({ options, service, target, agent, inTurn }, message, response).catch(() => response.destroy());
       else response.destroy();
@@ -100,7 +100,7 @@ async function relay(to: Relay, message: IncomingMessage, response: ServerRespon
   const decision = await interceptor.before(seen);
   if (decision === "drop") return void response.destroy();
   if (decision !== "pass") return send(response, decision);
-  // One write to a session after the other, so that the order in which they are seen is that of the table.
+  // Pass on one write to a session at a time, so that they are seen in the order of the table.
   const partition = call.service === "dynamodb" ? (itemKey(call.input ?? {})?.pk ?? "") : "";
   const answer = await to.inTurn(partition.startsWith("S#") ? partition : "", async () => {
     const passed = await passOn(to, request);
@@ -151,8 +151,8 @@ function send(response: ServerResponse, { status, headers, body }: RawResponse):
   response.end(body);
 }
 
-/** Work with the same key runs one after the other; work without a key at once. */
-function takeTurns(): Relay["inTurn"] {
+/** Runs work with the same key one after the other; work without a key runs at once. */
+function serializeByKey(): Relay["inTurn"] {
   const last = new Map<string, Promise<unknown>>();
   return async (key, work) => {
     if (key === "") return work();

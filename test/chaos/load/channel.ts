@@ -16,48 +16,48 @@ export interface Sent {
   text: string;
 }
 
-/** A platform whose bot is the agent, and the people who write to it. */
+/** A platform with the agent's bot, and the users who write to it. */
 export interface ChaosChannel {
-  /** What `channels.telegram` is to be. */
+  /** The value of `channels.telegram`. */
   configuration: object;
-  /** Every message that the platform took from the bot, in order. */
+  /** Every message that the platform accepted from the bot, in order. */
   sent: readonly Sent[];
   /** The session of a chat. */
   sessionOf(chat: number): string;
   /**
-   * Sends a message as a person does: the platform brings it to the webhook until that has taken it, and perhaps
-   * again. Resolves when the bot has said something, or has been silent for long.
+   * Sends a message as a user: the platform repeats it until the webhook accepts it, and sometimes once more. Resolves
+   * when the bot has answered, or after a long silence.
    */
   send(chat: number, tag: string): Promise<void>;
-  /** No more faults, and no more repeats. */
+  /** Ends faults and repeats. */
   calm(): void;
   close(): Promise<void>;
 }
 
 export interface ChaosChannelOptions {
   seed: number;
-  /** Whether the platform fails, and repeats what was taken. */
+  /** Whether the platform fails, and repeats accepted messages. */
   restless: boolean;
   records: Map<string, ClientRecord>;
-  /** The webhook's address, as soon as there is one. */
+  /** The webhook's address, once it exists. */
   webhook(): string;
 }
 
 const account = { botToken: "7000000001:token-of-a-bot-in-no-network", webhookSecret: "a-secret-of-no-bot" };
-/** Everybody who writes, as many as a list may name: their runs use nodes. */
+/** All senders, as many as a list may name. They are owners because their runs use nodes. */
 const owners = Array.from({ length: 1000 }, (_, chat) => String(chat));
 
-/** Direct messages of a person are a session; the other scopes would put them into the main one. */
+/** A session for each sender; other scopes would use the main one. */
 export const dmScope = "per-peer";
 
-/** Pauses before an update is brought once more, and the longest that a person waits for an answer. Milliseconds. */
-const repeatMs = { least: 1000, most: 10_000 };
+/** Pauses before an update is repeated, and how long a user waits for an answer. Milliseconds. */
+const repeatMs = { min: 1000, max: 10_000 };
 const patienceMs = 400_000;
 
-/** Refusals of one message in a row; with a third the delivery is given up, which is meant. */
+/** Consecutive refusals of one message. A third would make the gateway give the delivery up. */
 const maxRefusals = 2;
 
-/** Telegram, as far as a bot that answers needs it. */
+/** The part of Telegram that an answering bot needs. */
 export async function startChaosChannel(options: ChaosChannelOptions): Promise<ChaosChannel> {
   const { seed, records } = options;
   const sent: Sent[] = [];
@@ -84,7 +84,7 @@ export async function startChaosChannel(options: ChaosChannelOptions): Promise<C
   };
   const server = await startPlatformServer(take);
 
-  /** @returns whether the webhook has taken it */
+  /** @returns whether the webhook accepted it */
   const bring = async (update: object): Promise<boolean> => {
     const headers = {
       "content-type": "application/json",
@@ -117,7 +117,7 @@ export async function startChaosChannel(options: ChaosChannelOptions): Promise<C
       };
       records.set(tag, record);
       const before = sent.filter((one) => one.chat === record.chat).length;
-      while (!(await bring(update))) await pause(draw.between(repeatMs.least, repeatMs.most));
+      while (!(await bring(update))) await pause(draw.between(repeatMs.min, repeatMs.max));
       record.acknowledged = true;
       if (options.restless && draw.chance(0.3)) {
         const again = () => (calm ? undefined : void bring(update));
@@ -143,7 +143,7 @@ function sessionOf(chat: number): string {
   });
 }
 
-/** The session that an update belongs to, by the body that the webhook gets; undefined for anything else. */
+/** The session of an update, read from the webhook's request body; undefined for anything else. */
 export function sessionOfUpdate(body: unknown): string | undefined {
   const chat = /"chat":\{[^}]*"id":(\d+)/.exec(String(body))?.[1];
   return chat === undefined ? undefined : sessionOf(Number(chat));

@@ -7,24 +7,24 @@ import type { Draw } from "../draw.ts";
 import { messageText, tagOf } from "../faults/plan.ts";
 import { type ChaosPeer, peerTiming, watchPeer } from "./peer.ts";
 
-/** What clients have sent and heard, by the tag of the message. */
+/** What clients sent and received for one message. */
 export interface ClientRecord {
-  /** The run's id, once it was sent. */
+  /** The run's id, once the message was sent. */
   runId: string;
   sessionKey: string;
-  /** Whether the gateway has said that it was taken. */
+  /** Whether the gateway acknowledged it. */
   acknowledged: boolean;
-  /** Texts of the final events and of the error events that came. */
+  /** Texts of the final events and of the error events. */
   finals: string[];
   errors: string[];
-  /** What the client told its user in the end. */
+  /** How the client reported the end to its user. */
   outcome?: string;
-  /** The chat that the message came from, where it is not a client's. */
+  /** The chat of a message from the channel. */
   chat?: string;
 }
 
 export interface ChaosClient extends ChaosPeer {
-  /** Sends a message as `gsv client` does and waits until the client has told its user how it ended. */
+  /** Sends a message as `gsv client` does, and waits until the client has reported its end. */
   send(sessionKey: string, tag: string): Promise<void>;
 }
 
@@ -32,13 +32,13 @@ export interface ChaosClientOptions {
   url: string;
   token: string;
   clientId: string;
-  /** Shared by all clients: each hears of every run. */
+  /** By tag. Shared by all clients: each receives the events of every run. */
   records: Map<string, ClientRecord>;
-  /** Whether a message that was taken is sent once more. */
+  /** Whether to send an accepted message again. */
   repeats(tag: string): Draw | undefined;
 }
 
-/** A client as the command line runs it: its connection, and its conversations, which send again and look up. */
+/** A client as the command line runs it: a connection and conversations that repeat requests and look up answers. */
 export async function startChaosClient(options: ChaosClientOptions): Promise<ChaosClient> {
   const { url, token, clientId, records } = options;
   const { client } = clientParams(clientId);
@@ -76,7 +76,7 @@ function hear(records: Map<string, ClientRecord>, event: ChatEvent): void {
   else record?.finals.push(JSON.stringify(event.message.content));
 }
 
-/** The gateway as conversations use it, with what is sent written down. */
+/** The gateway as conversations use it; records the messages that they send. */
 function recording(
   connection: Connection,
   hello: Gateway["hello"],

@@ -18,21 +18,21 @@ const records = new Map([
 ]);
 const answer = { chat: "7", text: answerText("s1-m0") };
 const failure = { chat: "7", text: "Sorry, that failed: LLM error" };
-/** The first message has an answer, the second has failed. */
+/** The first message has an answer, and the second failed. */
 const judge = (sent: Sent[], uncertain: [string, number][] = []) =>
   judgeDeliveries({ sent, uncertain: new Map(uncertain) }, records, (tag) => tag === "s1-m0");
 
-it("finds nothing where each message has its one end in its chat", () => {
+it("finds nothing if each message has one end in its chat", () => {
   expect(judge([answer, failure])).toEqual({ lost: [], duplicated: [], repeated: 0 });
 });
 
-it("finds an answer and a failure that nobody was told of, and an answer in another chat", () => {
+it("finds an answer and a failure that were not delivered, and an answer in another chat", () => {
   expect(judge([failure]).lost).toHaveLength(1);
   expect(judge([answer]).lost).toHaveLength(1);
   expect(judge([{ ...answer, chat: "8" }, failure]).lost).toHaveLength(1);
 });
 
-it("finds what was sent twice, unless that often there was doubt", () => {
+it("finds messages sent more often than uncertain deliveries explain", () => {
   expect(judge([answer, answer, failure]).duplicated).toHaveLength(1);
   expect(judge([answer, failure, failure]).duplicated).toHaveLength(1);
   const doubts: [string, number][] = [
@@ -47,7 +47,7 @@ it("finds what was sent twice, unless that often there was doubt", () => {
   expect(judge([answer, answer, answer, failure], doubts).duplicated).toHaveLength(1);
 });
 
-it("counts a part as doubtful that was begun by somebody who died, or got no answer, and not one that was refused", () => {
+it("counts a part as uncertain if its sender died or got no answer, and not if it was refused", () => {
   const { uncertain, read } = countDoubts();
   const line = (event: string, reason?: string) =>
     read(JSON.stringify({ event, deliveryId: "r0", part: 0, ...(reason ? { reason } : {}) }));

@@ -3,14 +3,14 @@ import { tagOf } from "../faults/plan.ts";
 import type { Sent } from "./channel.ts";
 import type { ClientRecord } from "./client.ts";
 
-/** What reached people: the platform's messages, and how often a delivery may have been made twice. */
+/** The platform's messages, and how often a delivery may have been repeated. */
 export interface Deliveries {
   sent: readonly Sent[];
-  /** By the id of the delivery: the times that it was sent again because nobody could know whether it had been. */
+  /** By the id of the delivery: how often it was sent again because the first result was unknown. */
   uncertain: ReadonlyMap<string, number>;
 }
 
-/** Reads from what the functions log how often they send again what may have been taken. */
+/** Counts in the functions' log how often they repeat a delivery whose result is unknown. */
 export function countDoubts(): { uncertain: Map<string, number>; read(line: string): void } {
   const uncertain = new Map<string, number>();
   return {
@@ -19,7 +19,7 @@ export function countDoubts(): { uncertain: Map<string, number>; read(line: stri
       if (!/"event":"channel\.(resend|retry)"/.test(line)) return;
       const fields = parseRecord(line);
       if (!isRecord(fields)) return;
-      // Of a refusal it is known that nothing was taken.
+      // A refused part was certainly not delivered.
       const isKnown =
         fields.event === "channel.retry" && !/^no (answer|connection)/.test(String(fields.reason));
       const id = String(fields.deliveryId);
@@ -29,10 +29,10 @@ export function countDoubts(): { uncertain: Map<string, number>; read(line: stri
 }
 
 /**
- * Whether people in chats were told how their messages ended: the answer that stands in the transcript, or that it
- * failed; more than once only as often as the log counts a part that was sent again.
+ * Checks that chats received the ends of their messages: the answer in the transcript, or an error. Duplicates are
+ * allowed only as often as the log counts a repeated part.
  * @param answered whether the transcript holds an answer to this message
- * @returns sentences of what is missing and of what is too much, and how often something came twice
+ * @returns sentences about missing and duplicate messages, and the number of duplicates
  */
 export function judgeDeliveries(
   { sent, uncertain }: Deliveries,
@@ -57,14 +57,13 @@ export function judgeDeliveries(
     const again = Math.max(0, copies.length - 1);
     repeated += again;
     if (again > (uncertain.get(runId) ?? 0))
-      duplicated.push(`the answer to #${tag} was sent ${copies.length} times, and not for doubt`);
+      duplicated.push(`the answer to #${tag} was sent ${copies.length} times without a reason`);
   }
   for (const [chat, { expected, allowed }] of failures) {
     const told = sent.filter((one) => one.chat === chat && tagOf(one.text) === undefined).length;
     repeated += Math.max(0, told - expected);
-    if (told < expected) lost.push(`the chat ${chat} was told of ${told} failures, there were ${expected}`);
-    if (told > allowed)
-      duplicated.push(`the chat ${chat} was told of ${told} failures, there were ${expected}`);
+    if (told < expected) lost.push(`the chat ${chat} got ${told} errors instead of ${expected}`);
+    if (told > allowed) duplicated.push(`the chat ${chat} got ${told} errors instead of ${expected}`);
   }
   return { lost, duplicated, repeated };
 }

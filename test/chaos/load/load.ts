@@ -8,9 +8,9 @@ import { judge, type Verdict } from "../verdict/verdict.ts";
 import { startWorld, type World } from "../world.ts";
 import { untilFound } from "./peer.ts";
 
-/** Sessions at work at the same time: more for more kills, so that waits for leases overlap. */
+/** Sessions that run in parallel: more for more kills, so that waits for leases overlap. */
 const concurrentSessions = (kills: number) => Math.max(2, Math.min(24, Math.ceil(kills / 8)));
-/** Sessions that are chats of the channel; these are told apart by number. */
+/** Share of the sessions that are chats of the channel, chosen by their number. */
 const chatShare = 0.3;
 const firstChat = 10_000;
 /** Messages of a session. */
@@ -19,20 +19,20 @@ const messagesPerSession = [3, 4, 5, 6] as const;
 /** Agents wait for providers, so more of them fit on a machine. */
 const maxProcesses = (functionName: string) => (functionName === "agent" ? 24 : 6);
 
-/** Most invocations at a time: so few that some are throttled, as in a new account, which has ten. */
+/** Maximum concurrent invocations: few enough that some are throttled, as in a new account, which has ten. */
 const concurrencyFor = (sessions: number) => sessions + 2;
-/** API Gateway ends every connection at two hours; a run has minutes. Milliseconds. */
+/** API Gateway ends connections after two hours; a run lasts minutes. Milliseconds. */
 const connectionAgeMs = 10 * 60_000;
 
-/** How far clocks of processes are off, either way. Milliseconds. */
+/** Maximum error of a process's clock, in either direction. Milliseconds. */
 const maxSkewMs = 10_000;
-/** When the last fault is over, everything has this long to come to rest, and then peers to be back. Milliseconds. */
+/** After the last fault, everything must become idle within this time, and then peers must reconnect. Milliseconds. */
 const settleMs = 600_000;
 const reconnectMs = 120_000;
 
 /**
- * Sessions under load, with faults of every kind at random, until so many processes have been killed.
- * @param setting.deadline when it gives up, by the clock of the run
+ * Runs sessions under load with random faults of every kind until the given number of processes has been killed.
+ * @param setting.deadline when to give up, by the clock of the run
  */
 export async function runLoad(setting: Setting, kills: number): Promise<ChaosResult> {
   const { seed, say } = setting;
@@ -106,7 +106,7 @@ export async function runLoad(setting: Setting, kills: number): Promise<ChaosRes
   }
 }
 
-/** What the table, the model, the nodes and the clients have to say. */
+/** Judges the records of the table, the model, the nodes and the clients. */
 export async function judgeWorld(world: World, planOf: (tag: string) => MessagePlan): Promise<Verdict> {
   const { table, journal, records } = world;
   const carriedOut = world.nodes.flatMap((node) => node.carriedOut);
@@ -139,8 +139,7 @@ async function sendUntil(
 }
 
 /**
- * One session: a few messages, some while the ones before are still at work, from any of the clients, or from a chat of
- * the channel.
+ * One session: a few messages, some sent while earlier ones are running, from any client or from a chat of the channel.
  */
 async function sendSession({ clients, channel }: World, seed: number, number: number): Promise<void> {
   const name = `s${String(number).padStart(4, "0")}`;
@@ -158,7 +157,7 @@ async function sendSession({ clients, channel }: World, seed: number, number: nu
   await Promise.all(ends);
 }
 
-/** @throws Error with `what` when the deadline comes first */
+/** @throws Error with `what` at the deadline */
 export async function within<T>(work: Promise<T>, deadline: number, what: () => string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -4,33 +4,33 @@ import { answerText, type MessagePlan, resultText, tagOf, tagsOf, toolName } fro
 
 export interface ChaosModel {
   url: string;
-  /** Requests that a provider would not have taken, or that tell something that never was. */
+  /** Requests that a provider would reject, or with a false conversation. */
   faults(): string[];
-  /** Requests so far. */
+  /** The number of requests. */
   count(): number;
   close(): Promise<void>;
 }
 
 export interface ChaosModelOptions {
   planOf(tag: string): MessagePlan;
-  /** Told when the provider is asked for an answer in which the agent's process is to be killed. */
+  /** Called when the provider gets the request during which the agent's process must be killed. */
   onKillInCall(tag: string): void;
 }
 
 /**
- * What the model calls a call, as an argument of it, because the gateway gives it an id of its own: the message, the
- * round and the place in it, and a number that no other request of this run has.
+ * The model's own id for a call, passed as an argument because the gateway assigns its own ids: the message, the round,
+ * the index in it, and a number that is unique to this request.
  */
 function callOf(tag: string, round: number, place: number, request: number): string {
   return `c_${tag}_${round}.${place}_${request}`;
 }
 
-/** The part of a call that is the same in every run of a plan: round and place. */
+/** The part of a call's id that is the same in every run of a plan: round and index. */
 export function callName(call: string): string {
   return call.split("_")[2] ?? call;
 }
 
-/** The provider: it does what the last message's plan says, and checks that what it is told is true. */
+/** The provider: it follows the last message's plan, and checks that the conversation in each request is true. */
 export async function startChaosModel(options: ChaosModelOptions): Promise<ChaosModel> {
   const faults: string[] = [];
   const stumbled = new Set<string>();
@@ -41,7 +41,7 @@ export async function startChaosModel(options: ChaosModelOptions): Promise<Chaos
     const number = count++;
     const last = request.turns.findLastIndex((turn) => turn.role === "user");
     const tag = tagsOf(request.turns[last]?.text ?? "").at(-1);
-    if (tag === undefined) return { error: { status: 400, message: "no message that is known" } };
+    if (tag === undefined) return { error: { status: 400, message: "no message with a known tag" } };
     faults.push(...findFaults(request.turns).map((fault) => `request ${number} (#${tag}): ${fault}`));
     const plan = options.planOf(tag);
     const round = request.turns.slice(last + 1).filter((turn) => turn.toolCalls?.length).length;
@@ -73,14 +73,14 @@ export async function startChaosModel(options: ChaosModelOptions): Promise<Chaos
   };
 }
 
-/** Requests of one model call: a refusal is tried again by the provider's client. */
+/** The number of requests of one model call: the provider's client retries a refusal. */
 function triesOf({ error }: Reply): number {
   return error ? 3 : 1;
 }
 
 function replyTo(plan: MessagePlan, round: number, number: number, offered: string[]): Reply {
   const { tag, pieceMs, fault } = plan;
-  // A node that has lost its connection at this moment is not offered, and a model calls what it is offered.
+  // A model calls only tools that it is offered, and a disconnected node offers none.
   const asked = (plan.rounds[round] ?? []).map(({ nodeId }, place) => ({
     name: `${nodeId}__${toolName}`,
     arguments: { tag, call: callOf(tag, round, place, number) },
@@ -90,7 +90,7 @@ function replyTo(plan: MessagePlan, round: number, number: number, offered: stri
   return { text: pieceMs > 0 || fault ? text.split(/(?= )/) : [text], toolCalls, delayMs: pieceMs };
 }
 
-/** What is said instead of `reply`; undefined where the plan has no fault. */
+/** The faulty reply; undefined if the plan has no fault here. */
 function failingReply({ fault }: MessagePlan, round: number, { text, toolCalls }: Reply): Reply | undefined {
   if (!fault || !(fault.at === "first" ? round === 0 : toolCalls?.length === 0)) return undefined;
   switch (fault.kind) {
@@ -107,7 +107,7 @@ function failingReply({ fault }: MessagePlan, round: number, { text, toolCalls }
   }
 }
 
-/** What cannot be true in a conversation: a message twice, an answer to another, a result that no node returned. */
+/** Finds impossible turns: a repeated message, an answer to another message, a result that no node returned. */
 function findFaults(turns: readonly Turn[]): string[] {
   const faults: string[] = [];
   const seen = new Set<string>();
@@ -118,7 +118,7 @@ function findFaults(turns: readonly Turn[]): string[] {
       calls.set(id, String((args as { call?: string }).call));
     if (turn.role === "user") {
       const tags = tagsOf(turn.text);
-      if (tags.length === 0) faults.push(`a user message is not one: ${turn.text}`);
+      if (tags.length === 0) faults.push(`a user message has no tag: ${turn.text}`);
       for (const one of tags.filter((each) => seen.has(each)))
         faults.push(`the user message #${one} is there twice`);
       for (const one of tags) seen.add(one);
@@ -132,17 +132,17 @@ function findFaults(turns: readonly Turn[]): string[] {
   return faults;
 }
 
-/** What stands for an answer that a turn has not got, or beside tool calls. */
+/** Text that replaces a turn's missing answer, or accompanies tool calls. */
 function isBridge(text: string): boolean {
   return text === "" || text === "(The turn was ended here, before an answer.)";
 }
 
-/** @param calls what the model called each call, by the id that it is shown */
+/** @param calls the model's ids of the calls, by the gateway's id */
 function isTrue({ text, toolCallId = "" }: Turn, calls: ReadonlyMap<string, string>): boolean {
   return text === resultText(calls.get(toolCallId) ?? "") || isLoss(text);
 }
 
-/** What a model may be told of a call that a fault has cost: its node was gone, or did not read, or its time ran out. */
+/** Whether a result reports a call lost to a fault: the node was gone, did not read, or timed out. */
 export function isLoss(text: string): boolean {
   return /^Error: (the tool did not answer in time|Node not connected: |Node does not read what it is sent: )/.test(
     text,

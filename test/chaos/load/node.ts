@@ -8,7 +8,7 @@ import { callName } from "./model.ts";
 import { type ChaosPeer, peerTiming, watchPeer } from "./peer.ts";
 
 export interface ChaosNode extends ChaosPeer {
-  /** Ids of the calls that were carried out, each time one was. */
+  /** Ids of the executed calls, one entry for each execution. */
   carriedOut: string[];
 }
 
@@ -17,13 +17,13 @@ export interface ChaosNodeOptions {
   token: string;
   nodeId: string;
   planOf(tag: string): MessagePlan;
-  /** Told of each call: its id, and what the model calls it. */
+  /** Called for each call with the gateway's id and the model's. */
   onCall(id: string, call: string): void;
 }
 
 /**
- * A node as the command line runs it (its connection, its log of calls, its outbox), with one tool that does what the
- * plan of the message says.
+ * A node as the command line runs it (its connection, its log of calls, its outbox). Its one tool follows the plan of
+ * the message.
  */
 export async function startChaosNode(options: ChaosNodeOptions): Promise<ChaosNode> {
   const { url, token, nodeId, planOf, onCall } = options;
@@ -63,7 +63,7 @@ export async function startChaosNode(options: ChaosNodeOptions): Promise<ChaosNo
   return { ...peer, carriedOut };
 }
 
-/** What the plan says of a call. */
+/** The part of the plan about one call. */
 function workOf(call: string, planOf: (tag: string) => MessagePlan) {
   const tag = tagOf(`#${call.split("_")[1]}`);
   const [round, place] = callName(call).split(".").map(Number);

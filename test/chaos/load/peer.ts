@@ -6,14 +6,14 @@ import type { Table } from "../../../shared/world/world.ts";
 export interface ChaosPeer {
   mode: Mode;
   id: string;
-  /** Why its connection ended for good, if it did: a peer comes back by itself. */
+  /** Why its connection ended for good, if it did: peers normally reconnect. */
   ends: string[];
-  /** Its connection now; undefined while it has none. */
+  /** Its current connection; undefined while disconnected. */
   connectionId(): string | undefined;
   close(): Promise<void>;
 }
 
-/** As long as a busy machine may keep a socket waiting, which is not dead. Milliseconds. */
+/** A busy machine may delay pongs on a live socket for this long. Milliseconds. */
 export const peerTiming = { pongTimeoutMs: 40_000 };
 
 export function watchPeer(connection: Connection, mode: Mode, id: string): ChaosPeer {
@@ -29,8 +29,8 @@ export function watchPeer(connection: Connection, mode: Mode, id: string): Chaos
 }
 
 /**
- * Waits until each peer is connected and the gateway finds it there: else events and calls do not reach it.
- * @returns a sentence for each that is not, when `maxMs` are over
+ * Waits until each peer is connected and the gateway knows its connection: otherwise events and calls cannot reach it.
+ * @returns a sentence for each peer for which this did not happen within `maxMs`
  */
 export async function untilFound(
   table: Table,
@@ -44,7 +44,7 @@ export async function untilFound(
       (peer, i) => !peer.connectionId() || found[i]?.connectionId !== peer.connectionId(),
     );
     if (lost.length === 0 || Date.now() > deadline)
-      return lost.map(({ mode, id }) => `${mode} ${id} is not where the gateway looks for it`);
+      return lost.map(({ mode, id }) => `${mode} ${id} is not on the connection that the gateway knows`);
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }
 }

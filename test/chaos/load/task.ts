@@ -2,16 +2,16 @@ import { isRecord, parseRecord } from "../../../local/http/json.ts";
 import { decodeCallAddress } from "../../../shared/session/call-address.ts";
 import { sessionOfUpdate } from "./channel.ts";
 
-/** What an invocation is about. */
+/** What an invocation does. */
 export interface Task {
   functionName: string;
-  /** The session, where the event names one; empty otherwise. */
+  /** The session that the event names; empty if none. */
   sessionKey: string;
-  /** Which of the function's kinds of work: `chat.send`, `tool.result {call}`, `$connect`, `agent`, `sweep`. */
+  /** The kind of work: `chat.send`, `tool.result {call}`, `$connect`, `agent`, `sweep`. */
   occasion: string;
 }
 
-/** Reads what an event asks a function to do. `callName` names a call by its id, the same in every run. */
+/** Describes the work that an event requests. `callName` maps a call's id to a name that is the same in every run. */
 export function readTask(functionName: string, event: unknown, callName: (callId: string) => string): Task {
   const fields = isRecord(event) ? event : {};
   const sessionKey = typeof fields.sessionKey === "string" ? fields.sessionKey : "";

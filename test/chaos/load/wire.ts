@@ -1,20 +1,20 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { Draw } from "../draw.ts";
 
-/** A line from one peer to the gateway that can be cut. */
+/** A connection from one peer to the gateway that can be cut. */
 export interface Wire {
-  /** The gateway's address as the peer knows it. */
+  /** The address for the peer to connect to. */
   url: string;
-  /** Connections so far that were cut. */
+  /** The number of connections that were cut. */
   cuts(): number;
-  /** Cuts no more. */
+  /** Ends the cuts. */
   calm(): void;
   close(): Promise<void>;
 }
 
 /**
- * A TCP line on 127.0.0.1. Each connection lives for as long as its draw says; then it is cut at one end or both, and
- * the end that was not told notices after a while, or only when it is used.
+ * A TCP proxy on 127.0.0.1. Each connection is cut after a random time, at one end or both; an end that was not closed
+ * notices after a while, or only when it is used.
  * @param drawOf the choices for the n-th connection
  */
 export async function startWire(
@@ -53,7 +53,7 @@ export async function startWire(
     if (calm) return;
     const order = draw.chance(0.5) ? [near, far] : [far, near];
     const noticedAfterMs = draw.chance(0.5) ? 0 : draw.between(0, 5000);
-    // Some are cut while the peer still introduces itself.
+    // Cut some while the peer is still connecting.
     later(draw.chance(0.2) ? draw.between(0, 3000) : draw.between(5_000, 400_000), () => {
       if (calm || near.destroyed) return;
       cuts += 1;
@@ -76,7 +76,7 @@ export async function startWire(
   };
 }
 
-/** What one end still sends after the other has gone reaches nobody. */
+/** Drops what one end sends after the other is closed. */
 function cut(first: Socket, second: Socket, later: (work: () => void) => void): void {
   first.removeAllListeners("close");
   first.removeAllListeners("data");

@@ -39,7 +39,7 @@ function openSession() {
   };
 }
 
-it("notes entries in the order of the inbox, each once", () => {
+it("records inbox entries in order, each once", () => {
   const { journal, state } = openSession();
   state(0, 0, ["b"]);
   state(0, 0, ["b", "a"]);
@@ -48,16 +48,16 @@ it("notes entries in the order of the inbox, each once", () => {
   expect(journal.of(sessionKey).accepted.map(({ id }) => id)).toEqual(["b", "a", "c"]);
 });
 
-it("lets what no commit covers be written again, and tells of progress", () => {
+it("allows uncommitted messages to be overwritten, and reports progress", () => {
   const { state, message, violations, progress } = openSession();
-  message(1, "of an agent that lost the lease");
-  message(1, "of the next one", 2);
+  message(1, "from an agent that lost the lease");
+  message(1, "from the next agent", 2);
   state(2, 1);
   expect(violations()).toEqual([]);
   expect(progress).toEqual([sessionKey]);
 });
 
-it("finds a committed message that is changed or deleted, and not one that is written again as it was", () => {
+it("finds a changed or deleted committed message, but accepts an identical rewrite", () => {
   const { journal, state, message, violations } = openSession();
   message(1, "said");
   state(1, 1);
@@ -71,7 +71,7 @@ it("finds a committed message that is changed or deleted, and not one that is wr
   ]);
 });
 
-it("finds an epoch that falls, and a head that falls", () => {
+it("finds a decreasing epoch and a decreasing head", () => {
   const { state, violations } = openSession();
   state(3, 4);
   state(2, 4);
@@ -79,7 +79,7 @@ it("finds an epoch that falls, and a head that falls", () => {
   expect(violations()).toHaveLength(2);
 });
 
-it("does not take a write that was refused for one", () => {
+it("ignores a write that was refused", () => {
   const { journal, state, violations } = openSession();
   state(1, 1);
   const refused = { status: 400, headers: {}, body: Buffer.from("{}") };

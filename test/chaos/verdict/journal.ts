@@ -4,11 +4,11 @@ import { itemKey } from "../faults/aws-call.ts";
 import type { SeenCall } from "../faults/proxy.ts";
 import type { RawResponse } from "./refusals.ts";
 
-/** What a session's table items went through, in the order of the writes. */
+/** The history of a session's table items, in the order of the writes. */
 export interface SessionJournal {
-  /** Entries in the order in which the inbox took them: id and text. */
+  /** Inbox entries in their order: id and text. */
   accepted: { id: string; text: string }[];
-  /** Faults of fencing that were seen as they happened. */
+  /** Violations of fencing, in the order in which they happened. */
   violations: string[];
 }
 
@@ -16,22 +16,22 @@ interface Followed extends SessionJournal {
   epoch: number;
   sessionId: string;
   head: number;
-  /** Bodies of messages as they stood last, by sort key. */
+  /** Latest bodies of messages, by sort key. */
   bodies: Map<string, string>;
-  /** Writes of a message that a commit has covered since, by sort key: they must not change any more. */
+  /** Bodies of committed messages, by sort key. They must not change. */
   committed: Map<string, string>;
 }
 
-/** Follows every write to the sessions in the table and notes what must not be. */
+/** Follows every write to the sessions in the table, and records violations. */
 export interface Journal {
   observe(call: SeenCall, response: RawResponse): void;
   of(sessionKey: string): SessionJournal;
   sessions(): string[];
-  /** Bodies of a session's messages as they were when they were committed, by sort key. */
+  /** Bodies of a session's messages at their commit, by sort key. */
   committed(sessionKey: string): ReadonlyMap<string, string>;
 }
 
-/** @param onProgress told when a session's head has moved */
+/** @param onProgress called when a session's head has moved */
 export function openJournal(onProgress: (sessionKey: string) => void): Journal {
   const sessions = new Map<string, Followed>();
   const follow = (sessionKey: string): Followed => {
@@ -64,7 +64,7 @@ export function openJournal(onProgress: (sessionKey: string) => void): Journal {
   };
 }
 
-/** A write to META: what it left there. */
+/** Handles a write to the session's state item. */
 function observeState(session: Followed, call: SeenCall, response: RawResponse): void {
   const written = writtenItem(call, response);
   if (!written || !Array.isArray(written.inbox)) return;
@@ -99,7 +99,7 @@ function observeMessage(session: Followed, call: SeenCall, sk: string): void {
   session.bodies.set(sk, body);
 }
 
-/** The item as a write left it. */
+/** The item after a write. */
 function writtenItem(call: SeenCall, { body }: RawResponse): Record<string, unknown> | undefined {
   if (call.operation === "PutItem") return unmarshall(call.input?.Item as never);
   if (call.operation !== "UpdateItem") return undefined;

@@ -6,9 +6,9 @@ const living = { peers: new Map([["client c", "new"]]), ended: new Set(["old"]) 
 const rest = [
   { pk: "CONN#new", sk: "META", expiresAt },
   { pk: "PEER#client", sk: "c", connectionId: "new", expiresAt },
-  // Its record was written a second time, after its end.
+  // A second $connect wrote its record again after its end.
   { pk: "CONN#old", sk: "META", expiresAt },
-  // Its end was told to nobody.
+  // The gateway never saw its end.
   { pk: "CONN#unheard", sk: "META", expiresAt },
   { pk: "S#agent:main:a", sk: "META" },
   { pk: "S#agent:main:a", sk: "R#run#0#call", expiresAt },
@@ -16,7 +16,7 @@ const rest = [
 const found = (...items: Record<string, unknown>[]) =>
   findLeftovers({ items: [...rest, ...items], schedules: [] }, living);
 
-it("finds nothing where only what lives, and what expires, is kept", () => {
+it("finds nothing if only live and expiring items are stored", () => {
   expect(found()).toEqual([]);
 });
 
@@ -31,11 +31,11 @@ it.each([
   ["a request that nobody answers", { pk: "DEFER#n", sk: "call", expiresAt }],
   ["a tool result that never expires", { pk: "S#agent:main:a", sk: "R#run#0#other" }],
   ["a receipt that never expires", { pk: "RX#telegram#default#1", sk: "RECEIPT" }],
-  ["a session that is listed as due with nothing to do", { pk: "S#agent:main:b", sk: "META", duePk: "DUE" }],
+  ["a session that is listed as due but idle", { pk: "S#agent:main:b", sk: "META", duePk: "DUE" }],
 ])("finds %s", (_what, item) => {
   expect(found(item)).toHaveLength(1);
 });
 
-it("finds a schedule that did not go", () => {
+it("finds a schedule that was not deleted", () => {
   expect(findLeftovers({ items: rest, schedules: ["tools-1"] }, living)).toHaveLength(1);
 });

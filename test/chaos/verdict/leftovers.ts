@@ -2,26 +2,26 @@ import { DynamoDBClient, ScanCommand } from "@aws-sdk/client-dynamodb";
 import { unmarshall } from "@aws-sdk/util-dynamodb";
 import type { Schedules } from "../../../local/scheduler/schedule-store.ts";
 
-/** What a run leaves behind in the end, when every peer is connected and nothing is under way. */
+/** The state after a run, when every peer is connected and no work is in progress. */
 export interface Leftovers {
   items: readonly Record<string, unknown>[];
-  /** One-shot schedules that are past, or belong to nothing. */
+  /** One-shot schedules that are past or orphaned. */
   schedules: readonly string[];
 }
 
 export interface Living {
   /** Connections of the peers, by `{mode} {id}`. */
   peers: ReadonlyMap<string, string>;
-  /** Connections whose end the gateway was told, and said that it had dealt with it. */
+  /** Connections whose end the gateway has handled. */
   ended: ReadonlySet<string>;
 }
 
-/** Items of these partitions are of use for a while, and must go by themselves. */
+/** Items of these partitions are temporary and must expire. */
 const passing = /^(CONN|PEER|DEFER|RX|TX)#/;
 
 /**
- * Finds what is kept for nobody: records of connections that are gone, requests that nobody answers, schedules that
- * stay. Where the end of a connection was told to a process that died of it, its record is left until it expires.
+ * Finds garbage: records of closed connections, requests that wait for nothing, schedules that were not deleted. If the
+ * process that handled a connection's end died, its record remains until it expires.
  */
 export function findLeftovers({ items, schedules }: Leftovers, { peers, ended }: Living): string[] {
   const found = schedules.map((name) => `the schedule ${name} is still there`);
@@ -33,13 +33,13 @@ export function findLeftovers({ items, schedules }: Leftovers, { peers, ended }:
       found.push(`${pk} ${sk} never expires`);
     const [kind, name = ""] = pk.split("#");
     if (kind === "DEFER") found.push(`a request waits for the node ${name}: ${sk}`);
-    // A $connect whose first try was given up and still arrives, after the end, leaves a record that names no peer.
+    // A retried $connect that arrives after the end leaves a record that names no peer.
     if (kind === "CONN" && ended.has(name) && !connected.has(name) && item.peerId !== undefined)
-      found.push(`the connection ${name} has ended, and its record is there`);
+      found.push(`the connection ${name} has ended, but its record still exists`);
     if (kind === "PEER" && peers.get(`${name} ${sk}`) !== item.connectionId)
-      found.push(`the ${name} ${sk} is said to be on ${item.connectionId}`);
+      found.push(`the ${name} ${sk} is recorded on the old connection ${item.connectionId}`);
     if (sk === "META" && pk.startsWith("S#") && item.duePk !== undefined && item.run === undefined)
-      found.push(`${pk} is listed as due, and has nothing to do`);
+      found.push(`${pk} is listed as due, but is idle`);
   }
   return found;
 }
@@ -58,7 +58,9 @@ export async function readItems(endpoint: string, TableName: string): Promise<Re
   return items;
 }
 
-/** Waits until the one-shot schedules have fired, `maxMs` at most. @returns the names of those that are left */
+/**
+ * Waits up to `maxMs` until the one-shot schedules have fired. @returns the names of those that remain
+ */
 export async function untilFired(schedules: Schedules, maxMs: number): Promise<string[]> {
   const deadline = Date.now() + maxMs;
   const left = () => schedules.list().filter(({ expression }) => expression.startsWith("at("));

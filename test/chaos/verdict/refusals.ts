@@ -7,7 +7,7 @@ export interface RawResponse {
   body: Buffer;
 }
 
-/** How the services say that they are throttled, or fail: what the SDK takes for passing. */
+/** A throttling response or server error of a service, which the SDK retries. */
 export function refusalOf(call: AwsCall, draw: Draw): RawResponse {
   switch (call.service) {
     case "dynamodb":

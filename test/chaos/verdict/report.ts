@@ -2,13 +2,13 @@ import type { ChaosOptions } from "../options.ts";
 import type { Setting } from "../setting.ts";
 import type { Findings, Verdict } from "./verdict.ts";
 
-/** What a mode has to report. */
+/** The result of a mode. */
 export interface ChaosResult {
   verdict: Verdict;
   counts: { kills: number; [kind: string]: number };
-  /** Invocations whose process ended by itself. */
+  /** Invocations whose process exited without a signal. */
   crashes: readonly string[];
-  /** Where the functions' logs are, when they are kept. */
+  /** Path of the functions' logs, if they were kept. */
   logFile?: string;
 }
 
@@ -41,10 +41,10 @@ export function report(
     ...others,
   };
   if (sent === 0) say("no message was sent, so nothing was tried: all kills came while peers connected");
-  if (logFile) say(`what the functions logged: ${logFile}`);
+  if (logFile) say(`log of the functions: ${logFile}`);
   const lines = Object.entries(result).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
   process.stdout.write(json ? `${JSON.stringify(result)}\n` : `${lines.join("\n")}\n`);
-  // A point that was not reached is one that nothing is known of.
+  // Nothing is known about a point that was not reached.
   return sent === 0 || crashes.length > 0 || counts.missed || kinds.some((kind) => findings[kind].length > 0)
     ? 1
     : 0;

@@ -2,12 +2,14 @@ import { metaKey, type SessionState, toState } from "../../../shared/session/sta
 import type { Item } from "../../../shared/world/world.ts";
 import type { World } from "../world.ts";
 
-/** Between two sweeps, in milliseconds. The deployed one comes every minute. */
+/** Time between two sweeps, in milliseconds. The deployed schedule is one minute. */
 const sweepEveryMs = 30_000;
 
-/** Lets the sweep come more often than its schedule does. @returns what ends it */
+/**
+ * Sweeps more often than the schedule. @returns a function that stops it
+ */
 export function sweepOften({ cloud }: Pick<World, "cloud">): () => void {
-  // A sweep that is killed is one that never came.
+  // A failed sweep has no effect: the next one follows.
   const timer = setInterval(
     () => cloud.fire("timer", { kind: "sweep" }).catch(() => undefined),
     sweepEveryMs,
@@ -16,8 +18,8 @@ export function sweepOften({ cloud }: Pick<World, "cloud">): () => void {
 }
 
 /**
- * Waits until no session has anything left to do.
- * @param maxMs after this long it gives up, and what is left is for the verdict to name
+ * Waits until no session has work to do.
+ * @param maxMs when to stop waiting; the verdict then names the remaining work
  */
 export async function untilQuiet(world: Pick<World, "table" | "journal">, maxMs: number): Promise<void> {
   const deadline = Date.now() + maxMs;

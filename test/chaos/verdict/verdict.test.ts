@@ -10,7 +10,7 @@ import { type Findings, judge } from "./verdict.ts";
 const sessionKey = "agent:main:s1";
 const call = "c_s1-m0_0.0_1";
 
-/** One session, as a run leaves it in which nothing went wrong: two messages, the first with a tool call. */
+/** One session after a run without errors: two messages, the first with a tool call. */
 function session() {
   const state = newSession(sessionKey, "id", 0) as SessionState;
   const messages: Message[] = [
@@ -55,7 +55,7 @@ function session() {
     ]),
     carriedOut: [call],
     deliveries: { sent: [] as Sent[], uncertain: new Map<string, number>() },
-    /** What the messages were when they were committed, where it is not what they are. */
+    /** The committed messages, if they differ from the stored ones. */
     committed: undefined as Message[] | undefined,
     plans,
     planOf: (tag: string): MessagePlan => ({ ...drawPlan(1, tag, 0), ...plans.get(tag) }),
@@ -64,7 +64,7 @@ function session() {
 
 type Session = ReturnType<typeof session>;
 
-/** What is found in a session that `change` has spoilt: the kinds of findings. */
+/** The kinds of findings in a session after `change`. */
 async function foundAfter(change: (session: Session) => void): Promise<(keyof Findings)[]> {
   const spoilt = session();
   change(spoilt);
@@ -98,7 +98,7 @@ async function foundAfter(change: (session: Session) => void): Promise<(keyof Fi
 }
 
 describe("the verdict", () => {
-  it("finds nothing where nothing went wrong", async () => {
+  it("finds nothing if nothing went wrong", async () => {
     expect(await foundAfter(() => {})).toEqual([]);
   });
 
@@ -112,7 +112,7 @@ describe("the verdict", () => {
       },
     ],
     [
-      "an answer that is missing",
+      "a missing answer",
       "lost",
       ({ messages, records }) => {
         messages.splice(5, 1);
@@ -120,7 +120,7 @@ describe("the verdict", () => {
       },
     ],
     [
-      "an answer that its client says has failed",
+      "an answer that its client reports as failed",
       "misreported",
       ({ records }) =>
         Object.assign(records.get("s1-m1")!, {
@@ -128,7 +128,7 @@ describe("the verdict", () => {
         }),
     ],
     [
-      "a failure that its client says was answered",
+      "a failure that its client reports as answered",
       "misreported",
       ({ messages, records, plans }) => {
         messages.splice(5, 1);
@@ -137,7 +137,7 @@ describe("the verdict", () => {
       },
     ],
     [
-      "a failure that is not told as the provider's",
+      "a failure whose error is not the provider's",
       "misreported",
       ({ messages, records, plans }) => {
         messages.splice(5, 1);
@@ -162,13 +162,13 @@ describe("the verdict", () => {
       ({ records }) => Object.assign(records.get("s1-m1")!, { chat: "7" }),
     ],
     [
-      "an answer where the provider always fails",
+      "an answer although the provider always fails",
       "lost",
       ({ plans }) => plans.set("s1-m1", { fault: { kind: "cut", at: "last", passing: false } }),
     ],
-    ["an answer that was given twice", "duplicated", ({ messages }) => messages.push(messages[5]!)],
+    ["a duplicate answer", "duplicated", ({ messages }) => messages.push(messages[5]!)],
     [
-      "an answer to a message that clients were told has failed",
+      "an answer to a message that was reported as failed",
       "duplicated",
       ({ records, plans }) => {
         plans.set("s1-m1", { fault: { kind: "cut", at: "last", passing: true } });
@@ -176,13 +176,9 @@ describe("the verdict", () => {
       },
     ],
     ["a call that was carried out twice", "duplicated", ({ carriedOut }) => carriedOut.push(call)],
+    ["messages answered in another order than accepted", "reordered", ({ accepted }) => accepted.reverse()],
     [
-      "messages done in another order than they were taken",
-      "reordered",
-      ({ accepted }) => accepted.reverse(),
-    ],
-    [
-      "a run that is left",
+      "a run that did not end",
       "stuck",
       ({ state }) => {
         state.run = {
@@ -203,12 +199,12 @@ describe("the verdict", () => {
       ({ state }) => Object.assign(state, { leaseUntil: Date.now() + 10_000 }),
     ],
     [
-      "an inbox that counts for bytes it does not hold",
+      "an inbox whose byte count includes removed entries",
       "stuck",
       ({ state }) => Object.assign(state, { inboxBytes: 2000 }),
     ],
     [
-      "a message with an older epoch than the one before",
+      "a message with a lower epoch than the previous one",
       "fencingViolations",
       ({ epochs }) => epochs.splice(5, 1, 2),
     ],
@@ -220,7 +216,7 @@ describe("the verdict", () => {
       },
     ],
     [
-      "a call that was carried out and never committed",
+      "a call that was carried out but never committed",
       "fencingViolations",
       ({ carriedOut }) => carriedOut.push("c_other"),
     ],
@@ -238,14 +234,14 @@ describe("the verdict", () => {
     expect(await foundAfter((one) => void change(one))).toEqual([kind]);
   });
 
-  it("finds a message that was acknowledged and never taken", async () => {
+  it("finds a message that was acknowledged but not accepted", async () => {
     const found = await foundAfter(({ records }) =>
       records.set("s1-m2", { runId: "r2", sessionKey, acknowledged: true, finals: [], errors: [] }),
     );
     expect(found).toEqual(["lost"]);
   });
 
-  it("finds a message that was taken twice into the transcript", async () => {
+  it("finds a message that is twice in the transcript", async () => {
     expect(await foundAfter(({ messages }) => messages.push(messages[4]!, messages[5]!))).toEqual([
       "duplicated",
     ]);

@@ -24,22 +24,22 @@ export interface Evidence {
   journal: Journal;
   records: ReadonlyMap<string, ClientRecord>;
   planOf(tag: string): MessagePlan;
-  /** Model's ids of the calls that nodes have carried out. */
+  /** The model's ids of the executed calls. */
   carriedOut: readonly string[];
   deliveries: Deliveries;
 }
 
 export interface Verdict {
   sessions: number;
-  /** Messages that clients have sent; those that the gateway has taken; those that got their answer, final or error. */
+  /** Messages that clients sent, that the gateway accepted, and that got their answer or error. */
   sent: number;
   accepted: number;
   answered: number;
-  /** Messages whose end reached no client as an event: those with an answer show it in `session.preview`. */
+  /** Messages whose end reached no client as an event; `session.preview` shows their answers. */
   unheard: number;
-  /** Messages whose client gave up asking for their end, because the gateway did not answer. */
+  /** Messages whose client stopped asking for their end, because the gateway did not respond. */
   unreached: number;
-  /** Messages that a channel's platform took more than once, each time counted by the log. */
+  /** Duplicate messages on the channel's platform, each explained by the log. */
   resent: number;
   findings: Findings;
 }
@@ -64,7 +64,7 @@ export function noFindings(): Findings {
   };
 }
 
-/** Judges every session by what stands in the table in the end, and by what everybody has written down. */
+/** Judges every session by the final state of the table, and by all records. */
 export async function judge(evidence: Evidence): Promise<Verdict> {
   const findings = noFindings();
   const sessions = evidence.journal.sessions();
@@ -130,7 +130,7 @@ async function readStored(table: Evidence["table"], state: SessionState): Promis
     }));
 }
 
-/** Nothing is under way, waits, or is held. A lease that ran out long ago, of an agent that was killed, holds nothing. */
+/** The session has no run, no inbox entries and no valid lease. An expired lease of a killed agent is allowed. */
 function checkRest({ stuck }: Findings, state: SessionState): void {
   const { sessionKey, run, inbox, leaseUntil, inboxBytes } = state;
   if (run) stuck.push(`${sessionKey}: the run ${run.runId} is in phase ${run.phase}`);
@@ -160,7 +160,7 @@ function checkFencing(
   }
 }
 
-/** Every call is answered, once, directly after the message that makes it, and nothing else is. */
+/** Every call has one result, directly after the message that makes it, and there are no other results. */
 function checkCalls(
   { invalidTranscripts }: Findings,
   sessionKey: string,
@@ -180,7 +180,7 @@ function checkCalls(
   if (open.length > 0) fail(`the calls ${open} have no results`);
 }
 
-/** The user's messages stand in the order in which the inbox took them. */
+/** The user's messages are in the order of the inbox. */
 function checkOrder(
   { reordered }: Findings,
   sessionKey: string,
@@ -196,7 +196,7 @@ function checkOrder(
     reordered.push(`${sessionKey}: taken as ${expected}, done as ${inTranscript}`);
 }
 
-/** `right`: the message has its one end, the answer, or the error where the provider fails by plan. */
+/** `right`: the message has exactly one end: the answer, or an error if the provider fails by plan. */
 function checkAnswer(
   findings: Findings,
   { records, planOf }: Evidence,
@@ -207,16 +207,16 @@ function checkAnswer(
   const before = lost.length + duplicated.length;
   const asked = transcript.filter((message) => message.role === "user" && tagOf(textOf(message)) === tag);
   if (asked.length === 0) lost.push(`#${tag} is not in the transcript`);
-  if (asked.length > 1) duplicated.push(`#${tag} stands ${asked.length} times in the transcript`);
+  if (asked.length > 1) duplicated.push(`#${tag} is ${asked.length} times in the transcript`);
   const answers = transcript.filter(
     (message) =>
       message.role === "assistant" && toolCallsOf(message).length === 0 && tagOf(textOf(message)) === tag,
   );
   const record = records.get(tag);
   const expected = expectedEnd(planOf(tag));
-  if (expected === "error" && answers.length > 0) lost.push(`#${tag} should have failed and has an answer`);
+  if (expected === "error" && answers.length > 0) lost.push(`#${tag} should have failed but has an answer`);
   if (expected === "answer" && answers.length === 0)
-    lost.push(`#${tag} has no answer; clients were told: ${record?.errors.join()}`);
+    lost.push(`#${tag} has no answer; clients got the errors: ${record?.errors.join()}`);
   if (answers.length > 1) duplicated.push(`#${tag} has ${answers.length} answers`);
   if (answers.some((message) => textOf(message) !== answerText(tag))) lost.push(`#${tag} has a wrong answer`);
   const hasAnswer = answers.length > 0;
@@ -224,15 +224,15 @@ function checkAnswer(
   return { right: lost.length + duplicated.length === before, hasAnswer };
 }
 
-/** The client has told its user that it got no answer from the gateway for minutes: it claims nothing of the message. */
+/** The client reported that the gateway did not respond for minutes, so it does not know the message's end. */
 function isUnreached(outcome = ""): boolean {
   return /no answer from the gateway|closed the connection|not connected|internal error/.test(outcome);
 }
 
-/** Why a run fails whose provider does: its own words, and not that of a turn that was given up. */
+/** The error of a failing provider, not that of a turn that was given up. */
 const providerError = /^LLM (error: (?!the turn was interrupted)|returned empty response)/;
 
-/** Whether clients were told how a message ended, and nothing else: an event may come twice, and says the same. */
+/** Checks that clients learned how a message ended, and nothing else. Repeated events must be identical. */
 function checkTold(
   { duplicated, misreported }: Findings,
   { finals, errors, outcome, chat }: ClientRecord,
@@ -241,13 +241,13 @@ function checkTold(
 ): void {
   const told = [...new Set([...finals, ...errors])];
   if (hasAnswer && errors.length > 0)
-    duplicated.push(`#${tag}: has an answer, and clients were told of an error: ${errors.join()}`);
-  else if (told.length > 1) duplicated.push(`#${tag}: clients were told of different ends: ${told.join()}`);
+    duplicated.push(`#${tag}: has an answer, but clients got an error: ${errors.join()}`);
+  else if (told.length > 1) duplicated.push(`#${tag}: clients got different ends: ${told.join()}`);
   if (!hasAnswer && finals.length > 0)
-    misreported.push(`#${tag} has no answer, and clients were told one: ${finals.join()}`);
+    misreported.push(`#${tag} has no answer, but clients got one: ${finals.join()}`);
   const strange = errors.find((error) => !providerError.test(error));
   if (!hasAnswer && strange !== undefined) misreported.push(`#${tag} failed with: ${strange}`);
-  // What people in chats were told is judged by what the platform has taken.
+  // For chats, the messages that the platform accepted are judged instead.
   if (chat !== undefined || isUnreached(outcome)) return;
   const claimed = outcome === "answered";
   if (claimed !== hasAnswer)

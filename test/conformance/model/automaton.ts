@@ -25,7 +25,7 @@ export interface Node {
   hasInterval: boolean;
   ended?: "returned" | "threw";
   error?: string;
-  /** Reports since the previous node, and whether the clock was read since then. */
+  /** Reports since the previous node. */
   news: readonly string[];
   readClock: boolean;
   /** The previous node and its event; undefined at the start. */
@@ -39,7 +39,7 @@ interface Edge {
   byClock?: Map<number, Node>;
 }
 
-/** Number of running instances that are kept. Others are rebuilt by giving a new instance the same answers. */
+/** Maximum number of running instances. Others are rebuilt by giving a new instance the same answers. */
 const maxKept = 4000;
 
 /**
@@ -52,7 +52,7 @@ export class Automaton {
   private readonly requests = new Interner<Asked>();
   private readonly roots = new Map<string, Node>();
   private readonly knowing = new Map<string, Node>();
-  /** By their text before the masking, which takes longer than the comparison. */
+  /** By their text before masking, because masking is slower than the comparison. */
   private readonly asked = new Map<string, Asked>();
   private readonly kept = new Map<Node, Instance>();
   private readonly mask: (request: Request) => Request;
@@ -91,7 +91,10 @@ export class Automaton {
     return edge && (edge.to ?? edge.byClock?.get(clock));
   }
 
-  /** Runs the program to find the node after an event. `happening` creates its values anew, since programs may change them. */
+  /**
+   * Runs the program to find the node after an event. `happening` creates new values for each run, since programs may
+   * change them.
+   */
   async learn(node: Node, name: string, happening: () => Happening | "start", clock: number): Promise<Node> {
     const instance = await this.instanceAt(node);
     const rest = await instance.advance(happening(), clock);
@@ -163,10 +166,10 @@ export class Automaton {
     const instance = createInstance(node.program);
     for (const step of pathTo(node)) {
       const rest = await instance.advance(step.via.happening(), step.via.clock);
-      // Comparing the requests takes long, and only those of the last step are answered in a new way.
+      // Comparing the requests is slow, and only those of the last step are answered in a new way.
       const same = step !== node || this.ask(rest).every((asked, i) => asked === step.waiting[i]);
       if (!same || rest.waiting.length !== step.waiting.length || rest.ended !== step.ended) {
-        throw new Error(`${node.program.name} did something else when it was told the same`);
+        throw new Error(`${node.program.name} did something else after the same answers`);
       }
     }
     return instance;

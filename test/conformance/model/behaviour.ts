@@ -5,7 +5,7 @@ import { Automaton } from "./automaton.ts";
 import { maskRequest } from "./mask.ts";
 import { Snapshots } from "./snapshot.ts";
 
-/** What was found out about the programs and about the table. */
+/** The known behaviour of the programs and the table. */
 export interface Known {
   readonly automaton: Automaton;
   /** The effects of the automaton's requests. */
@@ -13,17 +13,17 @@ export interface Known {
 }
 
 /**
- * How the programs and the table behave, as far as it was found out by running them. What a program does depends on
- * nothing but its answers, so what one scenario has found out holds in all others.
+ * The behaviour of the programs and the table, learned by running them. A program depends only on its answers, so one
+ * scenario's results hold in all others.
  */
 export class Behaviour {
-  /** The items of answers by their contents: an answer's name is made of their numbers. */
+  /** The items in answers by their contents: an answer's name consists of their numbers. */
   private readonly items = new Interner<{ id: number }>();
-  /** Where processes with the same knowledge count as one. */
+  /** For scenarios in which processes with the same knowledge count as one. */
   private readonly reduced = this.known(new Automaton(maskRequest, true));
   private readonly whole = this.known(new Automaton(maskRequest, false));
 
-  /** What is known in a scenario like this one. A table whose calls are changed has effects of its own. */
+  /** The behaviour for such a scenario. A table with changed calls has its own effects. */
   of({ unreduced, mutate }: Pick<Scenario, "unreduced" | "mutate">): Known {
     const known = unreduced ? this.whole : this.reduced;
     return mutate ? this.known(known.automaton) : known;

@@ -1,15 +1,15 @@
 import { absent } from "../../../shared/world/expression.ts";
 import { type Bucket, ConditionFailed, PreconditionFailed, type Table } from "../../../shared/world/world.ts";
 
-/** Partition of the table that stands for the bucket: an object's key is the sort key. */
+/** Partition of the table that represents the bucket. An object's key is the sort key. */
 export const bucketPartition = "BUCKET";
 
 const etag = "etag";
 
 /**
- * The bucket, as items of the check's table: so its calls wait, fail and are repeated like those of the table. An archive is
- * kept as a JSON list of its messages. Only what archiving, resetting and compacting need is there.
- * @param whileLocal does work that needs no answer of the check, and that takes more than one turn of the event loop
+ * The bucket as items of the check's table, so its calls wait, fail and are repeated like those of the table. An
+ * archive is a JSON list of its messages. It has only the methods that archiving, resets and compactions need.
+ * @param whileLocal does work that needs no answer of the check, but more than one turn of the event loop
  */
 export function bucketOver(table: Table, whileLocal: <T>(work: Promise<T>) => Promise<T>): Partial<Bucket> {
   const key = (sk: string) => ({ pk: bucketPartition, sk });
@@ -39,7 +39,7 @@ export function bucketOver(table: Table, whileLocal: <T>(work: Promise<T>) => Pr
   };
 }
 
-/** The lines of an archive. The check leaves out its compression: see `replaceGlobals`. */
+/** The lines of an archive. The check does not compress it: see `replaceGlobals`. */
 async function linesOf(stream: AsyncIterable<Uint8Array>): Promise<string[]> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of stream) chunks.push(chunk);

@@ -110,7 +110,7 @@ export class Effects {
   }
 }
 
-/** Only the newest epoch writes the session, and no process takes a lease that has not expired. */
+/** Only the newest epoch writes the session, and no process acquires an unexpired lease. */
 function leaseFault(
   { session }: Outcome,
   call: TableCall,
@@ -121,10 +121,10 @@ function leaseFault(
   const { before, after } = session;
   if (isAcquire(call)) {
     const isLive = before?.leaseUntil !== undefined && before.leaseUntil >= clock;
-    return isLive ? "a lease was taken that had not run out" : undefined;
+    return isLive ? "an unexpired lease was acquired" : undefined;
   }
-  // Any process may record a result, also an agent that finds the node disconnected.
+  // Any process may record a result, including an agent that finds the node disconnected.
   if (call.op === "update" && call.steps.some(({ path }) => path[1] === "pending")) return undefined;
   if (epoch === after.epoch) return undefined;
-  return `epoch ${epoch} wrote the session when ${after.epoch} was the newest`;
+  return `epoch ${epoch} wrote the session, but ${after.epoch} was the newest`;
 }

@@ -3,7 +3,10 @@ import type { Step } from "../../../shared/world/expression.ts";
 import type { Item, ItemValue } from "../../../shared/world/world.ts";
 import type { Request } from "./process.ts";
 
-/** Times that are reported or listed and that no decision reads. With them, every moment would be a separate state. */
+/**
+ * Times that are reported or listed and that no decision reads. Unmasked, they would make every moment a separate
+ * state.
+ */
 const idleTimes = new Set([
   "at",
   "createdAt",
@@ -14,10 +17,10 @@ const idleTimes = new Set([
   "timestamp",
 ]);
 
-/** What a compaction or a reset notes of itself: its time decides, as part of a key or by a comparison. */
+/** Fields of a compaction or a reset whose time matters, as part of a key or in a comparison. */
 const deeds = new Set(["compacting", "resetting"]);
 
-/** Stands for the id of the session that a reset begins, until the table gives it one that is the same in every run. */
+/** The id of the session that a reset begins, until the table replaces it by a reproducible one. */
 export const nextSessionId = "next";
 
 /**
@@ -55,7 +58,7 @@ function maskStep(step: Step): Step {
 
 function maskNextSession(value: ItemValue): ItemValue {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  // The result of a reset names the id that the table has given.
+  // The result of a reset contains the id that the table assigned.
   const isNew = value.newSessionId !== undefined && value.oldSessionId === undefined;
   return isNew ? ({ ...value, newSessionId: nextSessionId } as ItemValue) : value;
 }

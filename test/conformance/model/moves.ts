@@ -20,16 +20,16 @@ import {
   type World,
 } from "./world.ts";
 
-/** One thing that can happen next. */
+/** A possible next move. */
 export interface Move {
   what: string;
   /** The process, and the index of its request. */
   by?: Member;
   place?: number;
   world: World;
-  /** The rules that it has broken. */
+  /** The rules that it breaks. */
   faults: readonly string[];
-  /** Whether it would be another move at another time. */
+  /** Whether the move depends on the time. */
   readsClock?: boolean;
 }
 
@@ -43,10 +43,10 @@ interface Unknown {
   clock: number;
 }
 
-/** Time from the last move to the sweep: longer than every lease, deadline and grace period. */
+/** Time from the last move to the sweep, longer than every lease, deadline and grace period. */
 const longMs = 3_600_000;
 
-/** Start of the clock: not 0, which code could take for an absent time. */
+/** Start of the clock. Code could mistake 0 for an absent time. */
 const firstMoment = 1_000_000_000_000;
 
 const fault = { answerName: "fault", answer: (): Answer => ({ failure: "fault" }), repeatable: false };
@@ -58,9 +58,9 @@ export class Moves {
   private readonly parts = new Parts();
   private readonly effects: Effects;
   private unknown: Unknown[] = [];
-  /** The programs that events from outside start, by what the event is for. */
+  /** The programs that outside events start, by the reason of the event. */
   private readonly arrivals = new Map<string, Program>();
-  /** Without a crash or a pause, clients receive each answer once. */
+  /** Whether clients must receive each answer exactly once, which holds without crashes and pauses. */
   private readonly countsAnswers: boolean;
 
   constructor(scenario: Scenario, behaviour: Behaviour) {
@@ -117,7 +117,7 @@ export class Moves {
     return `${describeMember(by)}: ${asked ? describeRequest(asked.request) : ""}${what}`;
   }
 
-  /** Computes a value, and runs the programs as far as needed. */
+  /** Computes a value, and first runs programs whose next step is unknown. */
   private async foundOut<T>(work: () => T): Promise<T> {
     for (;;) {
       this.unknown = [];
@@ -147,7 +147,7 @@ export class Moves {
     for (const callId of calls) this.answering(world, callId, moves);
     if (left.pauses > 0 && members.length > 0) {
       const later = { left: less(left, "pauses"), clock: world.outside.clock + leaseMs + 1000 };
-      const what = "everybody stands still until all leases have run out";
+      const what = "all processes pause until all leases have expired";
       moves.push({ what, world: this.with(world, later), faults: [] });
     }
     if (left.sweeps > 0) {
@@ -236,7 +236,7 @@ export class Moves {
     return { world: after, faults, readsClock: to.readClock };
   }
 
-  /** A failed asynchronous invocation is repeated by Lambda; a node repeats a result that was not acknowledged. */
+  /** Lambda retries a failed asynchronous invocation, and a node repeats a result that was not acknowledged. */
   private retried(world: World, program: Program): World {
     const { senders, agent } = this.scenario;
     if (senders.some(({ name }) => name === program.name)) return world;
@@ -261,10 +261,7 @@ export class Moves {
     return program;
   }
 
-  /**
-   * An event from outside. A repeat after a crash comes when the first delivery has been handled; two at once are a
-   * mishap of `duplicates`.
-   */
+  /** An outside event. After a crash it may be repeated once handled; two at once are a mishap of `duplicates`. */
   private arriving(
     world: World,
     program: Program,
@@ -281,13 +278,13 @@ export class Moves {
     moves.push({ what: `${what}, and is delivered twice`, world: twice, faults: [] });
   }
 
-  /** No other move is left: a sweep continues the work that a crash has interrupted. */
+  /** If no other move is left, a sweep continues work interrupted by a crash. */
   private atRest(world: World, moves: Move[]): void {
     const { schedules, crashed, swept, clock } = world.outside;
     if (world.crew.members.length > 0 || schedules.length > 0 || !crashed || isDone(world.table)) return;
     const { crashes, failures } = this.scenario.mishaps;
     if (swept > crashes + failures) {
-      moves.push({ what: "nothing more happens", world, faults: ["sweeps do not mend it"] });
+      moves.push({ what: "nothing more happens", world, faults: ["sweeps do not fix it"] });
       return;
     }
     const later = this.with(world, { clock: clock + longMs, swept: swept + 1 });
@@ -317,7 +314,7 @@ function less(left: Mishaps, kind: keyof Mishaps): Mishaps {
   return { ...left, [kind]: left[kind] - 1 };
 }
 
-/** How clients are told that an accepted entry is done. */
+/** The event that clients get when an accepted entry is done. */
 const answerKind = (id: string) => (isCommand(id) ? "answered" : "final");
 
 function mishap(left: Mishaps, kind: "crashes" | "failures"): Partial<Outside> {

@@ -28,7 +28,7 @@ export interface Surroundings {
   ask(request: Request): Promise<unknown>;
   /** Does work that needs no answer of the check, but more than one turn of the event loop, such as reading a stream. */
   whileLocal<T>(work: Promise<T>): Promise<T>;
-  /** Reports an effect that others see and that the program does not wait for. */
+  /** Reports a visible effect for which the program does not wait. */
   report(news: string): void;
   /** Declares the program's whole knowledge: all processes of this program with the same knowledge behave alike from here. */
   forget(knowledge: unknown): void;
@@ -73,12 +73,12 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Stands for the process's own id as the owner of a lease, because the id differs from run to run. */
+/** Replaces the process's own id as the owner of a lease, because the id differs between runs. */
 export const ownName = "me";
 
 /**
- * Starts nothing yet. One instance runs at a time, and only during `advance`, between the call of `replaceGlobals` and that
- * of what it returns.
+ * Creates an instance without starting it. Only one instance runs at a time, and only during `advance`, while the
+ * changes of `replaceGlobals` are active.
  */
 export function createInstance(program: Program): Instance {
   const waiting: Waiting[] = [];
@@ -91,7 +91,7 @@ export function createInstance(program: Program): Instance {
   let knowledge: unknown;
   let drawn = 0;
   let localWork = 0;
-  /** The same process draws the same bytes every time, so that its calls have the same ids. */
+  /** A process draws the same bytes in every run, so that its calls have the same ids. */
   const draw = (size: number) => Buffer.alloc(size, ++drawn);
 
   const ask = (request: Request) =>
@@ -189,7 +189,7 @@ function errorOf(failure: "condition" | "validation" | "fault"): Error {
   return failure === "validation" ? new ValidationException("refused") : new Fault("the call failed");
 }
 
-/** A table whose every call is a request. Ids that differ from run to run become names that do not. */
+/** A table whose every call is a request. Ids that differ between runs are replaced by fixed names. */
 function askingTable(
   ask: (request: Request) => Promise<unknown>,
   reveal: (item: Item) => Item,
@@ -219,7 +219,7 @@ function askingTable(
   };
 }
 
-/** What stands in for the globals while a program runs. */
+/** Replacements for globals while a program runs. */
 interface StandIns {
   /** Its intervals, which do not run. */
   intervals: Map<object, () => void>;
@@ -232,9 +232,8 @@ interface StandIns {
 let running: StandIns | undefined;
 
 /**
- * Lets programs set intervals that do not run, draw their own bytes in place of random ones, leave out the compression
- * of a stream, which takes longer than all else that they do, and print nothing, until the returned function is called.
- * Once an exploration, because the changes take longer than a step of a program.
+ * Until the returned function is called: intervals do not run, random bytes come from the program, streams are not
+ * compressed (the slowest part), and nothing is printed. Call it once per exploration: it is slower than a step.
  */
 export function replaceGlobals(): () => void {
   const { randomBytes } = crypto;
@@ -259,7 +258,7 @@ export function replaceGlobals(): () => void {
   };
   Object.assign(crypto, { randomBytes: drawn });
   const gzip = (options?: zlib.ZlibOptions) => (running ? new PassThrough() : createGzip(options));
-  // It is not writable.
+  // The property is not writable.
   Object.defineProperty(zlib, "createGzip", { value: gzip });
   syncBuiltinESMExports();
   Object.assign(globalThis, { setInterval: set, clearInterval: clear });

@@ -26,7 +26,7 @@ import { bucketOver } from "./bucket.ts";
 import type { Program, Surroundings } from "./process.ts";
 import { sessionKey } from "./snapshot.ts";
 
-/** The node that all tool calls go to; it is connected all the time. */
+/** The node that receives all tool calls. It is always connected. */
 const node = {
   pk: "PEER#node",
   sk: "n",
@@ -43,7 +43,7 @@ const node = {
 const token = { pk: "TOKEN", sk: "t", hash: "00" };
 const peers = tableOver(createMemoryStore([node, token]));
 
-/** Tools time out at once, so that a timeout can come at every moment from the dispatch on. */
+/** Tools time out at once, so a timeout can come at any moment after the dispatch. */
 const settings: Configuration = {
   ...defaults,
   model: { provider: "scripted", id: "scripted", contextWindow: 100_000 },
@@ -99,7 +99,7 @@ export function toolResult(callId: string): Program {
   };
 }
 
-/** The node did not announce that it ends calls, so nothing is posted to it. */
+/** The node did not announce that it cancels calls, so it receives no cancellation. */
 function timerOf(surroundings: Surroundings): Timer {
   return only<Timer>("timer", {
     ...intakeOf(surroundings),
@@ -125,9 +125,9 @@ export function isAgent({ name }: Program): boolean {
 }
 
 export interface AgentOptions {
-  /** Steps of the session after which its time is up, and it hands over. */
+  /** Steps of the session after which its time is up and it hands over. */
   steps?: number;
-  /** Whether the model's answer takes time, in which others may act. */
+  /** Whether the model's answer takes time, during which other processes can act. */
   isSlow?: boolean;
   /** Whether the node's connection ends between the prompt and the call. */
   isNodeGone?: boolean;
@@ -157,8 +157,8 @@ export function agent(options: AgentOptions = {}): Program {
 }
 
 /**
- * Notes what an agent knows between two steps, when `holdSession` asks for the time: the session as it last saw it, the
- * messages that it has read or written, and the calls that it has sent out.
+ * Records what an agent knows between two steps, when `holdSession` asks for the time: the session as it last saw it,
+ * the messages that it has read or written, and the calls that it has sent.
  */
 function watch(surroundings: Surroundings) {
   const messages = new Map<string, ItemValue>();
@@ -192,7 +192,7 @@ function watch(surroundings: Surroundings) {
     },
   };
   const seen = () => [...messages].sort(([a], [b]) => (a < b ? -1 : 1));
-  // The owner's own id differs from run to run.
+  // The owner's own id differs between runs.
   const knowledge = () => [session && { ...session, owner: undefined }, seen(), [...sent].sort()];
   return { surroundings: watched, knowledge };
 }
@@ -220,7 +220,7 @@ function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolea
       send: async (_, event, payload) => told(event, payload),
     }),
     prompts: only<Agent["prompts"]>("prompts", { load: async () => ({ files: {}, skills: [] }) }),
-    // The text of a prompt is written once, under its hash: whoever writes it, and however often, makes no difference.
+    // The text of a prompt is stored under its hash, so its writer and the number of writes make no difference.
     keptPrompts: { keep: async () => {}, steps: () => [] },
     history: createHistory(intake),
     callModel: modelIn(surroundings, isSlow),
@@ -229,11 +229,11 @@ function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolea
   });
 }
 
-/** A model that calls the node's tool once for a message that begins with "tool", and answers each message. */
+/** A model that calls the node's tool once for a message that begins with "tool", and answers every message. */
 function modelIn({ ask, report }: Surroundings, isSlow: boolean): CallModel {
   return async ({ messages, signal }) => {
     const fault = transcriptFault(messages);
-    if (fault) report(`fault: the model is shown a transcript in which ${fault}`);
+    if (fault) report(`fault: the model gets a transcript in which ${fault}`);
     if (isSlow) await ask({ to: "model" });
     if (signal.aborted) return { status: "aborted" };
     return { status: "answered", message: answerTo(messages) };

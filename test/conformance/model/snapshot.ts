@@ -22,7 +22,7 @@ import { type Answer, ownName } from "./process.ts";
 /** The one session of the check. */
 export const sessionKey = "agent:main:main";
 
-/** The table at one moment. Equal ones are one object. */
+/** The state of the table. Equal ones are one object. */
 export interface Snapshot {
   id: number;
   items: ReadonlyMap<string, StoredItem>;
@@ -30,7 +30,7 @@ export interface Snapshot {
   session?: SessionState;
 }
 
-/** What one request to the table did. */
+/** The effect of one request to the table. */
 export interface Outcome {
   table: Snapshot;
   /** The answer, by a name that equal answers share. */
@@ -39,11 +39,11 @@ export interface Outcome {
   failed: boolean;
   /** The session's item before and after the write, if the request wrote it. */
   session?: { before?: SessionState; after: SessionState };
-  /** The rules that the write has broken. */
+  /** The rules that the write broke. */
   faults: readonly string[];
 }
 
-/** Above the number of states of any exploration, so that three numbers can be combined into one. */
+/** More than the states of any exploration, so three numbers can be combined into one. */
 const maxRequests = 2 ** 20;
 const maxEpochs = 64;
 
@@ -71,8 +71,8 @@ export class Snapshots {
   }
 
   /**
-   * @param requestId stands for `call`
-   * @param epoch of the lease that the caller took: what it wrote as `owner` stands in the table as this number
+   * Applies a call, which `requestId` identifies. `epoch` is that of the caller's lease and is stored instead of the
+   * owner that it writes.
    */
   apply(before: Snapshot, requestId: number, call: TableCall, epoch: number): Outcome {
     const name = (before.id * maxRequests + requestId) * maxEpochs + epoch;
@@ -174,7 +174,7 @@ function seenBy(item: Item, epoch: number): Item {
   return { ...item, owner: item.owner === String(epoch) ? ownName : "another" };
 }
 
-/** Whether this is the write by which a lease is taken. */
+/** Whether this write acquires a lease. */
 export function isAcquire(call: TableCall): boolean {
   return call.op === "update" && call.steps.some(({ op, path }) => op === "set" && path === "owner");
 }

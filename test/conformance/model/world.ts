@@ -3,25 +3,28 @@ import { Interner } from "../intern.ts";
 import type { Node } from "./automaton.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** A process: the node of its program, and further data of the check. Equal ones are one object. */
+/** A process: the node of its program, and the check's own data. Equal ones are one object. */
 export interface Member {
   id: number;
   node: Node;
-  /** Epoch of the lease that it took; 0 before. */
+  /** Epoch of the lease that it acquired; 0 before. */
   epoch: number;
   /** Renewals that its interval may still make. */
   renewals: number;
-  /** Index of a request that took effect, lost its answer and is repeated; else -1. */
+  /** Index of a request that took effect, lost its answer and is repeated; otherwise -1. */
   repeated: number;
 }
 
-/** The processes that run, in the order of their ids. Equal ones are one object. */
+/** The running processes, in the order of their ids. Equal ones are one object. */
 export interface Crew {
   id: number;
   members: readonly Member[];
-  /** Whether any of them still has work that others wait for. Work that continues after its function has ended may never finish. */
+  /**
+   * Whether any of them has work that others wait for. Work that continues after its function has ended may never
+   * finish.
+   */
   isAtWork: boolean;
-  /** The crews that differ from it in one process, by the removed and the added process. */
+  /** The crews that differ in one process, by the removed and the added process. */
   next: Map<number, Crew>;
 }
 
@@ -39,7 +42,7 @@ export interface Mishaps {
   failures: number;
   /** Pauses of all processes until all leases have expired. */
   pauses: number;
-  /** Writes whose answer is lost, so that the SDK makes them again. */
+  /** Writes whose answer is lost, so that the SDK repeats them. */
   repeats: number;
   /** Events that are delivered twice. */
   duplicates: number;
@@ -51,16 +54,16 @@ export interface Mishaps {
 export interface Outside {
   id: number;
   schedules: readonly Schedule[];
-  /** Calls that the node has been sent, and may answer. */
+  /** Calls that the node has received, and may answer. */
   calls: readonly string[];
   /** Epoch ms. */
   clock: number;
   left: Mishaps;
   /** Whether a process died or a call failed. */
   crashed: boolean;
-  /** Sweeps that came when no other move was left. */
+  /** Sweeps that came because no other move was left. */
   swept: number;
-  /** The events that clients got: "final" or "error", and the run. Sorted. */
+  /** The events that clients received: "final" or "error", and the run. Sorted. */
   told: readonly string[];
 }
 
@@ -71,10 +74,10 @@ export interface World {
   outside: Outside;
 }
 
-/** Above the number of members of any exploration, so that two of their numbers can be combined into one. */
+/** More than the members of any exploration, so two of their numbers can be combined into one. */
 const maxIds = 2 ** 24;
 
-/** Makes equal parts of worlds one object each. */
+/** Makes equal parts of worlds one object. */
 export class Parts {
   private readonly members = new Interner<Member>();
   private readonly crews = new Interner<Crew>();
@@ -122,12 +125,12 @@ export class Parts {
   }
 }
 
-/** The worlds that have been seen. */
+/** The visited worlds. */
 export class Seen {
   size = 0;
   private readonly byTable: Set<number>[] = [];
 
-  /** Returns false when it was there already. */
+  /** Returns false if it was already there. */
   add({ table, crew, outside }: World): boolean {
     let known = this.byTable[table.id];
     if (!known) {

@@ -50,7 +50,7 @@ afterAll(async () => {
 async function run(args: string[], input = "") {
   const env = { GSV_URL: stack.cloud.ws, GSV_TOKEN: stack.token };
   const { code, stdout, stderr } = await gsv([...args, "--json"], { env, input });
-  // A channel that was just added has no owner yet.
+  // A new channel has no owner yet.
   expect(stderr).toMatch(/^(gsv: \w+ has no owner: [^\n]+\n)?$/);
   return { code, result: JSON.parse(stdout) };
 }
@@ -59,7 +59,7 @@ const add = (name: string, account: object, ...options: string[]) =>
 const statusBy = async (name: string) =>
   (await run(["channel", "status", name])).result.channels[0].accounts[0];
 
-it("a bot of Telegram is added by one command, and answers as soon as its owner is let in", async () => {
+it("one command adds a Telegram bot, which answers once its owner is approved", async () => {
   const account = { botToken: telegram.token, apiBaseUrl: telegram.url };
   const { code, result } = await add("telegram", account, "--policy", "pairing");
   expect([code, result]).toMatchObject([
@@ -70,7 +70,7 @@ it("a bot of Telegram is added by one command, and answers as soon as its owner 
       registration: { status: "registered" },
     },
   ]);
-  // To the webhook that was set, with the secret that was made up.
+  // The update goes to the registered webhook, with the generated secret.
   expect((await telegram.deliver(textUpdate("hello"))).status).toBe(200);
   expect((await run(["pair", "list"])).result.pairs).toMatchObject({
     "telegram:default:5001002003": { senderName: "Ann Example", message: "hello" },
@@ -86,7 +86,7 @@ it("a bot of Telegram is added by one command, and answers as soon as its owner 
   expect(telegram.sent.at(-1)).toMatchObject({ chat: { id: 42 }, text: "a test" });
 });
 
-it("a stopped account is answered, takes nothing in and sends nothing; started again, it goes on", async () => {
+it("a stopped account answers requests with 200, accepts and sends nothing, and resumes when it is started", async () => {
   await run(["channel", "stop", "telegram"]);
   await expect
     .poll(async () => (await run(["channel", "test", "telegram", "42"])).result.error?.message)
@@ -106,7 +106,7 @@ it("a stopped account is answered, takes nothing in and sends nothing; started a
   expect(JSON.stringify(model.requests.at(-1)?.body)).not.toContain("are you there?");
 });
 
-it("an application of Discord is added with its commands, and Discord tries the endpoint before it takes it", async () => {
+it("one command adds a Discord application with its commands, and Discord checks the endpoint before saving it", async () => {
   const { botToken, applicationId, publicKey, url: apiBaseUrl } = discord;
   const account = { botToken, applicationId, publicKey, apiBaseUrl };
   const { code, result } = await add("discord", account, "--policy", "open");
@@ -122,7 +122,7 @@ it("an application of Discord is added with its commands, and Discord tries the 
   expect(other.result.error.message).toContain("the public key is not the application's");
 });
 
-it("what WhatsApp does not deliver, at once or later, shows in the status", async () => {
+it("the status shows messages that WhatsApp did not deliver, at once or later", async () => {
   const { accessToken, appSecret, phoneNumberId, url: apiBaseUrl } = whatsapp;
   const { result } = await add(
     "whatsapp",
@@ -144,7 +144,7 @@ it("what WhatsApp does not deliver, at once or later, shows in the status", asyn
   expect(await lastError()).toBe("131026 Message undeliverable");
 });
 
-it("an account that is removed leaves no secret, and its webhook is told so", async () => {
+it("removing an account deletes its secret and its webhook", async () => {
   await run(["channel", "remove", "telegram", "--yes"]);
   expect(telegram.calls.at(-1)).toMatchObject({ method: "deleteWebhook" });
   const secret = stack.secrets.get("channels.telegram.accounts.default.botToken");
@@ -152,7 +152,7 @@ it("an account that is removed leaves no secret, and its webhook is told so", as
   expect((await run(["channel", "stop", "telegram"])).result).toMatchObject({ error: { code: 404 } });
 });
 
-it("no platform here has a login, and nothing of this is for a token without the scope admin", async () => {
+it("no platform here has a login, and all methods need the scope admin", async () => {
   const owner = await stack.client();
   for (const method of ["channel.login", "channel.logout"]) {
     const { error } = await owner.request(method, { channel: "discord" });

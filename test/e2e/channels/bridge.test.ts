@@ -21,7 +21,7 @@ let stack: Stack;
 let model: ModelServer;
 let owner: Peer;
 const opened: Peer[] = [];
-/** What the model waits for before it answers a message that holds "later". */
+/** The model waits for this before it answers a message that contains "later". */
 let gate: Promise<unknown> = Promise.resolve();
 
 beforeAll(async () => {
@@ -66,7 +66,7 @@ afterAll(async () => {
 
 const tokens = new Map<string, string>();
 
-/** The token of an account's bridge: each time that one attaches, it shows the same. */
+/** The token of an account's bridge. Each connection of the bridge uses the same one. */
 async function tokenFor(channel: string, accountId?: string): Promise<string> {
   const name = `bridge of ${channel} ${accountId ?? ""}`.trim();
   const known = tokens.get(name);
@@ -93,8 +93,8 @@ async function keep(address: { channel: string; accountId: string }): Promise<vo
 const statusOf = async (channel: string) =>
   (await owner.call<{ accounts: Record<string, unknown>[] }>("channel.status", { channel })).accounts[0];
 
-describe("a bridge that attaches in mode channel", () => {
-  it("brings messages in, and is sent the answers and who is typing", async () => {
+describe("a bridge that connects in mode channel", () => {
+  it("delivers messages, and receives answers and typing events", async () => {
     const bridge = await attach("signal");
     const reply = await bridge.call("channel.inbound", inboundParams("signal", "m1", "hello"));
     expect(reply).toEqual({ status: "started", sessionKey: "agent:main:signal:dm:ann" });
@@ -124,7 +124,7 @@ describe("a bridge that attaches in mode channel", () => {
     });
   });
 
-  it("may bring the same message again: it is one message and one answer", async () => {
+  it("may repeat a message: the gateway accepts and answers it once", async () => {
     const bridge = await attach("signal");
     const params = inboundParams("signal", "again", "once");
     const replies = await Promise.all([1, 2, 3].map(() => bridge.call("channel.inbound", params)));
@@ -132,11 +132,11 @@ describe("a bridge that attaches in mode channel", () => {
     expect(await bridge.call("channel.inbound", params)).toEqual({ status: "started", duplicate: true });
     await until(() => bridge.texts().includes("answer to once"), "the answer comes");
     await bridge.call("channel.inbound", inboundParams("signal", "after", "then"));
-    await until(() => bridge.texts().includes("answer to then"), "the next one too");
+    await until(() => bridge.texts().includes("answer to then"), "the next message is answered too");
     expect(bridge.texts().filter((text) => text === "answer to once")).toHaveLength(1);
   });
 
-  it("has commands answered by the same code as everybody's, also those that the agent carries out", async () => {
+  it("runs commands with the same code as other channels, including those of the agent", async () => {
     const bridge = await attach("signal");
     const send = (id: string, text: string) =>
       bridge.call("channel.inbound", inboundParams("signal", id, text));
@@ -150,7 +150,7 @@ describe("a bridge that attaches in mode channel", () => {
     );
   });
 
-  it("lets nobody in whom the configuration does not, and asks for those who may be", async () => {
+  it("refuses senders whom the configuration excludes, and creates requests for those who may ask", async () => {
     const closed = await attach("closed");
     expect(await closed.call("channel.inbound", inboundParams("closed", "1", "/status"))).toEqual({
       status: "blocked",
@@ -162,7 +162,7 @@ describe("a bridge that attaches in mode channel", () => {
       status: "pending_pairing",
       senderId: "ann",
     });
-    await until(() => bridge.texts().length === 1, "they are told once");
+    await until(() => bridge.texts().length === 1, "the sender gets one notice");
     expect(bridge.texts()[0]).toMatch(/^You are not known here yet/);
     await owner.call("pair.approve", { channel: "asking", senderId: "ann" });
     await until(() => bridge.texts().length === 2, "they are answered");
@@ -180,7 +180,7 @@ describe("a bridge that attaches in mode channel", () => {
     });
   });
 
-  it("brings a picture with its bytes, and where somebody is", async () => {
+  it("delivers a picture with its bytes, and a location", async () => {
     const bridge = await attach("signal");
     const data = Buffer.from(imageBytes("image/png")).toString("base64");
     const message = {
@@ -197,7 +197,7 @@ describe("a bridge that attaches in mode channel", () => {
     expect(JSON.stringify(request?.body)).toContain(data);
   });
 
-  it("is sent a file by an address, where it lies for a while", async () => {
+  it("receives a file as a URL that is valid for a while", async () => {
     const bridge = await attach("signal");
     await owner.call("workspace.write", { path: "list.md", content: "- milk\n" });
     await bridge.call("channel.inbound", inboundParams("signal", "file", "send me list.md"));
@@ -209,7 +209,7 @@ describe("a bridge that attaches in mode channel", () => {
     expect(bridge.texts()[1]).toBe("answer to send me list.md");
   });
 
-  it("is refused a message that is not whole, or of another account", async () => {
+  it("rejects a message that is incomplete or of another account", async () => {
     const bridge = await attach("signal");
     const nowhere = { id: "1", media: [{ type: "image", mimeType: "image/png" }] };
     for (const [what, more, code] of [
@@ -226,7 +226,7 @@ describe("a bridge that attaches in mode channel", () => {
 });
 
 describe("a token with the scope channel", () => {
-  it("is made for one channel and account, and good for nothing else", async () => {
+  it("is made for one channel and account, and allows nothing else", async () => {
     expect((await owner.request("token.create", { name: "b", scopes: ["channel"] })).error.code).toBe(400);
     expect((await owner.request("token.create", { name: "b", channel: "signal" })).error.code).toBe(400);
     const token = await tokenFor("signal", "work");
@@ -247,7 +247,7 @@ describe("a token with the scope channel", () => {
     expect(tokens).toContainEqual(expect.objectContaining({ channel: "signal", accountId: "work" }));
   });
 
-  it("cannot stand for an account of the gateway's own, nor for a name that is none", async () => {
+  it("is refused for an account that the gateway itself serves, and for an invalid name", async () => {
     const peer = await Peer.open(stack.cloud.ws, await tokenFor("telegram"));
     opened.push(peer);
     expect((await peer.request("connect", bridgeParams("telegram"))).error.code).toBe(409);
@@ -257,7 +257,7 @@ describe("a token with the scope channel", () => {
     await admin.call("connect", bridgeParams("telegram", "linked"));
   });
 
-  it("has one bridge: the next one takes its place", async () => {
+  it("allows one bridge at a time: a new one replaces the old one", async () => {
     const first = await attach("irc");
     const second = await attach("irc");
     await until(() => first.closed !== undefined, "the first is closed");
@@ -266,8 +266,8 @@ describe("a token with the scope channel", () => {
   });
 });
 
-describe("an answer for a bridge that is away", () => {
-  it("waits for it, in order, and is sent once it attaches again", async () => {
+describe("an answer for a disconnected bridge", () => {
+  it("waits in order, and is sent when the bridge reconnects", async () => {
     let open = () => {};
     gate = new Promise<void>((resolve) => (open = resolve));
     const first = await attach("matrix");
@@ -293,7 +293,7 @@ describe("an answer for a bridge that is away", () => {
     expect(third.texts()).toEqual([]);
   });
 
-  it("is sent again to one that says what it has taken, until it says so", async () => {
+  it("is sent again to a bridge that sends receipts, until its receipt arrives", async () => {
     const receipts = ["channel-receipts"];
     const first = await attach("matrix", receipts);
     await first.call("channel.inbound", inboundParams("matrix", "3", "three"));
@@ -315,7 +315,7 @@ describe("an answer for a bridge that is away", () => {
     expect(await statusOf("matrix")).toMatchObject({ extra: { waiting: 0, lastError: error } });
   });
 
-  it("is not kept without bound: then the delivery has failed", async () => {
+  it("fails once too many messages wait", async () => {
     const bridge = await attach("irc");
     await bridge.close();
     for (let kept = 0; kept < maxWaiting - 1; kept++) await keep({ channel: "irc", accountId: "default" });
@@ -327,10 +327,10 @@ describe("an answer for a bridge that is away", () => {
   });
 });
 
-it("a bridge's account is listed, stopped and started like every other", async () => {
+it("a bridge's account is listed, stopped and started like any other", async () => {
   const bridge = await attach("mychat");
   const listed = async () => (await owner.call<{ channels: object[] }>("channels.list")).channels;
-  // That it is there is noted once it has been told that it is connected.
+  // The gateway records the connection after its response to connect.
   await expect.poll(listed).toContainEqual({
     channel: "mychat",
     accountId: "default",
@@ -366,7 +366,7 @@ describe("the reference bridge", () => {
   }
   const texts = (lines: { text?: string }[]) => lines.flatMap(({ text }) => text ?? []);
 
-  it("carries messages and answers, and is sent what it missed while it was dead", async () => {
+  it("delivers messages and answers, and receives what it missed while it was dead", async () => {
     const token = await tokenFor("terminal");
     const first = await start(token);
     const peer = { kind: "dm", id: "bob", name: "Bob" };

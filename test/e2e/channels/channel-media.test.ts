@@ -55,7 +55,7 @@ async function stored(): Promise<string[]> {
   return Contents.map(({ Key }) => String(Key));
 }
 
-/** The last thing that the model was asked. */
+/** The last user turn that the model saw. */
 const asked = () => model.requests.at(-1)?.turns.findLast((turn) => turn.role === "user")?.text ?? "";
 
 const plan: SharedFile = {
@@ -75,7 +75,7 @@ let before: string[];
 const added = async () => (await stored()).filter((key) => !before.includes(key));
 const deliver = async (event: object) => (await platform.deliver(stack.cloud.webhook, event)).status;
 
-/** Has an event answered. */
+/** Delivers an event and waits for its answer. */
 async function answered(event: object): Promise<void> {
   const answers = platform.answers().length;
   expect(await deliver(event)).toBe(200);
@@ -87,7 +87,7 @@ async function use(name: string): Promise<void> {
   before = await stored();
 }
 
-describe.each(platformNames)("a file that comes by %s", (name) => {
+describe.each(platformNames)("a file received on %s", (name) => {
   beforeEach(() => use(name));
 
   it("is stored and shown to the model, when it is an image", async () => {
@@ -107,14 +107,14 @@ describe.each(platformNames)("a file that comes by %s", (name) => {
     expect(Buffer.from((await object.Body?.transformToByteArray()) ?? [])).toEqual(bytes);
   });
 
-  it("is named to the model with its key, when it is a document, also where nothing was written", async () => {
+  it("is named to the model with its key if it is a document, even without text", async () => {
     await answered(platform.attach("", plan));
     const [key] = await added();
     const note = `[document: plan _v2_.pdf, application/pdf, 13 bytes, ${key}]`;
     expect(asked().split("\n").slice(1)).toEqual([note]);
   });
 
-  it("is heard, when it is a voice note", async () => {
+  it("is transcribed if it is a voice note", async () => {
     await answered(platform.attach("", voice));
     const [key] = await added();
     expect(asked()).toMatch(
@@ -127,7 +127,7 @@ describe.each(platformNames)("a file that comes by %s", (name) => {
     });
   });
 
-  it("that is not to be had is a note, and the message is answered", async () => {
+  it("is replaced by a note if it cannot be fetched, and the message is answered", async () => {
     const event = platform.attach("look", { ...plan, type: "text/plain", name: "gone.txt" });
     platform.loseFiles();
     await answered(event);
@@ -135,7 +135,7 @@ describe.each(platformNames)("a file that comes by %s", (name) => {
     expect(await added()).toEqual([]);
   });
 
-  it("is not asked for where its sender was not let in", async () => {
+  it("is not fetched if its sender is not allowed", async () => {
     const asks = platform.downloads();
     const requests = model.requests.length;
     expect(await deliver(platform.attach("look", plan, platform.people.bob))).toBe(200);
@@ -146,11 +146,11 @@ describe.each(platformNames)("a file that comes by %s", (name) => {
   });
 });
 
-// What becomes of a file once it was fetched, and of an event that comes again, is the same on every platform.
+// What happens after the fetch, and to a repeated event, is the same on every platform.
 describe("a file", () => {
   beforeEach(() => use("telegram"));
 
-  it("is told to the model as a voice note where it cannot be transcribed", async () => {
+  it("is described to the model as a voice note if it cannot be transcribed", async () => {
     transcription.fail("transcriptions", {
       status: 400,
       body: { error: { message: "The audio is silent" } },
@@ -160,7 +160,7 @@ describe("a file", () => {
     expect(await added()).toHaveLength(1);
   });
 
-  it("is fetched and stored once, however often its event comes", async () => {
+  it("is fetched and stored once, however often its event is delivered", async () => {
     const event = platform.attach("again", plan);
     const asks = platform.downloads();
     await answered(event);

@@ -11,7 +11,7 @@ import { type Platform, platformStarts } from "../../support/platforms/platforms
 import { until } from "../../support/until.ts";
 import { type Stack, startStack } from "../stack.ts";
 
-/** Two accounts of every platform, which two agents answer for. */
+/** Two accounts of every platform, served by two agents. */
 const accounts = ["home", "work"] as const;
 type Account = (typeof accounts)[number];
 
@@ -59,8 +59,8 @@ afterAll(async () => {
   for (const { home, work } of platforms ?? []) await Promise.all([home.close(), work.close()]);
 });
 
-it("two people on two accounts of every platform have one session with each agent, and are answered there", async () => {
-  // One session after the other, so that one agent is enough.
+it("two people on two accounts of every platform have one session with each agent, and get their answers there", async () => {
+  // One session after the other, so one process of the agent is enough.
   for (const account of accounts)
     for (const person of ["ann", "bob"] as const) {
       const on = platforms.map((byAccount) => byAccount[account]);
@@ -99,14 +99,14 @@ const attempts = (platform: Platform) => [
   platform.attach("/status", picture),
 ];
 
-// In one of the states that test/channels/strangers.test.ts tries, the one that stores something.
-it("a stranger who may ask learns nothing, has no command run, and leaves nothing in a session or the bucket", async () => {
+// Only the state that stores something. test/channels/strangers.test.ts tries the others.
+it("a stranger who may ask for access learns nothing, cannot run commands, and leaves no session or object", async () => {
   const channels = platforms.map(({ home }) => [
     home.name,
     { dmPolicy: "pairing", allowFrom: ["42"], accounts: { home: home.account } },
   ]);
   await stack.configure({ channels: Object.fromEntries(channels) });
-  // In force at once.
+  // A new process reads the configuration at once.
   stack.host.renew("webhook");
   await until(() => logged("agent.out") === logged("agent.in"), "every agent has ended");
   const before = [await leftBehind(), model.requests.length];
@@ -116,7 +116,7 @@ it("a stranger who may ask learns nothing, has no command run, and leaves nothin
     for (const event of attempts(home))
       if (event) expect((await home.deliver(stack.cloud.webhook, event, "home")).status).toBe(200);
     expect(home.downloads()).toBe(fetched);
-    // Whoever gives Discord a command is shown an answer in any case.
+    // Discord shows an answer to every command.
     const shown = home.name === "discord" ? ["Not available."] : [];
     expect(new Set(home.answers().slice(heard)), home.name).toEqual(new Set([...shown, told]));
     expect(home.answers().filter((answer) => answer === told)).toHaveLength(1);
@@ -126,7 +126,7 @@ it("a stranger who may ask learns nothing, has no command run, and leaves nothin
 
 const logged = (event: string) => stack.logs.filter((line) => line.event === event).length;
 
-/** All that is stored, but for requests to be let in and the receipts of what those who asked were told. */
+/** All stored items and objects, except for access requests and the receipts of their notices. */
 async function leftBehind(): Promise<unknown> {
   const { Items = [] } = await dynamodb.send(new ScanCommand({ TableName: stack.cloud.table }));
   const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: stack.cloud.bucket }));

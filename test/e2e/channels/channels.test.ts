@@ -12,7 +12,7 @@ import { type Stack, startStack } from "../stack.ts";
 let stack: Stack;
 let model: ModelServer;
 let platforms: Platform[];
-/** What the model waits for before it answers a message that holds "wait". */
+/** The model waits for this before it answers a message that contains "wait". */
 let gate: Promise<unknown> = Promise.resolve();
 
 beforeAll(async () => {
@@ -32,7 +32,7 @@ afterAll(async () => {
   for (const platform of platforms ?? []) await platform.close();
 });
 
-/** The model does as the newest message says. Messages without an answer stand before it in the same turn. */
+/** The reply that the newest message asks for. Unanswered messages precede it in the same turn. */
 async function answerTo(text: string): Promise<Reply> {
   const newest = text.split(/\n(?=\[\w+ · )/).at(-1) ?? "";
   const [envelope = "", said = ""] = newest.split("\n");
@@ -45,7 +45,7 @@ async function answerTo(text: string): Promise<Reply> {
 
 const fault = { message: "the model is\nnot here", type: "invalid_request_error" };
 
-/** Of 500 characters each, with a letter of their own. */
+/** Paragraphs of 500 characters, each of one letter. */
 function paragraphs(length: number): string {
   const letters = Array.from({ length: length / 500 }, (_, i) => String.fromCharCode(97 + (i % 26)));
   return letters.map((letter) => letter.repeat(498)).join("\n\n");
@@ -56,8 +56,9 @@ const deliver = async (platform: Platform, event: object) =>
   (await platform.deliver(stack.cloud.webhook, event)).status;
 const asked = () => model.requests.length;
 
-// On one platform: killed.test.ts in test/channels kills the webhook and the agent at every step on each, in one process.
-it("an answer that kill -9 interrupted comes once, and so does what was said meanwhile", async () => {
+// One platform is enough here: test/channels/killed.test.ts kills the webhook and the agent at every step on each of
+// them.
+it("an answer that kill -9 interrupted is sent once, and messages received meanwhile are answered once", async () => {
   let open = () => {};
   gate = new Promise<void>((resolve) => (open = resolve));
   const discord = platformOf("discord");
@@ -66,7 +67,7 @@ it("an answer that kill -9 interrupted comes once, and so does what was said mea
   stack.host.kill();
   await until(() => stack.host.instances() === 0, "nothing runs");
   expect(await deliver(discord, discord.direct("and this"))).toBe(200);
-  // The lease of the dead would run out in half a minute, and the sweep comes once a minute.
+  // Do not wait for the dead agent's lease, which lasts half a minute, or the sweep of each minute.
   const held = await stack.table.queryIndex({ index: "due", pk: duePartition });
   await Promise.all(
     held.map(({ pk }) => stack.table.update({ pk: String(pk), sk: "META" }, [set("leaseUntil", 1)])),
@@ -79,7 +80,7 @@ it("an answer that kill -9 interrupted comes once, and so does what was said mea
 });
 
 it.each(Object.keys(platformStarts))(
-  "%s has a text answered, which the model sees behind its envelope, and shows that it was read",
+  "%s delivers a text that the model sees after its envelope, shows it as read, and gets the answer",
   async (name) => {
     const platform = platformOf(name);
     platform.forget();
@@ -94,7 +95,7 @@ it.each(Object.keys(platformStarts))(
   },
 );
 
-// On one of them: turns.test.ts and killed.test.ts in test/channels try the same on each.
+// One platform is enough here: turns.test.ts and killed.test.ts in test/channels cover each of them.
 describe("a platform", () => {
   const telegram = () => platformOf("telegram");
   const answers = () => telegram().answers();
@@ -104,7 +105,7 @@ describe("a platform", () => {
 
   beforeEach(() => telegram().forget());
 
-  it("is told that its event was taken long before the model has answered, and a command is answered meanwhile", async () => {
+  it("gets its response long before the model answers, and a command is answered meanwhile", async () => {
     let open = () => {};
     gate = new Promise<void>((resolve) => (open = resolve));
     expect(await direct("wait, then say yes")).toBe(200);
@@ -117,7 +118,7 @@ describe("a platform", () => {
     expect(answers()).toContainEqual(expect.stringContaining("said: wait, then say yes"));
   });
 
-  it("has a long answer brought in parts, each as long as it takes and in order", async () => {
+  it("gets a long answer in parts of the maximum size, in order", async () => {
     const length = Math.ceil((telegram().maxText * 2.2) / 500) * 500;
     expect(await direct(`say ${length} letters`)).toBe(200);
     await areAnswered(3);
@@ -126,7 +127,7 @@ describe("a platform", () => {
     expect(answers().join("\n\n")).toBe(paragraphs(length).trim());
   });
 
-  it("may turn an answer away: that is logged with its reason, and the next one is delivered", async () => {
+  it("may reject an answer: the reason is logged, and the next answer is delivered", async () => {
     telegram().refuse("never");
     expect(await direct("hello")).toBe(200);
     await until(() => logged("channel.undelivered").length > 0, "the answer is given up");
@@ -137,7 +138,7 @@ describe("a platform", () => {
     await areAnswered(1);
   });
 
-  it("tells in one line that a turn has failed", async () => {
+  it("gets one line when a turn fails", async () => {
     expect(await direct("fail")).toBe(200);
     await areAnswered(1);
     expect(answers()).toEqual([
@@ -145,14 +146,14 @@ describe("a platform", () => {
     ]);
   });
 
-  it("may deliver an event five times at once and again later: it is one message, and one answer", async () => {
+  it("may deliver an event five times at once and again later: it is one message with one answer", async () => {
     const already = asked();
     const event = telegram().direct("hello");
     const five = () => Promise.all(Array.from({ length: 5 }, () => deliver(telegram(), event)));
     expect(await five()).toEqual([200, 200, 200, 200, 200]);
     await areAnswered(1);
     expect(await five()).toEqual([200, 200, 200, 200, 200]);
-    // Whatever those might have led to would come ahead of this.
+    // Duplicates of the event would be answered before this message.
     expect(await direct("the next")).toBe(200);
     await areAnswered(2);
     expect(answers()).toEqual([
@@ -162,7 +163,7 @@ describe("a platform", () => {
     expect(asked() - already).toBe(2);
   });
 
-  it("in a room has an answer to what is said to the agent, and to nothing else", async () => {
+  it("gets answers in a room only to messages for the agent", async () => {
     const already = asked();
     for (const aside of ["hello", "/status"])
       expect(await deliver(telegram(), telegram().aside!(aside))).toBe(200);
@@ -174,7 +175,7 @@ describe("a platform", () => {
     await expect.poll(() => readSession(stack.table, telegram().room!)).toMatchObject({ head: 2 });
   });
 
-  it("is waited for when it asks for it, and tried again after a fault of its own", async () => {
+  it("can ask for a pause, and gets the answer again after an error", async () => {
     telegram().refuse("busy", "down");
     expect(await direct("hello")).toBe(200);
     await areAnswered(1);
@@ -182,7 +183,7 @@ describe("a platform", () => {
   });
 });
 
-it("what was stopped has no answer, and nobody is shown to be waiting for one", async () => {
+it("gets no answer to a stopped message, and no typing indicator remains", async () => {
   const discord = platformOf("discord");
   discord.forget();
   let open = () => {};

@@ -18,7 +18,7 @@ let stack: Stack;
 let model: ModelServer;
 let telegram: TelegramServer;
 let owner: Peer;
-/** Asked before each AWS call of the functions; false keeps it from happening. */
+/** Called before each AWS call of the functions; false makes the call fail. */
 let onCall: (call: AccessRequest) => boolean = () => true;
 
 beforeAll(async () => {
@@ -48,7 +48,7 @@ async function write(senderId: string, text: string): Promise<void> {
   expect((await telegram.deliver(update, { url, secret: webhookSecret })).status).toBe(200);
 }
 
-/** What the bot has said to somebody. */
+/** Texts that the bot sent to a user. */
 const told = (senderId: string) =>
   telegram.sent.filter(({ chat }) => String(chat.id) === senderId).map(({ text }) => text);
 const isTold = (senderId: string, messages: number) =>
@@ -57,7 +57,7 @@ const of = (senderId: string) => ({ channel: "telegram", senderId });
 const waiting = async () =>
   Object.values((await owner.call<{ pairs: Record<string, { senderId: string }> }>("pair.list")).pairs);
 
-describe("a sender who asks to be let in", () => {
+describe("a sender who asks for access", () => {
   it("is listed, approved, and answered", async () => {
     await write("101", "hello");
     expect(told("101")).toEqual([expect.stringMatching(waits)]);
@@ -84,7 +84,7 @@ describe("a sender who asks to be let in", () => {
     await isTold("101", 3);
   });
 
-  it("is rejected, and no more than that: nothing is stored, and no model is asked", async () => {
+  it("can be rejected: nothing else is stored, and the model is not called", async () => {
     const asked = model.requests.length;
     await write("102", "/new");
     expect(await owner.call("pair.reject", of("102"))).toEqual({ rejected: true, senderId: "102" });
@@ -95,7 +95,7 @@ describe("a sender who asks to be let in", () => {
     expect(await stack.table.get({ pk: "S#agent:main:dm:102", sk: "META" })).toBeUndefined();
   });
 
-  it("is nothing that a token without the scope admin may see or decide", async () => {
+  it("is invisible to a token without the scope admin, which cannot decide either", async () => {
     const { token } = await stack.createToken(["client"]);
     const peer = await openClient(stack.cloud.ws, token, "phone");
     for (const [method, params] of [
@@ -108,7 +108,7 @@ describe("a sender who asks to be let in", () => {
     await peer.close();
   });
 
-  it("who is approved by two at once is answered once", async () => {
+  it("gets one answer when two owners approve at once", async () => {
     const second = await stack.client("second");
     for (const id of ["104", "105", "106"]) {
       await write(id, "hello");
@@ -126,7 +126,7 @@ describe("a sender who asks to be let in", () => {
   });
 });
 
-it("an approval whose process dies at a write is made whole by the next one, and answered once", async () => {
+it("an approval whose process dies at a write is completed by the next approval, and answered once", async () => {
   const writes = /PutItem|UpdateItem|InvokeFunction/;
   const socket = accessKeyIdOfFunction("socket");
   /** Kills the socket function at its n-th write, before or after it. */
@@ -146,7 +146,7 @@ it("an approval whose process dies at a write is made whole by the next one, and
   await owner.call("pair.approve", of("200"));
   await isTold("200", 2);
   expect(counted.writes).toBeGreaterThanOrEqual(6);
-  // Every write is tried in one process, in test/webhook/pairing.test.ts. These die as processes.
+  // test/webhook/pairing.test.ts tries every write in one process. Here, real processes die.
   const last = counted.writes - 1;
   for (const [index, moment] of [
     [Math.floor(last / 2), "before"],
@@ -165,7 +165,7 @@ it("an approval whose process dies at a write is made whole by the next one, and
     });
     await isTold(id, 2);
   }
-  // Nobody is told a third time: the last of them waits for whatever may still come.
+  // Nobody gets a third answer: these waits leave time for late ones.
   await write("500", "hello");
   await owner.call("pair.approve", of("500"));
   await isTold("500", 2);

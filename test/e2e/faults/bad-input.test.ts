@@ -10,13 +10,13 @@ beforeAll(async () => {
   client = await stack.client();
 });
 afterAll(async () => {
-  // After all of this the gateway goes on serving.
+  // The gateway still answers after all of this.
   expect((await client.request("tools.list")).ok).toBe(true);
   expect(stack.roles.refusals()).toEqual([]);
   await stack?.close();
 });
 
-/** A round trip: everything sent before it has been handled, or will be without an answer. */
+/** A round trip: everything sent before it has been handled. */
 const roundTrip = async (peer: Peer) => expect((await peer.request("tools.list")).ok).toBe(true);
 
 it.each(["not json", "[]", "null", '"text"', '{"type":"what"}', "{}", '{"type":"evt"}'])(
@@ -110,7 +110,7 @@ it("answers a second connect with 409, and keeps the socket", async () => {
   await roundTrip(client);
 });
 
-it("answers a bad connect with its code", async () => {
+it("answers a bad connect with the code of its error", async () => {
   const peer = () => Peer.open(stack.cloud.ws, stack.token);
   const code = async (params: unknown) => (await (await peer()).request("connect", params)).error.code;
   const node = nodeParams("n", ["Bash"]);
@@ -128,7 +128,7 @@ it("answers a bad connect with its code", async () => {
   expect(await code({})).toBe(400);
 });
 
-it("answers a result for a call that was never made with 404", async () => {
+it("answers a result for an unknown call with 404", async () => {
   const node = await stack.node("n1", { Bash: () => undefined });
   for (const callId of ["nonsense", "s.e30", "s.WyJhIiwiYiIsImMiXQ"]) {
     expect((await node.request("tool.result", { callId, result: 1 })).error.code).toBe(404);
@@ -137,8 +137,8 @@ it("answers a result for a call that was never made with 404", async () => {
   await node.close();
 });
 
-it("answers with 413 where a response is larger than a frame can be", async () => {
-  // As GSV's nodes do, in frames of at most 32 KB.
+it("answers with 413 if a response exceeds the size of a frame", async () => {
+  // In frames of at most 32 KB, as GSV's nodes send them.
   const content = "z".repeat(60 * 1024);
   const write = async (path: string) => {
     const text = JSON.stringify({

@@ -14,15 +14,15 @@ import { Peer } from "../../support/peer.ts";
 import { until } from "../../support/until.ts";
 import { type Stack, startStack } from "../stack.ts";
 
-/** What API Gateway allows is 10 minutes and 2 hours. */
+/** Stands in for API Gateway's limits of 10 minutes and 2 hours. */
 const limits = { idleMs: 3000, connectionMs: 8000 };
-/** Pings come well within the idle limit, as the command line's do: every four minutes. They find a line that is dead. */
+/** As in the CLI, pings come well within the idle limit. They detect a dead connection. */
 const timing = { pingIntervalMs: 1000, pongTimeoutMs: 2500, backoffMinMs: 20, backoffMaxMs: 200 };
 
 let stack: Stack;
 let model: ModelServer;
 const replies: Reply[] = [];
-/** What the model waits for before it says anything. */
+/** The model waits for this before it answers. */
 let gate: Promise<void> = Promise.resolve();
 const opened: (() => Promise<unknown>)[] = [];
 
@@ -55,7 +55,7 @@ function converse(gateway: Gateway, sessionKey: string): Conversation {
   return conversation;
 }
 
-/** How often it has connected from now on. */
+/** Counts how often it connects from now on. */
 function countConnects(of: Pick<Connection, "onState">): () => number {
   let connects = 0;
   of.onState(({ status }) => {
@@ -64,7 +64,7 @@ function countConnects(of: Pick<Connection, "onState">): () => number {
   return () => connects;
 }
 
-it("a quiet connection is closed although it pings, and comes back by itself", async () => {
+it("a quiet connection is closed although it pings, and reconnects", async () => {
   const gateway = await openClient();
   const reconnects = countConnects(gateway);
   const silent = await Peer.open(stack.cloud.ws, stack.token);
@@ -75,7 +75,7 @@ it("a quiet connection is closed although it pings, and comes back by itself", a
   expect(await converse(gateway, "quiet").send("hello", () => {})).toMatchObject({ text: "still here" });
 });
 
-it("nothing is lost when connections reach their age, neither messages nor results of tools", async () => {
+it("connections that reach their maximum age lose no message and no tool result", async () => {
   const workspace = await mkdtemp(join(tmpdir(), "gsv-limits-"));
   opened.push(() => rm(workspace, { recursive: true }));
   const node = startNode({
@@ -102,7 +102,7 @@ it("nothing is lost when connections reach their age, neither messages nor resul
   expect(await conversation.send("go on", () => {})).toMatchObject({ text: "and on it goes" });
 });
 
-it("a half-open connection is found by its pings, and the answer that came meanwhile is looked up", async () => {
+it("pings detect a half-open connection, and the client looks up the answer that it missed", async () => {
   let answer = () => {};
   gate = new Promise((resolve) => {
     answer = resolve;
@@ -119,12 +119,12 @@ it("a half-open connection is found by its pings, and the answer that came meanw
   answer();
   expect(await outcome).toMatchObject({ status: "answered", text: "said while the line was dark" });
   expect(reconnects()).toBeGreaterThan(0);
-  // The gateway has heard no goodbye: it lets go of the socket when that has been idle for too long.
+  // The gateway saw no close. It drops the socket after the idle timeout.
   const record = () => readConnection(stack.table, connectionId, Date.now());
   await expect.poll(record, { interval: 200, message: "the record" }).toBeUndefined();
 });
 
-it("what is kept of connections that are gone without a word is removed when they are used", async () => {
+it("records of connections that vanished are deleted when they are used", async () => {
   const now = Date.now();
   const ghost = async (mode: "client" | "node", id: string) => {
     const connectionId = `gone-${id}`;
@@ -149,11 +149,11 @@ it("what is kept of connections that are gone without a word is removed when the
   expect(model.requests.at(-1)?.turns.at(-1)?.text).toBe("Error: Node not connected: ghost-node");
   const [client, node] = records as [() => Promise<unknown>, () => Promise<unknown>];
   await expect.poll(client).toEqual([undefined, undefined]);
-  // The record of the node's socket is left for its end, of which those who wait for the node are told then.
+  // The record of the node's socket stays until its disconnect event, which notifies those who wait for the node.
   await expect.poll(node).toEqual([expect.objectContaining({ peerId: "ghost-node" }), undefined]);
 });
 
-/** A line on 127.0.0.1 to `target`. In the dark, connections that were open carry nothing any more, and do not end. */
+/** A proxy on 127.0.0.1 to `target`. While it is dark, open connections carry no data but do not close. */
 async function openLine(target: URL) {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {

@@ -39,7 +39,7 @@ afterEach(() => {
   for (const process_ of running.splice(0)) process_.kill("SIGKILL");
 });
 
-it("completes a turn that kill -9 interrupted in its model call and in its tool call, and doubles nothing", async () => {
+it("completes a turn that kill -9 interrupted in its model call and in its tool call, without duplicates", async () => {
   const dir = await mkdtemp(join(tmpdir(), "gsv-kill-"));
   const model = await startOpenAiServer();
   const env = { GSV_MODEL_BASE_URL: model.url, GSV_MODEL: "m" };

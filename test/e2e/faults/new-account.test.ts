@@ -6,13 +6,13 @@ import type { Peer } from "../../support/peer.ts";
 import { until } from "../../support/until.ts";
 import { type Stack, startStack } from "../stack.ts";
 
-/** A new account's ten are three here, which fewer processes can fill. */
+/** A new account allows ten. Three need fewer processes here. */
 const concurrency = 3;
 
 let stack: Stack;
 let model: ModelServer;
 let client: Peer;
-/** What the model waits for before it says anything. */
+/** The model waits for this before it answers. */
 let gate: Promise<void> = Promise.resolve();
 let losesEnds = false;
 
@@ -35,8 +35,8 @@ afterAll(async () => {
 });
 
 /**
- * Sends a message until it is accepted. A function that has answered still runs for a moment, so that the next one may
- * be throttled. The run's id makes a second acceptance the same one.
+ * Sends a message until it is accepted. A function that has answered still runs for a moment, so the next one may be
+ * throttled. All attempts use the same run id, so only one is accepted.
  * @returns the run's id
  */
 async function send(sessionKey: string, message: string, runId: string = randomUUID()): Promise<string> {
@@ -47,13 +47,13 @@ async function send(sessionKey: string, message: string, runId: string = randomU
   return runId;
 }
 
-it("answers what was accepted while the account ran as many functions as it may, and what is sent again", async () => {
+it("answers messages that were accepted or repeated while the account was at its concurrency limit", async () => {
   let open = () => {};
   gate = new Promise((resolve) => {
     open = resolve;
   });
   const accepted: string[] = [];
-  // The last one's agent has no room until its socket function has ended: Lambda tries it again.
+  // There is no room for the last one's agent until its socket function has ended, so Lambda retries it.
   for (let i = 0; i < concurrency; i++) {
     accepted.push(await send(`room-${i}`, `hello ${i}`));
     await until(() => model.requests.length > i, "one more function is an agent that waits");
@@ -69,7 +69,7 @@ it("answers what was accepted while the account ran as many functions as it may,
   expect(await client.ended(await send("no-room", "hello", "throttled"))).toMatchObject({ state: "final" });
 });
 
-it("tells the model that a node is gone whose end nobody was told of, and uses it when it is back", async () => {
+it("reports to the model that a node is gone although its disconnect event was lost, and uses it once it is back", async () => {
   const tools = { Bash: () => "three files" };
   const node = await stack.node("laptop", tools);
   losesEnds = true;

@@ -31,7 +31,7 @@ const callsBash = (text: string) => [
 ];
 const toolTurns = () => model.requests.at(-1)?.turns.filter((turn) => turn.role === "tool") ?? [];
 
-it("tells the model of the timeout when a node vanishes during a call, and drops the late result", async () => {
+it("reports a timeout to the model when a node vanishes during a call, and drops the late result", async () => {
   let callId = "";
   const node = await stack.node("laptop", {
     Bash: (_args, id) => {
@@ -53,7 +53,7 @@ it("tells the model of the timeout when a node vanishes during a call, and drops
   await back.close();
 });
 
-it("uses the result of a node that reconnects during a call, and only the first", async () => {
+it("uses the first result of a node that reconnects during a call", async () => {
   let callId = "";
   const node = await stack.node("laptop", {
     Bash: (_args, id) => {
@@ -80,7 +80,7 @@ it("uses the result of a node that reconnects during a call, and only the first"
   await back.close();
 });
 
-it("answers a client's own call with 503 when the node leaves, and with its error when it fails", async () => {
+it("answers a client's own call with 503 when the node leaves, and with the node's error when it fails", async () => {
   const node = await stack.node("laptop", { Bash: () => undefined, Read: () => ({ content: "text" }) });
   expect(await client.call("tool.invoke", { tool: "laptop__Read", args: { path: "x" } })).toEqual({
     result: { content: "text" },
@@ -93,7 +93,7 @@ it("answers a client's own call with 503 when the node leaves, and with its erro
   expect((await client.request("logs.get", {})).error.code).toBe(503);
 });
 
-it("stops a model call in flight, and a run that waits for tools", async () => {
+it("stops a running model call, and a run that waits for tools", async () => {
   model.queue({ text: ["thinking"], hang: true });
   await client.call("chat.send", { sessionKey: "stop", message: "go", runId: "stop-model" });
   await until(() => model.active() === 1, "the model is called");
@@ -110,7 +110,7 @@ it("stops a model call in flight, and a run that waits for tools", async () => {
     .poll(async () => (await client.call("chat.send", { sessionKey: "stop", message: "/stop" })).response)
     .toBe("Stopped run stop-tools, cancelled 1 pending tool(s).");
   expect(await client.ended("stop-tools")).toMatchObject({ state: "error" });
-  // The unanswered call is repaired: the next turn is sent whole, and the provider accepts it.
+  // The unanswered call is repaired: the next request is valid for the provider.
   model.queue({ text: "fine" });
   await client.call("chat.send", { sessionKey: "stop", message: "still there?", runId: "after" });
   expect(await client.ended("after")).toMatchObject({ state: "final" });

@@ -12,12 +12,12 @@ import { type Stack, startStack } from "../stack.ts";
 let stack: Stack;
 let model: ModelServer;
 let client: Peer;
-/** What a function cannot reach now, by the service's name in actions. */
+/** The service that a function cannot reach now, by its name in actions. */
 let down: { name: FunctionName; service: string } | undefined;
 
 beforeAll(async () => {
   model = await startOpenAiServer();
-  // A sweep a second: what waits for one need not wait long.
+  // One sweep a second keeps the waits short.
   stack = await startStack({ acceleration: 60, isSwept: true });
   await stack.configure({
     model: { provider: "openai-compatible", id: "m", baseUrl: model.url },
@@ -45,7 +45,7 @@ afterAll(async () => {
   await model?.close();
 });
 
-/** From now on, for an agent that remembers nothing. */
+/** Makes a service unreachable for a new process of the agent, which has nothing cached. */
 function takeFromAgent(service: string): void {
   stack.host.renew("agent");
   down = { name: "agent", service };
@@ -74,7 +74,7 @@ it.each([
   },
 );
 
-it("a message that comes while the agent cannot reach the table is answered when it can", async () => {
+it("a message sent while the agent cannot reach the table is answered when it can", async () => {
   takeFromAgent("dynamodb");
   const before = stack.logs.length;
   model.queue({ text: "at last" });
@@ -85,7 +85,7 @@ it("a message that comes while the agent cannot reach the table is answered when
   expect(loggedSince(before, "sweep.wake").length).toBeGreaterThan(0);
 });
 
-it("a message that was taken while the agent could not be woken is told of as failed, and is answered", async () => {
+it("an accepted message whose agent could not be woken is reported as failed, and is answered later", async () => {
   down = { name: "socket", service: "lambda" };
   model.queue({ text: "once" });
   const params = { sessionKey: "asleep", message: "hello", runId: "asleep" };
@@ -97,7 +97,7 @@ it("a message that was taken while the agent could not be woken is told of as fa
   expect(await client.call("session.stats", { sessionKey: "asleep" })).toMatchObject({ messageCount: 2 });
 });
 
-it("a turn with a tool is answered though its timeout cannot be scheduled", async () => {
+it("a turn with a tool is answered although its timeout cannot be scheduled", async () => {
   const node = await stack.node("laptop", { Bash: () => "listed" });
   takeFromAgent("scheduler");
   model.queue(
@@ -110,7 +110,7 @@ it("a turn with a tool is answered though its timeout cannot be scheduled", asyn
   await node.close();
 });
 
-it("an answer whose event nobody can be sent is looked up by the client", async () => {
+it("the client looks up an answer whose event could not be sent", async () => {
   const gateway = await openGateway(stack.cloud.ws, stack.token);
   const conversation = new Conversation(gateway, "silence", { quietMs: 500, retryMs: 100 });
   takeFromAgent("execute-api");

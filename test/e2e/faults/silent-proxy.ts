@@ -1,11 +1,11 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A service's address that passes requests on, and swallows as many as it is told: they are never answered. */
+/** Passes requests on to a service, and drops a given number of them: those get no answer. */
 export interface SilentProxy {
   url: string;
   /** URL of the service. */
   target: string;
-  /** Requests that are swallowed from now on. */
+  /** How many of the next requests to drop. */
   toSwallow: number;
   swallowed: number;
   close(): Promise<void>;

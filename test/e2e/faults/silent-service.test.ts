@@ -10,7 +10,7 @@ let table: SilentProxy;
 
 beforeAll(async () => {
   model = await startOpenAiServer(() => {
-    // The agent's next requests are a renewal of its lease, or the commit of this answer.
+    // The agent's next requests renew its lease or commit this answer.
     table.toSwallow = 2;
     return { text: "in spite of silence" };
   });
@@ -32,7 +32,7 @@ afterAll(async () => {
   await model?.close();
 });
 
-it("a turn whose agent gets no answer from the table asks again, and is answered once", async () => {
+it("an agent that gets no answer from the table retries, and the turn is answered once", async () => {
   const client = await stack.client();
   const { runId } = await client.call("chat.send", { sessionKey: "main", message: "hi" });
   expect(await client.ended(String(runId))).toMatchObject({ state: "final" });

@@ -30,7 +30,7 @@ async function fill(connectionId: string): Promise<void> {
   throw new Error("the buffer did not fill");
 }
 
-it("a client that does not read costs the others nothing, and reads on afterwards", async () => {
+it("a client that does not read does not block others, and can continue afterwards", async () => {
   const reader = await stack.client("reader");
   const stuck = await stack.client("stuck");
   const [record] = await stack.table.query({ pk: "PEER#client", prefix: "stuck" });
@@ -51,7 +51,7 @@ it("a client that does not read costs the others nothing, and reads on afterward
   model.queue({ text: "again" });
   const next = await stuck.call("chat.send", { sessionKey: "main", message: "and now?" });
   expect(await stuck.ended(String(next.runId))).toMatchObject({ state: "final" });
-  // The piece that was refused, and the end at most: nothing between them was posted.
+  // At most the refused piece and the end: nothing between them was sent.
   expect(unread().length).toBeLessThanOrEqual(2);
   expect(stack.logs.filter((line) => line.event === "broadcast.failed")).toEqual([]);
   await reader.close();

@@ -7,7 +7,7 @@ import { fakeSupervisors } from "../../cli/commands/node/fake-supervisors.ts";
 import { startAtTerminal } from "../../support/terminal/pseudo-terminal.ts";
 import type { TerminalScreen } from "../../support/terminal/terminal-screen.ts";
 
-/** The text of each code block of a document in a language, which is empty for those without. */
+/** The code blocks of a document in a language. An empty name selects blocks without one. */
 function blocksOf(file: string, language: string): string[] {
   const blocks = [...readFileSync(file, "utf8").matchAll(/^(`{3,})(\w*)\n(.*?)^\1$/gms)];
   return blocks.filter(([, , of]) => of === language).map(([, , , text = ""]) => text.trimEnd());
@@ -25,18 +25,18 @@ export function pictureOf(file: string): string[] {
 }
 
 /**
- * Somebody who types the commands of a document into a shell, in a clone of this project after `npm ci` and with an
- * empty home. The operating system's supervisor is a fake one, and npm may fetch nothing.
+ * A user who types the commands of a document into a shell, in a clone of this project after `npm ci` and with an empty
+ * home. The operating system's supervisor is a fake, and npm cannot download anything.
  */
 export class Newcomer {
   readonly #place = mkdtempSync(join(tmpdir(), "gsv-newcomer-"));
   readonly #env: Record<string, string>;
   readonly #background: ChildProcess[] = [];
-  /** Where npm installs a package for all folders. */
+  /** Where npm installs global packages. */
   readonly prefix = join(this.#place, "global");
   /** Whether a command was run through npx. */
   #hasUsedNpx = false;
-  /** The clone: links to the checkout's files, so that what is written beside them stays here. */
+  /** The clone: links to the checkout's files, so that new files stay in it. */
   readonly folder = join(this.#place, "gsv");
 
   constructor() {
@@ -55,7 +55,7 @@ export class Newcomer {
     };
   }
 
-  /** Runs a command to its end; its standard input is empty. */
+  /** Runs a command to its end, with an empty standard input. */
   async run(command: string): Promise<{ code: number | null; stdout: string; output: string }> {
     const child = this.#start(command);
     let [stdout, output] = ["", ""];
@@ -70,7 +70,7 @@ export class Newcomer {
     return { code, stdout, output };
   }
 
-  /** Starts a command that goes on until `leave`, and resolves when it has printed `text`. */
+  /** Starts a command that runs until `leave`. Resolves when it has printed `text`. */
   async serve(command: string, text: string): Promise<void> {
     const child = this.#start(command);
     this.#background.push(child);
@@ -90,7 +90,7 @@ export class Newcomer {
     return startAtTerminal("sh", ["-c", command], { cwd: this.folder, env: this.#env, columns: 120 });
   }
 
-  /** Ends what runs, and removes all that was written. */
+  /** Stops the processes, and deletes all files. */
   async leave(): Promise<void> {
     for (const child of this.#background) {
       const ended = child.exitCode === null ? once(child, "close") : undefined;
@@ -100,9 +100,9 @@ export class Newcomer {
     rmSync(this.#place, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  /** Its process leads a group, so that what npx starts ends with it. */
+  /** Starts a process group, so that the processes that npx starts end too. */
   #start(typed: string): ChildProcess {
-    // npx takes longer to start than a short command runs. One command shows that it finds the program.
+    // npx is slower than a short command. One call through it shows that it finds the program.
     const command = this.#hasUsedNpx ? typed.replace(/\bnpx (?=\w)/, "node_modules/.bin/") : typed;
     this.#hasUsedNpx ||= /\bnpx /.test(typed);
     const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];

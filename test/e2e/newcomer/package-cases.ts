@@ -15,7 +15,7 @@ const filesOf = (dir: string) =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 
-/** What a bundled program still imports. */
+/** The modules that a bundled program still imports. */
 async function importsOf(program: string): Promise<string[]> {
   const { metafile } = await build({
     entryPoints: [program],
@@ -33,42 +33,39 @@ async function importsOf(program: string): Promise<string[]> {
     .map(({ path }) => path);
 }
 
-/** Prints the built-in modules of Node that a process has loaded to standard error, at its end. */
+/** Makes a process print Node's built-in modules that it has loaded to standard error when it exits. */
 const tellModules =
   "data:text/javascript,process.on('exit',()=>console.error(process.moduleLoadList.filter((name)=>/^NativeModule/.test(name)).join()))";
 
-/**
- * The package that a newcomer has made and installed with the commands of the README. Making and installing another one
- * for these cases takes some seconds.
- */
+/** Tests the package that the README's commands packed and installed; packing another would take some seconds. */
 export function describePackage({ folder: made, prefix }: Newcomer): void {
   const installed = join(prefix, "lib/node_modules/gsv-cli");
   const program = join(prefix, "bin/gsv");
 
-  it("takes at most 3 MB to send and 10 MB on the disk", () => {
+  it("is at most 3 MB packed and 10 MB installed", () => {
     const [tarball = ""] = readdirSync(made).filter((name) => name.endsWith(".tgz"));
     expect(statSync(join(made, tarball)).size).toBeLessThan(3 * megabyte);
     const sizes = filesOf(installed).map((file) => statSync(file).size);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(10 * megabyte);
   });
 
-  it("needs no other package, and knows nothing of the folder where it was made", async () => {
+  it("needs no other package, and contains no path of the folder in which it was built", async () => {
     const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
     expect(Object.keys(manifest).filter((key) => /dependencies/i.test(key))).toEqual([]);
     expect(readdirSync(join(installed, ".."))).toEqual(["gsv-cli"]);
     const imported = await importsOf(join(installed, "dist/launch.mjs"));
     expect(imported.length).toBeGreaterThan(50);
     const known = new Set([...builtinModules, ...builtinModules.map((name) => `node:${name}`)]);
-    // Tried for a proxy that asks for it, and reported when it is not installed.
+    // Loaded only for a proxy that needs it, with an error if it is not installed.
     const optional = ["kerberos"];
     expect(imported.filter((name) => !known.has(name))).toEqual(optional);
-    // A path below the root: comments of bundled packages have relative ones.
+    // Comments of bundled packages contain relative paths, so look for a path below the root.
     const quoted = new RegExp(`["'\`](file://)?${process.cwd()}`);
     const knowing = filesOf(installed).filter((file) => quoted.test(readFileSync(file, "utf8")));
     expect(knowing).toEqual([]);
   });
 
-  it("cannot be published by mistake, and has the version of the gateway in this checkout", () => {
+  it("cannot be published by mistake, and has the gateway version of this checkout", () => {
     const manifest = (file: string) => JSON.parse(readFileSync(file, "utf8"));
     expect(manifest("cli/package.json")).toMatchObject({
       private: true,
@@ -77,7 +74,7 @@ export function describePackage({ folder: made, prefix }: Newcomer): void {
     expect(manifest("package.json").private).toBe(true);
   });
 
-  it("shows its help without loading what talks to a gateway or starts a process", () => {
+  it("shows its help without loading modules that talk to a gateway or start a process", () => {
     const help = spawnSync(process.execPath, ["--import", tellModules, program, "--help"], {
       encoding: "utf8",
     });
@@ -88,14 +85,14 @@ export function describePackage({ folder: made, prefix }: Newcomer): void {
     expect(slow.filter((name) => loaded.includes(`NativeModule ${name}`))).toEqual([]);
   });
 
-  it("comes with the licences of what is in it", () => {
+  it("includes the licences of its dependencies", () => {
     const licenses = readFileSync(join(installed, "dist/licenses.txt"), "utf8");
     for (const name of ["gsv", "commander", "@anthropic-ai/sdk"])
       expect(licenses).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(MIT\\)\n\n.*MIT`, "ms"));
   });
 }
 
-/** The same package, used in an empty home. */
+/** Tests the same package in an empty home. */
 export function describeInstallation({ prefix }: Newcomer): void {
   const program = join(prefix, "bin/gsv");
   const folder = mkdtempSync(join(tmpdir(), "gsv-package-"));
@@ -120,7 +117,7 @@ export function describeInstallation({ prefix }: Newcomer): void {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
 
-  it("chats with a gateway of the checkout, lends it this machine, and copies files", async () => {
+  it("chats with the checkout's gateway, connects this machine as a node, and copies files", async () => {
     const workspace = join(folder, "lent");
     mkdirSync(workspace);
     writeFileSync(join(home, "note.txt"), "carried over");
@@ -136,13 +133,13 @@ export function describeInstallation({ prefix }: Newcomer): void {
     expect(await node.ended).toBe(0);
   });
 
-  it("is a gateway of its own", async () => {
+  it("runs its own gateway", async () => {
     const answered = await run(["dev"], {}, "run echo from one package\n");
     expect(answered).toMatchObject({ code: 0, stdout: expect.stringContaining("from one package") });
   });
 
   it.each([[["deploy", "--yes"]], [["deploy", "destroy", "--yes"]]])(
-    "says that gsv %j needs the checkout",
+    "reports that gsv %j needs the checkout",
     async (args) => {
       const { code, stderr } = await run(args);
       expect(code).toBe(1);

@@ -19,7 +19,7 @@ import {
 const ollama = "http://127.0.0.1:11434/v1";
 const newcomer = new Newcomer();
 let model: ModelServer;
-/** The chat of the first terminal, whose gateway the commands of the second one use. */
+/** The chat of the first terminal. The second terminal uses its gateway. */
 let first: TerminalScreen | undefined;
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ async function start(command: string): Promise<void> {
   first = await openPicturedChat(newcomer, "README.md", command);
 }
 
-/** Types a message into a chat, which a model answers. */
+/** Types a message into a chat, and waits for the model's answer. */
 async function sayHello(terminal: TerminalScreen): Promise<void> {
   terminal.type("hello\r");
   await terminal.sees("an answer of the model");
@@ -67,7 +67,7 @@ async function chat(command: string): Promise<void> {
   await leaveChat(terminal);
 }
 
-/** A command that needs AWS, a messenger, or a newer version: its help knows it and all of its options. */
+/** For a command that needs AWS, a messenger, or a newer version: its help exists and lists its options. */
 async function onlyHelp(command: string): Promise<void> {
   const { code, stdout } = await newcomer.run(`${command} --help`);
   expect(code).toBe(0);

@@ -27,7 +27,7 @@ let first: TerminalScreen | undefined;
 let port: string | undefined;
 
 beforeAll(async () => {
-  // Takes webhooks without https, so no tunnel is needed.
+  // A local server accepts webhooks without https, so no tunnel is needed.
   telegram = await startTelegramServer({ local: true });
 });
 afterAll(async () => {
@@ -48,18 +48,18 @@ async function start(command: string): Promise<void> {
   first = await openPicturedChat(newcomer, tutorial, command);
 }
 
-/** `doctor` ends with 0. Its line `ports` names the webhook's port. */
+/** `doctor` exits with 0. Its line `ports` names the webhook's port. */
 async function doctor(command: string): Promise<void> {
   [, port] = /^✓ ports .* ws \d+, webhook (\d+)$/m.exec(await succeed(newcomer, command)) ?? [];
   expect(port).toBeDefined();
 }
 
-/** The tunnel is another program. Its argument is the address of the webhook. */
+/** The tunnel is an external program. Its argument is the address of the webhook. */
 async function tunnel(command: string): Promise<void> {
   expect(command).toMatch(/ --url http:\/\/127\.0\.0\.1:\d+$/);
 }
 
-/** Starts the chat again. The address is that of the webhook itself, which the fake Telegram reaches without a tunnel. */
+/** Starts the chat again with the webhook's own address, which the fake Telegram reaches without a tunnel. */
 async function startBehindTunnel(command: string): Promise<void> {
   await leaveChat(first);
   first = await openChat(newcomer, command.replace(/https:\S+/, `http://127.0.0.1:${port}`));
@@ -75,7 +75,7 @@ async function addBot(command: string): Promise<void> {
   terminal.type("\r");
   expect(await terminal.ended).toBe(0);
   expect(await telegram.deliver(textUpdate("hello"))).toMatchObject({ status: 200 });
-  // It says that the message waits.
+  // The bot answers that the message waits.
   await expect.poll(messages).toHaveLength(1);
 }
 

@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import type { TerminalScreen } from "../../support/terminal/terminal-screen.ts";
 import { commandsOf, type Newcomer, pictureOf } from "./newcomer.ts";
 
-/** How commands of a document are tried. */
+/** Commands of a document, and how to try them. */
 export type Trial = [RegExp, (command: string) => Promise<void>];
 
 /**
- * Types the commands of a document from top to bottom, each as the first trial that fits says. Any other command is run as
- * it is, and must succeed.
+ * Types the commands of a document from top to bottom, each with the first trial that matches. A command without a
+ * trial is run unchanged, and must succeed.
  */
 export function describeCommands(newcomer: Newcomer, file: string, trials: readonly Trial[]): void {
   describe(`the commands of ${file}, typed one after the other`, () => {
@@ -20,7 +20,7 @@ export function describeCommands(newcomer: Newcomer, file: string, trials: reado
       await trial(command);
     });
 
-    it("are tried in every way that there is", () => {
+    it("match every trial", () => {
       const unused = trials.filter(([pattern]) => !commands.some((command) => pattern.test(command)));
       expect(unused).toEqual([]);
     });
@@ -34,7 +34,7 @@ export async function succeed(newcomer: Newcomer, command: string): Promise<stri
   return output;
 }
 
-/** `npm ci` and `npm test` are what runs these tests, in a fresh clone. */
+/** `npm ci` and `npm test` run these tests in a fresh clone. */
 export async function byContinuousIntegration(command: string): Promise<void> {
   expect(readFileSync(".ci/run", "utf8").split("\n")).toContain(command);
 }
@@ -53,7 +53,7 @@ export async function leaveChat(terminal: TerminalScreen | undefined): Promise<v
   expect(await terminal.ended).toBe(0);
 }
 
-/** What differs from machine to machine and from run to run. */
+/** Replaces the parts of a line that differ between machines and runs. */
 const common = (line: string) =>
   line
     .replace(/kept in \S+\/\.gsv/, "kept in …/.gsv")
@@ -62,7 +62,7 @@ const common = (line: string) =>
     .replace(/^\(\d+ calls?, .* out, (.*) \d+%\)$/, "($1)")
     .trim();
 
-/** Opens the chat of a document's picture: what is typed there is typed, and what it shows is on the screen. */
+/** Opens the chat in a document's picture: types what the picture shows as typed, and expects the same screen. */
 export async function openPicturedChat(
   newcomer: Newcomer,
   file: string,
@@ -73,7 +73,7 @@ export async function openPicturedChat(
   expect(typed).not.toBe("");
   const terminal = await openChat(newcomer, command);
   terminal.type(`${typed.slice(2)}\r`);
-  // The line of the tokens is the last one of a turn.
+  // The line with the tokens is the last one of a turn.
   await terminal.sees(/^\(\d+ calls?, .*\)$/m);
   const seen = new Set(terminal.rows().map(common));
   expect(picture.filter((line) => !seen.has(common(line)))).toEqual([]);

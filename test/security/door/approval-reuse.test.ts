@@ -3,7 +3,7 @@ import { inboundParams, openBridge } from "../../support/bridge.ts";
 import { openClient, openNode, type Peer } from "../../support/peer.ts";
 import { type AttackedGateway, startAttackedGateway } from "../attacked-gateway.ts";
 
-/** Approval reuse: what was granted once, to one sender, socket or node, is good for nothing else. */
+/** Approval reuse: a permission for one sender, socket or node must not work for another, or twice. */
 
 let on: AttackedGateway;
 beforeAll(async () => {
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => on.close());
 
-it("a sender who was let in on one channel is not let in on another, and nobody else is", async () => {
+it("approval on one channel admits the sender there only, and nobody else", async () => {
   await on.configure({ "channels.ferry": { dmPolicy: "pairing" }, "channels.boat": { dmPolicy: "pairing" } });
   const ferry = await openBridge(on.ws, await on.token(["channel"], { channel: "ferry" }), "ferry");
   const boat = await openBridge(on.ws, await on.token(["channel"], { channel: "boat" }), "boat");
@@ -28,13 +28,13 @@ it("a sender who was let in on one channel is not let in on another, and nobody 
     expect(await write(ferry, "ferry", `4-${other}`, other), other).toMatchObject({
       status: "pending_pairing",
     });
-  // The request was used up: approving once more approves nobody who did not ask.
+  // The request was used up: a second approval admits nobody who did not ask.
   const again = await on.owner.request("pair.approve", { channel: "ferry", senderId: "carol" });
   expect(again).toMatchObject({ ok: false, error: { code: 404 } });
   for (const peer of [ferry, boat]) peer.socket.terminate();
 });
 
-it("uploaded params are taken once, and only from the socket that reserved them", async () => {
+it("uploaded params can be used once, and only on the socket that reserved them", async () => {
   const mine = await openClient(on.ws, await on.token(["client"]), "mine");
   const others = await openClient(on.ws, await on.token(["client"]), "others");
   const params = JSON.stringify({ sessionKey: "agent:main:reused", label: "once" });
@@ -52,7 +52,7 @@ it("uploaded params are taken once, and only from the socket that reserved them"
   for (const peer of [mine, others]) peer.socket.terminate();
 });
 
-it("a call is answered by the node that it was sent to, and once", async () => {
+it("only the node that received a call can answer it, and once", async () => {
   const tool = { Bash: () => undefined };
   const asked = await openNode(on.ws, await on.token(["node"]), "asked", tool);
   const other = await openNode(on.ws, await on.token(["node"]), "other", tool);

@@ -4,10 +4,10 @@ import { methods } from "../../../shared/protocol/methods.ts";
 import { clientParams, Peer } from "../../support/peer.ts";
 import { type AttackedGateway, startAttackedGateway } from "../attacked-gateway.ts";
 
-/** Auth by presence: a credential that is there, but not valid, must count as none. */
+/** Auth by presence: an invalid credential must count as none. */
 
 let on: AttackedGateway;
-/** Tokens that look like one: of the right form, with the right id, or with the right secret. */
+/** Plausible tokens: of the right form, with the right id, or with the right secret. */
 let fakes: string[];
 
 beforeAll(async () => {
@@ -31,14 +31,14 @@ it("an Authorization header with a wrong token is refused before the socket open
       socket.on("open", () => resolve("open"));
       socket.on("error", () => {});
     });
-    // A header without any text is no token, and a socket without a token may do nothing.
+    // An empty header is no token, and a socket without a token may do nothing.
     if (outcome === "open") expect(header).toBe("");
     else expect(outcome, header).toBe(401);
     socket.terminate();
   }
 });
 
-it("a `connect` with a wrong token, or with something that is none, is refused", async () => {
+it("a `connect` with a wrong token, or a value that is no token, is refused", async () => {
   for (const token of [...fakes, "", " ", null, true, 1, {}, ["x"]]) {
     const peer = await Peer.open(on.ws);
     const answer = await peer.request("connect", { ...clientParams("stranger"), auth: { token } });
@@ -47,7 +47,7 @@ it("a `connect` with a wrong token, or with something that is none, is refused",
   }
 });
 
-it("no method answers a socket that has not connected, though its frames name a token", async () => {
+it("no method answers a socket that has not connected, even if its frames contain a token", async () => {
   const token = await on.token(["client", "admin"]);
   for (const method of methods.filter((one) => one !== "connect")) {
     const peer = await Peer.open(on.ws);

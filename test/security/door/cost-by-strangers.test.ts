@@ -26,7 +26,7 @@ afterEach(async () => {
   await state.close();
 });
 
-/** The socket and the timer function over one world, with everything that they ask of it. */
+/** The socket and timer functions with a world that records their calls. */
 function startSockets({ requiresHeader = false } = {}) {
   const table = noted(state.table);
   const schedules = new Map<string, { at: number; event: TimerEvent }>();
@@ -72,13 +72,13 @@ function startSockets({ requiresHeader = false } = {}) {
     frame: (id: string, openedAt: number, frame: unknown) =>
       send("$default", id, openedAt, { body: typeof frame === "string" ? frame : JSON.stringify(frame) }),
     disconnect: (id: string, openedAt: number) => send("$disconnect", id, openedAt),
-    /** How often a schedule was asked for. */
+    /** How many schedules were requested. */
     asked: () => asked,
-    /** From here on another instance of the socket function answers. */
+    /** Replaces the instance of the socket function that answers. */
     nextInstance() {
       socket = createSocketHandler(world);
     },
-    /** Fires the schedules whose time has come. */
+    /** Fires the schedules that are due. */
     async fire() {
       for (const [name, { at, event }] of schedules)
         if (at <= clock) {
@@ -112,7 +112,7 @@ describe("a stranger's socket", () => {
     expect(on.posted.length).toBeLessThanOrEqual(3);
   });
 
-  it("is closed after three frames also with a good token in its header, until it connects", async () => {
+  it("is closed after three frames even with a valid token in its header, until it connects", async () => {
     const on = startSockets();
     const openedAt = clock;
     await on.connect("a", { authorization: `Bearer ${await newToken()}` });
@@ -130,7 +130,7 @@ describe("a stranger's socket", () => {
     expect([on.closed, on.posted]).toEqual([["a"], []]);
   });
 
-  it("is closed by the timer when it stays silent: one schedule for all of ten seconds", async () => {
+  it("is closed by the timer when it stays silent, with one schedule per ten seconds", async () => {
     const on = startSockets();
     clock = Math.ceil(clock / 10_000) * 10_000;
     const ids = Array.from({ length: 50 }, (_, index) => `s-${index}`);
@@ -143,7 +143,7 @@ describe("a stranger's socket", () => {
     expect(on.closed.sort()).toEqual(ids.sort());
   });
 
-  it("costs one write to open, one to end, and no read", async () => {
+  it("costs one write to open, one to close, and no read", async () => {
     const on = startSockets();
     const openedAt = clock;
     await on.connect("a");
@@ -151,7 +151,7 @@ describe("a stranger's socket", () => {
     expect(on.table.calls).toEqual(["put", "delete"]);
   });
 
-  it("leaves nothing behind when it ends", async () => {
+  it("leaves no record when it closes", async () => {
     const on = startSockets();
     const openedAt = clock;
     await on.connect("a");
@@ -161,7 +161,7 @@ describe("a stranger's socket", () => {
     expect(on.closed).toEqual([]);
   });
 
-  it("is refused without a header where the stage requires one, before anything is read", async () => {
+  it("is refused without a header if the stage requires one, before any read", async () => {
     const on = startSockets({ requiresHeader: true });
     expect(await on.connect("a")).toBe(401);
     expect([on.table.calls, on.schedules.size]).toEqual([[], 0]);
@@ -169,8 +169,8 @@ describe("a stranger's socket", () => {
   });
 });
 
-describe("a socket that shows its token in the connect frame", () => {
-  it("stays open, past three frames and past the timer", async () => {
+describe("a socket that sends its token in the connect frame", () => {
+  it("stays open after three frames and after the timer", async () => {
     const on = startSockets();
     const openedAt = clock;
     await on.connect("a");
@@ -187,7 +187,7 @@ describe("a socket that shows its token in the connect frame", () => {
     expect(await readPeer(state.table, "client", "laptop", clock)).toBeUndefined();
   });
 
-  it("connects once, when it sends two connect frames at once", async () => {
+  it("connects once if it sends two connect frames at once", async () => {
     const on = startSockets();
     const openedAt = clock;
     await on.connect("a");
@@ -198,13 +198,13 @@ describe("a socket that shows its token in the connect frame", () => {
     expect(on.closed).toEqual([]);
   });
 
-  it("is closed by a frame when nothing is known of it any more", async () => {
+  it("is closed by its next frame once its record is gone", async () => {
     const on = startSockets();
     await on.frame("unknown", clock, connectFrame(await newToken()));
     expect([on.closed, on.posted]).toEqual([["unknown"], []]);
   });
 
-  it("does not connect once the socket has ended", async () => {
+  it("does not connect after the socket has closed", async () => {
     const on = startSockets();
     const openedAt = clock;
     await on.connect("a");
@@ -224,7 +224,7 @@ describe("a socket that shows its token in the connect frame", () => {
   });
 });
 
-/** A table that notes its calls by name. */
+/** A table that records its calls by name. */
 function noted(table: Table): Table & { calls: string[] } {
   const calls: string[] = [];
   const note = <A extends unknown[], T>(name: string, call: (...args: A) => T) => {
@@ -264,7 +264,7 @@ describe("a stranger's call of the webhook", () => {
       expect(await call("/telegram/default")).toBe(503);
       clock += 1000;
     }
-    // The first request of a function reads the configuration in any case.
+    // The first request of a function always reads the configuration.
     expect(table.calls).toEqual(["get", "get"]);
     clock += 2000;
     await call("/telegram/default");
@@ -280,7 +280,7 @@ describe("a stranger's call of the webhook", () => {
     expect(table.calls).toHaveLength(1 + 20);
   });
 
-  it("does not delay accounts that are added one after the other", async () => {
+  it("does not delay accounts that are added in sequence", async () => {
     const { secrets, call } = start();
     const configuration = openConfiguration(state.table, secrets);
     for (const account of ["first", "second", "third"]) {
@@ -288,18 +288,18 @@ describe("a stranger's call of the webhook", () => {
         botToken: "1:token",
         webhookSecret: "secret",
       });
-      // Known at once: the secret is asked for.
+      // The account is known at once, so a secret is required.
       expect(await call(`/telegram/${account}`)).toBe(401);
     }
   });
 
-  it("reads nothing for a path that is no channel's", async () => {
+  it("reads nothing for a path without a channel", async () => {
     const { table, call } = start();
     for (const path of ["/", "/.env", "/pigeon/default", "/telegram/a/b"]) expect(await call(path)).toBe(404);
     expect(table.calls).toEqual([]);
   });
 
-  it("to a stopped account reads the table no oftener than one to an account that runs", async () => {
+  it("reads the table for a stopped account as rarely as for a running one", async () => {
     const { table, secrets, call } = start();
     const account = { botToken: "1:token", webhookSecret: "secret", enabled: false };
     await openConfiguration(state.table, secrets).set("channels.telegram.accounts.default", account);
@@ -307,18 +307,18 @@ describe("a stranger's call of the webhook", () => {
       expect(await call("/telegram/default")).toBe(401);
       clock += 1000;
     }
-    // Each 5 s by the age of the configuration, and one look at the newest after the first wrong secret …
+    // Every 5 s when the configuration expires, and once after the first wrong secret …
     const repeats = 3;
     expect(table.calls.length).toBeLessThanOrEqual(6 + 1 + repeats);
   });
 
-  it("does not delay an account that was added for more than 30 s", async () => {
+  it("delays a newly added account by at most 30 s", async () => {
     const { secrets, call } = start();
     await call("/telegram/default");
     const account = { botToken: "1:token", webhookSecret: "secret" };
     await openConfiguration(state.table, secrets).set("channels.telegram.accounts.default", account);
     clock += 30_000;
-    // Known now: the secret is asked for.
+    // The account is known now, so a secret is required.
     expect(await call("/telegram/default")).toBe(401);
   });
 });

@@ -10,18 +10,18 @@ import { notify, whatsappMessage } from "../../support/platforms/whatsapp/whatsa
 import { challengeRequest, signMeta } from "../../support/platforms/whatsapp/whatsapp-server.ts";
 import { type AttackedGateway, startAttackedGateway } from "../attacked-gateway.ts";
 
-/** Fail-open webhook: where the secret is missing, every request is refused, whatever it is signed with. */
+/** Fail-open webhook: without a secret, every request must be refused, whatever its signature. */
 
 let on: AttackedGateway;
 beforeAll(async () => {
   on = await startAttackedGateway();
-  // Before the first request: that an account is unknown is remembered for a while.
+  // Before the first request, because unknown accounts are cached for a while.
   for (const [name, { account }] of Object.entries(cases))
     await on.configure({ [`channels.${name}`]: { dmPolicy: "open", accounts: { half: account } } });
 });
 afterAll(() => on.close());
 
-/** What code takes for a key when there is none. */
+/** Values that faulty code uses as the key if there is none. */
 const guesses = ["", "undefined", "null", "false", "***", "[object Object]"];
 const seconds = () => Math.floor(Date.now() / 1000);
 const json = { "content-type": "application/json" };
@@ -33,7 +33,7 @@ const telegram = (headers: Record<string, string>): SignedRequest => ({
 });
 const { privateKey } = generateKeyPairSync("ed25519");
 
-/** Accounts that lack only what a request is verified with, and requests to them. */
+/** Accounts that lack only the secret for verification, and requests to them. */
 const cases: Record<string, { account: object; requests: () => SignedRequest[] }> = {
   telegram: {
     account: { botToken: "1:token" },
@@ -89,7 +89,7 @@ const cases: Record<string, { account: object; requests: () => SignedRequest[] }
 };
 
 describe.each(Object.entries(cases))("%s", (name, { requests }) => {
-  it("refuses every request to an account that is not configured", () => refusesAll(name, requests()));
+  it("refuses every request to an unknown account", () => refusesAll(name, requests()));
 
   it("refuses every request to an account that lacks only the secret", async () => {
     await refusesAll(

@@ -9,7 +9,7 @@ import { clientParams, nodeParams } from "../../support/peer.ts";
 import { openSocketWorld, type SocketFunction, type SocketWorld } from "../../support/socket-function.ts";
 import { type State, startState } from "../../support/state.ts";
 
-/** Id takeover: a token must not become the peer of another token by using its id (CWE-290, CWE-694). */
+/** Id takeover: a token must not become another token's peer by using its id (CWE-290, CWE-694). */
 
 let state: State;
 let world: SocketWorld;
@@ -27,7 +27,7 @@ afterAll(async () => {
   for (const one of states) await one.close();
 });
 
-/** Connects on a new socket, which is named by `socket`. */
+/** Connects on a new socket with the name `socket`. */
 async function connect(mode: "client" | "node", id: string, token: string, on = gateway) {
   const socket = `socket-${++sockets}`;
   await on.open(socket, token);
@@ -58,7 +58,7 @@ describe("a node's id", () => {
     ["laptop", "Laptop"],
     ["MY.Laptop", "my_LAPTOP"],
   ])(
-    "%s is not taken over as %s by another token, while its node is connected or away",
+    "%s cannot be taken over as %s by another token, whether its node is connected or not",
     async (id, other) => {
       const first = await node(id, await newToken("node"));
       expect(first.answer).toMatchObject(accepted);
@@ -73,7 +73,7 @@ describe("a node's id", () => {
     },
   );
 
-  it("is refused with how to release it", async () => {
+  it("gets a refusal that explains how to release it", async () => {
     await node("laptop", await newToken("node"));
     const { answer } = await node("Laptop", await newToken("node"));
     expect(answer?.error?.message).toBe(
@@ -81,14 +81,14 @@ describe("a node's id", () => {
     );
   });
 
-  it("is used again by its own token, which replaces the older connection", async () => {
+  it("can be used again by its own token, which replaces the older connection", async () => {
     const token = await newToken("node");
     const first = await node("laptop", token);
     expect((await node("laptop", token)).answer).toMatchObject(accepted);
     expect(world.isClosed(first.socket)).toBe(true);
   });
 
-  it("stays bound for good, and when its token is revoked", async () => {
+  it("stays bound without a time limit, even after its token is revoked", async () => {
     const { id, token } = await world.token(["node"]);
     await node("laptop", token);
     await revokeToken(state.table, id, world.now());
@@ -96,7 +96,7 @@ describe("a node's id", () => {
     expect((await node("laptop", await newToken("node"))).answer).toMatchObject(taken);
   });
 
-  it("is released by node.forget, for the first token that comes then", async () => {
+  it("can be released by node.forget, for the first token that connects afterwards", async () => {
     const first = await node("my.laptop", await newToken("node"));
     const ask = await owner();
     await gateway.end(first.socket);
@@ -106,7 +106,7 @@ describe("a node's id", () => {
     expect((await node("my_laptop", await newToken("node"))).answer).toMatchObject(taken);
   });
 
-  it("is released while its node is connected only by force, which ends the connection", async () => {
+  it("can be released while its node is connected only by force, which ends the connection", async () => {
     const first = await node("laptop", await newToken("node"));
     const ask = await owner();
     expect(await ask("node.forget", { nodeId: "laptop" })).toMatchObject(taken);
@@ -117,13 +117,13 @@ describe("a node's id", () => {
     expect((await node("laptop", await newToken("node"))).answer).toMatchObject(accepted);
   });
 
-  it("that is bound to nobody is forgotten without a change", async () => {
+  it("that is not bound can be forgotten without a change", async () => {
     const ask = await owner();
     const result = { ok: true, nodeId: "nobody", removed: false, disconnected: false };
     expect(await ask("node.forget", { nodeId: "nobody" })).toMatchObject({ payload: result });
   });
 
-  it("is released by nobody but an administrator", async () => {
+  it("can be released only by an administrator", async () => {
     await node("laptop", await newToken("node"));
     const client = await connect("client", "plain", await newToken("client"));
     const force = { nodeId: "laptop", force: true };
@@ -132,7 +132,7 @@ describe("a node's id", () => {
     });
   });
 
-  it("of a node that connected before ids were bound is bound when it connects again", async () => {
+  it("of a node from before ids were bound is bound when the node reconnects", async () => {
     const token = await newToken("node");
     await node("laptop", token);
     await state.table.delete({ pk: "ID#node", sk: "laptop" });
@@ -140,7 +140,7 @@ describe("a node's id", () => {
     expect((await node("laptop", await newToken("node"))).answer).toMatchObject(taken);
   });
 
-  it("goes to exactly one of two tokens that use it first at the same time", async () => {
+  it("goes to exactly one of two tokens that first use it at the same time", async () => {
     const most = 20;
     for (let at = 0; at < most; at++) {
       const [one, two] = [await newToken("node"), await newToken("node")];
@@ -169,7 +169,7 @@ describe("a node's id", () => {
 });
 
 describe("a client's id", () => {
-  it("is not taken over by another token, and its client stays connected", async () => {
+  it("cannot be taken over by another token, and its client stays connected", async () => {
     const first = await connect("client", "my.phone", await newToken("client"));
     const { answer } = await connect("client", "MY_phone", await newToken("client"));
     expect(answer).toMatchObject(taken);
@@ -178,7 +178,7 @@ describe("a client's id", () => {
     expect(await gateway.request(first.socket, "tools.list")).toMatchObject(accepted);
   });
 
-  it("is free when its token is revoked, so that a lost token locks nobody out", async () => {
+  it("is free after its token is revoked, so a lost token locks nobody out", async () => {
     const { id, token } = await world.token(["client"]);
     await connect("client", "phone", token);
     await revokeToken(state.table, id, world.now());
@@ -186,7 +186,7 @@ describe("a client's id", () => {
     expect((await connect("client", "phone", await newToken("client"))).answer).toMatchObject(taken);
   });
 
-  it("is free 30 days after it last connected, and not before", async () => {
+  it("is free 30 days after the last connect, and not before", async () => {
     const mine = await newToken("client");
     const day = 86_400_000;
     await connect("client", "phone", mine);
@@ -199,12 +199,12 @@ describe("a client's id", () => {
     expect((await connect("client", "phone", await newToken("client"))).answer).toMatchObject(accepted);
   });
 
-  it("may be that of a node", async () => {
+  it("may equal a node's", async () => {
     await node("laptop", await newToken("node"));
     expect((await connect("client", "laptop", await newToken("client"))).answer).toMatchObject(accepted);
   });
 
-  it("goes to one of two tokens that find its old token revoked", async () => {
+  it("goes to one of two tokens that see its old token revoked", async () => {
     const { id } = await world.token(["client"]);
     await claimId(state.table, { mode: "client", id: "phone" }, id, world.now());
     await revokeToken(state.table, id, world.now());
@@ -225,7 +225,7 @@ describe("the name of a node's tool", () => {
       tools: tools.map((name) => ({ name, description: id, inputSchema: {} })),
     }) as unknown as PeerRecord;
 
-  it("is never shared by two ids, also when they are too long for it", () => {
+  it("is unique for two ids, even if they are too long for it", () => {
     const start = "a-server-with-a-name-that-is-longer-than-a-tools-name-may-be";
     const [one, other] = [`${start}-1`, `${start}-2`];
     expect(normalId(one)).not.toBe(normalId(other));
@@ -234,7 +234,7 @@ describe("the name of a node's tool", () => {
     for (const name of tools.keys()) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
   });
 
-  it.each([4, 44, 45, 46])("is not that of an id which is written like a shortened one (%i)", (length) => {
+  it.each([4, 44, 45, 46])("differs from that of an id which looks like a shortened one (%i)", (length) => {
     const tool = "t".repeat(length);
     const victim = `a-server-with-a-name-that-is-longer-than-a-tools-name-may-be`;
     const thief = nodeToolName(victim, tool)?.slice(0, -tool.length - 2) ?? "";
@@ -242,12 +242,12 @@ describe("the name of a node's tool", () => {
     expect(nodeToolName(thief, tool)).not.toBe(nodeToolName(victim, tool));
   });
 
-  it("is the node's id and the tool's name where both fit", () => {
+  it("is the node's id and the tool's name if both fit", () => {
     expect(nodeToolName("my.laptop", "Bash")).toBe("my_laptop__Bash");
     expect(nodeToolName("x".repeat(58), "Bash")).toBe(`${"x".repeat(58)}__Bash`);
   });
 
-  it("is not made where the tool's name leaves too little of the id", () => {
+  it("is refused if the tool's name leaves too little space for the id", () => {
     expect(nodeToolName("laptop", "t".repeat(57))).toBeUndefined();
     expect([...nodeTools([record("laptop", "t".repeat(57), "Bash")]).keys()]).toEqual(["laptop__Bash"]);
   });

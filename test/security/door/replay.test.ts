@@ -24,7 +24,7 @@ beforeEach(async () => {
   lines = [];
   vi.spyOn(process.stdout, "write").mockImplementation((line) => lines.push(String(line)) > 0);
   on = await startBench();
-  // Nothing is there: a call of the platform's API would fail, not leave the machine.
+  // Nothing listens there, so a call of the platform's API fails instead of leaving the machine.
   const apiBaseUrl = "http://127.0.0.1:1";
   const accounts: Record<string, object> = {
     discord: { applicationId: "198622483471925248", publicKey, botToken: "token" },
@@ -48,7 +48,7 @@ afterEach(async () => {
   await on.close();
 });
 
-/** The session's own memory of messages is short: what it had is gone by the time of a replay. */
+/** Simulates that the session has forgotten its accepted messages by the time of a replay. */
 const forgetMessages = () =>
   on.table.update(metaKey(main), [set("recent", {}), remove("accepted"), set("inbox", [])]);
 
@@ -58,8 +58,8 @@ const discord = (interaction: object, at = seconds()) =>
   signDiscord(ed25519Key(seed), JSON.stringify(interaction), String(at));
 const status = async (request: SignedRequest) => (await callWebhook(on.url, request)).status;
 
-describe("a request of Discord that was taken down", () => {
-  it("is refused outside of five minutes, before and after, and runs nothing", async () => {
+describe("a recorded request of Discord", () => {
+  it("is refused more than five minutes before or after its time, and runs nothing", async () => {
     for (const skew of [301, 3600, 30 * 86_400, -360]) {
       expect(await status(discord(directCommand("hello"), seconds() - skew)), `${skew}`).toBe(401);
       expect(await status(discord(pingInteraction(), seconds() - skew)), `${skew}`).toBe(401);
@@ -67,13 +67,13 @@ describe("a request of Discord that was taken down", () => {
     expect(await on.inbox(main)).toEqual([]);
   });
 
-  it("is taken within five minutes, once", async () => {
+  it("is accepted within five minutes, once", async () => {
     const request = discord(directCommand("hello"), seconds() - 290);
     for (let time = 0; time < 3; time++) expect(await status(request)).toBe(200);
     expect(await on.inbox(main)).toHaveLength(1);
   });
 
-  it("is refused when its receipt is gone, though its signature is good", async () => {
+  it("is refused if its receipt is gone, although its signature is valid", async () => {
     const request = discord(directCommand("hello"));
     expect(await status(request)).toBe(200);
     on.ahead += 9 * day;
@@ -81,7 +81,7 @@ describe("a request of Discord that was taken down", () => {
     expect(await on.inbox(main)).toHaveLength(1);
   });
 
-  it("is refused with a timestamp that is no number, though it is signed", async () => {
+  it("is refused if its timestamp is not a number, although it is signed", async () => {
     for (const timestamp of ["", "now", "1e10", `-${seconds()}`, `${seconds()}.5`, ` ${seconds()}`]) {
       const request = signDiscord(ed25519Key(seed), JSON.stringify(pingInteraction()), timestamp);
       expect(await status(request), timestamp).toBe(401);
@@ -89,10 +89,10 @@ describe("a request of Discord that was taken down", () => {
   });
 });
 
-describe("a notification of WhatsApp that was taken down", () => {
+describe("a recorded notification of WhatsApp", () => {
   const request = () => signMeta(secret, JSON.stringify(notify(whatsappMessage("hello"))));
 
-  it("is dropped once receipts of its age may be gone, with a line in the log", async () => {
+  it("is dropped and logged once receipts of its age may be gone", async () => {
     const recorded = request();
     expect(await status(recorded)).toBe(200);
     on.ahead += 9 * day;
@@ -106,7 +106,7 @@ describe("a notification of WhatsApp that was taken down", () => {
     );
   });
 
-  it("is known by its receipt before that", async () => {
+  it("is recognized by its receipt before that", async () => {
     const recorded = request();
     expect(await status(recorded)).toBe(200);
     on.ahead += 7 * day;
@@ -115,7 +115,7 @@ describe("a notification of WhatsApp that was taken down", () => {
     expect(await on.inbox(main)).toEqual([]);
   });
 
-  it("is taken within the week in which Meta repeats it, when it was never taken", async () => {
+  it("is accepted within the week in which Meta repeats it, if it was never accepted", async () => {
     const recorded = request();
     on.ahead += 7 * day;
     expect(await status(recorded)).toBe(200);

@@ -15,11 +15,11 @@ import { clientParams, nodeParams } from "../../support/peer.ts";
 import { openSocketWorld, type SocketFunction, type SocketWorld } from "../../support/socket-function.ts";
 import { type State, startState } from "../../support/state.ts";
 
-/** Revocation: a token that was taken back is worth nothing from that moment on (CWE-613). */
+/** Revocation: a token must not work after it was revoked (CWE-613). */
 
 let state: State;
 let world: SocketWorld;
-/** The instance that the peers talk to, and the one that the owner talks to. */
+/** The instance of the peers, and that of the owner. */
 let gateway: SocketFunction;
 let owners: SocketFunction;
 const states: State[] = [];
@@ -33,21 +33,21 @@ afterAll(async () => {
   for (const one of states) await one.close();
 });
 
-/** Sockets and instances of the functions, on the same table. */
+/** Sockets, and instances of the functions on the same table. */
 async function openWorld(): Promise<void> {
   world = openSocketWorld(state);
   gateway = world.start();
   owners = world.start();
   const { token } = await world.token(["client", "admin"]);
   await owners.open("owner", token);
-  // An id of its own for each token.
+  // Use a different id for each token.
   await connect(owners, "owner", "client", token.slice(4, 14));
 }
 
 const connect = (on: SocketFunction, connectionId: string, mode: "client" | "node", id: string) =>
   on.request(connectionId, "connect", mode === "client" ? clientParams(id) : nodeParams(id, ["Bash"]));
 
-/** A peer that has connected on a socket of its name, and has used the function's caches. */
+/** Connects a peer on a socket of its name, and fills the function's caches. */
 async function peer(mode: "client" | "node", name: string): Promise<{ id: string; token: string }> {
   const token = await world.token(mode === "node" ? ["node"] : ["client", "admin"]);
   expect(await gateway.open(name, token.token)).toBe(200);
@@ -61,20 +61,20 @@ const done = { ok: true, payload: { revoked: true } };
 const refused = { ok: false, error: { code: 401 } };
 const broadcast = () => createBroadcast(state.table, world.sockets, world.now);
 
-/** Tells all clients of something, as an invocation that begins now does. */
+/** Sends an event to all clients, as a new invocation does. */
 async function tell(): Promise<void> {
   const payload = { runId: "r", sessionKey: "agent:main:main", state: "error", error: "told" } as const;
   await broadcast().send(await broadcast().clients(), "chat", payload);
 }
 
-/** The records of peers with this token, whether or not a list shows them. */
+/** The records of peers with this token, listed or not. */
 async function recordsOf(tokenId: string) {
   const items = await Promise.all(modes.map((mode) => state.table.query({ pk: `PEER#${mode}` })));
   return items.flat().filter((item) => item.tokenId === tokenId);
 }
 
 describe("a peer whose token was revoked", () => {
-  it("is refused at its first reconnect, by a function that has just accepted it", async () => {
+  it("is refused at its first reconnect by a function that just accepted it", async () => {
     const { id, token } = await peer("client", "phone");
     expect(await gateway.open("waiting", token)).toBe(200);
     expect(await revoke(id)).toMatchObject(done);
@@ -87,7 +87,7 @@ describe("a peer whose token was revoked", () => {
   });
 
   it.each(["silently", "with an error"] as const)(
-    "hears and gets nothing more although the closing of its socket was lost %s",
+    "receives nothing more although the closing of its socket failed %s",
     async (loss) => {
       const { id } = await peer("client", "phone");
       await tell();
@@ -103,7 +103,7 @@ describe("a peer whose token was revoked", () => {
     },
   );
 
-  it("has its socket closed by the timer when that was lost", async () => {
+  it("is disconnected by the timer if the first attempt failed", async () => {
     const { id } = await peer("client", "phone");
     world.unclosable.set("phone", "with an error");
     await revoke(id);
@@ -114,7 +114,7 @@ describe("a peer whose token was revoked", () => {
     expect(world.isClosed("owner")).toBe(false);
   });
 
-  it("is not said to be out when closing its socket failed and could not be left to the timer", async () => {
+  it("is not reported as disconnected if its socket could not be closed, now or by the timer", async () => {
     const { id } = await peer("client", "phone");
     world.unclosable.set("phone", "with an error");
     world.schedules.refuse = true;
@@ -126,7 +126,7 @@ describe("a peer whose token was revoked", () => {
     expect(world.isClosed("phone")).toBe(true);
   });
 
-  it("changes nothing by a frame that comes later", async () => {
+  it("cannot change anything with a later frame", async () => {
     const { id } = await peer("client", "phone");
     const zone = (value: string) => ({ path: "userTimezone", value });
     expect(await gateway.request("phone", "config.set", zone("Europe/Paris"))).toMatchObject({ ok: true });
@@ -138,8 +138,8 @@ describe("a peer whose token was revoked", () => {
   });
 });
 
-describe("a revocation that died behind its mark", () => {
-  it("has left a node that is offered and called by nobody", async () => {
+describe("a revocation that crashed after setting its mark", () => {
+  it("leaves a node that is neither offered nor called", async () => {
     const { id } = await peer("node", "laptop");
     const agent = { table: state.table, broadcast: broadcast(), sockets: world.sockets, now: world.now };
     expect((await connectedPeers(agent).nodes(world.now())).map((node) => node.id)).toEqual(["laptop"]);
@@ -156,7 +156,7 @@ describe("a revocation that died behind its mark", () => {
     expect(world.events("laptop")).toEqual([]);
   });
 
-  it("has left a client that hears nothing", async () => {
+  it("leaves a client that receives nothing", async () => {
     const { id } = await peer("client", "phone");
     await revokeToken(state.table, id, world.now());
     await tell();
@@ -164,7 +164,7 @@ describe("a revocation that died behind its mark", () => {
     expect(world.events("owner")).toHaveLength(1);
   });
 
-  it("has left nothing that is shown, before whichever later call it died", async () => {
+  it("leaves nothing visible, at whichever later call it crashed", async () => {
     for (let at = 1; at < 10; at++) {
       await openWorld();
       const { id } = await peer("client", "phone");
@@ -186,7 +186,7 @@ describe("a revocation that died behind its mark", () => {
     }
   });
 
-  it("is completed when it is repeated", async () => {
+  it("is completed by a repeat", async () => {
     const { id } = await peer("client", "phone");
     await revokeToken(state.table, id, world.now());
     expect(await revoke(id)).toMatchObject(done);
@@ -195,7 +195,7 @@ describe("a revocation that died behind its mark", () => {
   });
 });
 
-describe("an answer that is streamed while a token is revoked", () => {
+describe("an answer that is streaming when a token is revoked", () => {
   const heardBy = (connectionId: string) =>
     world
       .events(connectionId)
@@ -203,7 +203,7 @@ describe("an answer that is streamed while a token is revoked", () => {
       .map(({ state: kind, text }) => (kind === "delta" ? text : `(${kind})`))
       .join("");
 
-  /** A run in whose midst `during` happens. @returns what the phone and the owner have heard of it */
+  /** Runs a turn and `during` in its middle. @returns what the phone and the owner have received */
   async function streamed(during: () => Promise<unknown>): Promise<string[]> {
     const bench = openBench(state, { provider: "openai-compatible", id: "m", baseUrl: "http://127.0.0.1:9" });
     const at = world.now();
@@ -222,12 +222,12 @@ describe("an answer that is streamed while a token is revoked", () => {
     return [heardBy("phone"), heardBy("owner")];
   }
 
-  it("ends there for its socket, which is closed", async () => {
+  it("stops for its socket, which is closed", async () => {
     const { id } = await peer("client", "phone");
     expect(await streamed(() => revoke(id))).toEqual(["before ", "before after(final)"]);
   });
 
-  it("ends within a second for its socket, when the closing was lost", async () => {
+  it("stops for its socket within a second if the close was lost", async () => {
     const { id } = await peer("client", "phone");
     world.unclosable.set("phone", "silently");
     const during = async () => {
@@ -238,8 +238,8 @@ describe("an answer that is streamed while a token is revoked", () => {
   });
 });
 
-describe("a request that is under way when its token is revoked", () => {
-  it("is refused when a node answers it then", async () => {
+describe("a request in progress when its token is revoked", () => {
+  it("is refused when a node answers it afterwards", async () => {
     await peer("node", "laptop");
     const { id } = await peer("client", "phone");
     const invoke = { tool: "laptop__Bash", args: {} };
@@ -253,7 +253,7 @@ describe("a request that is under way when its token is revoked", () => {
     expect(JSON.stringify(world.posted.get("phone"))).not.toContain("of the node");
   });
 
-  it("is refused when the agent answers it then", async () => {
+  it("is refused when the agent answers it afterwards", async () => {
     const { id } = await peer("client", "phone");
     await revokeToken(state.table, id, world.now());
     const origin = { kind: "client", connectionId: "phone", requestId: "asked", tokenId: id } as const;
@@ -272,7 +272,7 @@ describe("a request that is under way when its token is revoked", () => {
     expect(world.posted.get("phone")?.at(-1)).toMatchObject({ id: "asked", ...refused });
   });
 
-  it("is handed to the agent with its token", async () => {
+  it("is passed to the agent with its token", async () => {
     const { id } = await peer("client", "phone");
     const asked = { sessionKey: "agent:main:main" };
     expect(await gateway.request("phone", "session.reset", asked), "it waits").toBeUndefined();
@@ -280,7 +280,7 @@ describe("a request that is under way when its token is revoked", () => {
     expect(session?.inbox).toMatchObject([{ kind: "reset", origin: { tokenId: id } }]);
   });
 
-  it("is refused when it took long", async () => {
+  it("is refused if it took long", async () => {
     const { id } = await peer("client", "phone");
     world.unclosable.set("phone", "silently");
     const queryIndex: Table["queryIndex"] = async (query) => {
@@ -292,7 +292,7 @@ describe("a request that is under way when its token is revoked", () => {
     expect(await slow.request("phone", "sessions.list")).toMatchObject(refused);
   });
 
-  it("is refused when it is a tool's result", async () => {
+  it("is refused if it is a tool's result", async () => {
     const { id } = await peer("node", "laptop");
     world.unclosable.set("laptop", "silently");
     await revoke(id);
@@ -301,7 +301,7 @@ describe("a request that is under way when its token is revoked", () => {
   });
 });
 
-/** The table of one instance. `meanwhile` runs before its call number `at`. */
+/** The table of one instance. Runs `meanwhile` before call number `at`. */
 function interrupted(at: number, meanwhile: () => Promise<unknown>): { table: Table; calls: () => number } {
   let calls = 0;
   const entries = Object.entries(state.table).map(([name, call]) => [
@@ -314,7 +314,7 @@ function interrupted(at: number, meanwhile: () => Promise<unknown>): { table: Ta
   return { table: Object.fromEntries(entries), calls: () => calls };
 }
 
-/** Nothing of the token is left, and its socket is worth nothing, whatever its `connect` was answered. */
+/** Checks that the token has no records and its socket may do nothing, whatever `connect` answered. */
 async function expectOut(tokenId: string, answer: ResponseFrame | undefined): Promise<void> {
   expect(await recordsOf(tokenId)).toEqual([]);
   if (answer !== undefined && !answer.ok) expect(answer).toMatchObject(refused);
@@ -324,10 +324,10 @@ async function expectOut(tokenId: string, answer: ResponseFrame | undefined): Pr
 }
 
 describe.each(["client", "node"] as const)("revoking the token of a %s that is connecting", (mode) => {
-  /** More calls of the table than either of the two makes. */
+  /** More table calls than either of the two makes. */
   const most = 40;
 
-  it("ends or refuses it, before whichever call of connecting the revocation falls", async () => {
+  it("closes or refuses it, at whichever call of connecting the revocation happens", async () => {
     for (let at = 0; at < most; at++) {
       await openWorld();
       const { id, token } = await world.token([mode]);
@@ -346,7 +346,7 @@ describe.each(["client", "node"] as const)("revoking the token of a %s that is c
     throw new Error("connecting makes more calls than were tried");
   });
 
-  it("ends or refuses it, before whichever call of the revocation the connecting falls", async () => {
+  it("closes or refuses it, at whichever call of the revocation the connecting happens", async () => {
     for (let at = 0; at < most; at++) {
       await openWorld();
       const { id, token } = await world.token([mode]);
@@ -381,7 +381,7 @@ describe("the marks of revoked tokens are read", () => {
         return Promise.all([peers.nodes(now()), peers.clients(now())]);
       },
     ],
-  ])("with %s, by no call of their own", async (_, most, use) => {
+  ])("with %s, without an extra call", async (_, most, use) => {
     const { table, calls } = interrupted(-1, async () => {});
     await use(table);
     expect(calls()).toBe(most);
@@ -389,7 +389,7 @@ describe("the marks of revoked tokens are read", () => {
 });
 
 describe("a peer", () => {
-  it("cannot take the place of a mark by its id", async () => {
+  it("cannot replace a mark by its choice of id", async () => {
     const { id } = await world.token(["client"]);
     const { token } = await world.token(["client"]);
     await gateway.open("forger", token);

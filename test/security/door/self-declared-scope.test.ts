@@ -4,7 +4,7 @@ import { bridgeParams } from "../../support/bridge.ts";
 import { clientParams, nodeParams, Peer } from "../../support/peer.ts";
 import { type AttackedGateway, startAttackedGateway } from "../attacked-gateway.ts";
 
-/** Self-declared scope: what a peer says of its own rights must count for nothing. */
+/** Self-declared scope: a peer's claims about its own rights must not count. */
 
 let on: AttackedGateway;
 beforeAll(async () => {
@@ -51,7 +51,7 @@ const needAdmin: [method: string, params: object][] = [
   ["channel.test", { channel: "telegram", to: "1" }],
 ];
 
-it("a client that calls itself an administrator may do nothing that needs the scope", async () => {
+it("a client that claims to be an administrator may not use methods of that scope", async () => {
   const peer = await claim(["client"], clientParams("mallory"));
   for (const [method, params] of needAdmin) {
     const answer = await peer.request(method, { ...params, ...claims });
@@ -62,7 +62,7 @@ it("a client that calls itself an administrator may do nothing that needs the sc
   peer.socket.terminate();
 });
 
-it("a token connects only in the mode of its scope, whatever mode is asked for", async () => {
+it("a token connects only in the mode of its scope, whatever mode it requests", async () => {
   const modes = {
     client: clientParams("m"),
     node: nodeParams("m", ["Bash"]),
@@ -76,12 +76,12 @@ it("a token connects only in the mode of its scope, whatever mode is asked for",
   for (const [scope, more] of granted)
     for (const [mode, params] of Object.entries(modes)) {
       if (mode === scope && mode !== "channel") continue;
-      // A bridge's token is for its own channel alone.
+      // A bridge's token works only for its own channel.
       await expect(claim([scope], params, more), `${scope} as ${mode}`).rejects.toThrow("403");
     }
 });
 
-it("a node and a bridge that call themselves clients may not read or change anything", async () => {
+it("a node and a bridge that claim to be clients may not read or change anything", async () => {
   const node = await claim(["node"], nodeParams("m", ["Bash"]));
   const bridge = await claim(["channel"], bridgeParams("ferry"), { channel: "ferry" });
   const methods: [string, object][] = [

@@ -7,11 +7,11 @@ import { textUpdate } from "../../support/platforms/telegram/telegram-updates.ts
 import { type State, startState } from "../../support/state.ts";
 
 let state: State;
-/** The configuration as another process sees it, which changes secrets. */
+/** The configuration in another process, which changes secrets. */
 let configuration: ConfigurationStore;
 let deliver: (secret: string, path?: string) => Promise<number>;
 let clock: number;
-/** Calls of the parameter store, and of the table, by the webhook function. */
+/** Calls of the webhook function to the parameter store, and to the table. */
 let parameterReads: number;
 let tableReads: number;
 
@@ -75,33 +75,33 @@ it("accepts a replaced webhook secret at once, and refuses the old one from then
   expect(await inbox()).toHaveLength(2);
 });
 
-it("refuses the old secret after five seconds, also when nobody used the new one", async () => {
+it("refuses the old secret after five seconds, even if nobody used the new one", async () => {
   expect(await deliver("the-old")).toBe(200);
   await replaceSecret("the-new");
   clock += 5000;
   expect(await deliver("the-old")).toBe(401);
 });
 
-it("accepts a secret that was replaced in the parameter store alone", async () => {
+it("accepts a secret that was replaced only in the parameter store", async () => {
   expect(await deliver("the-old")).toBe(200);
   await state.openSecrets("/gsv/test").put("channels.telegram.accounts.default.webhookSecret", "by-hand");
   expect(await deliver("by-hand")).toBe(200);
 });
 
-it("reads neither secrets nor the configuration for each request of a flood with wrong secrets", async () => {
+it("does not read secrets and the configuration for each request of a flood with wrong secrets", async () => {
   expect(await deliver("the-old")).toBe(200);
   parameterReads = 0;
   tableReads = 0;
   for (let count = 0; count < 500; count++) expect(await deliver(`wrong-${count}`)).toBe(401);
-  // One repeat: the configuration, and the two secrets of the account.
+  // One reload: the configuration, and the two secrets of the account.
   expect([tableReads, parameterReads]).toEqual([1, 2]);
   clock += 10_000;
   for (let count = 0; count < 500; count++) await deliver(`wrong-${count}`);
-  // One repeat more; the configuration has passed its five seconds too.
+  // A second reload; the configuration has also expired after its five seconds.
   expect([tableReads, parameterReads]).toEqual([3, 4]);
 });
 
-it("keeps accepting the right secret while wrong ones flood in", async () => {
+it("accepts the right secret during a flood of wrong ones", async () => {
   for (let count = 0; count < 50; count++) await deliver("wrong");
   expect(await deliver("the-old")).toBe(200);
 });

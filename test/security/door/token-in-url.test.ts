@@ -4,7 +4,7 @@ import { callWebhook } from "../../support/platforms/platform-server.ts";
 import { textUpdate } from "../../support/platforms/telegram/telegram-updates.ts";
 import { type AttackedGateway, startAttackedGateway } from "../attacked-gateway.ts";
 
-/** Token in URL: addresses are logged, remembered and sent on, so a secret in one must count for nothing. */
+/** Token in URL: addresses are logged, stored and forwarded, so a secret in one must not count. */
 
 let on: AttackedGateway;
 beforeAll(async () => {
@@ -23,7 +23,7 @@ const names = [
   "key",
 ];
 
-it("a valid token in the query of the WebSocket address opens nothing", async () => {
+it("a valid token in the query of the WebSocket address is not accepted", async () => {
   const token = await on.token(["client", "admin"]);
   for (const name of names)
     for (const value of [token, `Bearer ${token}`]) {
@@ -36,13 +36,13 @@ it("a valid token in the query of the WebSocket address opens nothing", async ()
     }
 });
 
-it("a valid token in the name and password of the address opens nothing", async () => {
+it("a valid token in the user name and password of the address is not accepted", async () => {
   const token = await on.token(["client", "admin"]);
   for (const login of [`${token}:`, `:${token}`, `Bearer:${token}`])
     await expect(Peer.open(on.ws.replace("ws://", `ws://${login}@`))).rejects.toThrow("HTTP 401");
 });
 
-it("the secret of a webhook in its address is not taken for a signature", async () => {
+it("a webhook's secret in its address does not replace the signature", async () => {
   const webhookSecret = "the-secret-of-the-webhook";
   await on.configure({
     "channels.telegram": { dmPolicy: "open", accounts: { default: { botToken: "1:token", webhookSecret } } },

@@ -6,11 +6,11 @@ import { canonicalizeSessionKey } from "../../../shared/session/key/session-key.
 import { seededRandom } from "../../support/random.ts";
 
 /**
- * Mutable identity: who may choose an id, or write it in another way, must not become somebody else
- * (CWE-290, CWE-694).
+ * Mutable identity: a user who may choose an id, or spell it differently, must not become another user (CWE-290,
+ * CWE-694).
  */
 
-/** Scopes in which each peer has a session. */
+/** Scopes with a session for each peer. */
 const scopes = ["per-peer", "per-channel-peer", "per-account-channel-peer"] as const;
 
 function sessionOf(
@@ -45,7 +45,7 @@ describe("two peers never share a conversation", () => {
     expect(sessionOf(one, { kind: "group" })).not.toBe(sessionOf(other, { kind: "group" }));
   });
 
-  it("where one chooses the id that the other's became", () => {
+  it("even if one chooses the id to which the other's was converted", () => {
     for (const victim of ["user#1", "张三", "x".repeat(250)]) {
       const made = sessionOf(victim).replace("agent:main:bridged:dm:", "");
       expect(sessionOf(made)).not.toBe(sessionOf(victim));
@@ -53,7 +53,7 @@ describe("two peers never share a conversation", () => {
     }
   });
 
-  it("where a bridge serves a channel of the gateway's own, whose threads have their own form of key", () => {
+  it("even if a bridge serves a channel of the gateway, whose threads have another form of key", () => {
     for (const [channel, thread, id] of [
       ["telegram", "-100123/5", "-100123_5"],
       ["slack", "C024BE7LH/1355517523.000005", "c024be7lh_1355517523.000005"],
@@ -65,7 +65,7 @@ describe("two peers never share a conversation", () => {
     }
   });
 
-  it("where one has the name under which the other's ids are linked", () => {
+  it("even if one has the name to which the other's ids are linked", () => {
     const identityLinks = { steve: ["bridged:42"], "Ann B": ["bridged:43"] };
     for (const dmScope of scopes) {
       const of = (id: string) => sessionOf(id, { dmScope, identityLinks });
@@ -112,11 +112,11 @@ describe("a conversation keeps its key", () => {
     ["U024BE7LH", "dm", "agent:main:bridged:dm:u024be7lh"],
     ["-1001234567890", "group", "agent:main:bridged:group:-1001234567890"],
     ["a_b.c@d.e", "channel", "agent:main:bridged:channel:a_b.c@d.e"],
-  ])("where the id needs no other change than its letter case: %s", (id, kind, expected) => {
+  ])("if only the letter case of the id changes: %s", (id, kind, expected) => {
     expect(sessionOf(id, { kind })).toBe(expected);
   });
 
-  it("and a key that was made by the former rules is reached by its name", () => {
+  it("and a key made by the former rules is still reachable by name", () => {
     const rules = { mainKey: "main", dmScope: "per-channel-peer" } as const;
     for (const key of [
       "agent:main:bridged:dm:__",
@@ -127,7 +127,7 @@ describe("a conversation keeps its key", () => {
       expect(canonicalizeSessionKey(key, rules)).toBe(key);
   });
 
-  it("and the main session keeps its key whatever characters its configured name has", () => {
+  it("and the main session keeps its key, whatever characters its configured name has", () => {
     const rules = { mainKey: "My Home", dmScope: "main" } as const;
     for (const name of ["main", "my home", "MY HOME", "my_home", "agent:main:my home"])
       expect(canonicalizeSessionKey(name, rules)).toBe("agent:main:my_home");
@@ -146,7 +146,7 @@ describe("sessions that users name", () => {
   });
 });
 
-describe("an id is compared by the rules of its own channel alone", () => {
+describe("an id is compared by the rules of its own channel", () => {
   it.each([
     ["matrix", "bob", "bob:7"],
     ["matrix", "bob", "bob@s.whatsapp.net"],
@@ -156,7 +156,7 @@ describe("an id is compared by the rules of its own channel alone", () => {
     ["irc", "kate", "\u212aate"],
     ["irc", "bob", " bob"],
     ["whatsapp", "+31628552611", "31628552611@lid"],
-  ])("on %s, %j does not admit %j, nor link it", (channel, entry, id) => {
+  ])("on %s, %j neither admits nor links %j", (channel, entry, id) => {
     const message = { peer: { kind: "dm", id }, sender: { id } };
     const access = checkAccess(channel, { dmPolicy: "allowlist", allowFrom: [entry] }, message);
     expect(access.allowed).toBe(false);
@@ -164,7 +164,7 @@ describe("an id is compared by the rules of its own channel alone", () => {
     expect(linked).not.toBe(`agent:main:${channel}:dm:owner`);
   });
 
-  it("and on WhatsApp every way to write a phone number is the same person", () => {
+  it("and on WhatsApp every spelling of a phone number is the same person", () => {
     for (const id of ["31628552611", "31628552611:2@s.whatsapp.net", "+31 6 28552611", "31628552611@c.us"]) {
       const message = { peer: { kind: "dm", id }, sender: { id } };
       const settings = { dmPolicy: "allowlist", allowFrom: ["+31628552611"] } as const;

@@ -27,11 +27,11 @@ import { clientParams, nodeParams } from "../../support/peer.ts";
 import { type State, startState } from "../../support/state.ts";
 
 /**
- * Own properties: a name from outside must not be taken for a property that every object has, nor change an
- * object's prototype (CWE-1321, CWE-915).
+ * Own properties: an outside name must not select a property that every object has, nor change a prototype (CWE-1321,
+ * CWE-915).
  */
 
-/** Names that objects have without being given them. */
+/** Names that every object has. */
 const inherited = ["constructor", "toString", "hasOwnProperty", "valueOf", "__proto__", "__defineGetter__"];
 
 let state: State;
@@ -50,7 +50,7 @@ describe.each(inherited)("the name %s", (name) => {
   const message = (id: string) =>
     ({ id, at: 1, origin: { kind: "client" }, kind: "message", text: "hello" }) as const;
 
-  it("of a message is accepted once, by a new session and by one that exists", async () => {
+  it("of a message is accepted once, by a new session and by an existing one", async () => {
     for (const first of [name, "another"]) {
       const key = `${sessionKey}-${first.replaceAll("_", "-")}`;
       expect((await appendEntry(state.table, key, message(first), 1)).accepted).toBe(true);
@@ -65,7 +65,7 @@ describe.each(inherited)("the name %s", (name) => {
     }
   });
 
-  it("of a message is not taken for an accepted one where the inbox is full", async () => {
+  it("of a message does not count as accepted when the inbox is full", async () => {
     const full = { ...newSession(sessionKey, "id", 1), inboxBytes: maxInboxBytes };
     await state.table.put({ ...(full as never as object), ...metaKey(sessionKey) });
     const appended = appendEntry(state.table, sessionKey, message(name), 1);
@@ -93,7 +93,7 @@ describe.each(inherited)("the name %s", (name) => {
   it.each([
     ["small", "done"],
     ["large", "x".repeat(10_000)],
-  ])("of a call waits for its result and takes it: %s", async (_, result) => {
+  ])("of a call waits for its result and accepts it: %s", async (_, result) => {
     const { address, run: waiting } = run();
     expect(waiting.pendingCount).toBe(1);
     await store(waiting);
@@ -104,7 +104,7 @@ describe.each(inherited)("the name %s", (name) => {
     expect(outcomes.get(name)).toEqual({ result });
   });
 
-  it("of a call that nobody waits for is dropped", async () => {
+  it("of a call that is not awaited is dropped", async () => {
     const { address, run: waiting } = run();
     await store({ ...waiting, pending: { other: { nodeId: "pi", tool: "probe" } } });
     const recorded = await recordResult(state, address, "pi", { result: "x".repeat(10_000) }, 1);
@@ -129,7 +129,7 @@ describe.each(inherited)("the name %s", (name) => {
     ...{ peer: { kind: "dm", id }, sender: { id } },
   });
 
-  it("of a sender is one that may ask to be let in", async () => {
+  it("of a sender is that of a sender who may ask for access", async () => {
     const address = { channel: "bridged", accountId: `own-${sessions}` };
     const asked = await openRequest(state.table, address, from(name), 1);
     expect(asked.state).toBe("open");
@@ -140,7 +140,7 @@ describe.each(inherited)("the name %s", (name) => {
     expect(request && (await closeRequest(state.table, request, 4))).toBe(true);
   });
 
-  it("of a channel is one that is closed", async () => {
+  it("of a channel is that of a closed one", async () => {
     const configuration = { load: async () => mergeConfiguration({}) };
     const admission = await admit(
       { table: state.table, configuration, now: () => 1 },
@@ -150,7 +150,7 @@ describe.each(inherited)("the name %s", (name) => {
     expect(admission).toEqual({ status: "blocked", reason: "closed" });
   });
 
-  it("of a session is a session of its own", () => {
+  it("of a session makes a separate session", () => {
     const key = canonicalizeSessionKey(name, { mainKey: "main", dmScope: "main" });
     expect(key).toBe(`agent:main:${name.toLowerCase()}`);
   });
@@ -170,12 +170,12 @@ describe.each(inherited)("the name %s", (name) => {
     expect(({} as Record<string, unknown>).dmPolicy).toBeUndefined();
   });
 
-  it("of a file's type is one that a platform does not know", async () => {
+  it("of a file's type is unknown to a platform", async () => {
     const settings = { apiBaseUrl: "http://127.0.0.1:1", phoneNumberId: "1" };
     const account = { accountId: "default", settings, secrets: { botToken: "t", accessToken: "t" } };
     const file = { filename: "f", mimeType: name, body: new Uint8Array() };
     const outgoing = { peer: { kind: "dm", id: "1" }, file };
-    // Nothing listens there: the call itself may be repeated, and only a known type of file is called for at WhatsApp.
+    // Nothing listens there: a call can be retried, but WhatsApp is called only for a known type of file.
     expect(await createTelegram().sendFile?.(account, outgoing)).toMatchObject({ status: "retry" });
     const refused = { status: "failed", reason: `WhatsApp takes no files of the type ${name}` };
     expect(await createWhatsapp().sendFile?.(account, outgoing)).toMatchObject(refused);
@@ -238,7 +238,7 @@ describe("a node", () => {
   };
   const names = inherited.filter((name) => /^[A-Za-z]/.test(name));
 
-  it.each(names)("called %s is known, and its tools of such names are called", async (id) => {
+  it.each(names)("called %s is known, and its tools with such names can be called", async (id) => {
     expect(await connect("node", nodeParams(id, inherited))).toMatchObject({ ok: true });
     await connect("ann", clientParams("ann"));
     const listed = (await request("ann", "list", "tools.list", {})) as {
@@ -257,7 +257,7 @@ describe("a node", () => {
     }
   });
 
-  it("gets arguments of such names as they were sent", async () => {
+  it("gets arguments with such names unchanged", async () => {
     await connect("node", nodeParams("pi", ["probe"]));
     await connect("ann", clientParams("ann"));
     const args = `{${inherited.map((name, n) => `"${name}":${n}`).join(",")},"prototype":{"__proto__":{"deep":true}}}`;

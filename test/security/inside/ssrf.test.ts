@@ -6,7 +6,7 @@ import { inboundParams, openBridge } from "../../support/bridge.ts";
 import { until } from "../../support/until.ts";
 import { type AttackedGateway, startAttackedGateway } from "../attacked-gateway.ts";
 
-/** SSRF: an address in a message must not lead the gateway to what only the gateway reaches. */
+/** SSRF: an address in a message must not make the gateway connect to what only it can reach. */
 
 let on: AttackedGateway;
 let model: Awaited<ReturnType<typeof startOfflineModel>>;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([on.close(), model.close()]));
 
-it("an attachment's address on the gateway's own machine or network is never connected to", async () => {
+it("the gateway never connects to an attachment's address on its own machine or network", async () => {
   let connections = 0;
   const inner = createServer((socket) => {
     connections++;
@@ -37,7 +37,7 @@ it("an attachment's address on the gateway's own machine or network is never con
     const media = [{ type: "image", mimeType: "image/png", url }];
     const message = { id: `m-${index}`, text: "look", media };
     await bridge.call("channel.inbound", { ...inboundParams("ferry", "", ""), message });
-    // The turn is over: whatever was to be fetched was tried.
+    // The turn is over, so all fetches were tried.
     await until(() => bridge.texts().length > index, `there is an answer to ${url}`);
   }
   expect(connections).toBe(0);

@@ -13,23 +13,26 @@ import { type GsvRun, gsv } from "../../cli/run-gsv.ts";
 import { newFolder } from "../../support/run/test-folders.ts";
 import { hostile, hostileConfiguration, hostileResults } from "./hostile-results.ts";
 
-/** Terminal escapes: text of others must not reach the controls of a user's terminal (CWE-150). */
+/** Terminal escapes: other people's text must not control a user's terminal (CWE-150). */
 
-/** What no terminal may get of others: every control but a line break and a tab, and what turns the writing. */
+/**
+ * Characters that must not reach a terminal: all controls but a line break and a tab, and those that change the text
+ * direction.
+ */
 const unsafe =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Bidi_Control}]/u;
 
-/** What of `hostile` no chat may pass on; it draws itself with other sequences. */
+/** The parts of `hostile` that a chat must not print; the chat itself draws with other sequences. */
 const ofOthers = ["\u0007", "\u0000", "\u001b]", "\u001b[2J", "\u001b[8m", "\u009b", "\u202e", "\u2066"];
 
-/** How the program itself erases a line of progress. */
+/** The sequence with which the program erases a line of progress. */
 const ownErase = "\r\u001b[K";
 
-/** Commands that run until they are ended, or change this machine; what they print goes the same way out. */
+/** Commands that run until stopped, or change this machine. They print through the same code. */
 const others = ["client", "node", "dev", "deploy", "init", "local-config", "completion", "upgrade", "doctor"];
 
-/** Arguments for the commands that do not take any text, and options without which they would ask. */
+/** Arguments of commands that do not accept arbitrary text, and options that prevent questions. */
 const given: Record<string, string[]> = {
   "config set": ["userTimezone", "UTC"],
   "session set": ["label", hostile],
@@ -62,7 +65,7 @@ const given: Record<string, string[]> = {
   "agent remove": ["evil", "--yes"],
 };
 
-/** Commands that have nothing of others to show. */
+/** Commands that show no text of others. */
 const silent = [
   "config set",
   "channel remove",
@@ -130,7 +133,7 @@ describe("a command at a terminal", () => {
     expect(stderr).toContain("evil");
   });
 
-  it("gsv doctor shows what others say without their escapes, in what works and in what does not", async () => {
+  it("gsv doctor shows others' text without its escapes, in successes and failures", async () => {
     answerHostile();
     const found = await run(["doctor"], true);
     answerAll(() => {
@@ -149,7 +152,7 @@ describe("a command at a terminal", () => {
     ["session preview", "", hostile],
     ["logs", "", hostile],
     ["tools list", "", "evil\u001b[2J\u001b]0;owned\u0007\u009b1A\u202erev\u0000"],
-  ])("gsv %s stays exact in a pipe", async (path, parameters, expected) => {
+  ])("gsv %s prints unchanged text to a pipe", async (path, parameters, expected) => {
     answerHostile();
     expect((await run(argvOf(path, parameters), false)).stdout).toContain(expected);
   });
@@ -159,7 +162,7 @@ describe("a command at a terminal", () => {
     ["tools list", "tools.list"],
     ["token list", "token.list"],
     ["pair list", "pair.list"],
-  ] as const)("gsv %s --json is exact, also at a terminal", async (path, method) => {
+  ] as const)("gsv %s --json prints unchanged text, even to a terminal", async (path, method) => {
     answerHostile();
     const { stdout } = await run([...path.split(" "), "--json"], true);
     expect(JSON.parse(stdout)).toEqual(hostileResults[method]);
@@ -219,7 +222,7 @@ describe("printable text", () => {
     expect(printable(text)).toBe(expected);
   });
 
-  it("hides nothing that follows an escape sequence without an end", () => {
+  it("hides nothing after an unterminated escape sequence", () => {
     for (const start of [
       "\u001b]0;",
       "\u009d0;",
@@ -234,8 +237,8 @@ describe("printable text", () => {
   });
 });
 
-it("there is one way out to a terminal for text: writeText", () => {
-  /** Files that write cursor movements, the program's own help, JSON, or what `drawable` made safe. */
+it("only writeText writes text to a terminal", () => {
+  /** Files that write cursor movements, the program's help, JSON, or text that `drawable` made safe. */
   const own = [
     "app/terminal.ts",
     "app/main.ts",

@@ -3,7 +3,7 @@ import { openBridge } from "../../support/bridge.ts";
 import { openClient, type Peer } from "../../support/peer.ts";
 import { type AttackedGateway, startAttackedGateway } from "../attacked-gateway.ts";
 
-/** Traversal: a path, an agent's id or a conversation's id must not lead out of its own folder. */
+/** Traversal: a path, an agent's id or a conversation's id must not lead out of its folder. */
 
 let on: AttackedGateway;
 let client: Peer;
@@ -43,7 +43,7 @@ it("no path of a file leads out of the agent's workspace", async () => {
   expect(keys).toEqual(["agents/keeper/MEMORY.md", "agents/keeper/sessions/s1.jsonl.gz"]);
 });
 
-it("a path that begins at the root begins at the workspace", async () => {
+it("an absolute path starts at the workspace", async () => {
   for (const path of ["/agents/keeper/MEMORY.md", "/etc/passwd"])
     expect(await client.request("workspace.read", { path, agentId: "scratch" })).toMatchObject({
       error: { code: 404, message: expect.stringContaining(path.slice(1)) },
@@ -53,7 +53,7 @@ it("a path that begins at the root begins at the workspace", async () => {
   expect(objects.map(({ key }) => key)).toEqual(["agents/scratch/etc/passwd"]);
 });
 
-it("an agent's id that is written as a path names no other agent", async () => {
+it("an agent's id in the form of a path names no other agent", async () => {
   const agents = [
     "scratch/../keeper",
     "../agents/keeper",
@@ -71,7 +71,7 @@ it("an agent's id that is written as a path names no other agent", async () => {
   expect(kept).toMatchObject({ content: "kept" });
 });
 
-it("a conversation's id that is written as a path reads no other file", async () => {
+it("a conversation's id in the form of a path reads no other file", async () => {
   const ids = ["../../keeper/sessions/s1", "..", "../s1", "s1/../../MEMORY.md", "x\u0000", "%2e%2e/s1", "/"];
   for (const sessionId of ids) {
     for (const method of ["session.transcript", "session.export"]) {
@@ -81,7 +81,7 @@ it("a conversation's id that is written as a path reads no other file", async ()
   }
 });
 
-it("an upload's ref that is written as a path takes no object of the bucket", async () => {
+it("an upload's ref in the form of a path reads no object of the bucket", async () => {
   for (const ref of ["../../agents/keeper/MEMORY", "../out/x", "", "x/y", `${"0".repeat(8)}-../../x`]) {
     client.send({ type: "req", id: `r${ref}`, method: "session.patch", paramsRef: ref });
     const answer = await client.response(`r${ref}`);
@@ -89,7 +89,7 @@ it("an upload's ref that is written as a path takes no object of the bucket", as
   }
 });
 
-it("an id that is longer than a table's key is refused, and is no error of the gateway", async () => {
+it("an id longer than a table key is refused without an internal error", async () => {
   const bridge = await openBridge(on.ws, await on.token(["channel"], { channel: "ferry" }), "ferry");
   for (const id of ["é".repeat(1000), "x".repeat(1025)])
     expect(await bridge.request("channel.delivered", { id })).toMatchObject({

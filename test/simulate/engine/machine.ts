@@ -1,15 +1,15 @@
 import type { Timeline } from "./timeline.ts";
 
 /**
- * One instance of a function, with a clock of its own. A machine that died takes part in nothing any more; one that is
- * frozen does what came meanwhile when it goes on.
+ * One instance of a function with its own clock. A dead machine does nothing more. A frozen one handles pending events
+ * when it continues.
  */
 export class Machine {
   isAlive = true;
   private frozenUntil = 0;
 
   readonly name: string;
-  /** Milliseconds that its clock is ahead of the world's. */
+  /** How far its clock is ahead of the world's, in milliseconds. */
   readonly skew: number;
   private readonly timeline: Timeline;
   private readonly running: Running;
@@ -34,7 +34,9 @@ export class Machine {
     this.frozenUntil = Math.max(this.frozenUntil, this.timeline.now + ms);
   }
 
-  /** Runs code of this machine at a time of the world's. @returns what takes it back */
+  /**
+   * Runs code on this machine at a time of the world's clock. @returns a function that cancels it
+   */
   at(time: number, work: () => void): () => void {
     let takeBack = this.timeline.at(time, () => {
       if (!this.isAlive) return;
@@ -53,7 +55,7 @@ export class Machine {
   }
 }
 
-/** The machine whose code runs now: all continuations of a happening belong to the machine that it happened to. */
+/** The machine whose code runs now. All continuations of an event belong to the machine of the event. */
 export interface Running {
   machine: Machine | undefined;
 }

@@ -6,7 +6,7 @@ import zlib from "node:zlib";
 import type { Random } from "../../support/random.ts";
 import type { Machine } from "./machine.ts";
 
-/** What stands in for the clock, the timers and the chance of this process. */
+/** Source of the virtual clock, timers and randomness. */
 export interface Surroundings {
   /** The machine whose code runs now. */
   machine(): Machine;
@@ -14,8 +14,8 @@ export interface Surroundings {
 }
 
 /**
- * Puts virtual timers, clocks and ids, and a compression without threads, in the place of this process's own.
- * @returns what puts the process's own back
+ * Replaces this process's timers, clocks and ids by virtual ones, and compression by one without threads.
+ * @returns a function that restores the originals
  */
 export function standIn({ machine, random }: Surroundings): () => void {
   const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
@@ -54,7 +54,7 @@ export function standIn({ machine, random }: Surroundings): () => void {
   };
 }
 
-/** As `Object.assign`, for what can only be replaced. */
+/** Like `Object.assign`, for properties that cannot be assigned. */
 function define(target: object, values: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(values)) Object.defineProperty(target, name, { value });
 }
@@ -75,7 +75,7 @@ class Timer {
   }
 }
 
-/** Cancels a timer. A real one was made before, by what an earlier test has left in this process. */
+/** Cancels a timer. A real one comes from an earlier test in this process. */
 function cancel(timer: Timer | NodeJS.Timeout | undefined): void {
   if (timer instanceof Timer) timer.cancel();
   else realClearTimeout(timer);
@@ -97,7 +97,7 @@ function repeating(machine: Machine, work: () => void, ms: number): Timer {
   });
 }
 
-/** Compresses or unpacks all that was written, when it ends. */
+/** Compresses or unpacks the whole input when it ends. */
 function whole(convert: (input: Buffer) => Buffer): Transform {
   const pieces: Buffer[] = [];
   return new Transform({

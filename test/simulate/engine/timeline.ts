@@ -6,13 +6,13 @@ interface Happening {
   happen: () => void;
 }
 
-/** Lets every continuation of already resolved promises run. The real one, also while timers are replaced. */
+/** Runs all continuations of resolved promises. This is the real function, even while timers are replaced. */
 const { setImmediate } = globalThis;
 const settle = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
 /**
- * Virtual time: happenings take place one after the other, ordered by their time, and those of the same time by the
- * order in which they were planned. Between two happenings all code runs until it waits for a later one.
+ * Virtual time: events happen one after the other, by their time and then by the order in which they were planned.
+ * After each event, all code runs until it waits for a later one.
  */
 export class Timeline {
   /** Epoch milliseconds. */
@@ -27,17 +27,19 @@ export class Timeline {
     this.now = start;
   }
 
-  /** A duration from 0 up to, not including, `below`, in milliseconds. */
+  /** A random duration in [0, below), in milliseconds. */
   jitter(below: number): number {
     return this.random.integer(below);
   }
 
-  /** Plans a happening. A time in the past is now. @returns what takes it back */
+  /**
+   * Plans an event. A time in the past means now. @returns a function that cancels it
+   */
   at(time: number, happen: () => void): () => void {
     const one = { at: Math.max(this.now, time), order: this.order++, happen };
     let low = 0;
     let high = this.planned.length;
-    // The list is sorted from the last to the first.
+    // The list is sorted in descending order.
     while (low < high) {
       const middle = (low + high) >> 1;
       if ((this.planned[middle] as Happening).at > one.at) low = middle + 1;
@@ -58,7 +60,7 @@ export class Timeline {
     return new Promise((resolve) => void this.after(ms, resolve));
   }
 
-  /** Runs until `isOver`, asked after each happening, or until nothing is planned. */
+  /** Runs until `isOver`, checked after each event, or until nothing is planned. */
   async run(isOver: () => boolean): Promise<void> {
     await settle();
     while (!isOver()) {

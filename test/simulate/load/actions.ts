@@ -1,10 +1,10 @@
 import type { Random } from "../../support/random.ts";
 import type { Script } from "./script.ts";
 
-/** Where a peer writes from. */
+/** How a user sends. */
 export type Via = "client" | "platform" | "bridge";
 
-/** One thing that a user does. `at`: milliseconds after the start. */
+/** One action of a user. `at`: milliseconds after the start. */
 export type Action = { at: number; via: Via; session: string } & (
   | { kind: "message"; script: Script; hasImage: boolean }
   | { kind: "stop" }
@@ -20,11 +20,11 @@ export function describeAction(action: Action): string {
   return `+${action.at} ms: ${action.kind} ${what} from the ${action.via} to ${action.session}`;
 }
 
-/** Draws what users do in one schedule: mostly in quick succession, sometimes after a pause. */
-export function drawActions(random: Random, most: number): Action[] {
+/** Draws the actions of one schedule: usually in quick succession, sometimes after a pause. */
+export function drawActions(random: Random, max: number): Action[] {
   const actions: Action[] = [];
   const chance = (oneIn: number) => random.integer(oneIn) === 0;
-  const count = 1 + random.integer(most);
+  const count = 1 + random.integer(max);
   const rest = chance(3) ? 200_000 : 20_000;
   let at = 0;
   for (let number = 1; number <= count; number++) {

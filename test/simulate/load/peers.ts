@@ -17,10 +17,10 @@ import { openChannels, type Sent } from "../world/platform.ts";
 import type { Action } from "./actions.ts";
 import { textOfScript } from "./script.ts";
 
-/** A peer asks again when no answer has come after this time. Milliseconds. */
+/** A peer repeats a request without an answer after this time. Milliseconds. */
 const patienceMs = 30_000;
 
-/** How often a peer asks the same. */
+/** Maximum number of attempts for a request. */
 const maxTries = 5;
 
 const picture = Buffer.from("\x89PNG\r\n\x1a\n0000", "latin1");
@@ -28,7 +28,7 @@ const picture = Buffer.from("\x89PNG\r\n\x1a\n0000", "latin1");
 const bridgePeer = "brg:default";
 const token = "simulated";
 
-/** The peers that are connected all the time, as items of the table. */
+/** The peers, always connected, as items of the table. */
 export const connectedPeers: Item[] = [
   ["PEER#client", "c", "client", "c-1"],
   ["PEER#node", "n", "node", "n-1"],
@@ -57,7 +57,7 @@ export const peersToken: Item = {
   scopes: ["client", "node", "channel", "admin"],
 };
 
-/** The bridge has attached once, so that it is known. */
+/** The bridge has connected once before, so it is known. */
 export const knownBridge: Item = {
   ...{ pk: "BRIDGE", sk: "brg#default", channel: "brg", accountId: "default" },
   ...{ attachedAt: 0, expiresAt: 9_999_999_999 },
@@ -71,14 +71,14 @@ export interface PeerSurroundings {
   ledger: Ledger;
   channels: Channels;
   configuration: Configuration;
-  /** What has arrived at platforms and bridges. */
+  /** Messages that arrived at platforms and bridges. */
   sent: Sent;
   tell(who: string, what: string): void;
 }
 
 /** Users at their clients and messengers, a node, and a bridge. */
 export class Peers {
-  /** Requests that are under way. */
+  /** Requests in progress. */
   busy = 0;
 
   private readonly around: PeerSurroundings;
@@ -87,7 +87,7 @@ export class Peers {
     this.around = around;
   }
 
-  /** Does what a user does, again and again until it is answered. */
+  /** Performs a user's action, and repeats it until it is answered. */
   async perform(action: Action, number: number): Promise<void> {
     const { faults, ledger, timeline } = this.around;
     this.busy++;
@@ -95,7 +95,7 @@ export class Peers {
     if (action.kind === "message") ledger.messages++;
     for (let tries = 0; tries < maxTries; tries++) {
       if (await this.ask(id, (world) => this.submit(world, action, number))) {
-        // What a stop answers is not that something came into an inbox.
+        // The answer to a stop does not mean that an inbox accepted an entry.
         if (action.kind !== "stop") ledger.acknowledged.add(id);
         const sent = ledger.entries.get(id);
         if (sent) sent.isAcknowledged = true;
@@ -106,7 +106,7 @@ export class Peers {
     this.busy--;
   }
 
-  /** @returns whether it was answered in time, and with success */
+  /** @returns whether a successful answer came in time */
   private ask(name: string, work: (world: World) => Promise<unknown>): Promise<boolean> {
     const { functions, timeline, tell } = this.around;
     const answered = functions.request(name, work).then(
@@ -157,7 +157,7 @@ export class Peers {
     return { table, wake, now, configuration: { load: async () => this.around.configuration } };
   }
 
-  /** A frame has reached a connection. */
+  /** Handles a frame that reached a connection. */
   receive(connectionId: string, frame: Frame): "sent" | "gone" {
     const { ledger } = this.around;
     if (frame.type === "res") ledger.responses.push(frame.id);
@@ -175,7 +175,7 @@ export class Peers {
     return "sent";
   }
 
-  /** The node runs a tool, and says what came of it: late, twice, or never. */
+  /** The node runs a tool and sends the result: late, twice, or never. */
   private async answerCall(callId: string): Promise<void> {
     const { faults, timeline, random } = this.around;
     this.busy++;
@@ -193,7 +193,7 @@ export class Peers {
     this.busy--;
   }
 
-  /** The bridge connects anew, as every connection has to from time to time. It is sent what waits for it. */
+  /** The bridge reconnects, as every connection must from time to time, and receives what waits for it. */
   async reconnectBridge(): Promise<void> {
     const { channels, timeline } = this.around;
     const attach = async (world: World) => {
@@ -202,12 +202,12 @@ export class Peers {
       const { bridges } = openChannels(world, channels, this.intakeOf(world).configuration);
       await bridges.attached({ channel: "brg", accountId: "default" });
     };
-    // What was under way is over by now.
+    // By now, earlier requests have ended.
     await timeline.pass(60_000);
     await this.ask("bridge", attach);
   }
 
-  /** The bridge says that it has delivered a message. */
+  /** The bridge sends the receipt of a message. */
   private async confirm(id: string): Promise<void> {
     const { timeline, random, channels } = this.around;
     this.busy++;
@@ -226,14 +226,14 @@ function addressOf({ via }: Action) {
   return { channel: via === "bridge" ? "brg" : "sim", accountId: "default" };
 }
 
-/** The id that the same request has every time. */
+/** The id of a request, the same at every attempt. */
 function idOf(action: Action, number: number): string {
   if (action.via === "client") return `${action.kind}-${number}`;
   const { channel, accountId } = addressOf(action);
   return `${channel}:${accountId}:e${number}`;
 }
 
-/** What an action asks of the context; undefined for one that is a text. */
+/** The change of the context that an action requests; undefined for a text. */
 function changeOf(action: Action) {
   switch (action.kind) {
     case "activate":

@@ -2,7 +2,7 @@ import { type Message, textOf, toolCallsOf } from "../../../shared/protocol/mess
 import { readSummaryMessage } from "../../../shared/session/summary-message.ts";
 import { isActiveMessage } from "../../../shared/wire/wire-messages.ts";
 
-/** What the model does with a message. It stands in the message's text. */
+/** How the model handles a message. It is part of the message's text. */
 export interface Script {
   /** The message's number, unique in a schedule. */
   number: number;
@@ -14,9 +14,9 @@ export interface Script {
   native: number;
   /** 1: the provider fails. */
   fails: number;
-  /** 1: the provider refuses the conversation as too long, once it has more than a few messages. */
+  /** 1: the provider rejects a conversation with more than a few messages as too long. */
   refuses: number;
-  /** Milliseconds that each answer takes. */
+  /** Duration of each answer, in milliseconds. */
   ms: number;
 }
 
@@ -37,13 +37,13 @@ export function readScript(text: string): Script | undefined {
   return { number, rounds, node, native, fails, refuses, ms };
 }
 
-/** The number of the message that a user message holds; undefined for a summary. */
+/** The number in a user message; undefined for a summary. */
 export function numberOf(message: Message): number | undefined {
   if (message.role !== "user" || readSummaryMessage(message)) return undefined;
   return readScript(textOf(message))?.number;
 }
 
-/** The script that a conversation is at, and the rounds of calls that are done. */
+/** The current script of a conversation, and the number of completed rounds. */
 export function placeOf(messages: readonly Message[]): { script: Script; done: number } | undefined {
   const at = messages.findLastIndex((message) => message.role === "user" && !isActiveMessage(message));
   const question = messages[at];

@@ -9,14 +9,14 @@ import type { SessionState } from "../../../shared/session/state.ts";
 import type { Cloud } from "../world/cloud.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** Everything is seen that was said to be seen, for ever. */
+/** Objects stay active and pinned without a limit, so the check can expect them. */
 const settings = {
   rendering: "inline",
   deactivateAbove: 1,
   window: { calls: 1000, turns: 1000 },
 } as const;
 
-/** Checks that what was activated and pinned is where the session says that it is. */
+/** Checks that active and pinned objects are where the session says. */
 export async function checkContext(
   { ledger, cloud }: { ledger: Ledger; cloud: Pick<Cloud, "bucket"> },
   state: SessionState,
@@ -29,7 +29,7 @@ export async function checkContext(
     if (after < first - 1 || after > head) fault(`the change of ${id} stands behind message ${after}`);
   const view = viewContext(live, first, context, settings);
   for (const { id, source } of view.extras) {
-    if (source.kind === "call") fault(`${id} is active, and neither live nor archived`);
+    if (source.kind === "call") fault(`${id} is active, but neither live nor archived`);
     if (source.kind === "file" && source.hash && !(await cloud.bucket.get(textKey(agentId, source.hash))))
       fault(`the text of ${id} was not kept`);
     if (source.kind !== "archive") continue;

@@ -7,8 +7,8 @@ import { numberOf } from "../load/script.ts";
 import type { Ledger } from "./ledger.ts";
 
 /**
- * Checks what the model is shown. A machine that has lost its session, and does not know it yet, may ask anything: its
- * answer counts for nothing.
+ * Checks a request to the model. A machine that has lost its session without noticing may send anything: its answer is
+ * discarded.
  * @param isStored whether the bucket has an object
  */
 export function checkRequest(
@@ -20,19 +20,19 @@ export function checkRequest(
   const sessions = [...ledger.conversations].filter(([, ids]) => ids.at(-1) === call.sessionId);
   if (!sessions.some(([sessionKey]) => ledger.holders.get(sessionKey) === machine)) return;
   const { messages } = call;
-  const fault = (what: string) => ledger.fault(`a model is shown a conversation in which ${what}`);
+  const fault = (what: string) => ledger.fault(`a model gets a conversation in which ${what}`);
   const broken = transcriptFault(messages);
   if (broken) fault(broken);
   const [first] = messages;
   const last = messages.at(-1);
-  if (first?.role !== "user") fault("the user does not begin");
-  if (last?.role === "assistant") fault("nothing is left to answer");
+  if (first?.role !== "user") fault("the first message is not the user's");
+  if (last?.role === "assistant") fault("the last message is the assistant's");
   if (!isDeepStrictEqual(toMessages(toTurns(messages), resultsById(messages)), messages))
-    fault("turns are not the same messages");
+    fault("the turns differ from the messages");
   const ids = messages.flatMap(toolCallsOf).map(({ id }) => id);
   if (new Set(ids).size < ids.length) fault("two calls have one id");
   const numbers = messages.map(numberOf).filter((number) => number !== undefined);
-  // The message of a run that is just being committed is the last.
+  // The message of a run that is just being committed comes last.
   const begun = ledger.turns.filter((number) => numbers.includes(number));
   if (numbers.some((number, i) => number !== begun[i] && (i < numbers.length - 1 || begun.includes(number))))
     fault(`the messages come as ${numbers.join(", ")}`);

@@ -9,14 +9,14 @@ import type { SessionState } from "../../../shared/session/state.ts";
 import type { Cloud } from "../world/cloud.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** `faults`: how many there were. */
+/** `faults`: the number of faults in the schedule. */
 interface Kept {
   ledger: Ledger;
   cloud: Pick<Cloud, "bucket">;
   faults: number;
 }
 
-/** Checks what objects are made of: a conversation's messages, and the texts of its prompts. */
+/** Checks the sources of objects: a conversation's messages, and the texts of its prompts. */
 export async function checkObjects(
   { ledger, cloud, faults }: Kept,
   { sessionKey, promptHash }: SessionState,
@@ -45,8 +45,8 @@ export async function checkObjects(
   for (const hash of new Set(used)) {
     const stored = await cloud.bucket.get(textKey(agentId, hash));
     if (stored && contentHash(gunzipSync(stored.body).toString()) !== hash)
-      ledger.fault(`${sessionKey}: the text of the prompt ${hash} is another`);
-    // A text that cannot be stored costs no answer.
+      ledger.fault(`${sessionKey}: the text of the prompt ${hash} is wrong`);
+    // A failure to store a text does not prevent the answer.
     const mustBeStored = faults === 0 || isNoted(hash);
     if (!stored && mustBeStored) ledger.fault(`${sessionKey}: the text of the prompt ${hash} was not stored`);
   }

@@ -15,7 +15,7 @@ import type { Ledger } from "./ledger.ts";
 import { imagesOf } from "./model-request.ts";
 import { checkObjects } from "./objects-at-rest.ts";
 
-/** Attributes that only a session at work has. */
+/** Attributes that only a session with work has. */
 const passing = ["duePk", "dueAt", "run", "stop", "compacting", "resetting", "clearFrom"];
 
 export interface Rest {
@@ -26,7 +26,7 @@ export interface Rest {
   now: number;
 }
 
-/** Checks everything when nothing is under way any more. */
+/** Checks everything once no work is in progress. */
 export async function checkRest(rest: Rest): Promise<void> {
   const { ledger, cloud } = rest;
   for (const sessionKey of ledger.conversations.keys()) {
@@ -40,7 +40,7 @@ export async function checkRest(rest: Rest): Promise<void> {
   }
   for (const sent of ledger.entries.values()) checkEntry(rest, sent);
   for (const id of ledger.acknowledged)
-    if (!ledger.entries.has(id)) ledger.fault(`${id} was acknowledged and never came into an inbox`);
+    if (!ledger.entries.has(id)) ledger.fault(`${id} was acknowledged but never entered an inbox`);
   for (const { event } of cloud.schedules.values())
     if (event.kind !== "reset-due") ledger.fault(`a schedule is left: ${event.kind}`);
   for (const item of cloud.store.all()) checkReceipt(ledger, item as Item);
@@ -48,16 +48,16 @@ export async function checkRest(rest: Rest): Promise<void> {
 
 function checkIdle({ ledger, now }: Rest, state: SessionState): void {
   const left = passing.filter((name) => name in state);
-  // The lease of an agent that died over a session with nothing to do is left to run out.
+  // The lease of an agent that died in an idle session just expires.
   if (isLeased(state, now)) left.push("a lease");
   if (state.inbox.length > 0) left.push(`inbox (${state.inbox.length})`);
   if (state.inboxBytes !== 0) left.push(`inboxBytes ${state.inboxBytes}`);
-  if (left.length > 0) ledger.fault(`${state.sessionKey}: at rest there is still ${left.join(", ")}`);
+  if (left.length > 0) ledger.fault(`${state.sessionKey}: an idle session still has ${left.join(", ")}`);
 }
 
-/** Every message was answered, failed or stopped, once, and the answer reached whoever waits for it. */
+/** Every message was answered, failed or stopped, once, and the answer reached its sender. */
 function checkEntry({ ledger, cloud, sent, faults }: Rest, { id, entry, isTaken, outcome }: EntryOf): void {
-  if (!isTaken) ledger.fault(`${id} was accepted and never taken up`);
+  if (!isTaken) ledger.fault(`${id} was accepted but never processed`);
   if (entry.kind !== "message" || !isTaken) return;
   if (!outcome) {
     ledger.fault(`${id} was never answered`);
@@ -65,9 +65,9 @@ function checkEntry({ ledger, cloud, sent, faults }: Rest, { id, entry, isTaken,
   }
   const told = ledger.told.get(id) ?? [];
   const end = outcome === "answered" ? "final" : "error";
-  if (told.some((one) => one !== end)) ledger.fault(`${id} was ${outcome}, and clients were told ${told}`);
+  if (told.some((one) => one !== end)) ledger.fault(`${id} was ${outcome}, but clients received ${told}`);
   if (faults === 0 && told.length !== 1)
-    ledger.fault(`clients were told of the end of ${id} ${told.length} times`);
+    ledger.fault(`clients received the end of ${id} ${told.length} times`);
   const { origin } = entry;
   if (origin.kind !== "channel" || outcome === "stopped") return;
   const delivery = outcome === "answered" ? id : `${id}:error`;
@@ -80,15 +80,15 @@ function checkEntry({ ledger, cloud, sent, faults }: Rest, { id, entry, isTaken,
 }
 type EntryOf = Ledger["entries"] extends Map<string, infer T> ? T : never;
 
-/** A session tells of all its earlier conversations, oldest first. */
+/** A session lists all its earlier conversations, oldest first. */
 async function checkPrevious({ ledger, cloud }: Rest, state: SessionState): Promise<void> {
   const ended = ledger.conversations.get(state.sessionKey)?.slice(0, -1) ?? [];
   const told = await readPreviousIds(tableOver(cloud.store), state);
   if (told.join() !== ended.join())
-    ledger.fault(`${state.sessionKey}: ${ended.length} conversations ended, and it tells of ${told}`);
+    ledger.fault(`${state.sessionKey}: ${ended.length} conversations ended, but it lists ${told}`);
 }
 
-/** What the table holds beside the session's item: the live messages, the earlier ids, and what expires. */
+/** Besides the session's item, the table holds only the live messages, the earlier ids, and expiring items. */
 function checkItems({ ledger, cloud }: Rest, { sessionKey, sessionId, first, head }: SessionState): void {
   const live = new Set<string>();
   for (let seq = first; seq <= head; seq++) live.add(messageKey(sessionKey, sessionId, seq).sk);
@@ -96,7 +96,7 @@ function checkItems({ ledger, cloud }: Rest, { sessionKey, sessionId, first, hea
     const sk = String(item.sk);
     if (live.delete(sk) || sk === "META" || item.expiresAt !== undefined) continue;
     if (sk.startsWith("PREVIOUS#")) continue;
-    // A message that was never committed is overwritten by the next.
+    // An uncommitted message is overwritten by the next one.
     const next = messageKey(sessionKey, sessionId, head).sk;
     if (sk.startsWith(`M#${sessionId}#`) && sk > next) continue;
     ledger.fault(`${sessionKey}: ${sk} is left`);
@@ -122,7 +122,7 @@ function liveOf(
   return messages;
 }
 
-/** Archives and live messages together are what was said, in its order, and each answer follows its message. */
+/** Archives and live messages together are all committed messages in order, and each answer follows its message. */
 async function checkConversation(rest: Rest, state: SessionState, id: string): Promise<void> {
   const { ledger, cloud } = rest;
   const prefix = archiveKey(agentIdOf(state.sessionKey), id).replace(".jsonl.gz", "");
@@ -165,7 +165,7 @@ function checkAnswers(ledger: Ledger, said: readonly Message[]): void {
 
 function checkReceipt(ledger: Ledger, item: Item): void {
   const pk = String(item.pk);
-  if (pk.startsWith("OUT#")) ledger.fault(`the bridge was not sent ${item.sk}`);
+  if (pk.startsWith("OUT#")) ledger.fault(`the bridge did not get ${item.sk}`);
   if (
     pk.startsWith("RX#") &&
     item.state !== "done" &&

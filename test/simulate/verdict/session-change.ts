@@ -6,22 +6,22 @@ import type { Item, Key } from "../../../shared/world/world.ts";
 import { readScript } from "../load/script.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** Reads an item of the table as it is now. */
+/** Reads the current item. */
 export type Look = (key: Key) => Item | undefined;
 
 /** A write of a session's item. */
 export interface Change {
   before: SessionState | undefined;
   after: SessionState;
-  /** The machine that wrote. A request's is named after it: `{request}/{number}`. */
+  /** The machine that wrote. A machine for a request is named after it: `{request}/{number}`. */
   writer: string;
-  /** The time of the services, epoch ms. */
+  /** The services' time in epoch ms. */
   now: number;
-  /** Nothing has failed so far. */
+  /** Whether no fault has happened yet. */
   isCalm: boolean;
 }
 
-/** Checks what a write has changed in a session's item, and notes what happened by it. */
+/** Checks a write of a session's item, and records its events. */
 export function watchSession(ledger: Ledger, change: Change, look: Look): void {
   const { before, after } = change;
   const name = after.sessionKey;
@@ -40,11 +40,11 @@ export function watchSession(ledger: Ledger, change: Change, look: Look): void {
 
 type Fault = (what: string) => void;
 
-/** A run that takes longer than this has waited for a timeout or a sweep; a stopped one ends sooner. Milliseconds. */
+/** A run that takes longer has waited for a timeout or a sweep; a stopped one ends sooner. Milliseconds. */
 const longestRun = 55_000;
 const longestStop = 15_000;
 
-/** Where nothing fails, nothing waits for what is only there for failures. */
+/** Without faults, nothing waits for a timeout that exists only for faults. */
 function checkTime(ledger: Ledger, { before, after, now, isCalm }: Change, fault: Fault): void {
   const begun = after.run && ledger.entries.get(after.run.runId);
   if (begun) begun.begunAt ??= now;
@@ -60,10 +60,10 @@ function checkLease({ before, after, now }: Change, fault: Fault): void {
   if ((after.owner === undefined) !== (after.leaseUntil === undefined)) fault("a lease has no owner");
   if (!before) return;
   if (after.epoch < before.epoch) fault("the epoch went back");
-  if (after.epoch > before.epoch + 1) fault("the epoch went forward by more than one");
+  if (after.epoch > before.epoch + 1) fault("the epoch increased by more than one");
   const isTaken = after.epoch > before.epoch && before.leaseUntil !== undefined;
-  // Clocks differ by less than this.
-  if (isTaken && Number(before.leaseUntil) > now + 10_000) fault("a lease was taken that had not run out");
+  // Clocks differ by less than the tolerance.
+  if (isTaken && Number(before.leaseUntil) > now + 10_000) fault("an unexpired lease was acquired");
 }
 
 function checkInbox(ledger: Ledger, before: SessionState, after: SessionState, fault: Fault): void {
@@ -72,7 +72,7 @@ function checkInbox(ledger: Ledger, before: SessionState, after: SessionState, f
   const [first, ...rest] = before.inbox;
   const isTakenOut = first !== undefined && after.inbox[0]?.id !== first.id;
   const left = isTakenOut ? rest : before.inbox;
-  if (left.some((entry, i) => after.inbox[i]?.id !== entry.id)) fault("the inbox changed its order");
+  if (left.some((entry, i) => after.inbox[i]?.id !== entry.id)) fault("the order of the inbox changed");
   if (isTakenOut) noteTaken(ledger, after, first, fault);
   for (const entry of after.inbox.slice(left.length)) noteArrived(ledger, after.sessionKey, entry, fault);
 }
@@ -87,14 +87,14 @@ function noteArrived(ledger: Ledger, sessionKey: string, entry: InboxEntry, faul
 function noteTaken(ledger: Ledger, after: SessionState, entry: InboxEntry, fault: Fault): void {
   const sent = ledger.entries.get(entry.id);
   if (!sent) {
-    fault(`${entry.id} was taken out and had never come in`);
+    fault(`${entry.id} was removed but never accepted`);
     return;
   }
   sent.isTaken = true;
   const script = entry.kind === "message" ? readScript(entry.text) : undefined;
   if (script) ledger.turns.push(script.number);
   if (entry.kind === "message" && after.run?.runId !== entry.id)
-    fault(`message ${entry.id} was taken out without a run`);
+    fault(`message ${entry.id} was removed without a run`);
 }
 
 function checkRun(ledger: Ledger, before: SessionState, after: SessionState, fault: Fault): void {
@@ -121,7 +121,7 @@ function checkRun(ledger: Ledger, before: SessionState, after: SessionState, fau
   }
 }
 
-/** A stop stays until its run has ended, and one request stops one run. */
+/** A stop stays until its run has ended, and one request stops only one run. */
 function checkStop(ledger: Ledger, before: SessionState, { after, writer }: Change, fault: Fault): void {
   if (before.stop === after.stop) return;
   const isOver = before.run?.runId === before.stop && after.run?.runId !== before.stop;
@@ -147,16 +147,16 @@ function checkTranscript(
   if (after.first > after.head + 1) fault("more messages were cleared than there were");
   if (after.first !== before.first) {
     if (after.first !== before.head + 1)
-      fault("a compaction does not begin after the messages that it replaces");
+      fault("a compaction does not start after the messages that it replaces");
     return;
   }
   for (let seq = before.head + 1; seq <= after.head; seq++) {
     const item = look(messageKey(after.sessionKey, after.sessionId, seq));
     if (!item) {
-      fault(`message ${seq} was committed and is not there`);
+      fault(`message ${seq} was committed but does not exist`);
       return;
     }
-    if (item.epoch !== after.epoch) fault(`message ${seq} was committed by another than its writer`);
+    if (item.epoch !== after.epoch) fault(`message ${seq} was not committed by its writer`);
     ledger.add(ledger.said, after.sessionId, JSON.parse(String(item.body)) as Message);
   }
 }
@@ -165,8 +165,8 @@ function checkReset(ledger: Ledger, before: SessionState, after: SessionState, f
   const { resetting } = before;
   if (resetting?.newSessionId !== after.sessionId) fault("the conversation's id changed without a reset");
   if (before.run) fault("a reset came in the middle of a run");
-  if (after.head !== 0 || after.first !== 1) fault("a new conversation does not begin empty");
+  if (after.head !== 0 || after.first !== 1) fault("a new conversation is not empty");
   if (before.head >= before.first && resetting?.archivedTo === undefined)
-    fault("a conversation was cleared and not archived");
+    fault("a conversation was cleared but not archived");
   ledger.add(ledger.conversations, after.sessionKey, after.sessionId);
 }

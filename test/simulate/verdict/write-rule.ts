@@ -4,8 +4,8 @@ import type { Condition, Path, Step } from "../../../shared/world/expression.ts"
 const nameOf = (path: Path) => [path].flat().join(".");
 
 /**
- * What several writers write in a session's item. Who removes or overwrites it names in the condition one of the
- * attributes that tell whether it is still what the writer has seen.
+ * Attributes of a session's item that several writers change. A removal or an overwrite needs a condition on an
+ * attribute that shows whether the value is still the one that the writer has read.
  */
 const rules: { changes: (step: Step, name: string) => boolean; named: RegExp; why: string }[] = [
   {
@@ -16,22 +16,22 @@ const rules: { changes: (step: Step, name: string) => boolean; named: RegExp; wh
   {
     changes: ({ op }, name) => name === "stop" && op === "set",
     named: /^(run\.runId|inbox\.0\.id)$/,
-    why: "a stop is set for a run or a message that is there",
+    why: "a stop is set for an existing run or message",
   },
   {
     changes: (_, name) => /^run(\.|$)/.test(name),
     named: /^(run|run\.runId|inbox\.0\.id)$/,
-    why: "a run is changed by who has seen it",
+    why: "a run is changed only by a writer that has read it",
   },
   {
     changes: ({ op }, name) => (name === "inbox" && op !== "append") || /^inbox\./.test(name),
     named: /^inbox\.0\.id$/,
-    why: "an entry is taken out by its id",
+    why: "an entry is removed by its id",
   },
   {
     changes: ({ op }, name) => name === "accepted" || (/^recent\./.test(name) && op === "remove"),
     named: /^inbox\.0\.id$/,
-    why: "ids are settled while an entry is taken out",
+    why: "ids are settled while an entry is removed",
   },
   {
     changes: ({ op }, name) => /^due(Pk|At)$/.test(name) && op === "remove",
@@ -41,11 +41,11 @@ const rules: { changes: (step: Step, name: string) => boolean; named: RegExp; wh
   {
     changes: (_, name) => /^(owner|leaseUntil)$/.test(name),
     named: /^(epoch|leaseUntil)$/,
-    why: "a lease is changed by its holder, or once it has run out",
+    why: "a lease is changed by its holder, or after it has expired",
   },
 ];
 
-/** The rule that a write to the table breaks, if any. */
+/** The rule that a write to the table violates, if any. */
 export function ruleFault(call: TableCall): string | undefined {
   if (call.op !== "update" || call.key.sk !== "META" || !call.key.pk.startsWith("S#")) return undefined;
   const names = call.condition ? namesIn(call.condition) : [];

@@ -8,15 +8,15 @@ import type { Machine } from "../engine/machine.ts";
 import type { Timeline } from "../engine/timeline.ts";
 import type { Network } from "./network.ts";
 
-/** Schedules fire up to a minute late, and a little later still where a fault says so. Milliseconds. */
+/** Schedules fire up to a minute late, and later with a fault. Milliseconds. */
 const usualDelay = 20_000;
 const longDelay = 180_000;
 
-/** What the services do by themselves. */
+/** Callbacks of the services. */
 export interface Events {
-  /** A write was asked for, whether or not its condition holds. */
+  /** A write was requested, whether or not its condition holds. */
   asked(call: TableCall): void;
-  /** An item was written: as it was, and as it is. `writer`: the machine's name. */
+  /** An item was written. `writer`: the machine's name. */
   written(key: Key, before: Item | undefined, after: Item | undefined, writer: string): void;
   /** A frame reached a connection. */
   posted(connectionId: string, frame: Frame): "sent" | "gone";
@@ -24,7 +24,7 @@ export interface Events {
   fired(event: TimerEvent): void;
 }
 
-/** The services that all machines share: one table, one bucket, connections, schedules, invocations. */
+/** The services that all machines share: table, bucket, connections, schedules, invocations. */
 export class Cloud {
   readonly store: ItemStore;
   readonly bucket: MemoryBucket;
@@ -58,7 +58,7 @@ export class Cloud {
     this.bucket = createMemoryBucket({}, async () => {});
   }
 
-  /** The outside as one machine sees it. */
+  /** The outside world of one machine. */
   worldOf(machine: Machine): World {
     return {
       table: this.tableOf(machine),
@@ -124,7 +124,7 @@ export class Cloud {
 
   private bucketOf(machine: Machine): World["bucket"] {
     const { bucket, network } = this;
-    // The files of the prompt are read by every model call, and have no part in what is checked here.
+    // Every model call reads the prompt's files, and they are irrelevant here.
     const read = <T>(what: string, key: string, effect: () => Promise<T>) =>
       isOfPrompt(key) ? effect() : network.request(machine, `${what} ${key}`, "read", effect);
     const write = <T>(what: string, key: string, effect: () => Promise<T>) =>
@@ -156,12 +156,12 @@ function nameOf(frame: Frame): string {
   return [frame.event, state, runId].filter((part) => part !== undefined).join(" ");
 }
 
-/** The table, whose writes are changed before they take effect: to show that the check finds it. */
+/** A table that changes writes before they take effect, to show that the checks find it. */
 function mutated(table: Table, mutate: (call: TableCall) => TableCall, { asked }: Events): Table {
   const changedOf = <Call extends TableCall>(call: Call): Call => {
     const changed = mutate(call);
     asked(call);
-    // A mutation changes a call into one of its kind.
+    // A mutation returns a call of the same kind.
     return changed as Call;
   };
   return {

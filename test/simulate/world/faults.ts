@@ -1,6 +1,6 @@
 import type { Random } from "../../support/random.ts";
 
-/** What can go wrong, as it is counted. */
+/** Kinds of faults, by their name in the counts. */
 export const faultNames = [
   "kills",
   "pauses",
@@ -18,13 +18,13 @@ export type FaultName = (typeof faultNames)[number];
 /** Draws the faults of one schedule. */
 export class Faults {
   readonly counts = Object.fromEntries(faultNames.map((name) => [name, 0])) as Record<FaultName, number>;
-  /** Off: nothing fails any more. */
+  /** False: there are no more faults. */
   isOn = true;
   private drawn = 0;
 
   /**
-   * @param oneIn of so many occasions one has a fault; 0 for none
-   * @param leftOut faults that are left out, by their numbers: to find those that matter
+   * @param oneIn one in this many occasions has a fault; 0 for none
+   * @param leftOut numbers of faults to leave out, to find those that matter
    */
   private readonly random: Random;
   private readonly oneIn: number;
@@ -41,8 +41,8 @@ export class Faults {
   }
 
   /**
-   * One of these faults, or none.
-   * @param times how much more often than of a call: for what happens seldom
+   * Draws one of these faults, or none.
+   * @param times how much more probable than for a call: for rare events
    */
   draw(names: readonly FaultName[], times = 1): FaultName | undefined {
     if (!this.isOn || this.oneIn === 0) return undefined;
@@ -53,7 +53,7 @@ export class Faults {
     return name;
   }
 
-  between(least: number, most: number): number {
-    return least + this.random.integer(most - least + 1);
+  between(min: number, max: number): number {
+    return min + this.random.integer(max - min + 1);
   }
 }

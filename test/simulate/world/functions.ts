@@ -7,10 +7,10 @@ import type { Machine } from "../engine/machine.ts";
 import type { Timeline } from "../engine/timeline.ts";
 import type { Faults } from "./faults.ts";
 
-/** An invocation of the agent function ends after this time, whatever it does. Milliseconds. */
+/** Timeout of an agent invocation. Milliseconds. */
 const agentMs = 900_000;
 
-/** Lambda repeats an asynchronous event whose invocation has failed, after these times. Milliseconds. */
+/** Lambda repeats a failed asynchronous event after these times. Milliseconds. */
 const retryAfterMs = [60_000, 120_000];
 
 type TimerContext = Parameters<ReturnType<typeof createTimerHandler>>[1];
@@ -24,10 +24,10 @@ interface Warm {
 export interface Hosting {
   timeline: Timeline;
   faults: Faults;
-  /** A cold machine. */
+  /** Creates a cold machine. */
   machine(name: string): Machine;
   worldOf(machine: Machine): World;
-  /** What of the agent's outside is no part of its world: the model's provider and other servers. */
+  /** The agent's dependencies that are not part of its world: the model's provider and other servers. */
   outsideOf(world: World): Partial<Agent>;
   tell(who: string, what: string): void;
 }
@@ -43,7 +43,7 @@ export class Functions {
     this.hosting = hosting;
   }
 
-  /** Delivers the agent's event, once, or twice where a fault says so. */
+  /** Delivers the agent's event, once or, with a fault, twice. */
   wake(sessionKey: string, configurationVersion?: number): void {
     const { timeline, faults } = this.hosting;
     const event = { sessionKey, configurationVersion };
@@ -68,8 +68,8 @@ export class Functions {
   }
 
   /**
-   * Handles one request of a peer on a machine of its own.
-   * @returns what it answers; nothing comes back from a machine that dies
+   * Handles one request of a peer on a new machine.
+   * @returns the answer; never resolves if the machine dies
    */
   request<T>(name: string, work: (world: World) => Promise<T>): Promise<T> {
     const { machine, worldOf, timeline } = this.hosting;

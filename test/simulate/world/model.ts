@@ -8,10 +8,10 @@ import {
 import { answerTo, placeOf } from "../load/script.ts";
 import type { Faults } from "./faults.ts";
 
-/** More messages than this, and a provider that refuses says that they are too many. */
+/** A refusing provider rejects more messages than this. */
 const refusedAbove = 5;
 
-/** A model that follows the scripts of the messages. It takes its time, streams, and ends when it is told to. */
+/** A model that follows the scripts of the messages. It takes time, streams, and can be aborted. */
 export function createModel(faults: Faults, see: (call: ModelCall) => void): CallModel {
   let memories = 0;
   return async (call) => {
@@ -84,7 +84,7 @@ function callsOf(
   return calls;
 }
 
-/** A call about one of the objects that the conversation shows, or about one that nobody knows. */
+/** A call about one of the conversation's objects, or about an unknown one. */
 function contextCall(number: number, messages: readonly Message[]): [string, Record<string, unknown>] {
   const ids = messages.flatMap(toolCallsOf).map(({ id }) => id);
   const objects = [...ids, `file:gsv:notes/q${number}.md`, "unknown"];

@@ -7,7 +7,7 @@ export class ServiceFailure extends Error {
   override name = "ServiceFailure";
 }
 
-/** Tells what happens, for the trace of a schedule. */
+/** Adds a line to the trace of a schedule. */
 export type Tell = (who: string, what: string) => void;
 
 const readFaults: readonly FaultName[] = ["kills", "pauses", "failures", "slow", "silent"];
@@ -15,11 +15,11 @@ const writeFaults: readonly FaultName[] = [...readFaults, "lostAnswers", "repeat
 
 type Outcome<T> = { ok: true; value: T } | { ok: false; error: unknown };
 
-/** The way between machines and services: it takes time, and it is where faults happen. */
+/** The network between machines and services. It adds delays and faults. */
 export class Network {
   private readonly timeline: Timeline;
   readonly faults: Faults;
-  /** Stands for the services themselves, whose clock is right. */
+  /** Represents the services themselves, whose clock is correct. */
   private readonly services: Machine;
   private readonly tell: Tell;
 
@@ -30,7 +30,7 @@ export class Network {
     this.tell = tell;
   }
 
-  /** A request of a machine: it reaches its service, has its effect there, and is answered. */
+  /** A request of a machine: it reaches its service, takes effect there, and is answered. */
   request<T>(machine: Machine, what: string, kind: "read" | "write", effect: () => Promise<T>): Promise<T> {
     const fault = this.faults.draw(kind === "read" ? readFaults : writeFaults);
     this.tell(machine.name, fault ? `${what} (${fault})` : what);
@@ -53,7 +53,7 @@ export class Network {
       void this.services.after(ms, () => void settled(effect()).then(then));
     const usual = (outcome: Outcome<T>) => answer(this.way(), outcome);
     if (fault === "kills") {
-      // Before or after the request has left.
+      // Before or after the request was sent.
       if (faults.between(0, 1) === 1) reach(() => {});
       machine.die();
     } else if (fault === "failures") answer(this.way(), failure());
@@ -70,7 +70,7 @@ export class Network {
     }
   }
 
-  /** Milliseconds of a usual way there or back. */
+  /** Usual delay in one direction, in milliseconds. */
   private way(): number {
     return 1 + this.timeline.jitter(12);
   }

@@ -7,13 +7,13 @@ import { openPayloads } from "../../../shared/peers/payloads.ts";
 import type { World } from "../../../shared/world/world.ts";
 import type { Faults } from "./faults.ts";
 
-/** Longest wait for a platform's rate limit, as the agent function has it. Milliseconds. */
+/** Maximum wait for a platform's rate limit, as in the agent function. Milliseconds. */
 const maxWaitMs = 60_000;
 
-/** The messages that a platform got, by their ids and in their order. */
+/** The messages that a platform received, in order. */
 export type Sent = { id: string; text: string }[];
 
-/** A platform of the simulation: it takes messages, loses answers, and refuses for a while. */
+/** A simulated platform: it accepts messages, loses answers, and refuses for a while. */
 export function createPlatform(faults: Faults, sent: Sent): Channels {
   const send: Channel["send"] = async (_account, { id = "", text }) => {
     const fault = faults.draw(["failures", "lostAnswers", "slow", "silent"], 8);
@@ -37,7 +37,7 @@ export function createPlatform(faults: Faults, sent: Sent): Channels {
   return { sim: platform };
 }
 
-/** What a function sends with: to the platform, and to bridges. */
+/** The sending part of a function's channels: to the platform, and to bridges. */
 export function openChannels(
   world: World,
   channels: Channels,
