@@ -57,13 +57,13 @@ export interface StoredMedia extends Omit<MediaAttachment, "data" | "url"> {
 
 export interface ToolCallBlock {
   type: "toolCall";
-  /** The provider's id, where it names this call alone; else a UUIDv7 of this gateway (docs/decisions/ids-of-tool-calls.md). */
+  /** The provider's id if it is unique in the conversation; else a UUIDv7 of this gateway (docs/decisions/ids-of-tool-calls.md). */
   id: string;
-  /** The provider's id as it was said, where it is not `id`: it may be empty or occur twice. */
+  /** The provider's id, when it differs from `id`: it may be empty or occur twice. */
   providerId?: string;
-  /** As the model said it: there need not be such a tool. */
+  /** As the model wrote it: the tool need not exist. */
   name: string;
-  /** As the model said them: a JSON object, unless it erred. */
+  /** As the model wrote them: a JSON object, unless the model made a mistake. */
   arguments: unknown;
   thoughtSignature?: string;
 }
@@ -75,13 +75,13 @@ export interface Usage {
   cacheRead: number;
   cacheWrite: number;
   totalTokens: number;
-  /** US dollars, by the price list of pi-ai at the time. Absent where it has no price, and in a reply stored before this was. */
+  /** US dollars, by pi-ai's price list at the time. Absent without a price, and in replies that earlier versions stored. */
   cost?: number;
 }
 
 /** Where a user's message came from. */
 export interface MessageOrigin {
-  /** The messenger; `client` for a client of the gateway; `cron`, `exec`, `heartbeat` or `session` for what the gateway sent. */
+  /** The messenger; `client` for a client of the gateway; `cron`, `exec`, `heartbeat` or `session` for a message of the gateway. */
   channel: string;
   /** The messenger's account, and the conversation there: its kind (`dm`, `group`, …) and its id. */
   accountId?: string;
@@ -89,29 +89,29 @@ export interface MessageOrigin {
   peerId?: string;
   /** The writer's id on the messenger. */
   senderId?: string;
-  /** The messenger's id of the message; of any other message, the id of the run that it began. */
+  /** The messenger's id of the message; for any other message, the id of the run that it started. */
   messageId: string;
 }
 
 export interface UserMessage {
   role: "user";
   content: string | (TextBlock | ImageBlock)[];
-  /** Absent in a message that was stored before this was, and in the summary of a compaction. */
+  /** Absent in messages that earlier versions stored, and in the summary of a compaction. */
   origin?: MessageOrigin;
-  /** In the summary of a compaction: what it keeps of the objects of the archived part. */
+  /** In the summary of a compaction: the objects of the archived part. */
   earlier?: EarlierContext;
   timestamp: number;
 }
 
-/** What a model's reply was made from, besides the messages before it. */
+/** The input of a model's reply besides the messages before it. */
 export interface ReplyContext {
   /** SHA-256 of the part of the system prompt that stays the same from call to call, in hex. */
   prompt: string;
-  /** The rest of the system prompt: hosts and clock. Both parts, one after the other, are what was sent. */
+  /** The rest of the system prompt: hosts and clock. The prompt that was sent is both parts in this order. */
   tail: string;
   /** Hash of the set of objects whose content was sent (`activeSetHash`). */
   active: string;
-  /** The model that was asked, `provider/id`. `model` of the message is what the provider reports. */
+  /** The requested model, `provider/id`. The message's `model` is the one that the provider reports. */
   model: string;
 }
 
@@ -124,7 +124,7 @@ export interface AssistantMessage {
   usage?: Usage;
   stopReason?: string;
   errorMessage?: string;
-  /** Absent in a reply that was stored before this was. */
+  /** Absent in replies that earlier versions stored. */
   context?: ReplyContext;
   timestamp: number;
 }

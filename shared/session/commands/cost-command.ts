@@ -1,7 +1,7 @@
 import type { CostResult, Spending } from "../../protocol/session-results.ts";
 import { type CostContext, costOf } from "../spending.ts";
 
-/** `/cost` as a text: the last turn, the conversation, and today. `withAll`: of all sessions, too. */
+/** `/cost` as a text: the last turn, the conversation, and today. `withAll`: also today's sum of all sessions. */
 export async function costCommand(
   context: CostContext,
   sessionKey: string,
@@ -10,7 +10,7 @@ export async function costCommand(
   return costText(await costOf(context, sessionKey, withAll));
 }
 
-/** What a session's model calls took, as lines for people. */
+/** A session's spending, as lines for people. */
 export function costText({ turn, session, today }: CostResult): string {
   return [
     `Last turn: ${turn ? spendingText(turn) : "none yet"}`,
@@ -28,7 +28,7 @@ export function spendingText({ calls, input, output, cacheRead, cacheWrite, ...m
   return `${calls} ${calls === 1 ? "call" : "calls"}, ${tokens}, ${moneyText({ calls, ...money })}`;
 }
 
-/** Dollars: `$0.0421`, `price unknown`, or `at least $0.0421` where the price of some calls is not known. */
+/** Dollars: `$0.0421`, `price unknown`, or `at least $0.0421` when the price of some calls is unknown. */
 export function moneyText({
   dollars,
   unpriced,
@@ -40,7 +40,7 @@ export function moneyText({
   return unpriced > 0 ? `at least ${shown}` : shown;
 }
 
-/** A number of tokens with its thousands apart: `12,345`. */
+/** A number of tokens with thousands separators: `12,345`. */
 export function tokenText(tokens: number): string {
   return tokens.toLocaleString("en-US");
 }
