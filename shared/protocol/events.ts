@@ -1,7 +1,6 @@
 import type { Peer } from "./channel-accounts.ts";
 import type { AssistantMessage, MediaAttachment } from "./messages.ts";
 import type { Spending } from "./session-results.ts";
-import type { TotalOver } from "./total.ts";
 
 /** Events this gateway may send, in the order in which `hello-ok` lists them. */
 export const events = [
@@ -151,3 +150,9 @@ interface EventTable {
 
 /** The payload of every event. */
 export type Events = TotalOver<EventName, EventTable>;
+
+/** `Table`, if it has exactly one entry for each of `Names`. A missing or extra entry is a type error. */
+export type TotalOver<
+  Names extends PropertyKey,
+  Table extends Record<Names, unknown> & Record<Exclude<keyof Table, Names>, never>,
+> = Table;

@@ -2,16 +2,17 @@ import * as v from "valibot";
 import { peerKinds } from "./channel-accounts.ts";
 import { cronJobField, cronPatchField } from "./cron.ts";
 import { code, PeerError } from "./errors.ts";
-import { execEvent } from "./exec-event-params.ts";
 import { dreamParams, memoryParams } from "./memory-schemas.ts";
-import { isNestedDeeper, maxNesting } from "./nesting.ts";
 import { exportFormats, importFormats, objectTypes } from "./objects.ts";
 import {
   clampedCount,
   connectParams,
   count,
+  execEvent,
   idField,
+  isNestedDeeper,
   jsonObject,
+  maxNesting,
   pathField,
   resetPolicyPatch,
   sessionKeyField,

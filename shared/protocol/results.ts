@@ -1,6 +1,7 @@
 import type { AgentHeartbeats, SkipReason } from "./agent-heartbeat.ts";
 import type { AccountStatus, ChannelEntry, PairEntry, Role, StartedAccount } from "./channel-accounts.ts";
 import type { CronJob, CronRun, CronRunResult, CronStatusResult } from "./cron.ts";
+import type { TotalOver } from "./events.ts";
 import type { DreamResults, MemoryResults } from "./memory-schemas.ts";
 import type { Message, ToolDefinition } from "./messages.ts";
 import type { Method, Scope } from "./methods.ts";
@@ -8,7 +9,6 @@ import type { ExportFormat, MemoryObject, ObjectDiff, ObjectHistory, ObjectList 
 import type { ModelRef, ResetPolicy, SessionSettings, ThinkingLevel } from "./schemas.ts";
 import type { SearchResult } from "./search.ts";
 import type { ContextChanged, ContextResult, CostResult, SessionEntry } from "./session-results.ts";
-import type { TotalOver } from "./total.ts";
 import type { WorkspaceHistoryResults } from "./workspace-history-schemas.ts";
 
 /**

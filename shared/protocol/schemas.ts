@@ -150,3 +150,49 @@ export type ConnectParams = v.InferOutput<typeof connectParams>;
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** Maximum nesting of lists and objects in a table's item: DynamoDB's limit. */
+export const maxNesting = 32;
+
+/**
+ * Whether lists and objects are nested deeper than `levels`. A plain value has no level, an empty object one. Not recursive,
+ * because the value may come from outside.
+ */
+export function isNestedDeeper(value: unknown, levels: number): boolean {
+  let level = [value].filter(isContainer);
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > levels) return true;
+    level = level.flatMap((container) => Object.values(container).filter(isContainer));
+  }
+  return false;
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** Maximum length of `outputTail`, in characters. A longer one loses its start. */
+const maxTail = 4000;
+
+/**
+ * A node's report on a background command: that it is running, or how it ended. Times are epoch ms. `eventId` is unique; a
+ * repeat has the same one. `callId` is the id of the call that started the command, as the node received it.
+ */
+export const execEvent = v.object({
+  eventId: v.pipe(v.string(), v.minLength(1), v.maxLength(256)),
+  sessionId: v.pipe(v.string(), v.minLength(1), v.maxLength(256)),
+  event: v.picklist(["started", "finished", "failed", "timed_out"]),
+  callId: v.optional(v.pipe(v.string(), v.maxLength(2048))),
+  exitCode: v.nullish(v.number()),
+  signal: v.nullish(v.pipe(v.string(), v.maxLength(64))),
+  outputTail: v.optional(
+    v.pipe(
+      v.string(),
+      v.transform((text) => text.slice(-maxTail).toWellFormed()),
+    ),
+  ),
+  startedAt: v.nullish(v.number()),
+  endedAt: v.nullish(v.number()),
+});
+
+export type ExecEvent = v.InferOutput<typeof execEvent>;

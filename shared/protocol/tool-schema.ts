@@ -1,4 +1,6 @@
-import { isNestedDeeper } from "./nesting.ts";
+import { toJsonSchema } from "@valibot/to-json-schema";
+import * as v from "valibot";
+import { isNestedDeeper } from "./schemas.ts";
 
 /** Largest input schema of one tool, in bytes of JSON. */
 export const maxSchemaBytes = 32_000;
@@ -101,4 +103,23 @@ function isFields(value: unknown): value is Fields {
 
 function isTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((one) => typeof one === "string");
+}
+
+/** Checks that JSON Schema cannot express; they apply only when a call is parsed. */
+const unannounced = ["check", "trim", "max_length"];
+
+/** The JSON Schema of a tool's arguments. */
+export interface InputSchema extends Record<string, unknown> {
+  properties?: Record<string, unknown>;
+  required?: string[];
+}
+
+/**
+ * The JSON Schema of a tool's arguments, from the valibot schemas that check them. Arguments are
+ * required unless their schema is optional. `v.description` gives the description for the model.
+ * @throws Error for a schema that JSON Schema cannot express
+ */
+export function inputSchemaOf(entries: v.ObjectEntries): InputSchema {
+  const { $schema: _dialect, ...schema } = toJsonSchema(v.object(entries), { ignoreActions: unannounced });
+  return schema as InputSchema;
 }

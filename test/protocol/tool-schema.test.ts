@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isNestedDeeper } from "../../shared/protocol/nesting.ts";
+import { isNestedDeeper } from "../../shared/protocol/schemas.ts";
 import { maxSchemaBytes, maxSchemaLevels, schemaFault } from "../../shared/protocol/tool-schema.ts";
 
 /** A schema of lists in each other: two levels of nesting each. */
