@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { code, PeerError } from "../protocol/errors.ts";
 import type { Message } from "../protocol/messages.ts";
-import { isNestedDeeper } from "../protocol/nesting.ts";
 import type { ImportFormat, TurnsLine } from "../protocol/objects.ts";
+import { isNestedDeeper } from "../protocol/schemas.ts";
 import { imageNote } from "./exports.ts";
 import { fromTurnLines } from "./turns.ts";
 

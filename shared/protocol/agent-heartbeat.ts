@@ -1,6 +1,6 @@
 import type { Peer } from "./channel-accounts.ts";
 
-/** Where an agent was last written to on a channel. `timestamp` in epoch ms. */
+/** The conversation on a channel where an agent last received a message. `timestamp` in epoch ms. */
 export interface LastActive {
   channel: string;
   accountId: string;
@@ -8,33 +8,33 @@ export interface LastActive {
   timestamp: number;
 }
 
-/** Why a beat did not ask the model. */
+/** Why a heartbeat tick did not call the model. */
 export type SkipReason =
   | "outside_active_hours"
   | "no_heartbeat_file"
   | "empty_heartbeat_file"
-  /** The beat before it is still being worked on. */
+  /** The previous tick is still in progress. */
   | "session_busy";
 
-/** The heartbeat of an agent. Times are epoch ms; null where there was none. */
+/** The heartbeat of an agent. Times are epoch ms; null when there was none. */
 export interface AgentHeartbeat {
   agentId: string;
   /** Null when the heartbeat is off. */
   nextHeartbeatAt: number | null;
-  /** When the model last answered, or failed to. */
+  /** When a model call last ended, with an answer or a failure. */
   lastHeartbeatAt: number | null;
-  /** What it answered; the beginning of a long text. */
+  /** The model's answer; only the start of a long one. */
   lastHeartbeatText: string | null;
   /** When an answer was last delivered to a channel. */
   lastHeartbeatSentAt: number | null;
   lastActive?: LastActive;
-  /** Whether it was turned on. Ours, as all that follows. */
+  /** Whether it is turned on. This field and the following ones extend GSV's protocol. */
   on: boolean;
   everyMs: number;
   activeHours: { start: string; end: string; timezone: string };
   /** `last`, `none`, or a channel's name. */
   target: string;
-  /** The last beat that did not ask the model. */
+  /** When a tick last skipped the model call. */
   lastSkippedAt?: number;
   lastSkipReason?: SkipReason;
 }

@@ -5,8 +5,8 @@ export const peerKinds = ["dm", "group", "channel", "thread"] as const;
 export type PeerKind = (typeof peerKinds)[number];
 
 /**
- * What the writer of a message is to the agent. `owner`: the agent is theirs. `guest`: admitted, and nothing
- * more (docs/security.md, "Who may do what").
+ * The writer's role. `owner`: has all rights over the agent. `guest`: may only talk to it (docs/security.md, "Who may do
+ * what").
  */
 export type Role = "owner" | "guest";
 
@@ -34,8 +34,7 @@ export interface ChannelEntry {
 export interface AccountStatus {
   accountId: string;
   /**
-   * The account receives messages: it is not stopped, and its webhook is registered, as far as the platform
-   * reports it.
+   * The account receives messages: it is not stopped, and the platform does not report its webhook as missing.
    */
   connected: boolean;
   /** The platform accepts the credentials. */
@@ -85,6 +84,6 @@ export interface PairEntry {
   expiresAt: number;
   /** The first characters of the held message; absent when it was too large to be held. */
   message?: string;
-  /** As `message`: GSV's name for it. */
+  /** The same text under GSV's name. */
   firstMessage?: string;
 }

@@ -2,12 +2,12 @@
 export type ObjectSource =
   /** The result of a call of the live conversation. */
   | { kind: "call" }
-  /** A result that a compaction has archived: the time of the compaction (epoch ms), and the line of its part, from 0. */
+  /** A result that a compaction archived: the time of the compaction (epoch ms), and the line in its part, from 0. */
   | { kind: "archive"; at: number; line: number }
-  /** A workspace file: as it is, or with `hash` (SHA-256, hex) the version that was pinned. */
+  /** A workspace file: its current version, or with `hash` (SHA-256, hex) the pinned one. */
   | { kind: "file"; path: string; hash?: string };
 
-/** An object that somebody has activated or pinned. */
+/** An object that was activated or pinned explicitly. */
 export interface ActivatedObject {
   id: string;
   /** One line for people and for the model. */
@@ -16,32 +16,32 @@ export interface ActivatedObject {
   /** Characters of its text. */
   characters: number;
   pinned: boolean;
-  /** The turn of the conversation in which that was done; turns are counted from 1 at its first live message. */
+  /** The turn in which it was activated or pinned; turns are counted from 1 at the first live message. */
   turn: number;
 }
 
-/** A call that a compaction has archived. */
+/** A call that a compaction archived. */
 export interface ArchivedCall {
   id: string;
-  /** The provider's id, where it is not `id`. */
+  /** The provider's id, when it differs from `id`. */
   providerId?: string;
   tool: string;
   /** The call in one line. */
   args_display: string;
   status: "ok" | "fail";
-  /** Characters of its result; absent where that is no text. */
+  /** Characters of its result; absent when that is not text. */
   characters?: number;
   /** The compaction that archived it, and the line of its result in the part, from 0. */
   at: number;
   line: number;
 }
 
-/** What the summary of an earlier conversation keeps of its objects. */
+/** The objects listed in the summary of an earlier conversation. */
 export interface EarlierContext {
   /** The newest archived calls, in their order. */
   calls: ArchivedCall[];
-  /** Number of older archived calls: their ids are found in the archives. */
+  /** Number of older archived calls; their ids are in the archives. */
   more: number;
-  /** What was active and belongs to no live message. */
+  /** Active objects that belong to no live message. */
   activated: ActivatedObject[];
 }

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { peerKinds } from "./channel-accounts.ts";
 import { count, idField, modelField, thinkingLevelField } from "./schemas.ts";
 
-/** Epoch milliseconds up to the last time that JavaScript can show. */
+/** Epoch milliseconds, up to the largest value of a JavaScript date. */
 const instant = count(0, 8.64e15);
 
 /** When a job runs. Times are epoch ms, periods ms. */
@@ -11,7 +11,7 @@ export const cronScheduleField = v.variant("kind", [
   v.strictObject({
     kind: v.literal("every"),
     everyMs: count(1000, 366 * 86_400_000),
-    /** Runs are whole periods after this time. Absent: the time at which the job was added. */
+    /** The job runs at whole periods after this time. Absent: the time when the job was added. */
     anchorMs: v.optional(instant),
   }),
   v.strictObject({
@@ -27,8 +27,7 @@ export type CronSchedule = v.InferOutput<typeof cronScheduleField>;
 const taskText = v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(20_000));
 
 /**
- * What a job does: it puts an event into the agent's main session, or it lets the agent work on a task in a session
- * of the job's own.
+ * What a job does: it adds an event to the agent's main session, or runs a task in the job's own session.
  */
 export const cronSpecField = v.variant("mode", [
   v.strictObject({ mode: v.literal("systemEvent"), text: taskText }),
@@ -38,18 +37,18 @@ export const cronSpecField = v.variant("mode", [
     /** `provider/id`, an id alone, or both fields. */
     model: v.optional(v.union([v.pipe(v.string(), v.minLength(1), v.maxLength(512)), modelField])),
     thinking: v.optional(thinkingLevelField),
-    /** Longest time that the run may take. */
+    /** The run fails after this time. */
     timeoutSeconds: v.optional(count(1, 86_400)),
-    /** True: the answer goes to a channel. False: nowhere. Absent: to a channel when one is named. */
+    /** True: the answer goes to a channel. False: nowhere. Absent: to a channel if one is given. */
     deliver: v.optional(v.boolean()),
-    /** A channel's name, or `last`: where an owner of now last wrote to the agent directly. */
+    /** A channel's name, or `last`: the direct conversation where a current owner last wrote to the agent. */
     channel: v.optional(idField),
     /** The channel's id of the receiver. */
     to: v.optional(idField),
     accountId: v.optional(idField),
     /** Kind of the receiver; default `dm`. */
     peerKind: v.optional(v.picklist(peerKinds)),
-    /** An answer that cannot be delivered is no failure of the run. */
+    /** An undeliverable answer does not fail the run. */
     bestEffortDeliver: v.optional(v.boolean()),
   }),
 ]);
@@ -58,7 +57,7 @@ export type CronSpec = v.InferOutput<typeof cronSpecField>;
 const jobName = v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(200));
 const jobDescription = v.pipe(v.string(), v.maxLength(2000));
 
-/** A job as it is added. */
+/** The params of a new job. */
 export const cronJobField = v.object({
   name: jobName,
   description: v.optional(jobDescription),
@@ -89,7 +88,7 @@ export interface CronJob {
   name: string;
   description?: string;
   enabled: boolean;
-  /** Removed after a run that went well, when it has no further one. */
+  /** The job is removed after a successful run if it has no further one. */
   deleteAfterRun?: boolean;
   createdAtMs: number;
   updatedAtMs: number;
@@ -122,7 +121,7 @@ export interface CronRun {
   nextRunAtMs?: number;
 }
 
-/** What became of a job that was to run. */
+/** The outcome of one job of `cron.run`. */
 export interface CronRunResult {
   jobId: string;
   status: CronStatus;
@@ -132,7 +131,7 @@ export interface CronRunResult {
   nextRunAtMs?: number;
 }
 
-/** The scheduled jobs in figures. `dueCount`: enabled jobs whose time has come and that have not run yet. */
+/** Figures about the scheduled jobs. `dueCount`: enabled jobs that are due and have not run yet. */
 export interface CronStatusResult {
   enabled: boolean;
   count: number;

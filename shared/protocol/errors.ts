@@ -26,8 +26,8 @@ export interface ErrorShape {
 }
 
 /**
- * The `details` of the 409 with which a node is refused whose id another process uses. `alive`: the other has just
- * answered `node.ping`. Otherwise it is being asked: repeat `connect` after `retryAfterMs`, on a new socket.
+ * The `details` of the 409 for a node whose id another process uses. `alive`: the other process has just answered
+ * `node.ping`. Otherwise the gateway is asking it: repeat `connect` after `retryAfterMs`, on a new socket.
  */
 export interface PlaceTaken {
   taken: true;

@@ -1,7 +1,6 @@
 import type { Peer } from "./channel-accounts.ts";
 import type { AssistantMessage, MediaAttachment } from "./messages.ts";
 import type { Spending } from "./session-results.ts";
-import type { TotalOver } from "./total.ts";
 
 /** Events this gateway may send, in the order in which `hello-ok` lists them. */
 export const events = [
@@ -39,13 +38,13 @@ export interface ChatReply extends OfRun {
   message: AssistantMessage;
   /** The message was too large for an event; `message` is a placeholder. */
   truncated?: boolean;
-  /** With `final`: what the turn's model calls took, and how full the context window is, in tokens. An extension of GSV's protocol. */
+  /** With `final`: the turn's spending, and the use of the context window in tokens. An extension of GSV's protocol. */
   turn?: Spending & { contextTokens?: number; contextWindow?: number };
 }
 
 /**
- * The model's provider failed for a time, and the model call is repeated after `waitMs` milliseconds. The text that was
- * streamed of the call does not count. An extension of GSV's protocol.
+ * The model's provider failed temporarily; the model call is repeated after `waitMs` milliseconds. Discard the text streamed
+ * by the failed call. An extension of GSV's protocol.
  */
 export interface ChatRetry extends OfRun {
   state: "retry";
@@ -69,10 +68,10 @@ export type ChatEvent = ChatDelta | ChatRetry | ChatReply | ChatError;
 export interface RunToolResult extends OfRun {
   callId: string;
   tool: string;
-  /** The call's arguments, as the model said them. GSV's gateway does not send them. Empty when they made the event too large. */
+  /** The call's arguments as the model wrote them. GSV's gateway does not send them. Empty when they made the event too large. */
   args?: unknown;
   isError: boolean;
-  /** At most 500 characters: of a command, the beginning of its output. */
+  /** At most 500 characters; for a command, the start of its output. */
   preview: string;
   /** Present for a command that has ended: how it failed, if it did, and how long it took. An extension of GSV's protocol. */
   command?: { failure?: string; durationMs?: number };
@@ -104,7 +103,7 @@ export interface ChannelOutbound {
   channel: string;
   accountId: string;
   peer: Peer;
-  /** The conversation that the message belongs to; absent for what is sent outside of one. */
+  /** The conversation that the message belongs to; absent for a message outside of any. */
   sessionKey?: string;
   message: { id: string; text: string; replyToId?: string; media?: OutboundMedia[] };
 }
@@ -119,31 +118,31 @@ interface EventTable {
   chat: ChatEvent;
   /** To a node. `tool` is the tool's name on the node. */
   "tool.invoke": { callId: string; tool: string; args: Record<string, unknown> };
-  /** To a node with the capability `tool.cancel`: nobody waits for this call any more. */
+  /** To a node with the capability `tool.cancel`: the gateway no longer waits for this call. */
   "tool.cancel": { callId: string };
   /** To clients. */
   "tool.result": RunToolResult | RequestedToolResult;
   /** To a node. `lines`: number of newest lines requested. */
   "logs.get": { callId: string; lines: number };
-  /** To a node: which of these programs it has. `timeoutMs`: time that it has to find out. */
+  /** To a node: asks which of these programs it has. `timeoutMs`: time limit for the answer. */
   "node.probe": { probeId: string; kind: "bins"; bins: string[]; timeoutMs?: number };
-  /** To the source of a transfer: asks for the size of the file. This and the next ones only to a node with `transferCapability`, or to the client that asked for the transfer. */
+  /** To the source of a transfer: asks for the size of the file. This and the next four go only to a node with `transferCapability`, or to the client that requested the transfer. */
   "transfer.send": OfTransfer;
-  /** To the destination: asks whether it takes the file. */
+  /** To the destination: asks whether it accepts the file. */
   "transfer.receive": OfTransfer & { size: number; mime?: string };
-  /** To the source: it stores the parts from number `stored` on. */
+  /** To the source: asks it to store the parts from number `stored` on. */
   "transfer.start": OfTransfer & { size: number; partBytes: number; stored: number };
-  /** To the destination: all parts are stored, it fetches them. `sha256` of the whole file, in hex. */
+  /** To the destination: all parts are stored and can be fetched. `sha256` of the whole file, in hex. */
   "transfer.end": OfTransfer & { size: number; partBytes: number; sha256: string };
-  /** To both: the transfer has failed, and what is held of it is removed. */
+  /** To both: the transfer has failed; they remove partial files. */
   "transfer.cancel": OfTransfer & { reason: string };
   /** To a bridge. */
   "channel.outbound": ChannelOutbound;
   /** To a bridge. `typing`: whether the agent is writing an answer. */
   "channel.typing": { channel: string; accountId: string; peer: Peer; sessionKey?: string; typing: boolean };
-  /** To a peer, before the gateway closes its socket for good: it must not connect again. */
+  /** To a peer, before the gateway closes its socket: the peer must not connect again. */
   "connection.ended": { reason: "superseded" | "revoked" };
-  /** To a node, when another process asks for its id: answered by `node.pong`. */
+  /** To a node, when another process requests its id: the node answers with `node.pong`. */
   "node.ping": Record<string, never>;
   /** To clients: a node has connected, or its connection has ended. `tools`: the names of its tools for clients. */
   "node.changed": { nodeId: string; connected: boolean; tools: string[] };
@@ -151,3 +150,9 @@ interface EventTable {
 
 /** The payload of every event. */
 export type Events = TotalOver<EventName, EventTable>;
+
+/** `Table`, if it has exactly one entry for each of `Names`. A missing or extra entry is a type error. */
+export type TotalOver<
+  Names extends PropertyKey,
+  Table extends Record<Names, unknown> & Record<Exclude<keyof Table, Names>, never>,
+> = Table;

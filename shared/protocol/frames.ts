@@ -16,8 +16,8 @@ export const maxFrameBytes = 128 * 1024;
 export const payloadCapability = "payload-s3";
 
 /**
- * Capability of a node that ends a call when it is told to (`tool.cancel`). See docs/reference/protocol-extensions.md, "A call
- * that is stopped".
+ * Capability of a node that ends a call when it receives the event `tool.cancel`. See
+ * docs/reference/protocol-extensions.md, "A call that is stopped".
  */
 export const cancelCapability = "tool.cancel";
 /** Capability of a node that sends and receives files by the events `transfer.*` of docs/transfers.md. */
@@ -95,8 +95,7 @@ export function parseFrame(text: string): Frame | { malformed: string; id: strin
 }
 
 /**
- * A successful response to request `id` of the method `M`, which has to be named: `okFrame<"chat.send">(id,
- * …)`.
+ * A successful response to request `id` of the method `M`. The caller must name `M`: `okFrame<"chat.send">(id, …)`.
  */
 export function okFrame<M extends Method = never>(id: string, payload: Results[NoInfer<M>]): ResponseFrame {
   return { type: "res", id, ok: true, payload };

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { count, idField } from "./schemas.ts";
 
-/** What a memory is about; dreaming lets each fade at its own pace. `project` where nobody has said. */
+/** The type of a memory, which sets how fast dreaming lets it fade. `project` when no type was given. */
 export const memoryTypes = ["user", "feedback", "project", "reference"] as const;
 export type MemoryType = (typeof memoryTypes)[number];
 
@@ -14,26 +14,26 @@ export const memoryIdField = v.pipe(
 /** A memory is one line. */
 export const memoryTextField = v.pipe(v.string(), v.trim(), v.minLength(3), v.maxLength(2000));
 
-/** Where a memory came from. It stands beside the file, where whoever may write the file cannot change it. */
+/** The origin of a memory. It is stored apart from the memory file, so that a writer of the file cannot change it. */
 export interface MemoryRecord {
   id: string;
-  /** The session in which it was said, and the conversation of it; absent for what a client has written. */
+  /** The session and conversation in which it was said; absent for a memory that a client wrote. */
   sessionKey?: string;
   sessionId?: string;
   /** The kind of that session. */
   kind: string;
   /** Epoch ms. */
   at: number;
-  /** Who has written it down: the agent as it was told to, a reset or compaction, or a client. */
+  /** The writer: the agent on request (`agent`), a reset or compaction (`extraction`), or a client. */
   by: "agent" | "extraction" | "client";
   type: MemoryType;
-  /** The memory that has taken its place. */
+  /** The memory that replaced it. */
   supersededBy?: string;
   /** When dreaming has promoted it into MEMORY.md, epoch ms, and with which score. */
   promoted?: { at: number; score: number };
 }
 
-/** A memory with where it stands. */
+/** A memory and the places where it is stored. */
 export interface Memory {
   id: string;
   text: string;
@@ -57,7 +57,7 @@ export interface MemoryResults {
   "memory.list": { agentId: string; memories: Memory[]; count: number };
   "memory.why": { memory: Memory; sources: MemorySource[] };
   "memory.add": { memory: Memory };
-  /** `files`: those that held it. `commits`: how many commits of the history were written anew without it. */
+  /** `files`: those that contained it. `commits`: number of commits of the history that were rewritten without it. */
   "memory.forget": { id: string; files: string[]; commits?: number };
   "memory.correct": { id: string; by: Memory; files: string[] };
 }
@@ -78,10 +78,10 @@ export const memoryParams = {
   "memory.correct": v.object({ agentId, id: memoryIdField, text: memoryTextField }),
 };
 
-/** What a sweep decided, or would decide, on one memory that was recalled. */
+/** The decision of a sweep, real or a dry run, on one recalled memory. */
 export interface DreamVerdict {
   id: string;
-  /** Empty when the memory holds a secret. */
+  /** Empty when the memory contains a secret. */
   text: string;
   /** 0 to 0.94 with the usual weights. */
   score: number;
@@ -94,27 +94,27 @@ export interface DreamVerdict {
   reason?: string;
 }
 
-/** What a sweep came to. Times are epoch ms. */
+/** The result of a sweep. Times are epoch ms. */
 export interface DreamSummary {
   at: number;
   /** Memories that were recalled in the last 90 days. */
   candidates: number;
   promoted: number;
-  /** Were promoted by an earlier sweep. */
+  /** Number of memories that an earlier sweep promoted. */
   alreadyPromoted: number;
-  /** Were kept out because they hold a secret. */
+  /** Number of memories left out because they contain a secret. */
   secrets: number;
-  /** Lowest and highest score of what was promoted. */
+  /** Lowest and highest score of the promoted memories. */
   scores?: [number, number];
-  /** The commit of the workspace that holds it; absent without a history. */
+  /** The workspace commit that contains the promotion; absent when the workspace has no history. */
   commit?: string;
-  /** Why MEMORY.md could not be changed. Nothing was promoted then. */
+  /** Why MEMORY.md could not be changed; nothing was promoted. */
   refused?: string;
 }
 
 /** Results of the methods of dreaming. */
 export interface DreamResults {
-  /** `verdicts`: at most 200, the highest scores first. `busy`: another sweep of the agent is at it; nothing was done. */
+  /** `verdicts`: at most 200, highest scores first. `busy`: another sweep of the agent is in progress; nothing was done. */
   "memory.dream":
     | { agentId: string; dryRun: boolean; busy: false; sweep: DreamSummary; verdicts: DreamVerdict[] }
     | { agentId: string; dryRun: false; busy: true };
@@ -122,11 +122,11 @@ export interface DreamResults {
     agentId: string;
     enabled: boolean;
     intervalSecs: number;
-    /** When the next sweep comes; absent until something was recalled. */
+    /** The time of the next sweep; absent until a memory was recalled. */
     nextAt?: number;
     /** The last sweep that was completed. */
     last?: DreamSummary;
-    /** A sweep that was begun, and is gone on with when its lease ends. */
+    /** The start of an unfinished sweep, which is resumed when its lease ends. */
     unfinishedAt?: number;
   };
 }

@@ -2,16 +2,17 @@ import * as v from "valibot";
 import { peerKinds } from "./channel-accounts.ts";
 import { cronJobField, cronPatchField } from "./cron.ts";
 import { code, PeerError } from "./errors.ts";
-import { execEvent } from "./exec-event-params.ts";
 import { dreamParams, memoryParams } from "./memory-schemas.ts";
-import { isNestedDeeper, maxNesting } from "./nesting.ts";
 import { exportFormats, importFormats, objectTypes } from "./objects.ts";
 import {
   clampedCount,
   connectParams,
   count,
+  execEvent,
   idField,
+  isNestedDeeper,
   jsonObject,
+  maxNesting,
   pathField,
   resetPolicyPatch,
   sessionKeyField,
@@ -21,8 +22,8 @@ import { searchParams } from "./search.ts";
 import { workspaceHistoryParams } from "./workspace-history-schemas.ts";
 
 /**
- * An attachment as a client sends it: its bytes as base64 in `data`, or uploaded before (`payload.upload` of
- * kind media) and named by `dataRef`.
+ * An attachment as a client sends it: its bytes as base64 in `data`, or a `dataRef` of bytes that it uploaded
+ * (`payload.upload` of kind media).
  */
 const attachment = v.pipe(
   v.object({
@@ -42,13 +43,13 @@ const nothing = v.optional(v.object({}), {});
 const ofSession = v.object({ sessionKey: sessionKeyField });
 const agentId = v.optional(idField);
 
-/** A conversation of a session: the present one, unless `sessionId` names another. */
+/** A conversation of a session: the current one, unless `sessionId` names another. */
 const ofConversation = v.object({
   sessionKey: sessionKeyField,
   sessionId: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(64))),
 });
 const objectId = v.pipe(v.string(), v.minLength(1), v.maxLength(2048));
-/** A version of an object: the newest without any of the last four fields. */
+/** A version of an object: the newest one when the last four fields are absent. */
 const objectVersion = v.object({
   ...ofConversation.entries,
   id: objectId,
@@ -87,9 +88,9 @@ const applicant = v.object({ channel: channelName, senderId: v.pipe(idField, v.t
 const transferEnd = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
 const transferId = count(0, 2 ** 32 - 1);
 const ofTransfer = v.object({ transferId });
-/** Optional, because a report without it is refused in GSV's words. */
+/** Optional here, because the handler rejects a report without it with GSV's error message. */
 const reportedId = v.optional(transferId);
-/** A file's media type as its machine tells it. Another text counts as none: it becomes a header where the file is stored. */
+/** A file's media type as its machine reports it. An invalid value is ignored: it would become a header of the stored object. */
 const mimeOfFile = v.fallback(
   v.optional(v.pipe(v.string(), v.maxLength(255), v.regex(/^[\w.+-]+\/[\w.+-]+(?:;[ \w.=+-]*)?$/))),
   undefined,
@@ -99,7 +100,7 @@ const mimeOfFile = v.fallback(
 export const scopes = ["client", "node", "channel", "admin"] as const;
 export type Scope = (typeof scopes)[number];
 
-/** Most levels of a tool's result. It is stored as text, not in the fields of an item. */
+/** Maximum nesting of a tool's result, which is stored as text, not as fields of an item. */
 const maxResultNesting = 500;
 
 /** The schema of every method's params. */
@@ -125,14 +126,14 @@ export const methodParams = {
       result: v.optional(v.unknown()),
       error: v.optional(v.string()),
     }),
-    // An error in its place ends the call, which would wait for its timeout if the result were refused.
+    // Replaced by an error, so that the call ends now: if the result were rejected, the call would wait for its timeout.
     v.transform(({ callId, result, error }) =>
       isNestedDeeper(result, maxResultNesting)
         ? { callId, error: `The result is nested deeper than ${maxResultNesting} levels` }
         : { callId, result, error },
     ),
   ),
-  // What is invalid is undefined, and dropped: a node repeats a report that is refused.
+  // An invalid report becomes undefined and is dropped: a node would repeat a rejected report.
   "node.exec.event": v.fallback(v.optional(execEvent), undefined),
   "logs.get": v.optional(
     v.object({ nodeId: v.optional(idField), lines: v.optional(clampedCount(1, 5000), 100) }),
@@ -356,7 +357,7 @@ export type Params<M extends Method> = v.InferOutput<(typeof methodParams)[M]>;
 /** The params of a method as a peer sends them: fields with a default are optional. */
 export type ParamsInput<M extends Method> = v.InferInput<(typeof methodParams)[M]>;
 
-/** Methods that deal with values of any depth themselves. */
+/** Methods that check the depth of their values themselves. */
 const ofAnyDepth: readonly Method[] = ["tool.result", "node.exec.event"];
 
 /** Every method, in the order in which `hello-ok` lists them. */
@@ -368,12 +369,12 @@ export function isMethod(name: string): name is Method {
 
 /**
  * Checks a method's params against its schema and fills in defaults.
- * @throws PeerError 400 for params that are nested too deep (a result is text in the table, and may be), and for a first invalid field, which the message
- * names: `sessionKey: Invalid type: …`
+ * @throws PeerError 400 for params that are nested too deep, and for invalid ones: the message names the first invalid
+ * field, such as `sessionKey: Invalid type: …`
  */
 export function parseParams<M extends Method>(method: M, params: unknown): Params<M> {
   if (!ofAnyDepth.includes(method) && isNestedDeeper(params, maxNesting)) {
-    throw new PeerError(code.badRequest, "params: lists and objects are nested too deep in each other");
+    throw new PeerError(code.badRequest, `params: nested deeper than ${maxNesting} levels`);
   }
   const result = v.safeParse(methodParams[method], params ?? undefined, { abortEarly: true });
   if (result.success) return result.output as Params<M>;

@@ -1,6 +1,7 @@
 import type { AgentHeartbeats, SkipReason } from "./agent-heartbeat.ts";
 import type { AccountStatus, ChannelEntry, PairEntry, Role, StartedAccount } from "./channel-accounts.ts";
 import type { CronJob, CronRun, CronRunResult, CronStatusResult } from "./cron.ts";
+import type { TotalOver } from "./events.ts";
 import type { DreamResults, MemoryResults } from "./memory-schemas.ts";
 import type { Message, ToolDefinition } from "./messages.ts";
 import type { Method, Scope } from "./methods.ts";
@@ -8,7 +9,6 @@ import type { ExportFormat, MemoryObject, ObjectDiff, ObjectHistory, ObjectList 
 import type { ModelRef, ResetPolicy, SessionSettings, ThinkingLevel } from "./schemas.ts";
 import type { SearchResult } from "./search.ts";
 import type { ContextChanged, ContextResult, CostResult, SessionEntry } from "./session-results.ts";
-import type { TotalOver } from "./total.ts";
 import type { WorkspaceHistoryResults } from "./workspace-history-schemas.ts";
 
 /**
@@ -31,8 +31,7 @@ export interface FoundDirectives {
 }
 
 /**
- * A run was started, or waits for an earlier one (`queued`). `response` is the text of the directive
- * `/status`.
+ * A run was started, or waits for an earlier one (`queued`). `response` is the answer to the directive `/status`.
  */
 export interface StartedRun {
   status: "started";
@@ -97,7 +96,7 @@ export interface StatsResult {
   /** Milliseconds since the session was created. */
   uptime: number;
   isProcessing: boolean;
-  /** The run that is in progress. An extension of GSV's protocol. */
+  /** The run in progress. An extension of GSV's protocol. */
   runId?: string;
   /** Number of entries in the inbox. */
   queueSize: number;
@@ -149,7 +148,7 @@ export interface TranscriptPage {
 export interface ExportPage {
   sessionId: string;
   agentId: string;
-  /** Absent when nothing names it: an archive without metadata. */
+  /** Absent for an archive without metadata. */
   sessionKey?: string;
   format: ExportFormat;
   /** The next part of the lines; a page may end inside a line. */
@@ -187,14 +186,14 @@ export interface Upload {
 /** The answer to `channel.inbound`. `duplicate`: the message was already accepted earlier. */
 export type InboundResult =
   | { status: "started"; sessionKey: string }
-  /** `response`: what the sender was told, which is also sent by `channel.outbound`; absent until the agent has done it. */
+  /** `response`: the reply to the sender, which is also sent by `channel.outbound`; absent until the agent has executed the command. */
   | { status: "command"; sessionKey: string; command: string; response?: string }
   | { status: "directive-only"; sessionKey: string; response?: string }
   | { status: "started"; duplicate: true }
   | { status: "blocked"; reason: string }
   | { status: "pending_pairing"; senderId: string };
 
-/** A connected node, as far as skills look at it. `hostBins`: the programs that it is known to have. */
+/** The fields of a connected node that skills use. `hostBins`: the programs that it is known to have. */
 export interface SkillNode {
   nodeId: string;
   hostRole: string;
@@ -203,7 +202,7 @@ export interface SkillNode {
   hostEnv: string[];
   hostBins: string[];
   hostBinStatusUpdatedAt?: number;
-  /** It runs commands, and so can be asked for its programs. */
+  /** The node runs commands, so the gateway can ask which programs it has. */
   canProbeBins: boolean;
 }
 
@@ -215,7 +214,7 @@ export interface SkillEntry {
   location: string;
   always: boolean;
   eligible: boolean;
-  /** Nodes that have all the skill asks of one. */
+  /** Nodes that have everything the skill requires. */
   eligibleHosts: string[];
   /** Why it cannot be used, each a phrase. */
   reasons: string[];
@@ -225,17 +224,17 @@ export interface SkillEntry {
 export interface SkillsResult {
   agentId: string;
   refreshedAt: number;
-  /** The programs that enabled skills of the agent ask for. */
+  /** The programs that enabled skills of the agent require. */
   requiredBins: string[];
   nodes: SkillNode[];
   skills: SkillEntry[];
 }
 
-/** The skills as they are before the nodes have answered. */
+/** The skills, computed before the nodes have answered. */
 export interface SkillsUpdate extends SkillsResult {
   /** Number of nodes that were asked. */
   updatedNodeCount: number;
-  /** Nodes that were not asked, because their answers are fresh or pending, or because they run no commands. */
+  /** Nodes that were not asked: their answers are fresh or pending, or they run no commands. */
   skippedNodeIds: string[];
   /** Nodes that could not be asked, each with its id and the reason. */
   errors: string[];
@@ -256,7 +255,7 @@ export interface FileContent {
   size: number;
   /** ISO 8601, UTC. */
   lastModified: string;
-  /** Of a file under `skills/`: its key in the bucket, and whether that is the agent's copy or the one all agents share. */
+  /** For a file under `skills/`: its key in the bucket, and whether it is the agent's copy or the shared one. */
   resolvedPath?: string;
   resolvedSource?: "agent" | "global";
 }
@@ -267,24 +266,24 @@ interface AccountResult {
   accountId: string;
 }
 
-/** How a transfer goes. Sizes in bytes. */
+/** The progress of a transfer. Sizes in bytes. */
 export interface TransferStatus {
   transferId: number;
   status: "running" | "done" | "failed";
-  /** `{nodeId}:/path`, `gsv:path`, or `:/path` on the machine of the client that asked. */
+  /** `{nodeId}:/path`, `gsv:path`, or `:/path` on the machine of the requesting client. */
   source: string;
   destination: string;
-  /** What the source has stored, and what the destination has taken. */
+  /** Bytes that the source has stored, and that the destination has received. */
   sent: number;
   received: number;
-  /** Absent until the source has told it. */
+  /** Absent until the source has reported it. */
   size?: number;
   mime?: string;
   /** Why it failed. */
   error?: string;
 }
 
-/** Where to PUT or GET a part of a transfer of `bytes` bytes. Valid for 15 minutes. */
+/** The URL for a PUT or GET of a part of a transfer, which has `bytes` bytes. Valid for 15 minutes. */
 export interface TransferPart {
   url: string;
   headers: Record<string, string>;
@@ -296,16 +295,16 @@ interface ResultTable extends WorkspaceHistoryResults, MemoryResults, DreamResul
   connect: HelloOk;
   "chat.send": ChatSendResult;
   "tools.list": { tools: ToolDefinition[] };
-  /** Answered when the node has. */
+  /** Sent after the node has answered. */
   "tool.invoke": { result: unknown };
   "tool.request": { status: "sent" };
   "tool.result": Receipt;
   "node.exec.event": Receipt;
-  /** Answered when the node has. */
+  /** Sent after the node has answered. */
   "logs.get": { nodeId: string; lines: string[]; count: number; truncated: boolean };
   "logs.result": Receipt;
   "node.pong": { ok: true };
-  /** `removed`: the id was bound to a token. `disconnected`: the node was connected, and is not any more. */
+  /** `removed`: the id was bound to a token. `disconnected`: the node was connected and has been disconnected. */
   "node.forget": { ok: true; nodeId: string; removed: boolean; disconnected: boolean };
   "node.probe.result": Receipt;
   "skills.status": SkillsResult;
@@ -313,7 +312,7 @@ interface ResultTable extends WorkspaceHistoryResults, MemoryResults, DreamResul
   "heartbeat.status": { agents: AgentHeartbeats };
   "heartbeat.start": { message: string; agents: AgentHeartbeats };
   "heartbeat.stop": { message: string; agents: AgentHeartbeats };
-  /** `skipped`: the model is not asked, for this reason. */
+  /** `skipped`: the model is not called; `skipReason` says why. */
   "heartbeat.trigger": { ok: boolean; message: string; skipped?: boolean; skipReason?: SkipReason };
   "config.get": { path: string; value: unknown } | { config: Record<string, unknown> };
   "config.set": { ok: true; path: string };
@@ -322,7 +321,7 @@ interface ResultTable extends WorkspaceHistoryResults, MemoryResults, DreamResul
   "session.stats": StatsResult;
   "session.cost": CostResult;
   "session.context": ContextResult;
-  /** Sent by the agent when it is done, as the next two. */
+  /** Sent by the agent after the change, like the next two. */
   "session.activate": ContextChanged;
   "session.deactivate": ContextChanged;
   "session.pin": ContextChanged;
@@ -360,11 +359,11 @@ interface ResultTable extends WorkspaceHistoryResults, MemoryResults, DreamResul
   "channels.list": { channels: ChannelEntry[]; count: number };
   "channel.inbound": InboundResult;
   "channel.delivered": Receipt;
-  /** Without the fields of `StartedAccount` for a bridge's account. */
+  /** A bridge's account lacks the fields of `StartedAccount`. */
   "channel.start": AccountResult & Partial<StartedAccount>;
   "channel.stop": AccountResult;
   "channel.status": { channel: string; accounts: AccountStatus[] };
-  /** Always refused: no platform here has a login. */
+  /** Always refused: no supported platform has a login. */
   "channel.login": never;
   "channel.logout": never;
   "channel.remove": { removed: true; channel: string; accountId: string };
@@ -378,7 +377,7 @@ interface ResultTable extends WorkspaceHistoryResults, MemoryResults, DreamResul
   "cron.add": { ok: true; job: CronJob };
   "cron.update": { ok: true; job: CronJob };
   "cron.remove": { ok: true; removed: true };
-  /** `ran`: how many jobs were queued or failed to be. The others were skipped. */
+  /** `ran`: number of jobs that were queued or could not be queued. The others were skipped. */
   "cron.run": { ok: true; ran: number; results: CronRunResult[] };
   /** Newest first. */
   "cron.runs": { runs: CronRun[]; count: number };

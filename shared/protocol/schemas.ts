@@ -1,27 +1,28 @@
 import * as v from "valibot";
 
-/** Building blocks of the method schemas. Sizes are characters unless said otherwise. */
+/** Building blocks of the method schemas. Sizes are characters unless stated otherwise. */
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(256));
 
 export const sessionKeyField = v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(512));
 export const idField = name;
 export const pathField = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));
-export const count = (least: number, most: number) =>
-  v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most));
-/** A whole number; what is outside of the limits becomes the nearer limit. */
-export const clampedCount = (least: number, most: number) =>
+export const count = (min: number, max: number) =>
+  v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
+
+/** A whole number; a value outside of the limits becomes the nearer limit. */
+export const clampedCount = (min: number, max: number) =>
   v.pipe(
     v.number(),
     v.integer(),
-    v.transform((value) => Math.min(most, Math.max(least, value))),
+    v.transform((value) => Math.min(max, Math.max(min, value))),
   );
 /**
- * A JSON object with fields of any name, kept as it is. `v.record` would drop the fields `constructor`,
- * `prototype` and `__proto__`.
+ * A JSON object with fields of any name, unchanged. `v.record` would drop the fields `constructor`, `prototype` and
+ * `__proto__`.
  */
 export const jsonObject = v.custom<Record<string, unknown>>(isObject, "expected an object");
 
-/** A JSON object whose fields of any name have one schema, kept as it is. */
+/** A JSON object with fields of any name that all match one schema, unchanged. */
 const objectOf = <T>(field: v.GenericSchema<unknown, T>, expected: string) =>
   v.custom<Record<string, T>>(
     (value) => isObject(value) && Object.values(value).every((one) => v.is(field, one)),
@@ -42,7 +43,7 @@ export const resetPolicyPatch = v.partial(resetPolicyField);
 export const thinkingLevels = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
 export type ThinkingLevel = (typeof thinkingLevels)[number];
 
-/** Other words for levels. */
+/** Aliases of levels. */
 const levelAliases: Readonly<Record<string, ThinkingLevel>> = {
   none: "off",
   min: "minimal",
@@ -50,7 +51,7 @@ const levelAliases: Readonly<Record<string, ThinkingLevel>> = {
   max: "xhigh",
 };
 
-/** A thinking level by its name, another word for it, or its number from 0 (off) to 5 (xhigh); undefined for any other text. */
+/** Parses a thinking level: a name, an alias, or a number from 0 (off) to 5 (xhigh). Undefined for any other text. */
 export function parseThinkingLevel(text: string): ThinkingLevel | undefined {
   const wanted = text.trim().toLowerCase();
   if (/^[0-5]$/.test(wanted)) return thinkingLevels[Number(wanted)];
@@ -58,7 +59,7 @@ export function parseThinkingLevel(text: string): ThinkingLevel | undefined {
   return thinkingLevels.find((level) => level === wanted);
 }
 
-/** A model by provider and id, as configuration and sessions hold it. */
+/** A model by provider and id, as stored in the configuration and in sessions. */
 export const modelField = v.object({ provider: name, id: name });
 export type ModelRef = v.InferOutput<typeof modelField>;
 
@@ -78,7 +79,7 @@ export const sessionSettingsField = v.strictObject({
   systemPrompt: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(20_000)))),
   maxTokens: v.optional(v.nullable(count(1, 1_000_000))),
 });
-/** A change of a session's settings: null removes a setting, an absent field keeps it, also of the model. */
+/** A change of a session's settings: null removes a setting, an absent field keeps it; the same holds for the model's fields. */
 export type SessionSettingsPatch = v.InferOutput<typeof sessionSettingsField>;
 
 /** A session's settings. An absent setting is inherited from the agent or the gateway. */
@@ -105,9 +106,9 @@ export const capabilities = [
 ] as const;
 export type Capability = (typeof capabilities)[number];
 
-/** What a node announces of its host. Only the shape is checked here; `connect` checks the values. */
+/** A node's description of its host. Only the shape is checked here; `connect` checks the values. */
 export const nodeRuntimeField = v.object({
-  /** Absent: `execution` for a host with the capabilities of one, else `specialized`. */
+  /** Absent: `execution` for a host with the capabilities of that role, else `specialized`. */
   hostRole: v.optional(v.picklist(["execution", "specialized"], "expected execution or specialized")),
   hostCapabilities: v.array(v.string()),
   toolCapabilities: objectOf(v.array(v.string()), "lists of capabilities"),
@@ -116,12 +117,12 @@ export const nodeRuntimeField = v.object({
   hostBinStatus: v.optional(objectOf(v.boolean(), "true and false")),
   hostBinStatusUpdatedAt: v.optional(v.number()),
 });
-/** As it is announced. */
+/** The runtime as a node announces it. */
 export type AnnouncedRuntime = v.InferOutput<typeof nodeRuntimeField>;
-/** As the gateway keeps it: every host has a role. */
+/** The runtime as the gateway stores it: every host has a role. */
 export type NodeRuntime = AnnouncedRuntime & Required<Pick<AnnouncedRuntime, "hostRole">>;
 
-/** What the id of a peer is of, a node's for instance. */
+/** The format of a peer's id. */
 export const peerIdPattern = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,63}$/;
 
 export const connectParams = v.object({
@@ -139,7 +140,7 @@ export const connectParams = v.object({
     ),
   }),
   tools: v.optional(v.pipe(v.array(toolDefinitionField), v.maxLength(128))),
-  /** `nodeRuntimeField`, checked for nodes alone: its errors have a code of their own (103). */
+  /** `nodeRuntimeField`, checked only for nodes: its errors have a separate code (103). */
   nodeRuntime: v.optional(v.unknown()),
   auth: v.optional(v.object({ token: v.optional(v.string()) })),
   capabilities: v.optional(v.array(v.string())),
@@ -149,3 +150,49 @@ export type ConnectParams = v.InferOutput<typeof connectParams>;
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** Maximum nesting of lists and objects in a table's item: DynamoDB's limit. */
+export const maxNesting = 32;
+
+/**
+ * Whether lists and objects are nested deeper than `levels`. A plain value has no level, an empty object one. Not recursive,
+ * because the value may come from outside.
+ */
+export function isNestedDeeper(value: unknown, levels: number): boolean {
+  let level = [value].filter(isContainer);
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > levels) return true;
+    level = level.flatMap((container) => Object.values(container).filter(isContainer));
+  }
+  return false;
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** Maximum length of `outputTail`, in characters. A longer one loses its start. */
+const maxTail = 4000;
+
+/**
+ * A node's report on a background command: that it is running, or how it ended. Times are epoch ms. `eventId` is unique; a
+ * repeat has the same one. `callId` is the id of the call that started the command, as the node received it.
+ */
+export const execEvent = v.object({
+  eventId: v.pipe(v.string(), v.minLength(1), v.maxLength(256)),
+  sessionId: v.pipe(v.string(), v.minLength(1), v.maxLength(256)),
+  event: v.picklist(["started", "finished", "failed", "timed_out"]),
+  callId: v.optional(v.pipe(v.string(), v.maxLength(2048))),
+  exitCode: v.nullish(v.number()),
+  signal: v.nullish(v.pipe(v.string(), v.maxLength(64))),
+  outputTail: v.optional(
+    v.pipe(
+      v.string(),
+      v.transform((text) => text.slice(-maxTail).toWellFormed()),
+    ),
+  ),
+  startedAt: v.nullish(v.number()),
+  endedAt: v.nullish(v.number()),
+});
+
+export type ExecEvent = v.InferOutput<typeof execEvent>;

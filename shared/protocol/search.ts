@@ -10,7 +10,7 @@ export const searchParams = v.object({
   maxChars: v.optional(count(20, 4000), 200),
 });
 
-/** A message that answers a search. */
+/** A message that matches a search. */
 export interface SearchHit {
   sessionKey: string;
   sessionId: string;
@@ -19,12 +19,12 @@ export interface SearchHit {
   /** Epoch ms. */
   at: number;
   role: "user" | "assistant" | "tool";
-  /** The kind of its session; of one in which others than the owner write `from a {kind}`. */
+  /** The kind of its session; `from a {kind}` for a session in which others than the owner write. */
   source: string;
-  /** The part of the message that fits best; `…` stands for what is left out. */
+  /** The part of the message that matches best; `…` marks omissions. */
   text: string;
   truncated: boolean;
-  /** The best hit has the highest; 0 when no word was found, but the text as it is. */
+  /** Higher is better; 0 when only the exact text was found, and none of its words. */
   score: number;
 }
 
@@ -32,6 +32,6 @@ export interface SearchResult {
   agentId: string;
   hits: SearchHit[];
   count: number;
-  /** Archives that could not be looked into yet: the same search again goes on with them. */
+  /** Archives that were not searched yet; repeat the search to include more of them. */
   waiting: number;
 }

@@ -6,26 +6,26 @@ export interface ContextResult {
   messageCount: number;
   /** As of the last reply. Absent before the first one, and after a compaction or reset until the next one. */
   last?: {
-    /** What the model was sent, as its provider reported it. */
+    /** Input tokens of the model call, as the provider reported them. */
     tokens: number;
-    /** What its window holds, question and answer together. */
+    /** The size of the model's window, input and output together. */
     window: number;
-    /** The part of `tokens` that prompt and tools take, by its share of the characters; the rest are messages. */
+    /** The part of `tokens` for prompt and tools, estimated by characters; the rest are messages. */
     prompt: number;
-    /** A conversation of more tokens is compacted before the next reply. Absent where compaction is switched off. */
+    /** A conversation with more tokens is compacted before the next reply. Absent when compaction is off. */
     compactsAt?: number;
   };
-  /** Whether results stand in their places (docs/context.md). */
+  /** Whether results are rendered at their calls or in pools (docs/context.md). */
   rendering: "inline" | "pools";
-  /** Every object of the conversation but those that are always seen: archived calls, live ones, files, in this order. */
+  /** Every object of the conversation that can be hidden: archived calls, live calls, files, in this order. */
   entries: ContextEntry[];
   /** Older archived calls that have no entry. */
   more: number;
-  /** Ids of what the model sees, does not see, and is kept seeing. */
+  /** Ids of the objects that the model sees, does not see, and sees until they are unpinned. */
   active: string[];
   inactive: string[];
   pinned: string[];
-  /** What each reply keeps of the active set as `context.active`. */
+  /** The hash of the active set; each reply stores it as `context.active`. */
   active_hash: string;
 }
 
@@ -37,33 +37,33 @@ export interface ContextEntry {
   tool?: string;
   args_display?: string;
   status?: "ok" | "fail";
-  /** The provider's id of a call, where it is not `id`. */
+  /** The provider's id of a call, when it differs from `id`. */
   provider_id?: string;
   /** Of a file of the workspace. */
   path?: string;
-  /** Of its text; absent where it has none. */
+  /** Characters of its text; absent when it has none. */
   characters?: number;
-  /** What these are estimated to take. */
+  /** Estimated tokens of its text. */
   tokens?: number;
   active: boolean;
   pinned: boolean;
   /** A compaction has archived it. */
   archived?: true;
-  /** SHA-256 of its text, in hex; absent where the text is not at hand. */
+  /** SHA-256 of its text, in hex; absent when the text was not read. */
   content_hash?: string;
   metadata_view_hash: string;
 }
 
-/** What became of an object. */
+/** The result of a change to an object. */
 export interface ContextChanged {
   ok: true;
   id: string;
-  /** `automatic`: no longer pinned. `unchanged`: it has no text. */
+  /** `automatic`: unpinned. `unchanged`: the object has no text. */
   state: "active" | "inactive" | "pinned" | "automatic" | "unchanged";
   note: string;
 }
 
-/** What model calls took. Tokens as their providers report them; `input` without those read from a cache or written to it. */
+/** Tokens and money spent on model calls. Tokens as the providers report them; `input` excludes those read from or written to a cache. */
 export interface Spending {
   calls: number;
   input: number;
@@ -76,14 +76,14 @@ export interface Spending {
   unpriced: number;
 }
 
-/** What a session's model calls took. */
+/** The spending of a session. */
 export interface CostResult {
   sessionKey: string;
-  /** The last turn that the model has answered; absent before the first. */
+  /** The last turn that the model answered; absent before the first. */
   turn?: Spending & { runId: string };
   /** The conversation since its last reset. */
   session: Spending;
-  /** Today in the user's timezone, resets included: of this session, and of all sessions where a client asks. */
+  /** Today in the user's timezone, across resets: this session, and, when a client asks, all sessions. */
   today: { date: string; session: Spending; all?: Spending };
 }
 

@@ -1,14 +1,16 @@
-import { isNestedDeeper } from "./nesting.ts";
+import { toJsonSchema } from "@valibot/to-json-schema";
+import * as v from "valibot";
+import { isNestedDeeper } from "./schemas.ts";
 
 /** Largest input schema of one tool, in bytes of JSON. */
 export const maxSchemaBytes = 32_000;
 
-/** Most levels of lists and objects in an input schema. */
+/** Maximum nesting of an input schema. */
 export const maxSchemaLevels = 20;
 
 /**
- * Keywords that OpenAI refuses at the top of an input schema; Anthropic and Amazon Bedrock refuse the first
- * three. One tool that is refused makes every model call fail.
+ * Keywords that OpenAI rejects at the top of an input schema; Anthropic and Amazon Bedrock reject the first
+ * three. One rejected tool makes every model call fail.
  */
 const refusedAtTop = ["oneOf", "anyOf", "allOf", "enum", "not"];
 
@@ -19,7 +21,7 @@ const types = ["array", "boolean", "integer", "null", "number", "object", "strin
 
 type Fields = Record<string, unknown>;
 
-/** Fields of a schema that hold one schema, a list of schemas, or schemas by name. */
+/** Fields of a schema that contain one schema, a list of schemas, or schemas by name. */
 const inner = {
   one: ["items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else"],
   list: ["oneOf", "anyOf", "allOf", "prefixItems"],
@@ -27,8 +29,8 @@ const inner = {
 } as const;
 
 /**
- * Why model providers would refuse a tool's input schema, or why it cannot be kept; undefined when it is
- * fine. A schema is JSON Schema (2020-12) of an object.
+ * Why model providers would reject a tool's input schema, or why it cannot be stored; undefined when it is
+ * valid. A valid schema is JSON Schema (2020-12) of an object.
  */
 export function schemaFault(schema: Fields): string | undefined {
   if (isNestedDeeper(schema, maxSchemaLevels)) return `nested deeper than ${maxSchemaLevels} levels`;
@@ -36,7 +38,7 @@ export function schemaFault(schema: Fields): string | undefined {
     return `larger than ${maxSchemaBytes} bytes`;
   if (field(schema, "type") !== "object") return 'expected "type": "object" at the top';
   const refused = refusedAtTop.find((keyword) => Object.hasOwn(schema, keyword));
-  if (refused !== undefined) return `${refused} at the top; model providers refuse it there`;
+  if (refused !== undefined) return `${refused} at the top; model providers reject it there`;
   const names = Object.keys(isFields(schema.properties) ? schema.properties : {});
   const strange = names.find((name) => !argumentName.test(name));
   if (strange !== undefined)
@@ -44,7 +46,7 @@ export function schemaFault(schema: Fields): string | undefined {
   return faultIn(schema, "");
 }
 
-/** The first fault of a schema or of one inside of it, with its place. */
+/** The first fault of a schema or of a schema inside it, with its place. */
 function faultIn(schema: unknown, place: string): string | undefined {
   if (typeof schema === "boolean" && place !== "") return undefined;
   if (!isFields(schema)) return `${place}expected a schema`;
@@ -101,4 +103,23 @@ function isFields(value: unknown): value is Fields {
 
 function isTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((one) => typeof one === "string");
+}
+
+/** Checks that JSON Schema cannot express; they apply only when a call is parsed. */
+const unannounced = ["check", "trim", "max_length"];
+
+/** The JSON Schema of a tool's arguments. */
+export interface InputSchema extends Record<string, unknown> {
+  properties?: Record<string, unknown>;
+  required?: string[];
+}
+
+/**
+ * The JSON Schema of a tool's arguments, from the valibot schemas that check them. Arguments are
+ * required unless their schema is optional. `v.description` gives the description for the model.
+ * @throws Error for a schema that JSON Schema cannot express
+ */
+export function inputSchemaOf(entries: v.ObjectEntries): InputSchema {
+  const { $schema: _dialect, ...schema } = toJsonSchema(v.object(entries), { ignoreActions: unannounced });
+  return schema as InputSchema;
 }

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { clampedCount, idField, pathField } from "./schemas.ts";
 
-/** A commit of a workspace's history: its name, the beginning of it, or `HEAD~2`. */
+/** A commit of a workspace's history: its hash, a prefix of the hash, or `HEAD~2`. */
 const commitName = v.pipe(v.string(), v.minLength(1), v.maxLength(40));
 const commitNote = v.pipe(v.string(), v.maxLength(500));
 
@@ -45,23 +45,23 @@ export interface CommitEntry {
   files: ChangedFile[];
 }
 
-/** A difference as `git diff` shows it. `truncated`: the patch is longer, and was cut. */
+/** A difference in the format of `git diff`. `truncated`: the patch was cut. */
 export interface CommitFiles {
   files: ChangedFile[];
   patch: string;
   truncated?: true;
 }
 
-/** What the methods of a workspace's history answer. */
+/** Results of the methods of a workspace's history. */
 export interface WorkspaceHistoryResults {
   "workspace.log": { commits: CommitEntry[] };
   "workspace.diff": CommitFiles;
-  /** A commit; with `path`, the file as it was then. */
+  /** A commit; with `path`, that file at the commit. */
   "workspace.show": (CommitEntry & CommitFiles) | { path: string; content: string; size: number };
-  /** `checkpoint`: the commit of the workspace as it was before. */
+  /** `checkpoint`: the commit with the state before the restore. */
   "workspace.restore": { checkpoint?: string; restored: string[]; removed: string[] };
   /** `skipped`: nothing has changed since the commit `sha`. */
   "workspace.checkpoint": { skipped: boolean; sha?: string };
-  /** Files of the repository with their content in base64, in the order of paths; `next`: there are more. */
+  /** Files of the repository with their content in base64, sorted by path; `next`: there are more. */
   "workspace.clone": { files: { path: string; data: string }[]; next?: string };
 }

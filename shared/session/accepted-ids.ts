@@ -2,29 +2,29 @@ import { createHash } from "node:crypto";
 import { absent, all, type Condition, lacks, remove, type Step, set } from "../world/expression.ts";
 import type { SessionState } from "./state.ts";
 
-/** Accepted ids that are kept to recognize retries: this many in any case … */
+/** Accepted ids kept to recognize retries: at least this many … */
 const minRemembered = 50;
 
-/** … and those that are younger than this, in milliseconds … */
+/** … plus those younger than this, in milliseconds … */
 const rememberedMs = 3_600_000;
 
-/** … but no more than this, because the item has at most 400 KB. */
+/** … but at most this many, because an item has at most 400 KB. */
 const maxRemembered = 250;
 
-/** Most ids that one write takes out of `recent`: a DynamoDB expression has at most 4 KB. */
+/** Maximum number of ids that one write moves out of `recent`: a DynamoDB expression has at most 4 KB. */
 const settledAtOnce = 100;
 
-/** Characters of base64url by which an id is remembered: 48 bits (docs/decisions/accepted-ids.md has the arithmetic). */
+/** Length of an id's hash, in characters of base64url: 48 bits (docs/decisions/accepted-ids.md has the arithmetic). */
 const hashLength = 8;
 
 /**
- * The ids that a session has accepted. `recent`: those that no commit has settled yet, in full, with their times; every
- * writer adds to it. `accepted`: the settled ones, as one text that only the lease's holder writes: hashes, oldest first,
- * those of the last hours followed by `@` and the hour.
+ * The ids that a session has accepted. `recent` holds full ids with their times; every writer adds to it. A commit settles
+ * them: it moves them to `accepted`, one text that only the lease holder writes. It contains hashes, oldest first; each group
+ * of hashes from the last hours is followed by `@` and the hour.
  */
 type AcceptedIds = Pick<SessionState, "recent" | "accepted">;
 
-/** A settled id. `hour`: when it was accepted, in hours since 1970; 0 once that does not count any more. */
+/** A settled id. `hour`: when it was accepted, in hours since 1970; 0 when it is older than `rememberedMs`. */
 interface Settled {
   hash: string;
   hour: number;
@@ -46,10 +46,10 @@ export function acceptStep(id: string, now: number): Step {
 }
 
 /**
- * Update steps that settle what was accepted, and forget the oldest. They belong to the write that takes an entry out of
- * the inbox: its condition names the entry, so that a late repeat cannot put an older text in place of a newer one.
- * @param state as it is before that write
- * @param taken the id of the entry; the ids of those that still wait are not settled
+ * Update steps that settle accepted ids and drop the oldest. They belong to the write that removes an entry from the inbox:
+ * its condition names the entry, so that a late repeat cannot replace a newer `accepted` with an older one.
+ * @param state the state before that write
+ * @param taken the id of the removed entry; ids of entries that still wait are not settled
  * @param now epoch ms
  */
 export function trimAcceptedIds(
@@ -75,7 +75,7 @@ export function trimAcceptedIds(
   return [set("accepted", writeSettled(kept)), ...ids.map(([id]) => remove(["recent", id]))];
 }
 
-/** What stands for an id among the settled ones. */
+/** The hash that represents an id among the settled ones. */
 export function idHash(id: string): string {
   return createHash("sha256").update(id).digest("base64url").slice(0, hashLength);
 }

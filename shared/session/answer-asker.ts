@@ -7,8 +7,8 @@ import type { SessionTask } from "./inbox-entry.ts";
 import { needsAgent } from "./state.ts";
 
 /**
- * Gives a call that waits for a session the answer of the run of this very message, and wakes the agent for it. Safe
- * to repeat: a call is answered once, and not after its time.
+ * Records a session's answer as the result of the call that waits for it, and wakes the calling session's agent. Safe to
+ * repeat: a call is answered once, and never after its deadline.
  */
 export async function answerAsker(
   { wake, now, ...store }: SessionStore & { wake: WakeAgent; now: () => number },
@@ -22,6 +22,6 @@ export async function answerAsker(
       : { ok: true, result: { status: "ok", runId, sessionKey, queued, reply: answer } };
   const recorded = await recordResult(store, asker, answererOf(sessionKey), { result }, now());
   log("session.answered", { ...asker, by: sessionKey, status: recorded.status });
-  // Also when it was recorded before: whoever did so may have crashed before the agent was woken.
+  // Also when an earlier attempt recorded the result: it may have crashed before it woke the agent.
   if (recorded.status !== "unknown" && needsAgent(recorded.state, now())) await wake(asker.sessionKey);
 }

@@ -131,7 +131,7 @@ export async function* readArchive(bucket: Bucket, key: string): AsyncGenerator<
   for await (const line of readArchiveLines(bucket, key)) yield JSON.parse(line) as Message;
 }
 
-/** The lines of an archive that is read whole, such as a part; undefined when there is none. */
+/** The lines of an archive, read at once (for parts, which are small); undefined when there is none. */
 export async function loadArchiveLines(bucket: Bucket, key: string): Promise<string[] | undefined> {
   const object = await bucket.get(key);
   return (

@@ -2,17 +2,17 @@ import type { Table } from "../world/world.ts";
 import type { AskedSession, PendingCall } from "./run.ts";
 import { readSession } from "./sessions.ts";
 
-/** Through how many sessions a message may be handed on: each of them has a run that may wait for the next. */
+/** How many sessions may pass a message on: each has a run that may wait for the next. */
 export const maxAskers = 3;
 
-/** Who is to answer a call that waits for a session. A node's id has no `/`, so no node can answer in its place. */
+/** The `nodeId` of a call that waits for a session. A node's id has no `/`, so no node can answer such a call. */
 export function answererOf(sessionKey: string): string {
   return `session/${sessionKey}`;
 }
 
 /**
- * When the calls of a step count as timed out, epoch ms: a call that waits for a session after the seconds that its
- * model gave, any other after `toolMs`. All calls of a step wait for the last of them.
+ * When the calls of a step time out, epoch ms. A call that waits for a session times out after the seconds that the model
+ * chose, any other after `toolMs`; the latest of these times applies to all calls of the step.
  */
 export function stepDeadline(
   pending: Readonly<Record<string, PendingCall>>,
@@ -25,7 +25,7 @@ export function stepDeadline(
   return ends.length === 0 ? now + toolMs : Math.max(now, ...ends);
 }
 
-/** What the model is told when a session has not answered in time. Its answer does not count any more. */
+/** The result of a call whose session did not answer in time. A later answer is ignored. */
 export function unansweredResult(
   { at, waitSeconds: _, ...asked }: AskedSession,
   now: number,
@@ -35,8 +35,8 @@ export function unansweredResult(
 }
 
 /**
- * Whether `to` waits for `from`, directly or through other sessions: a message that waits in turn would never be
- * answered. Two that begin to wait for each other at the same moment are not found; their waiting ends by time.
+ * Whether `to` waits for `from`, directly or through other sessions: then a call from `from` that waits for `to` would never
+ * be answered. Two sessions that start to wait for each other at the same moment are not detected; both calls time out.
  */
 export async function isWaitedFor(table: Table, from: string, to: string): Promise<boolean> {
   let waiting = [to];

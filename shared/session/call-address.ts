@@ -39,7 +39,7 @@ export function decodeCallAddress(wireId: string): CallAddress | undefined {
   }
 }
 
-/** The calls of nodes that a run waits for, as their nodes know them. */
+/** The calls to nodes that a run waits for, with the call ids that the nodes received. */
 export function sentCalls(
   sessionKey: string,
   { runId, step, pending }: Pick<Run, "runId" | "step" | "pending">,

@@ -53,7 +53,7 @@ export async function recordResult(
   now: number,
 ): Promise<Recorded> {
   const state = await recordInline(store.table, address, nodeId, outcome);
-  return state ? { status: "recorded", state } : recordBeside(store, address, nodeId, outcome, now);
+  return state ? { status: "recorded", state } : recordAsItem(store, address, nodeId, outcome, now);
 }
 
 /**
@@ -89,7 +89,8 @@ async function recordInline(
   }
 }
 
-async function recordBeside(
+/** Stores the result as an item of its own, then removes the call from `pending`. */
+async function recordAsItem(
   store: SessionStore,
   address: CallAddress,
   nodeId: string,
@@ -213,7 +214,7 @@ function toOutcome(item: Item, body: string | undefined): CallOutcome | "interru
     : (JSON.parse(body) as CallOutcome);
 }
 
-/** Marks the calls of nodes as timed out, and gives those that wait for a session the result that says so. */
+/** Marks calls to nodes as timed out, and gives calls that wait for a session a result with status `timeout`. */
 function expirySteps({ pending, timedOut = [] }: Run, now: number): Step[] {
   const calls = Object.entries(pending);
   const ofNodes = calls.flatMap(([id, { asked }]) => (asked ? [] : [id]));
@@ -225,11 +226,11 @@ function expirySteps({ pending, timedOut = [] }: Run, now: number): Step[] {
   ];
 }
 
-/** A step whose calls do not wait any more. */
+/** A step that no longer waits for its calls. */
 export interface Expired {
-  /** The caller decides with it whether to wake the agent. */
+  /** The caller passes it to `needsAgent` to decide whether to wake the agent. */
   state: SessionState;
-  /** The calls that this write has marked as timed out, as their nodes know them. */
+  /** The calls that this write marked as timed out, with the call ids that the nodes received. */
   calls: { nodeId: string; callId: string }[];
 }
 
@@ -288,9 +289,8 @@ export async function scheduleTimeout(
 }
 
 /**
- * Lets a step wait longer, for a call that goes on: a step that would end before `atLeast` ends at `until` instead.
- * @param atLeast epoch ms, as `until`
- * @returns false when nobody waits for the call any more
+ * Extends a step's deadline for a call that is still running: a deadline before `atLeast` becomes `until`. Both epoch ms.
+ * @returns false when the run no longer waits for the call
  */
 export async function extendWait(
   { table, schedules }: { table: Table; schedules: Schedules },
@@ -307,7 +307,7 @@ export async function extendWait(
     equal(["run", "step"], step),
     exists(["run", "pending", callId]),
   );
-  // The sweep ends the wait should the schedule be lost.
+  // If the schedule is lost, the sweep ends the wait.
   const isLater = await succeeds(
     table.update(metaKey(sessionKey), [set(["run", "deadline"], until)], waiting),
   );

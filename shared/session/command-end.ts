@@ -3,8 +3,8 @@ import * as v from "valibot";
 import type { CommandResult } from "./result-message.ts";
 
 /**
- * The id of the message that tells a session of the end of a background command, and of the run that answers it. A
- * command ends once, so its end has one id, whatever its node calls the event.
+ * The id of the message that reports the end of a background command to a session, and of the run that answers it. A
+ * command ends once, so all events that report its end have the same id.
  */
 export function commandEndId(nodeId: string, sessionId: string, callId: string): string {
   const digest = createHash("sha256")
@@ -13,7 +13,7 @@ export function commandEndId(nodeId: string, sessionId: string, callId: string):
   return `exec-${digest.slice(0, 40)}`;
 }
 
-/** Whether a run answers the end of a background command. For what is shown only: a client chooses the ids of its own runs. */
+/** Whether a run answers the end of a background command. For display only: clients choose the ids of their own runs. */
 export function isCommandEnd(runId: string): boolean {
   return /^exec-[0-9a-f]{40}$/.test(runId);
 }
@@ -31,14 +31,14 @@ const commandEnd = v.object({
   endedAt: v.nullish(v.number()),
 });
 
-/** The text of the message that tells a session of a background command's end (docs/background-commands.md). */
+/** The text of the message that reports a background command's end to a session (docs/background-commands.md). */
 export function commandEndText(report: object): string {
   return `${title}${JSON.stringify(report)}`;
 }
 
 /**
- * Reads what {@link commandEndText} wrote. Undefined for any other text. For what is shown only: a person can write such a
- * text.
+ * Parses a text that {@link commandEndText} wrote. Undefined for any other text. For display only: a person can write such
+ * a text.
  */
 export function readCommandEnd(text: string): { nodeId: string; result: CommandResult } | undefined {
   const report = text.startsWith(title)

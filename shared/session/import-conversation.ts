@@ -10,10 +10,10 @@ import { patchSession, readSession } from "./sessions.ts";
 import { assign, type SessionState, sessionPartition } from "./state.ts";
 import { writeMessages } from "./transcript.ts";
 
-/** Messages that are written at a time; the lease is renewed after each time. */
+/** Messages written per batch; the lease is renewed after each batch. */
 const writtenAtOnce = 25;
 
-/** What an import works with. */
+/** The dependencies of an import. */
 export interface Importer {
   table: Table;
   bucket: Bucket;
@@ -21,7 +21,7 @@ export interface Importer {
   now(): number;
 }
 
-/** A conversation that is brought into a session without messages. */
+/** A conversation to import into a session without messages. */
 export interface ImportedConversation {
   /** Canonical. */
   sessionKey: string;
@@ -31,10 +31,10 @@ export interface ImportedConversation {
 }
 
 /**
- * Makes messages the conversation of a session that has none. They are there at once or not at all: until the last write
- * the session stays empty. After a crash the same import is repeated.
- * @throws PeerError 409 when the session has messages already or the id is that of another conversation; 409, retryable,
- * while somebody else works on the session
+ * Imports messages into a session that has none. All of them appear at once: until the last write the session stays empty.
+ * After a crash, repeat the same import.
+ * @throws PeerError 409 when the session already has messages or the id belongs to another conversation; 409, retryable,
+ * while another invocation holds the session
  */
 export async function importConversation(importer: Importer, imported: ImportedConversation): Promise<void> {
   const { table, bucket, now } = importer;
@@ -79,7 +79,7 @@ async function write(importer: Importer, lease: Lease, imported: ImportedConvers
   ]);
 }
 
-/** Lets go of the session. What has come in meanwhile is worked on. */
+/** Releases the lease, and wakes the agent when entries arrived meanwhile. */
 async function release({ table, wake, now }: Importer, lease: Lease, commits: number): Promise<void> {
   if (!(await releaseIdle(table, lease, commits))) return;
   await releaseUnfinished(table, lease, now());

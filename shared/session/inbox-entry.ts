@@ -26,7 +26,7 @@ export type Origin =
       /** The connection and request that wait for a deferred response. */
       connectionId?: string;
       requestId?: string;
-      /** Id of the token that asked. Without it, or while it is good, a deferred response is sent. */
+      /** Id of the token that sent the request. The deferred response is sent only while it is valid, or when it is absent. */
       tokenId?: string;
     }
   | {
@@ -34,7 +34,7 @@ export type Origin =
       channel: string;
       accountId: string;
       peer: Peer;
-      /** The conversation of the message; bridges are told of it. */
+      /** The conversation of the message; sent to bridges. */
       sessionKey?: string;
       replyToId?: string;
       /** Further fields that the channel needs to answer. They may be secret: never log or show them. */
@@ -49,17 +49,17 @@ export interface Writer {
   senderId?: string;
 }
 
-/** Somebody who has written on a channel. What the gateway does later on that sender's behalf checks whether it is still an owner. */
+/** A person who wrote on a channel. Before the gateway acts later on their behalf, it checks that they are still an owner. */
 export interface Sender {
   channel: string;
   senderId: string;
 }
 
-/** What a message and its run are to be carried out with. */
+/** The configuration that a message and its run use. */
 export interface Configured {
   /**
-   * The version of the configuration that held when the message came in: an older one must not be used. Absent:
-   * the agent reads the newest one.
+   * The configuration's version when the message arrived: the run must not use an older one. Absent: the agent reads the
+   * newest one.
    */
   configurationVersion?: number;
 }
@@ -71,7 +71,7 @@ export interface Overrides {
 }
 
 /**
- * What a message that the gateway itself has sent is for. Its run keeps it. When the run ends, the task is settled
+ * The purpose of a message that the gateway itself sent. The message's run copies it. When the run ends, the task is settled
  * (`functions/agent/reply/delivery.ts`) before the run is removed.
  */
 export type Task = CronTask | ExecTask | HeartbeatTask | SessionTask;
@@ -84,9 +84,9 @@ export interface ExecTask {
   sessionId: string;
   /** The session's id when the command was started. */
   conversation: string;
-  /** The channel that the sender of the first message wrote on; absent for a client. */
+  /** The channel on which the sender wrote the message that started the command; absent for a client. */
   channel?: string;
-  /** As of the run that started the command (`SessionTask`). */
+  /** Those of the run that started the command (`SessionTask`). */
   askers?: readonly string[];
   /** On whose behalf the command was started. */
   sender?: Sender;
@@ -95,16 +95,16 @@ export interface ExecTask {
 /** The answer to a message of another session (`gsv__SessionSend`). */
 export interface SessionTask {
   kind: "session";
-  /** The session that is to answer, and its run. */
+  /** The session that has to answer, and its run. */
   sessionKey: string;
   runId: string;
-  /** Other work came before the message. */
+  /** Whether other work comes before the message. */
   queued: boolean;
-  /** The sessions that have handed the message on, the first one first: none of them is sent to again. */
+  /** The sessions that passed the message on, oldest first. It is not sent to any of them again. */
   askers: readonly string[];
-  /** On whose behalf the first of them has asked. */
+  /** On whose behalf the first of them asked. */
   sender?: Sender;
-  /** The call that waits for the answer; absent when none does. */
+  /** The call that waits for the answer; absent when no call waits. */
   asker?: { sessionKey: string; runId: string; step: number; callId: string };
 }
 
@@ -112,25 +112,25 @@ export interface SessionTask {
 export interface CronTask {
   kind: "cron";
   jobId: string;
-  /** The time of the schedule that this run is for, epoch ms. With the job it names the run. */
+  /** The scheduled time of this run, epoch ms. Job and time identify the run. */
   at: number;
   /** When it was queued, epoch ms. */
   queuedAt: number;
-  /** What the history says of it: where it was queued, and where its answer goes. */
+  /** The summary in the job's history: where the run was queued, and where its answer goes. */
   summary: string;
-  /** The run fails when it takes longer, in milliseconds. Absent: no limit of its own. */
+  /** The run fails after this time, in milliseconds. Absent: only the general limits apply. */
   timeoutMs?: number;
-  /** An answer that cannot be delivered is no failure. */
+  /** An undeliverable answer does not fail the run. */
   bestEffort?: true;
-  /** Who had the agent write the job, on a channel. */
+  /** The person on a channel on whose behalf the agent created the job. */
   sender?: Sender;
 }
 
-/** A beat of an agent's heartbeat. */
+/** One tick of an agent's heartbeat. */
 export interface HeartbeatTask {
   kind: "heartbeat";
   agentId: string;
-  /** Where the answer is delivered, if it says anything. Absent: to no channel. */
+  /** Where the answer is delivered unless it is empty. Absent: to no channel. */
   to?: Extract<Origin, { kind: "channel" }>;
 }
 
@@ -152,7 +152,7 @@ export type InboxEntry = { id: string; at: number; origin: Origin } & Writer &
     | { kind: "reset"; via: "command" | "method" | "policy" }
     /** `keep`: number of newest messages that are not compacted. */
     | { kind: "compact"; keep: number; via: "command" | "method" }
-    /** `object`: the id of the object that the model is to see, or not to see. */
+    /** `object`: the id of the object to show to the model, or to hide from it. */
     | { kind: "activate"; object: string; via: "method" }
     | { kind: "deactivate"; object: string; via: "method" }
     | { kind: "pin"; object: string; pinned: boolean; via: "method" }

@@ -44,7 +44,7 @@ export async function appendEntry(
   const value = entry as unknown as ItemValue;
   const bytes = entryBytes(entry);
   if (bytes > maxEntryBytes) {
-    const message = `the message has ${bytes} bytes, at most ${maxEntryBytes} are taken; put it into a workspace file and name that`;
+    const message = `message is ${bytes} bytes; the limit is ${maxEntryBytes}. Save it as a workspace file and mention the path.`;
     throw new PeerError(code.tooLarge, message);
   }
   for (let tries = 0; tries < 5; tries++) {

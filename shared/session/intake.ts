@@ -29,11 +29,11 @@ export interface Incoming extends Configured {
   /** Attachments that the agent still has to fetch. */
   attachments?: readonly RemoteMedia[];
   origin: Origin;
-  /** Whose rights its command or its run has; `{}` for a client. */
+  /** The writer, whose rights apply to the command or the run; `{}` for a client. */
   writer: Writer;
 }
 
-/** The reply to the sender. `deferred`: the agent answers the request when the command is done. */
+/** The reply to the sender. `deferred`: the agent answers the request after the command. */
 export type IntakeReply = ChatSendResult | { status: "deferred" };
 
 /**
@@ -68,7 +68,7 @@ export async function submitMessage(
   if (found && found.text === "" && media.length + attachments.length === 0) {
     return {
       status: "directive-only",
-      response: response ?? "Directives hold for the message they stand in.",
+      response: response ?? "Directives apply only to the message that contains them; add a text.",
       directives,
     };
   }
@@ -112,8 +112,8 @@ export async function submitEntry(
 }
 
 /**
- * Where the answer to a message goes. A client is told by an event: no request waits for it, and the session's item, which
- * holds the origin through the whole turn, is billed by its size.
+ * The origin to store with a message. For a client it is shortened: the answer is an event, so no request waits for it, and
+ * the session's item, which holds the origin during the whole turn, is billed by its size.
  */
 function answeredAt(origin: Origin): Origin {
   return origin.kind === "client" ? { kind: "client" } : origin;

@@ -34,9 +34,7 @@ export interface Lease {
 /** Length of a lease in milliseconds. The holder renews it well before it ends. */
 export const leaseMs = 30_000;
 
-/**
- * Time in ms after a tool deadline before the sweep takes the session: the Scheduler may be a minute late.
- */
+/** How long after a tool deadline the sweep handles the session, ms: the Scheduler may be a minute late. */
 const sweepGraceMs = 90_000;
 
 /**
@@ -78,9 +76,8 @@ export async function renew(table: Table, lease: Lease, now: number): Promise<Se
 }
 
 /**
- * Writes the session's state as the lease holder. A write that was given up may be carried out later: the condition
- * names the number of commits before and the run in progress, so that it then changes nothing.
- * @param seen the state before, as far as the condition names it
+ * Writes the session's state as the lease holder. A request that timed out here may still reach the table later: the
+ * condition names the number of earlier commits and the current run, so that it then changes nothing.
  * @throws LeaseLost
  */
 export async function commit(
@@ -145,8 +142,8 @@ export async function commitRunEnd(
 }
 
 /**
- * Writes what must not be written twice. When the condition does not hold any more, `isDone` tells from the
- * session's state whether an earlier attempt of this write has succeeded.
+ * Performs a write that must not happen twice. When the condition fails, `isDone` decides from the session's state whether
+ * an earlier attempt of this write succeeded.
  */
 async function commitOnce(
   table: Table,
@@ -171,8 +168,8 @@ async function commitOnce(
 
 /**
  * Releases the lease of an idle session. When the inbox has a new entry, nothing is written and the new state
- * is returned: the holder keeps the lease and continues. A release that was given up and is carried out behind a later
- * commit changes nothing.
+ * is returned: the holder keeps the lease and continues. A release that timed out here and reaches the table after a
+ * later commit changes nothing.
  * @param commits number of commits of this lease
  * @param ended the run that ends by the same write, and the steps that are written with it
  * @throws LeaseLost
@@ -193,7 +190,7 @@ export async function releaseIdle(
 /**
  * Releases the lease of a session whose run waits for tools until `deadline`, epoch ms. When no call is
  * pending any more, or a stop was requested, nothing is written and the new state is returned: the holder
- * continues. A release that was given up and is carried out behind a later commit changes nothing.
+ * continues. A release that timed out here and reaches the table after a later commit changes nothing.
  * @param commits number of commits of this lease
  * @throws LeaseLost
  */

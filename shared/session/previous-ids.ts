@@ -1,16 +1,16 @@
 import type { Item, Key, Table } from "../world/world.ts";
 import type { SessionState } from "./state.ts";
 
-/** Earlier ids that a session tells of. The bucket keeps the archives of all. */
+/** Maximum number of earlier ids that a session reports. The bucket has the archives of all. */
 export const maxPreviousIds = 500;
 
-/** Most ids that an item of an earlier version held by itself: with fewer than so many, it had no other item for them. */
+/** How many ids an earlier version stored in the session's item: with fewer, there is no separate item. */
 const heldAlone = 20;
 
-/** What a session's item says of its earlier ids. */
+/** The fields of a session's item about its earlier ids. */
 type Earlier = Pick<SessionState, "sessionKey" | "sessionId" | "resets" | "previousSessionIds">;
 
-/** The item that the reset of this number has written, from 1 on. `ids`: the conversation that it ended. */
+/** The key of the item that a reset wrote; resets are numbered from 1. Its `ids` has the conversation that it ended. */
 export function previousKey(sessionKey: string, reset: number): Key {
   return { pk: `S#${sessionKey}`, sk: `PREVIOUS#${String(reset).padStart(10, "0")}` };
 }
@@ -19,19 +19,19 @@ export function previousKey(sessionKey: string, reset: number): Key {
 export async function readPreviousIds(table: Table, session: Earlier): Promise<string[]> {
   const { sessionKey, sessionId, resets = 0, previousSessionIds: held = [] } = session;
   if (resets === 0 && held.length < heldAlone) return held;
-  // The prefix holds for the item `PREVIOUS` too, in which earlier versions kept what the session's item did not.
+  // The prefix also matches the item `PREVIOUS`, where earlier versions stored the ids beyond those in the session's item.
   const wanted = { prefix: "PREVIOUS", descending: true, limit: maxPreviousIds + 1 };
   const items = await table.query({ pk: `S#${sessionKey}`, ...wanted });
   const ids = new Set([...items.reverse().flatMap(idsOf), ...held]);
-  // A reset in progress has written its item, and the conversation goes on until its commit.
+  // A reset in progress has written its item, but its conversation is current until the commit.
   ids.delete(sessionId);
   return [...ids].slice(-maxPreviousIds);
 }
 
 /**
- * Notes the id of the conversation that a reset ends, in an item of its own, with the ids that an earlier version has left
- * in the session's item. A repeat writes the same.
- * @returns the number of the reset, which the reset's commit puts into the session's item as `resets`
+ * Records the id of the conversation that a reset ends in a separate item, together with ids that an earlier version left in
+ * the session's item. A repeat writes the same item.
+ * @returns the number of the reset, which the reset's commit stores in the session's item as `resets`
  */
 export async function recordPreviousId(table: Table, session: Earlier): Promise<number> {
   const { sessionKey, sessionId, resets = 0, previousSessionIds: held = [] } = session;

@@ -2,12 +2,12 @@ import type { RunToolResult } from "../protocol/events.ts";
 import type { ImageBlock, TextBlock, ToolCallBlock, ToolResultMessage } from "../protocol/messages.ts";
 import type { CallOutcome } from "./calls.ts";
 
-/** Longest preview of a result that clients are shown, in characters. */
+/** Maximum length of the preview of a result for clients, in characters. */
 const previewLength = 500;
 
 /**
- * How a tool's outcome reaches the model: a string as it is, blocks as blocks, anything else as JSON. A command that has
- * failed is an error, with its report. Images are references by now: `recordResult` has stored them.
+ * A tool's outcome as a message for the model: a string unchanged, blocks as blocks, anything else as JSON. A failed command
+ * is an error that contains its report. Images are references: `recordResult` has stored them.
  */
 export function toResultMessage(call: ToolCallBlock, outcome: CallOutcome, now: number): ToolResultMessage {
   const failed = outcome.error !== undefined;
@@ -23,7 +23,7 @@ export function toResultMessage(call: ToolCallBlock, outcome: CallOutcome, now: 
   };
 }
 
-/** Native tools say `{ok: false, error}` themselves. */
+/** Native tools report failures as `{ok: false, error}`. */
 function isRefusal(result: unknown): boolean {
   return typeof result === "object" && result !== null && "ok" in result && result.ok === false;
 }
@@ -42,7 +42,7 @@ function isBlock(value: unknown): value is TextBlock | ImageBlock {
   return block.type === "image" && typeof block.r2Key === "string" && typeof block.mimeType === "string";
 }
 
-/** The event that announces what a session's tool call returned. Of a command, `preview` is the beginning of its output. */
+/** The event that announces the result of a session's tool call. For a command, `preview` is the start of its output. */
 export function toolResultEvent(
   sessionKey: string,
   runId: string,
@@ -65,7 +65,7 @@ export function toolResultEvent(
   };
 }
 
-/** The report on a command that a result's text holds, if it holds one. */
+/** The command report in a result's text; undefined when there is none. */
 function commandIn(text: string): CommandResult | undefined {
   if (!text.startsWith("{")) return undefined;
   try {
@@ -75,9 +75,9 @@ function commandIn(text: string): CommandResult | undefined {
   }
 }
 
-/** What is told of a command that has ended, wherever it is shown. */
+/** The result of a command that has ended, for display. */
 export interface CommandResult {
-  /** Standard output and standard error together; of a long one a part. */
+  /** Standard output and standard error together; only a part when it is long. */
   output: string;
   /** How it failed: `exit 3`, `SIGTERM`, `timed out`. Absent when it ended with exit code 0. */
   failure?: string;
@@ -101,8 +101,8 @@ export function commandResult(result: unknown): CommandResult | undefined {
 }
 
 /**
- * The same report without what it holds twice: nodes of an earlier version send the end of `output` as `tail`, too. Any
- * other result is returned unchanged.
+ * The report without `tail`, in which nodes of an earlier version repeat the end of `output`. Any other result is returned
+ * unchanged.
  */
 function withoutRepeatedTail(result: unknown): unknown {
   if (!isRecord(result) || commandResult(result) === undefined) return result;

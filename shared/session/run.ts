@@ -3,10 +3,10 @@ import type { Configured, InboxEntry, Origin, Overrides, Sender, Task, Writer } 
 
 /** A tool call that was sent to a node, or to another session, and has no result yet. */
 export interface PendingCall {
-  /** Who is to answer: a node, or a session (`answererOf`). */
+  /** The node, or the session (`answererOf`), that has to answer. */
   nodeId: string;
   tool: string;
-  /** Present when a session is to answer. */
+  /** Present when a session has to answer. */
   asked?: AskedSession;
 }
 
@@ -37,7 +37,7 @@ export interface Run extends Writer, Configured {
   startedAt: number;
   origin: Origin;
   overrides?: Overrides;
-  /** What the run is for, when the gateway itself has sent its message. */
+  /** The purpose of the run, when the gateway itself sent its message. */
   task?: Task;
   /** Number of messages to other sessions that earlier steps have tried to send. */
   sends?: number;
@@ -81,7 +81,7 @@ export function newRun(entry: Extract<InboxEntry, { kind: "message" }>, attempt:
   };
 }
 
-/** On whose behalf a run works, as far as somebody on a channel has caused it; undefined for a client's run. */
+/** The person on a channel on whose behalf a run works; undefined for a client's run. */
 export function senderOf({
   task,
   origin,
@@ -93,7 +93,7 @@ export function senderOf({
   return channel === undefined || senderId === undefined ? undefined : { channel, senderId };
 }
 
-/** The sessions that have handed a run's message on; of the end of a command, that of the run which started the command. */
+/** The sessions that passed a run's message on. For the end of a command: those of the run that started the command. */
 export function askersOf({ task }: Pick<Run, "task">): readonly string[] | undefined {
   return task?.kind === "session" || task?.kind === "exec" ? task.askers : undefined;
 }

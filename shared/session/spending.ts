@@ -13,7 +13,7 @@ export const nothingSpent: Spending = {
   ...{ dollars: 0, unpriced: 0 },
 };
 
-/** What one model call took. Without a report of its provider it is a call of unknown price. */
+/** The spending of one model call. When the provider reported no cost, its price is unknown. */
 export function spendingOf(usage: Usage | undefined): Spending {
   const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0, cost } = usage ?? {};
   const unpriced = cost === undefined ? 1 : 0;
@@ -32,7 +32,7 @@ export function addSpending(one: Spending, other: Spending): Spending {
   };
 }
 
-/** When model calls were made, and for which run; without one they belong to no turn. */
+/** When model calls were made, and for which run. Calls without a run belong to no turn. */
 interface Occasion {
   runId?: string;
   /** Epoch ms. */
@@ -40,7 +40,7 @@ interface Occasion {
   timezone: string;
 }
 
-/** The order in which the numbers of a period are written. Behind them comes the run of the turn, or the date of the day. */
+/** The order of a period's numbers in its text. The turn's run id or the day's date follows. */
 const written = ["calls", "input", "output", "cacheRead", "cacheWrite", "dollars", "unpriced"] as const;
 
 function write(spending: Spending, label = ""): string {
@@ -53,7 +53,7 @@ function read(text: string | undefined): { spending: Spending; label: string } {
   return { spending: { ...nothingSpent, ...spending }, label: parts.slice(written.length).join(" ") };
 }
 
-/** The step that adds what model calls took to a session. It belongs to the commit that their outcome needs anyway. */
+/** The step that adds the spending of model calls to a session. It is part of the commit of their outcome. */
 export function spendingStep({ spent }: Spent, added: Spending, { runId, now, timezone }: Occasion): Step {
   const { date } = localTime(now, timezone);
   const stored: StoredSpending = {
@@ -67,7 +67,7 @@ export function spendingStep({ spent }: Spent, added: Spending, { runId, now, ti
   return assign("spent", { ...stored, turn: write(turn, runId) });
 }
 
-/** What a session's item holds behind a reset: the day goes on. */
+/** The spending in a session's item after a reset: the day's sum remains. */
 export function spentAfterReset({ day }: StoredSpending): StoredSpending {
   return { session: write(nothingSpent), day };
 }
@@ -79,7 +79,7 @@ export function sessionSpent({ spent }: Spent): Spending {
   return read(spent?.session).spending;
 }
 
-/** What the last turn that the model has answered took; undefined before the first. */
+/** The spending of the last turn that the model answered; undefined before the first. */
 export function turnSpent({ spent }: Spent): (Spending & { runId: string }) | undefined {
   if (spent?.turn === undefined) return undefined;
   const { spending, label } = read(spent.turn);
@@ -92,13 +92,13 @@ export function spentOn({ spent }: Spent, date: string): Spending {
   return label === date ? spending : nothingSpent;
 }
 
-/** Sessions that are listed or read at a time. */
+/** Sessions listed or read per batch. */
 const atOnce = 50;
 
-/** A turn that began on the day before may have ended on this one: a run takes no longer than this, ms. */
+/** Maximum duration of a run, ms: a turn that started the day before may have ended on this day. */
 const longestTurnMs = 24 * 3600_000;
 
-/** What a session's model calls took. `withAll`: the sum of all sessions, too, which reads those that were active today. */
+/** The spending of a session. `withAll`: also the sum of all sessions, which reads every session that was active today. */
 export async function costOf(
   { table, configuration, now }: CostContext,
   sessionKey: string,
@@ -120,7 +120,7 @@ export async function costOf(
   };
 }
 
-/** What `costOf` needs. */
+/** The dependencies of `costOf`. */
 export interface CostContext {
   table: Table;
   configuration: Pick<ConfigurationStore, "load">;

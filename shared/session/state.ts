@@ -19,7 +19,7 @@ export interface Compaction {
   mostCharacters: number;
   /** How often it was started. */
   attempt: number;
-  /** Present when it is done: the answer to the request. */
+  /** Present after completion: the answer to the request. */
   result?: CompactResult;
 }
 
@@ -31,7 +31,7 @@ export interface Resetting {
   newSessionId: string;
   /** Start time; epoch ms. */
   at: number;
-  /** The inbox entry that requested it; absent when a message arrived in a session that was due. */
+  /** The inbox entry that requested it; absent when a message arrived in a session that was due for a reset. */
   entryId?: string;
   /** How often it was started. */
   attempt: number;
@@ -48,11 +48,11 @@ export interface Resetting {
 }
 
 /**
- * What the model calls of a session took, as its item holds it (`shared/session/spending.ts`): each period is one
- * text, because the item is written several times a turn and billed by its size.
+ * A session's spending as stored in its item (`shared/session/spending.ts`): each period is one text, because the item is
+ * written several times a turn and billed by its size.
  */
 export interface StoredSpending {
-  /** The last turn that the model has answered. */
+  /** The last turn that the model answered. */
   turn?: string;
   /** Since the last reset. */
   session: string;
@@ -78,32 +78,32 @@ export interface SessionState {
   inbox: InboxEntry[];
   /** Sum of `entryBytes` of the inbox, limited by `maxInboxBytes`. */
   inboxBytes: number;
-  /** Accepted ids, a retry of which is dropped: the latest with their times … */
+  /** Accepted ids; retries with these ids are dropped. The latest, with their times … */
   recent: Record<string, number>;
-  /** … and those before, in short (`shared/session/accepted-ids.ts`). Absent until an entry is taken out of the inbox. */
+  /** … and the earlier ones as hashes (`shared/session/accepted-ids.ts`). Absent until the first entry leaves the inbox. */
   accepted?: string;
   /** Sequence numbers of the first and last live message, both inclusive. */
   first: number;
   head: number;
   run?: Run;
-  /** Number of commits by the holder of this epoch. Absent in an item of an earlier version until it is next held. */
+  /** Number of commits by the holder of this epoch. Absent in an item of an earlier version until its next lease. */
   commits?: number;
   /** The entry whose attachments were last fetched, and the number of attempts. */
   receiving?: { entryId: string; tries: number };
   /** Id of the run that a stop was requested for. */
   stop?: string;
   tokens: TokenCount;
-  /** What model calls took: absent in an item of an earlier version until the next reply. */
+  /** Tokens and money spent on model calls; absent in an item of an earlier version until the next reply. */
   spent?: StoredSpending;
   /** Input tokens of the last model call, as reported by the provider: the size of the context. */
   contextTokens?: number;
   /** Tokens for each character of the context, measured at that call. */
   tokensPerCharacter?: number;
-  /** The size of the context window at that call, the share of prompt and tools in its characters (0 to 1), and above how many tokens a compaction begins. */
+  /** At that call: the size of the context window, the share of prompt and tools in its characters (0 to 1), and the number of tokens above which a compaction starts. */
   contextLimits?: { window: number; promptShare: number; compactsAt?: number };
   /** The first digits of the SHA-256 of the newest reply's prompt, once its text is stored (`shared/objects/text-store.ts`). Kept across resets. */
   promptHash?: string;
-  /** What was said of the conversation's objects outside of its messages. */
+  /** The state of the conversation's objects that its messages do not contain. */
   context?: SessionContext;
   compacting?: Compaction;
   /** Start time of the last compaction. The next one starts later, so that its archive has another key. */
@@ -140,7 +140,7 @@ export function resultKey(sessionKey: string, runId: string, step: number, callI
 /** Partition of the `due` index: sessions that have work or wait for tools. */
 export const duePartition = "DUE";
 
-/** How long after its time the sweep looks at what a schedule has not fired, ms: the Scheduler may be a minute late. */
+/** How long after a schedule's time the sweep acts in its place, ms: the Scheduler may be a minute late. */
 export const scheduleGraceMs = 120_000;
 /** Partition of the `list` index that holds every session, by last activity. */
 export const sessionPartition = "SESSION";

@@ -7,7 +7,7 @@ import { duePartition, metaKey, type SessionState, toState } from "./state.ts";
 /** An accepted request to stop a run. */
 export interface Stop {
   state: SessionState;
-  /** Absent when an earlier attempt of the same request was accepted, and its run has ended already. */
+  /** Absent when an earlier attempt of the same request was accepted and its run has already ended. */
   runId?: string;
   /** Tool calls that the run waits for. */
   pendingCount: number;
@@ -18,12 +18,12 @@ export interface Stop {
  * committed. The lease holder sees the request when it commits or renews. Without a holder the caller must
  * wake the agent. A guest may stop only a run that the same guest wrote.
  *
- * One request stops one run. Its id is remembered by the same write: a retry, by the SDK or by the sender, stops
- * nothing else. When the run ends meanwhile, no other run takes its place.
+ * One request stops one run. The same write records the request's id: a retry, by the SDK or by the sender, stops no
+ * other run. When the run ends meanwhile, the request stops nothing.
  * @param id the request's id; a retry has the same
- * @param by who asks; an owner when absent
- * @param only stops this run, and no other
- * @returns undefined when there is nothing to stop, "refused" when it is not the guest's
+ * @param by who requests it; an owner when absent
+ * @param only the run to stop, if it is the current or next one
+ * @returns undefined when there is nothing to stop, "refused" when a guest requests it for a run of somebody else
  */
 export async function requestStop(
   table: Table,

@@ -27,14 +27,14 @@ export function summaryHeader(count: number): string {
 /**
  * A summary as a message of the conversation.
  * @param at epoch milliseconds
- * @param earlier what is kept of the objects of the archived part
+ * @param earlier the objects of the archived part that remain listed
  */
 export function summaryMessage(content: string, at: number, earlier?: EarlierContext): UserMessage {
   const isEmpty = !earlier || earlier.calls.length + earlier.activated.length === 0;
   return { role: "user", content, ...(isEmpty ? {} : { earlier }), timestamp: at };
 }
 
-/** Reads a message that holds a summary; undefined for any other message, also for one that somebody wrote to look like it. */
+/** Parses a summary message; undefined for any other message, including one that a person wrote to look like a summary. */
 export function readSummaryMessage(message: Message | undefined): EarlierConversation | undefined {
   if (message?.role !== "user" || message.origin) return undefined;
   const content = textOf(message);

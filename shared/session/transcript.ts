@@ -40,9 +40,9 @@ export async function writeMessages(
 const strayTtlSeconds = 24 * 3600;
 
 /**
- * Lets messages expire that a writer wrote after it had lost the session: when the conversation was reset or
- * compacted meanwhile, nobody else would overwrite or delete them. Live messages are left: some may be committed,
- * and the next writer overwrites the others.
+ * Sets a TTL on messages that a writer wrote after it had lost the session: if the conversation was reset or compacted
+ * meanwhile, nobody would overwrite or delete them. Live messages are not changed: some may be committed, and the next
+ * writer overwrites the others.
  * @param now epoch ms
  */
 export async function expireStray(
@@ -54,7 +54,7 @@ export async function expireStray(
 ): Promise<void> {
   const item = await table.get(metaKey(lease.sessionKey));
   const state = item && toState(item);
-  // A reset deletes the messages of its conversation behind the mark of its media; all of them are archived by then.
+  // A reset deletes the messages after it has set `mediaDeleted`; all of them are archived by then.
   const isOver = state?.sessionId !== sessionId || state.resetting?.mediaDeleted !== undefined;
   const stray = isOver ? seqs : seqs.filter((seq) => seq < state.first);
   if (stray.length === 0) return;
@@ -96,7 +96,7 @@ export async function readMessages(
   });
   const bytes = items.reduce((sum, item) => sum + bodySize(item), 0);
   if (bytes > maxBytes) {
-    const message = `these messages have ${bytes} bytes, at most ${maxBytes} can be read at a time; ask for fewer`;
+    const message = `these messages have ${bytes} bytes; the limit is ${maxBytes}. Ask for fewer.`;
     throw new PeerError(code.tooLarge, message);
   }
   const bodies = await readBodies(bucket, items);
@@ -106,7 +106,7 @@ export async function readMessages(
   });
 }
 
-/** Messages that `streamMessages` keeps in memory at a time. */
+/** Messages that `streamMessages` reads per batch. */
 const streamedAtOnce = 16;
 
 /** All live messages in order, read in batches while the caller consumes them. */

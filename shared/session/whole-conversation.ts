@@ -7,7 +7,7 @@ import type { SessionState } from "./state.ts";
 import { readSummaryMessage } from "./summary-message.ts";
 import { streamMessages } from "./transcript.ts";
 
-/** Which conversation of an agent: one of a session, live or archived. */
+/** Identifies a conversation of an agent, live or archived. */
 export interface ConversationName {
   agentId: string;
   sessionId: string;
@@ -30,7 +30,7 @@ export interface Conversation {
   live?: SessionState;
   /** The messages of each place, as lines of JSON, from a line on. */
   sources: ((fromLine: number) => AsyncIterable<string>)[];
-  /** Whether a compaction or a reset has taken messages away since: what was read may have a gap. */
+  /** Whether a compaction or a reset has removed live messages since: the messages read may have a gap. */
   isMoved(): Promise<boolean>;
 }
 
@@ -63,8 +63,8 @@ export async function openConversation(store: Store, name: ConversationName): Pr
 }
 
 /**
- * Whether a line is left out when a conversation is read: the summary of a compaction stands at the start of what
- * follows an archived part.
+ * Whether a reader skips a line: after an archived part, the first line is the summary of that part, which the reader does
+ * not need.
  */
 export function isReplaced(source: number, line: number, text: string): boolean {
   return source > 0 && line === 0 && readSummaryMessage(JSON.parse(text) as Message) !== undefined;
@@ -72,11 +72,11 @@ export function isReplaced(source: number, line: number, text: string): boolean 
 
 /** The whole text of a conversation. */
 export interface WholeConversation {
-  /** Absent when nothing names it: an archive without metadata. */
+  /** Absent for an archive without metadata. */
   sessionKey?: string;
   /** Every message once, in order. */
   messages: Message[];
-  /** The parts that compactions archived: when (epoch ms), and how many messages stand before its end. */
+  /** The parts that compactions archived: when (epoch ms), and the number of messages up to the part's end. */
   parts: { at: number; messages: number }[];
 }
 

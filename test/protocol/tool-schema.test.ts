@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isNestedDeeper } from "../../shared/protocol/nesting.ts";
+import { isNestedDeeper } from "../../shared/protocol/schemas.ts";
 import { maxSchemaBytes, maxSchemaLevels, schemaFault } from "../../shared/protocol/tool-schema.ts";
 
 /** A schema of lists in each other: two levels of nesting each. */
@@ -37,11 +37,11 @@ describe("a tool's input schema is refused, because every model call would fail 
     [{}, 'expected "type": "object" at the top'],
     [{ type: "string" }, 'expected "type": "object" at the top'],
     [{ type: ["object"] }, 'expected "type": "object" at the top'],
-    [{ type: "object", anyOf: [{ required: ["a"] }] }, "anyOf at the top; model providers refuse it there"],
-    [{ type: "object", oneOf: [] }, "oneOf at the top; model providers refuse it there"],
-    [{ type: "object", allOf: [] }, "allOf at the top; model providers refuse it there"],
-    [{ type: "object", enum: [] }, "enum at the top; model providers refuse it there"],
-    [{ type: "object", not: {} }, "not at the top; model providers refuse it there"],
+    [{ type: "object", anyOf: [{ required: ["a"] }] }, "anyOf at the top; model providers reject it there"],
+    [{ type: "object", oneOf: [] }, "oneOf at the top; model providers reject it there"],
+    [{ type: "object", allOf: [] }, "allOf at the top; model providers reject it there"],
+    [{ type: "object", enum: [] }, "enum at the top; model providers reject it there"],
+    [{ type: "object", not: {} }, "not at the top; model providers reject it there"],
     [
       { type: "object", properties: { "a b": {} } },
       'properties: the name "a b"; expected letters, digits, _, . and -, at most 64',

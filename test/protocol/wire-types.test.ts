@@ -2,11 +2,10 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import type { Gateway } from "../../cli/gateway/gateway-client.ts";
 import type { MethodEntry, MethodTable } from "../../functions/socket/gateway.ts";
 import type { Broadcast } from "../../shared/peers/broadcast.ts";
-import { type EventName, type Events, events } from "../../shared/protocol/events.ts";
+import { type EventName, type Events, events, type TotalOver } from "../../shared/protocol/events.ts";
 import { eventFrame, okFrame } from "../../shared/protocol/frames.ts";
 import { type Method, methods } from "../../shared/protocol/methods.ts";
 import type { Results } from "../../shared/protocol/results.ts";
-import type { TotalOver } from "../../shared/protocol/total.ts";
 
 // `tsc` checks this file: it reports an error that is expected here and does not occur.
 

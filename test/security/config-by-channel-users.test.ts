@@ -59,13 +59,13 @@ describe("a guest", () => {
   it("can stop the answer to their own message only", async () => {
     const stop = (from: string) => house.ask({ from, text: "/stop", room: "garden" });
     await house.bring({ from: "olga", text: "wait for the owner", room: "garden" });
-    expect(await stop("gus")).toMatch(/not to a message of yours/);
+    expect(await stop("gus")).toMatch(/not to your message/);
     const { id } = await house.bring({ from: "gus", text: "wait for the guest", room: "garden" });
-    expect(await stop("gus")).toMatch(/not to a message of yours/);
+    expect(await stop("gus")).toMatch(/not to your message/);
     expect(await stop("olga")).toMatch(/^Stopped run /);
     const isNext = () => house.lastRequest().turns.at(-1)?.text.includes("wait for the guest");
     await expect.poll(isNext, { timeout: 20_000 }).toBe(true);
-    expect(await stop("gail")).toMatch(/not to a message of yours/);
+    expect(await stop("gail")).toMatch(/not to your message/);
     expect(await stop("gus")).toBe(`Stopped run ${channel}:default:${await eventId(id)}.`);
     house.release();
   });

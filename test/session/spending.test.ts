@@ -170,7 +170,7 @@ describe("how full the context window is", () => {
     expect(found).toMatchObject({ sessionKey, model: expect.stringContaining("/"), messageCount: 0 });
     expect(found).not.toHaveProperty("last");
     expect(await command("context")).toEqual({
-      response: expect.stringContaining("Context: not known before the next reply"),
+      response: expect.stringContaining("Context: known after the next reply"),
     });
   });
 

@@ -1,8 +1,8 @@
 import type { Agent } from "../../functions/agent/agent.ts";
 import type { ModelCall } from "../../functions/agent/model/model-call.ts";
-import type { ExecEvent } from "../../shared/protocol/exec-event-params.ts";
 import type { ResponseFrame } from "../../shared/protocol/frames.ts";
 import { type AssistantMessage, type Message, textOf } from "../../shared/protocol/messages.ts";
+import type { ExecEvent } from "../../shared/protocol/schemas.ts";
 import type { Origin, Task, Writer } from "../../shared/session/inbox-entry.ts";
 import type { Table } from "../../shared/world/world.ts";
 import { type Bench, type Life, openBench } from "../agent/bench.ts";

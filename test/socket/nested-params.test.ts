@@ -5,7 +5,7 @@ import { createMemoryTable } from "../../local/world/local-table.ts";
 import { listPeers, openConnection } from "../../shared/peers/registry.ts";
 import { createTokenVerifier } from "../../shared/peers/tokens.ts";
 import type { Frame } from "../../shared/protocol/frames.ts";
-import { maxNesting } from "../../shared/protocol/nesting.ts";
+import { maxNesting } from "../../shared/protocol/schemas.ts";
 import { clientParams, nodeParams } from "../support/peer.ts";
 
 let gateway: Gateway;

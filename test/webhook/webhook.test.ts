@@ -337,7 +337,7 @@ describe("a directive on a channel", () => {
 
   it("alone is acknowledged without the model", async () => {
     await on.deliver(textUpdate("/think:high"));
-    expect(sent()).toEqual(["Directives hold for the message they stand in."]);
+    expect(sent()).toEqual(["Directives apply only to the message that contains them; add a text."]);
     expect(on.woken).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import fs from "node:fs";
 import { join } from "node:path";
-import type { ExecEvent } from "../../../shared/protocol/exec-event-params.ts";
+import type { ExecEvent } from "../../../shared/protocol/schemas.ts";
 
 /** What is reported of a command whose node was killed. */
 const lost =

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { ExecEvent } from "../../../shared/protocol/exec-event-params.ts";
+import type { ExecEvent } from "../../../shared/protocol/schemas.ts";
 import type { Outbox } from "../result-outbox.ts";
 import { tailOf } from "../truncate.ts";
 import type { CommandJournal } from "./command-journal.ts";

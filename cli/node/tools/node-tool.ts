@@ -1,7 +1,7 @@
 import type * as v from "valibot";
-import { inputSchemaOf } from "../../../shared/protocol/input-schema.ts";
 import type { ToolDefinition } from "../../../shared/protocol/messages.ts";
 import type { Capability } from "../../../shared/protocol/schemas.ts";
+import { inputSchemaOf } from "../../../shared/protocol/tool-schema.ts";
 import type { FileQueues } from "../files/node-files.ts";
 import type { ShellSessions } from "../shell/shell-sessions.ts";
 import { type ArgumentValues, readArguments } from "./arguments.ts";

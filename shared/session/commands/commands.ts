@@ -13,7 +13,7 @@ import { guestHelp, guestRefusal } from "./guest-rights.ts";
 import { effectiveModel, effectiveThinking, missingFor } from "./model-choice.ts";
 import type { Command, CommandName } from "./parse-command.ts";
 
-/** One slash command as users are told of it. */
+/** The help on one slash command. */
 export interface CommandHelp {
   /** The command's names, without the slash. */
   words: readonly [string, ...string[]];
@@ -72,8 +72,8 @@ const help = [
 ].join("\n");
 
 /**
- * Executes a command, or returns the inbox entry that executes it. Commands never reach the model. What a
- * guest may not do is refused with one sentence.
+ * Executes a command, or returns the inbox entry that executes it. Commands never reach the model. A command that a guest
+ * may not use is refused with one sentence.
  * @param id of the message that holds the command; a retry has the same
  */
 export async function runCommand(
@@ -114,7 +114,7 @@ function compact(argument: string): CommandReply {
   return keep > 0 ? { entry: { kind: "compact", keep } } : { error: "Invalid count. Usage: /compact [N]" };
 }
 
-/** The run that "/stop" names. Any other text behind the command means nothing. */
+/** The run id after "/stop". Any other text after the command is ignored. */
 function runIdOf(argument: string): string | undefined {
   return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(argument) ? argument : undefined;
 }
@@ -130,7 +130,7 @@ async function stop(
   if (!stopped) return { response: only ? `Run ${only} is not in progress.` : "No run in progress." };
   if (stopped === "refused")
     return {
-      error: "The answer in progress is not to a message of yours; its writer or an owner may stop it.",
+      error: "The answer in progress is not to your message; only its writer or an owner may stop it.",
     };
   if (needsAgent(stopped.state, context.now())) await context.wake(sessionKey);
   const { runId, pendingCount } = stopped;
@@ -144,10 +144,14 @@ export async function statusText(context: CommandContext, sessionKey: string): P
     readSession(context.table, sessionKey),
     context.configuration.load(),
   ]);
-  return describe(sessionKey, state, configuration);
+  return describeSession(sessionKey, state, configuration);
 }
 
-function describe(sessionKey: string, state: SessionState | undefined, configuration: Configuration): string {
+function describeSession(
+  sessionKey: string,
+  state: SessionState | undefined,
+  configuration: Configuration,
+): string {
   const settings = state?.settings ?? {};
   const { provider, id } = effectiveModel(configuration, sessionKey, settings);
   const thinking = effectiveThinking(settings);
@@ -180,7 +184,7 @@ async function model(context: CommandContext, sessionKey: string, argument: stri
   if (!chosen) return { error: `Invalid model selector: ${argument}` };
   await patchSession(context.table, sessionKey, { settings: { model: chosen } }, context.now());
   const missing = missingFor(effectiveModel(configuration, sessionKey, { model: chosen }), configuration);
-  const warning = missing === undefined ? "" : `\nIt cannot be asked yet: ${missing}`;
+  const warning = missing === undefined ? "" : `\nIt cannot be used yet: ${missing}`;
   return { response: `Model set to ${chosen.provider}/${chosen.id}${warning}` };
 }
 

@@ -30,7 +30,7 @@ export async function windowOf(
 /** How full a session's context window is, as lines for people. */
 export function contextText({ model, messageCount: messages, last }: WindowUse): string {
   const lines = [`Model: ${model}`, `Messages: ${messages}`];
-  if (!last) return [...lines, "Context: not known before the next reply"].join("\n");
+  if (!last) return [...lines, "Context: known after the next reply"].join("\n");
   const { tokens, window, prompt, compactsAt } = last;
   return [
     ...lines,
@@ -40,7 +40,7 @@ export function contextText({ model, messageCount: messages, last }: WindowUse):
   ].join("\n");
 }
 
-/** `6%`; what is more than nothing is at least `1%`. */
+/** `6%`; any share above zero is at least `1%`. */
 export function percentText(share: number): string {
   return `${share > 0 ? Math.max(1, Math.round(share * 100)) : 0}%`;
 }

@@ -1,18 +1,18 @@
 import { isGuestSessionKey } from "../key/session-key.ts";
 import type { Command } from "./parse-command.ts";
 
-/** The answer to a guest's message that chooses a model or a thinking level for itself. */
+/** The answer to a guest's message that has a model or thinking directive. */
 export const directiveRefusal =
   "Only the owner of this agent may choose the model and the thinking level; write again without /model and /think.";
 
-/** The commands that a guest is told of, in a conversation of their own and in a room. */
+/** The help that a guest sees: it lists more commands in the guest's own conversation than in a room. */
 export function guestHelp(sessionKey: string): string {
   return [
     "Commands:",
     ...(isGuestSessionKey(sessionKey)
       ? ["/new, /reset – archive this conversation and start a fresh one"]
       : []),
-    "/stop – stop the answer to a message of yours",
+    "/stop – stop the answer to your message",
     "/status – show this session",
     "/help – this list",
   ].join("\n");

@@ -53,10 +53,10 @@ export function effectiveChoice(
 /** The provider that works by the function's role, without a key. */
 export const bedrockProvider = "amazon-bedrock";
 
-/** The provider of every OpenAI-compatible server that is known by its address alone (`model.baseUrl`). */
+/** The provider of every OpenAI-compatible server that is identified only by its address (`model.baseUrl`). */
 export const compatibleProvider = "openai-compatible";
 
-/** What is missing before a model can be asked, and how it is mended; undefined when nothing is known to be missing. */
+/** What a model still needs before it can be used, and the command that sets it; undefined when nothing is known to be missing. */
 export function missingFor(
   { provider, baseUrl }: Pick<ModelConfiguration, "provider" | "baseUrl">,
   { apiKeys }: Pick<Configuration, "apiKeys">,
@@ -67,7 +67,7 @@ export function missingFor(
   return apiKeys[provider] === secretMarker ? undefined : noKey(provider);
 }
 
-/** That a provider has no key, and what sets one. */
+/** Says that a provider has no key, and which command sets it. */
 export function noKey(provider: string): string {
   return `no key for ${provider}: gsv config set apiKeys.${provider} -`;
 }

@@ -12,7 +12,7 @@ const prefixedEntry = /^([a-z][^:]*):(.+)$/is;
  */
 const phoneNumber = /^\+?[(\s]*\d[\d\s().-]*$/;
 
-/** Least number of digits of a phone number with its country code. */
+/** Minimum number of digits of a phone number with its country code. */
 const minPhoneDigits = 10;
 
 /**

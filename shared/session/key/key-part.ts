@@ -14,7 +14,7 @@ const hashEnd = new RegExp(`-[0-9a-f]{${hashLength}}$`);
 
 /**
  * The ids of threads on the gateway's own channels, `{room}/{thread}`. `/` becomes `_`, which no id of these
- * channels contains, so such an id needs no hash to be told from others.
+ * channels contains, so such an id needs no hash to stay unique.
  */
 const threadIds: ReadonlyMap<string, RegExp> = new Map([
   ["telegram", /^-?\d+\/\d+$/],
@@ -62,9 +62,9 @@ export function peerPart(id: string, channel: string, taken: readonly string[] =
  * Cuts a text and appends a hash, so that different texts stay different. Normalized text is ASCII: length is
  * bytes.
  */
-export function shorten(text: string, most: number): string {
-  if (text.length <= most) return text;
-  return withHash(text.slice(0, most - hashLength - 1), text);
+export function shorten(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  return withHash(text.slice(0, maxLength - hashLength - 1), text);
 }
 
 function isThreadId(id: string, channel: string | undefined): boolean {

@@ -162,7 +162,7 @@ describe("/model", () => {
   };
 
   it.each([
-    ["anthropic/x", "It cannot be asked yet: no key for anthropic: gsv config set apiKeys.anthropic -"],
+    ["anthropic/x", "It cannot be used yet: no key for anthropic: gsv config set apiKeys.anthropic -"],
     [
       "openai-compatible/qwen3",
       "no address for openai-compatible: gsv config set model.baseUrl <address of its API>",
