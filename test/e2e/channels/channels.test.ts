@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openAiError } from "../../support/models/openai-wire/openai-error.ts";
 import { readSession } from "../../../shared/session/sessions.ts";
 import { duePartition } from "../../../shared/session/state.ts";
 import { set } from "../../../shared/world/expression.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
+import { openAiError } from "../../support/models/openai-wire/openai-error.ts";
 import type { ModelServer, Reply } from "../../support/models/scripted-model.ts";
 import { channelsOf, type Platform, platformStarts } from "../../support/platforms/platforms.ts";
 import { until } from "../../support/until.ts";

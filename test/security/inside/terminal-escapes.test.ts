@@ -243,7 +243,7 @@ it("there is one way out to a terminal for text: writeText", () => {
     "chat/lines.ts",
     "chat/terminal/screen.ts",
     "chat/terminal/keyboard.ts",
-    "commands/transfer/copy-progress.ts",
+    "commands/transfer/copy-command.ts",
   ];
   const folder = join(import.meta.dirname, "../../../cli");
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>
