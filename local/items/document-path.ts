@@ -4,7 +4,7 @@ import { isMap } from "./item-values.ts";
 /** The names and list indexes of a place in an item, outermost first. */
 export type Parts = readonly (string | number)[];
 
-/** What stands at a place; undefined where there is nothing. */
+/** The value at a place; undefined if there is none. */
 export function valueAt(value: ItemValue, parts: Parts): ItemValue | undefined {
   let found: ItemValue | undefined = value;
   for (const part of parts) found = found === undefined ? undefined : child(found, part);

@@ -25,7 +25,7 @@ import { apiGatewayLimits, type WebSocketLimits } from "./websocket-limits.ts";
 export interface WebSocketApiOptions {
   /** Runs the function behind the routes $connect, $default and $disconnect. */
   invoke: (event: WebSocketEvent) => Promise<unknown>;
-  /** Stage and id of the API, as they stand in events and ARNs. */
+  /** Stage and id of the API, as in events and ARNs. */
   stage: string;
   apiId: string;
   port?: number;

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { createServer, type Server } from "node:net";
 
 /**
- * Has a server listen on a port that stays free when it is closed: below those that the system gives out to whoever asks
+ * Has a server listen on a port that stays free when it is closed: below those that the system gives out to a program that asks
  * for any. @returns the port
  */
 export function occupyPort(server: Server): Promise<number> {

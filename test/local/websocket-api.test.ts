@@ -83,7 +83,7 @@ afterEach(async () => {
 });
 
 describe("the WebSocket API", () => {
-  it("connects, hands over messages and tells of the end, in API Gateway's events", async () => {
+  it("connects, hands over messages and reports the end, in API Gateway's events", async () => {
     await start();
     const socket = await opened("/ws?a=1&a=2", { Authorization: "Bearer t", "User-Agent": "test" });
     socket.send("hello");
@@ -280,7 +280,7 @@ describe("the WebSocket API", () => {
     await until(() => events.some((event) => route(event) === "$disconnect"));
   });
 
-  it("tells of the end of a client that left while $connect ran", async () => {
+  it("reports the end of a client that left while $connect ran", async () => {
     let finish = () => {};
     await start((event) =>
       route(event) === "$connect" ? new Promise((resolve) => (finish = () => resolve(ok()))) : ok(),

@@ -252,7 +252,7 @@ describe("a batch", () => {
   });
 });
 
-it("tells of its one table and where items say when they end", async () => {
+it("describes its one table and the attribute that expires items", async () => {
   expect((await client.send(new ListTablesCommand({}))).TableNames).toEqual([TableName]);
   const { TimeToLiveDescription } = await client.send(new DescribeTimeToLiveCommand({ TableName }));
   expect(TimeToLiveDescription).toEqual({ AttributeName: "expiresAt", TimeToLiveStatus: "ENABLED" });

@@ -202,7 +202,7 @@ describe("DynamoDB", () => {
     expect(await raw(`POST / HTTP/1.1\r\nhost: 127.0.0.1:8000\r\n${call}`)).toContain("200 OK");
   });
 
-  it("answers InternalServerError when the store fails, tells of it, and goes on", async () => {
+  it("answers InternalServerError when the store fails, reports it, and goes on", async () => {
     broken = true;
     await expect(get("moving")).rejects.toMatchObject({ name: "InternalServerError" });
     broken = false;

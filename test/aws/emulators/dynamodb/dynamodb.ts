@@ -27,7 +27,7 @@ export interface DynamoDBOptions {
   table: string;
   port?: number;
   authorize?: Authorize;
-  /** Told of faults in the store, which the caller sees as InternalServerError. */
+  /** Receives faults of the store, which the caller sees as InternalServerError. */
   onError?: (error: unknown) => void;
 }
 

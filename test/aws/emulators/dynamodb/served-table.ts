@@ -58,7 +58,7 @@ function keyText(item: Item, name: "pk" | "sk"): string {
 }
 
 /**
- * Resolves when what is known of these partitions is durable: an answer must not show what a crash could undo.
+ * Resolves when all changes of these partitions are durable: an answer must not show what a crash could undo.
  */
 export async function settled(store: ItemStore, partitions: Iterable<string>): Promise<void> {
   await Promise.all([...new Set(partitions)].map((pk) => store.settling(pk)));

@@ -45,7 +45,7 @@ describe("a function that invokes itself", () => {
     expect(lines.find(([name]) => name === "cloud")?.[1]).toContain("timer failed and is given up");
   });
 
-  it("goes on when Lambda is told to let it", async () => {
+  it("goes on where recursion is permitted", async () => {
     await invoke("agent", 20);
     await until(() => runs("agent") === 21);
     expect(lines.filter(([name]) => name === "cloud")).toEqual([]);

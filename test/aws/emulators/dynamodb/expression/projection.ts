@@ -11,7 +11,7 @@ export function parseProjection(reader: ExpressionReader): Parts[] {
   return paths;
 }
 
-/** What stands at the paths, in the maps and lists around it; list elements close up. Absent paths leave nothing. */
+/** The values at the paths, in the maps and lists around them; list elements close up. Absent paths leave nothing. */
 export function project(item: Item, paths: readonly Parts[]): Item {
   return (select(item, paths) ?? {}) as Item;
 }

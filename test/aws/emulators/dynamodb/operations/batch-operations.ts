@@ -101,7 +101,7 @@ function requireDifferent(keys: readonly Key[]): void {
   throw invalid("Provided list of item keys contains duplicates");
 }
 
-/** What is left of a table's request, in the form of the request. */
+/** The unprocessed rest of a request to a table, in the form of the request. */
 function unprocessed(name: string, request: JsonRecord, items: readonly StoredItem[]): object {
   if (items.length === 0) return {};
   const Keys: AttributeMap[] = items.map(({ pk, sk }) => encodeItem({ pk, sk }));
