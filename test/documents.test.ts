@@ -135,17 +135,25 @@ describe("docs/README.md", () => {
   });
 });
 
+describe("docs", () => {
+  it("has at most 35,000 words", () => {
+    const words = tracked("docs").flatMap((file) => textOf(file).match(/\S+/g) ?? []);
+    expect(words.length).toBeLessThanOrEqual(35_000);
+    expect(words.length).toBeGreaterThan(20_000);
+  });
+});
+
 describe("docs/architecture.md", () => {
   const parents = ["shared", "functions", "functions/*", "cli", "cli/commands", "local", "infra"];
   const levels = parents.map((parent) => new RegExp(`^${parent.replace("*", "[^/]+")}/[^/]+(?=/)`));
 
-  it("has a row in its map for every folder, and none for a folder that is gone", () => {
+  it("has a line in its map for every folder, and none for a folder that is gone", () => {
     const folders = tracked("shared", "functions", "cli", "local", "infra").flatMap((file) =>
       levels.flatMap((level) => file.match(level) ?? []),
     );
     const map = textOf("docs/architecture.md").split("## Map")[1] ?? "";
-    const rows = [...map.matchAll(/^\| `([^`]+)` \|/gm)].map(([, folder = ""]) => folder);
-    expect(rows.sort()).toEqual([...new Set(folders)].sort());
+    const named = [...map.matchAll(/^- `([^`]+)`:/gm)].map(([, folder = ""]) => folder);
+    expect(named.sort()).toEqual([...new Set(folders)].sort());
   });
 });
 
@@ -177,15 +185,15 @@ describe("docs/reference/protocol.md", () => {
 });
 
 describe("docs/reference/command-line.md", () => {
-  const rows = (entries: readonly CommandEntry[], before: readonly string[] = []): string[] =>
+  const lines = (entries: readonly CommandEntry[], before: readonly string[] = []): string[] =>
     entries.flatMap(({ name, summary, load, commands: below = [] }) => {
-      const row = `| \`gsv ${[...before, name].join(" ")}\` | ${summary.replaceAll("|", "\\|")} |`;
-      return [...(load ? [row] : []), ...rows(below, [...before, name.split(" ")[0] ?? ""])];
+      const line = `- \`gsv ${[...before, name].join(" ")}\`: ${summary}`;
+      return [...(load ? [line] : []), ...lines(below, [...before, name.split(" ")[0] ?? ""])];
     });
 
-  it("has a row for every command, in the order and the words of its help, and no other", () => {
-    const table = textOf("docs/reference/command-line.md").split("## Commands")[1]?.split("\n## ")[0] ?? "";
-    expect(table.split("\n").filter((line) => line.startsWith("| `gsv "))).toEqual(rows(commands));
+  it("has a line for every command, in the order and the words of its help, and no other", () => {
+    const list = textOf("docs/reference/command-line.md").split("## Commands")[1]?.split("\n## ")[0] ?? "";
+    expect(list.split("\n").filter((line) => line.startsWith("- `gsv "))).toEqual(lines(commands));
   });
 });
 

@@ -14,7 +14,7 @@ export function fill<const Text extends string>(
 /** What goes wrong, as a user sees it. The texts may hold `{name}`s. docs/troubleshooting.md lists them. */
 export interface Trouble {
   symptom: string;
-  /** One sentence, for the page alone: a terminal shows the symptom and the remedy. */
-  cause: string;
+  /** One sentence for the page, unless the symptom says it. A terminal shows only symptom and remedy. */
+  cause?: string;
   remedy: string;
 }

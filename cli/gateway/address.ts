@@ -14,7 +14,6 @@ export const gatewayTroubles = {
   },
   noToken: {
     symptom: "no token for {url}",
-    cause: "The address is known, its token is not.",
     remedy: "pass --token, set GSV_TOKEN, or run `gsv init`",
   },
   stopped: {
@@ -24,7 +23,6 @@ export const gatewayTroubles = {
   },
   absent: {
     symptom: "{folder} holds no local gateway",
-    cause: "`--data` names a folder without a gateway's data.",
     remedy: "start one there with `gsv dev --data {data}`",
   },
   foreign: {

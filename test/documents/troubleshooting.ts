@@ -15,14 +15,14 @@ export const pageFile = "docs/troubleshooting.md";
 /** The faults and warnings of `gsv doctor` that come from some of its checks. */
 function fromDoctor(...checks: string[]): Trouble[] {
   return Object.values(findings).flatMap((finding) =>
-    "cause" in finding && checks.includes(finding.check)
-      ? [{ symptom: `${finding.check}: ${finding.found}`, cause: finding.cause, remedy: finding.todo }]
+    (finding.state === "fault" || finding.state === "warning") && checks.includes(finding.check)
+      ? [{ ...finding, symptom: `${finding.check}: ${finding.found}`, remedy: finding.todo }]
       : [],
   );
 }
 
 /** A trouble of a text of the form `symptom; remedy`. @throws Error for a text without a remedy */
-function fromText(text: string, cause: string): Trouble {
+function fromText(text: string, cause?: string): Trouble {
   const [, symptom, remedy] = /^(.+?); (.+)$/.exec(text) ?? [];
   if (symptom === undefined || remedy === undefined) throw new Error(`no remedy in: ${text}`);
   return { symptom, cause, remedy };
@@ -38,10 +38,9 @@ function refusals(): Trouble[] {
       printed(finalEnd({ ...error, status: 403 }, Number.POSITIVE_INFINITY)).replace("): ", "); "),
       "The address is not that of this gateway, or the stage requires the token in a header.",
     ),
-    fromText(printed(endedFor("revoked", "{id}")), "An owner revoked this machine's token."),
+    fromText(printed(endedFor("revoked", "{id}"))),
     {
       symptom: printed(endedFor("superseded", "{id}")),
-      cause: "A newer process connected with the same id.",
       remedy: "stop one of the two, or choose another id with --id",
     },
   ];
@@ -73,7 +72,7 @@ function modelFailures(): Trouble[] {
       "The address is misspelt, or the gateway on AWS cannot see your network.",
     ),
     fromText(text({ status: 401 }), "The key is wrong, expired, or another provider's."),
-    fromText(text({ status: 402 }), "The provider bills in advance."),
+    fromText(text({ status: 402 })),
     fromText(text({ status: 404, words: "model" }), "The server has not downloaded this model."),
     {
       symptom: text({ status: 429 }),
@@ -82,7 +81,6 @@ function modelFailures(): Trouble[] {
     },
     {
       symptom: text({ status: 529 }),
-      cause: "The provider has too little capacity.",
       remedy: "wait, the call is repeated; or choose another model with /model",
     },
     { symptom, cause: "Nobody has opened the model in this AWS account yet.", remedy },
@@ -102,12 +100,9 @@ const blocked: Record<Refusal, Omit<Trouble, "symptom">> = {
     remedy: "add the line's `senderId` to one of them",
   },
   full: { cause: "25 pairing requests already wait.", remedy: "approve or reject some: `gsv pair list`" },
-  stopped: { cause: "The account is stopped.", remedy: "gsv channel start {channel}" },
-  "not mentioned": {
-    cause: "In a room, the message does not mention the agent.",
-    remedy: "mention it, or reply to it",
-  },
-  empty: { cause: "The message has neither text nor files.", remedy: "send text or a file" },
+  stopped: { remedy: "gsv channel start {channel}" },
+  "not mentioned": { remedy: "in a room, mention the agent or reply to it" },
+  empty: { remedy: "send text or a file" },
 };
 
 /** Other lines of the webhook's log. */
@@ -170,26 +165,24 @@ npx gsv logs --gateway          # the gateway's log
 npx gsv logs --node laptop      # a node's log
 \`\`\`
 
-Find what you see in the first column. The texts are those of the commands: \`npm run docs:troubleshooting\` generates this page.
+Search this page for what you see. The texts are those of the commands: \`npm run docs:troubleshooting\` generates this page.
 When a part of a deployment fails, see the runbooks in [operations](operations.md).
 `;
 
-function cell(text: string): string {
-  return text.replaceAll("|", "\\|");
-}
-
-/** A remedy that is a command alone is code. */
-function command(text: string): string {
-  return text.replace(/^(?:gsv|chmod) .*/, "`$&`");
+/** A remedy as a sentence, or as code if it is only a command. */
+function instruction(text: string): string {
+  if (/^(?:gsv|chmod) /.test(text)) return `\`${text}\``;
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** The text of docs/troubleshooting.md, from the texts that users see. */
 export function troubleshootingPage(): string {
   const tables = Object.entries(chapters).map(([heading, troubles]) => {
     const rows = troubles().map(
-      ({ symptom, cause, remedy }) => `| ${cell(symptom)} | ${cell(cause)} | ${command(cell(remedy))} |`,
+      ({ symptom, cause, remedy }) =>
+        `- **${symptom}**: ${cause ? `${cause} ` : ""}${instruction(remedy)}`,
     );
-    return [`\n## ${heading}\n`, "| you see | cause | do |", "|---|---|---|", ...rows, ""].join("\n");
+    return [`\n## ${heading}\n`, ...rows, ""].join("\n");
   });
   return intro + tables.join("");
 }

@@ -16,8 +16,8 @@ interface Bad {
   check: string;
   state: "fault" | "warning";
   found: string;
-  /** One sentence for docs/troubleshooting.md; `gsv doctor` does not show it. */
-  cause: string;
+  /** One sentence for docs/troubleshooting.md, unless `found` says it. `gsv doctor` does not show it. */
+  cause?: string;
   todo: string;
 }
 
@@ -28,7 +28,6 @@ export const findings = {
     check: "node",
     state: "fault",
     found: "{running} is too old",
-    cause: "gsv needs Node 20.19 or newer.",
     todo: "install Node 20.19 or newer",
   },
 
@@ -63,7 +62,6 @@ export const findings = {
     check: "gateway",
     state: "warning",
     found: "{url} answers in {ms} ms, version {there}; here it is {here}",
-    cause: "The command line and the gateway come from different releases.",
     todo: "bring both to one version: `gsv upgrade` here, `gsv deploy` there",
   },
   gatewaySilent: {
@@ -79,7 +77,7 @@ export const findings = {
     state: "fault",
     found: "{url} refuses it",
     cause: "The token was revoked, or belongs to another gateway.",
-    todo: "an owner makes another with `gsv token create`; `gsv init --token -` saves it, and `gsv deploy` makes one for who deployed",
+    todo: "an owner makes another with `gsv token create`; `gsv init --token -` saves it, and `gsv deploy` makes one for the person who deployed",
   },
   tokenAdmin: { check: "token", state: "ok", found: "has every scope; {tokens} valid" },
   tokenClient: {
@@ -101,7 +99,6 @@ export const findings = {
     check: "model",
     state: "fault",
     found: "nothing answers at {baseUrl}",
-    cause: "The model's server on this machine is not running.",
     todo: "start the server of {id}, such as Ollama",
   },
   modelByRole: { check: "model", state: "ok", found: "{name}, by the rights of the functions' role" },
@@ -110,7 +107,6 @@ export const findings = {
     check: "model",
     state: "fault",
     found: "{name} has no key",
-    cause: "The provider accepts only calls with a key.",
     todo: "gsv config set apiKeys.{provider} -",
   },
 
@@ -137,8 +133,7 @@ export const findings = {
   channelUnowned: {
     check: "channels",
     state: "warning",
-    found: "{account} works, and has no owner: whoever writes there is a guest",
-    cause: "No sender's id is in the channel's `owners`.",
+    found: "{account} works, and has no owner: everyone who writes there is a guest",
     todo: "gsv pair approve {channel} <your id> --owner",
   },
 
@@ -149,7 +144,6 @@ export const findings = {
     check: "clock",
     state: "warning",
     found: "{difference} the gateway's",
-    cause: "This machine's clock is wrong, so times look wrong.",
     todo: "set this machine's clock, or let it set itself (timedatectl set-ntp true)",
   },
   clockRefused: {
@@ -198,7 +192,7 @@ export const findings = {
     state: "warning",
     found: "only {executions} functions may run at once",
     cause: "A new AWS account has a low quota of concurrent executions.",
-    todo: "docs/operations.md: request more of Lambda",
+    todo: "request more (docs/operations.md, “The quota of Lambda”)",
   },
   quotaOtherModel: {
     check: "quota",
@@ -212,6 +206,6 @@ export const findings = {
     state: "warning",
     found: "{name}: {tokens} tokens a minute in {region}",
     cause: "A new AWS account has a low quota for the model; turns wait for it.",
-    todo: "docs/operations.md, “The quota of Bedrock”: request more, or choose another model",
+    todo: "request more (docs/operations.md, “The quota of Bedrock”), or choose another model",
   },
 } as const satisfies Record<string, Good | Bad>;
