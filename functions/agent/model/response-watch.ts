@@ -1,15 +1,15 @@
-/** What a provider's HTTP responses say that its client does not pass on. */
+/** Facts of a provider's HTTP responses that its client does not pass on. */
 export interface ResponseWatch {
   fetch: typeof fetch;
   /** Status of the last response; undefined when there was none. */
   status?: number;
-  /** The code of the last connection, when it could not be made: ECONNREFUSED, say. */
+  /** The error code of the last connection if it failed, such as ECONNREFUSED. */
   unreachable?: string;
-  /** How long the provider asks to wait, in milliseconds. */
+  /** The wait that the provider asks for, in milliseconds. */
   retryAfterMs?: number;
   /** Whether the provider says that the same request may succeed later. */
   mayRetry?: boolean;
-  /** What the model said instead of an answer (chat completions, `refusal`). */
+  /** The refusal that the model sent instead of an answer (chat completions, `refusal`). */
   refusal: string;
 }
 
@@ -27,8 +27,8 @@ export function watchResponses(): ResponseWatch {
       const { status, statusText, headers, body } = response;
       watch.status = status;
       watch.retryAfterMs = retryAfter(headers, Date.now());
-      const told = headers.get("x-should-retry");
-      watch.mayRetry = told === null ? undefined : told === "true";
+      const shouldRetry = headers.get("x-should-retry");
+      watch.mayRetry = shouldRetry === null ? undefined : shouldRetry === "true";
       if (!body || !headers.get("content-type")?.startsWith("text/event-stream")) return response;
       const watched = body.pipeThrough(onLines((line) => recordRefusal(watch, line)));
       return new Response(watched, { status, statusText, headers });
@@ -37,7 +37,7 @@ export function watchResponses(): ResponseWatch {
   return watch;
 }
 
-/** The code of a failed connection; undefined for a request that was ended here. */
+/** The error code of a failed connection; undefined for a request that we aborted. */
 function codeOf(error: unknown): string | undefined {
   const { code } = (error as { cause?: { code?: unknown } }).cause ?? {};
   return typeof code === "string" ? code : undefined;
@@ -53,7 +53,7 @@ function retryAfter(headers: Headers, now: number): number | undefined {
   return Number.isFinite(asked) ? Math.max(0, asked) : undefined;
 }
 
-/** Passes bytes on as they are, and shows the whole lines among them. */
+/** Passes bytes through unchanged, and calls `show` with each complete line. */
 function onLines(show: (line: string) => void): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder();
   let begun = "";
@@ -71,9 +71,9 @@ function recordRefusal(watch: ResponseWatch, line: string): void {
   if (!/"refusal":\s*"/.test(line)) return;
   try {
     const chunk: { choices?: { delta?: { refusal?: unknown } }[] } = JSON.parse(line.replace(/^data:/, ""));
-    const said = chunk.choices?.[0]?.delta?.refusal;
-    if (typeof said === "string") watch.refusal += said;
+    const refusal = chunk.choices?.[0]?.delta?.refusal;
+    if (typeof refusal === "string") watch.refusal += refusal;
   } catch {
-    // The client reports what is wrong with a stream.
+    // The client reports a malformed stream.
   }
 }

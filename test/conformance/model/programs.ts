@@ -221,7 +221,7 @@ function agentIn(surroundings: Surroundings, isSlow: boolean, isNodeGone: boolea
     }),
     prompts: only<Agent["prompts"]>("prompts", { load: async () => ({ files: {}, skills: [] }) }),
     // The text of a prompt is written once, under its hash: whoever writes it, and however often, makes no difference.
-    keptPrompts: { keep: async () => {}, steps: () => [] },
+    promptCache: { store: async () => {}, steps: () => [] },
     history: createHistory(intake),
     callModel: modelIn(surroundings, isSlow),
     // No message here comes from a channel, where this would be a call.
