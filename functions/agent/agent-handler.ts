@@ -16,7 +16,7 @@ import { openWorkspace } from "../../shared/workspace/workspace-files.ts";
 import type { World } from "../../shared/world/world.ts";
 import type { Agent } from "./agent.ts";
 import { createHistory } from "./context/history.ts";
-import { createKeptPrompts } from "./context/prompt-cache.ts";
+import { createPromptCache } from "./context/prompt-cache.ts";
 import { createPromptSource } from "./context/prompt-source.ts";
 import { createFetchAttachment } from "./fetch-attachment.ts";
 import { createMediaCache } from "./model/media-cache.ts";
@@ -25,13 +25,13 @@ import { createTranscribe } from "./model/transcription.ts";
 import { createArchivedResults } from "./objects/archived-results.ts";
 import { holdSession } from "./session-loop.ts";
 
-/** Longest wait for a platform's rate limit, which is counted by the minute. Milliseconds. */
+/** The longest wait for a platform's rate limit; such limits are counted per minute. Milliseconds. */
 const maxWaitMs = 60_000;
 
-/** What wakes the agent: there is, or may be, something to do in a session. A repeat is harmless. */
+/** Wakes the agent: a session has, or may have, something to do. A repeated event is harmless. */
 export interface AgentEvent {
   sessionKey: string;
-  /** The version of the configuration that whoever woke the agent had just read; absent when it had read none. */
+  /** The version of the configuration that the sender of the event had just read; absent when it had read none. */
   configurationVersion?: number;
 }
 
@@ -51,7 +51,7 @@ export function createAgentHandler(world: World) {
   );
 }
 
-/** What an instance of the agent function works with. */
+/** Builds the dependencies of an instance of the agent function. */
 export function createAgent(world: World): Agent {
   const { table, now } = world;
   const prompts = createPromptSource(world.bucket);
@@ -75,7 +75,7 @@ export function createAgent(world: World): Agent {
     broadcast: createBroadcast(table, sockets, now),
     workspace,
     prompts,
-    keptPrompts: createKeptPrompts(prompts.bucket),
+    promptCache: createPromptCache(prompts.bucket),
     history: createHistory({ table, bucket }),
     recall: loadRecall({ table, bucket, configuration, secrets, now }),
     memories: loadMemories({ table, bucket, workspace }),

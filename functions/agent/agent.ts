@@ -7,14 +7,14 @@ import type { Recall } from "../../shared/recall/recall.ts";
 import type { Workspace } from "../../shared/workspace/workspace-files.ts";
 import type { Bucket, Schedules, Sockets, Table, WakeAgent } from "../../shared/world/world.ts";
 import type { History } from "./context/history.ts";
-import type { KeptPrompts } from "./context/prompt-cache.ts";
+import type { PromptCache } from "./context/prompt-cache.ts";
 import type { PromptSource } from "./context/prompt-source.ts";
 import type { FetchAttachment } from "./fetch-attachment.ts";
 import type { CallModel } from "./model/model-call.ts";
 import type { Transcribe } from "./model/transcription.ts";
 import type { ArchivedResults } from "./objects/archived-results.ts";
 
-/** What the agent function works with, built once at cold start. */
+/** The dependencies of the agent function, built once at cold start. */
 export interface Agent {
   table: Table;
   bucket: Bucket;
@@ -25,7 +25,7 @@ export interface Agent {
   broadcast: Broadcast;
   workspace: Workspace;
   prompts: PromptSource;
-  keptPrompts: KeptPrompts;
+  promptCache: PromptCache;
   history: History;
   recall: () => Promise<Recall>;
   memories: () => Promise<Memories>;

@@ -10,18 +10,18 @@ import type { Agent } from "./agent.ts";
 import type { SessionWriter } from "./session-writer.ts";
 import { whileTyping } from "./typing.ts";
 
-/** For all attachments of a message together, voice notes transcribed, in milliseconds; what has not come by then does not. */
+/** Time limit for fetching and transcribing all attachments of a message. The rest is dropped. Milliseconds. */
 const fetchMs = 60_000;
 
-/** An agent that died this often over a message's attachments does without them: something in them kills the function. */
+/** After this many crashes over a message's attachments the agent goes on without them: one of them kills the function. */
 const maxTries = 3;
 
 type Receiver = Pick<Agent, "bucket" | "fetchAttachment" | "transcribe" | "channels" | "now">;
 
 /**
- * Fetches and stores what came with a message, and has voice notes transcribed. Whatever cannot be had is a note, and
- * no reason for the message to be lost. A repeat after a crash fetches again, a few times, and stores the same objects
- * under the same keys. @throws LeaseLost
+ * Fetches and stores the attachments of a message, and transcribes voice notes. A note replaces an attachment that
+ * cannot be fetched; the message itself is never lost. After a crash the attachments are fetched again, at most `maxTries`
+ * times, and stored under the same keys. @throws LeaseLost
  */
 export async function receiveAttachments(
   agent: Receiver,
@@ -38,7 +38,7 @@ export async function receiveAttachments(
   const until = agent.now() + fetchMs;
   return whileTyping(agent, origin, async () => {
     const blocks: ContentBlock[] = [];
-    // One after the other: each may have 25 MB, and the function has little memory.
+    // One at a time: each may have 25 MB, and the function has little memory.
     for (const [index, media] of attachments.entries()) {
       const target = { sessionKey, id: JSON.stringify([id, index]), now: agent.now() };
       blocks.push(...(await receive(agent, origin, target, media, until)));
@@ -75,10 +75,11 @@ async function receive(
 }
 
 async function fetchMedia(agent: Receiver, origin: Origin, media: RemoteMedia, timeoutMs: number) {
-  if (origin.kind !== "channel") return { ok: false, reason: "it came by no channel" } as const;
+  if (origin.kind !== "channel")
+    return { ok: false, reason: "the message did not come from a channel" } as const;
   if ((media.size ?? 0) > maxMediaBytes)
     return { ok: false, reason: `larger than ${maxMediaBytes / 1024 / 1024} MB` } as const;
-  if (timeoutMs <= 0) return { ok: false, reason: "the others took too long" } as const;
+  if (timeoutMs <= 0) return { ok: false, reason: "the other attachments took too long" } as const;
   return agent.fetchAttachment(origin, media, timeoutMs);
 }
 
@@ -92,7 +93,7 @@ async function voiceBlocks(
   if (outcome.status === "transcribed") return mediaBlocks({ ...voice, transcription: outcome.text });
   const why =
     outcome.status === "off"
-      ? "not transcribed: nothing is configured that could"
+      ? "not transcribed: no transcription is configured"
       : `the transcription failed: ${outcome.reason}`;
   return [...mediaBlocks(voice), { type: "text", text: `[${why.replace(/[[\]]/g, "_")}]` }];
 }

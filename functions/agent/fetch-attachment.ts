@@ -5,10 +5,10 @@ import type { Fetched, GuardedFetch } from "../../shared/http/guarded-fetch.ts";
 import { essenceOf } from "../../shared/media/media-types.ts";
 import type { RemoteMedia } from "../../shared/session/inbox-entry.ts";
 
-/** How often an attachment is asked for, while what keeps it from us may pass. */
+/** Attempts to fetch an attachment, as long as the failures are temporary. */
 const maxTries = 3;
 
-/** The wait before the second try, doubled for the next. Milliseconds. */
+/** The wait before the second attempt; it doubles with each further one. Milliseconds. */
 const firstWaitMs = 500;
 
 export interface AttachmentOptions extends Accounts {
@@ -16,14 +16,14 @@ export interface AttachmentOptions extends Accounts {
   wait?: (ms: number) => Promise<unknown>;
 }
 
-/** An attachment's bytes, and their type as far as anybody has told it; else why there are none. */
+/** The attachment's bytes and declared type, or the reason it could not be fetched. */
 export type Attachment = { ok: true; body: Buffer; mimeType: string } | { ok: false; reason: string };
 
-/** Fetches what came with a message from where its channel keeps it. Does not throw for what the platform does. */
+/** Fetches an attachment of a message from its channel's platform. Does not throw when the platform fails. */
 export type FetchAttachment = (
   address: ChannelAddress,
   media: RemoteMedia,
-  /** For all tries together. */
+  /** For all attempts together. */
   timeoutMs: number,
 ) => Promise<Attachment>;
 
@@ -62,13 +62,16 @@ function addressIn({ url }: Readonly<Record<string, string>>): MediaLocation {
   return { status: "found", url };
 }
 
-/** Who lacks a permission is shown a page to log in by, instead of the file. */
+/** Platforms answer a missing permission with a login page instead of the file. */
 function toAttachment(
   { mimeType }: RemoteMedia,
   { body, contentType }: Extract<Fetched, { ok: true }>,
 ): Attachment {
   const isPage = contentType !== undefined && essenceOf(contentType) === "text/html";
   if (isPage && mimeType !== undefined && essenceOf(mimeType) !== "text/html")
-    return { ok: false, reason: "a web page came in its place; is a permission missing?" };
+    return {
+      ok: false,
+      reason: "the platform sent a web page instead of the file; check the bot's permissions",
+    };
   return { ok: true, body, mimeType: mimeType ?? contentType ?? "application/octet-stream" };
 }

@@ -12,9 +12,9 @@ import type { SessionWriter } from "./session-writer.ts";
 import { timeLeft, timeOverText } from "./time-limit.ts";
 import { whileTyping } from "./typing.ts";
 
-/** What a step calls the model with. */
+/** A planned model call. */
 export interface ModelCallPlan {
-  /** The whole transcript, with the messages that the step appends. */
+  /** The whole transcript, including the messages that the step appends. */
   messages: readonly Message[];
   /** The peers of this call are read at this time or later, epoch ms. */
   peersSince: number;
@@ -25,17 +25,17 @@ export type Uncalled =
   /** The conversation is compacted first. */
   | { status: "compact"; cut: Cut }
   | { status: "failed"; error: string; overflow: false }
-  /** The request could not be prepared; the error is the function's own. */
+  /** Preparing the request threw an error of our own. */
   | { status: "broken"; error: unknown };
 
-/** What the model answered to a prepared request. */
+/** The model's outcome for a prepared request. */
 export type AskedModel = ModelOutcome & {
   prepared: Prepared;
-  /** Resolves when the last text of the answer is on its way to the clients. Does not reject. */
+  /** Resolves when the last text of the answer was sent to the clients. Does not reject. */
   streamed: Promise<void>;
 };
 
-/** Gathers what the model is to see. Does not throw. */
+/** Prepares the request of a model call. Does not throw. */
 export async function prepareCall(
   agent: Agent,
   state: SessionState,
@@ -54,7 +54,7 @@ export async function prepareCall(
   }
 }
 
-/** Calls the model, streams its text to the clients, shows "typing" on the channel, and stores the prompt's text. */
+/** Calls the model. Meanwhile streams its text to the clients, shows "typing" on the channel, and stores the prompt's text. */
 export async function askModel(
   agent: Agent,
   { sessionKey, state, interrupted }: SessionWriter,
@@ -81,7 +81,7 @@ export async function askModel(
     });
   const [outcome] = await Promise.all([
     whileTyping(agent, run.origin, call),
-    agent.keptPrompts.keep(state, turn.agentId, turn.prompt),
+    agent.promptCache.store(state, turn.agentId, turn.prompt),
   ]);
   const isOver = outcome.status === "failed" && timeLeft(run, agent.now()) <= 0;
   const counted: ModelOutcome = isOver ? { status: "failed", error: timeOverText, overflow: false } : outcome;

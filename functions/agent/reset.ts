@@ -25,23 +25,23 @@ import { whileTyping } from "./typing.ts";
 
 export type ResetEntry = Extract<InboxEntry, { kind: "reset" }>;
 
-/** A reset that crashed this often goes on without memories: extracting them may be what kills the function. */
+/** After this many attempts a reset extracts no memories: the extraction may be what kills the function. */
 const maxExtractions = 2;
 
-/** Newest part of a conversation that memories are extracted from, in bytes of JSON. */
+/** Memories are extracted from the newest messages, up to this size in bytes of JSON. */
 const maxExtractedBytes = 12_000_000;
 
-/** Memories wait in the session's item, which holds 400 KB in all, until they are appended. Bytes. */
+/** Bound of the memories, which are stored in the session's item (at most 400 KB) until they are appended. Bytes. */
 const maxMemoryBytes = 30_000;
 
 /**
  * Media that is this much older than a reset belongs to the conversation that ends. A newer object that no message of
- * the conversation names may belong to a message that is on its way into the inbox: the function that takes it ends
- * within half this time, and clocks differ. Milliseconds.
+ * the conversation names may belong to a message that is about to enter the inbox: the function that accepts it ends
+ * within half this time; the rest allows for differing clocks. Milliseconds.
  */
 const arrivingMs = 60_000;
 
-/** Whether the session's policy asks for a reset before what arrived at `at` (epoch ms). */
+/** Whether the session's policy requires a reset before a message that arrived at `at` (epoch ms). */
 export async function isDue(agent: Agent, state: SessionState, at: number): Promise<boolean> {
   if (messageCount(state) === 0) return false;
   const { policy, timezone } = await resetRules(agent.configuration, state);
@@ -49,9 +49,9 @@ export async function isDue(agent: Agent, state: SessionState, at: number): Prom
 }
 
 /**
- * Resets a session, step by step (docs/decisions/resets.md). What the reset will do is committed first
- * and each step leaves its mark, so that it can be taken up wherever it was interrupted.
- * @param entry what asked for it; without one, it is the message at the head of the inbox that found the session due
+ * Resets a session, step by step (docs/decisions/resets.md). The plan is committed first, then each step records that
+ * it is done, so that an interrupted reset can be resumed at any step.
+ * @param entry the request; absent when the session is due before the message at the head of the inbox
  */
 export async function beginReset(agent: Agent, writer: SessionWriter, entry?: ResetEntry): Promise<void> {
   if (entry?.via === "policy" && !(await isDue(agent, writer.state, entry.at))) {
@@ -71,7 +71,7 @@ export async function beginReset(agent: Agent, writer: SessionWriter, entry?: Re
   await carryOut(agent, writer);
 }
 
-/** Takes up a reset that an earlier invocation did not finish. */
+/** Resumes a reset that an earlier invocation did not finish. */
 export async function resumeReset(agent: Agent, writer: SessionWriter): Promise<void> {
   const attempt = resettingOf(writer).attempt + 1;
   log("reset.resume", { sessionKey: writer.sessionKey, attempt });
@@ -80,7 +80,7 @@ export async function resumeReset(agent: Agent, writer: SessionWriter): Promise<
 }
 
 async function carryOut(agent: Agent, writer: SessionWriter): Promise<void> {
-  // Whoever wrote what is at the head of the inbox waits for it.
+  // The sender of the entry at the head of the inbox waits for the reset.
   const [entry] = writer.state.inbox;
   await whileTyping(agent, entry?.origin, async () => {
     if (!resettingOf(writer).result) {
@@ -95,7 +95,7 @@ async function carryOut(agent: Agent, writer: SessionWriter): Promise<void> {
   });
 }
 
-/** Commits the workspace as the conversation leaves it. A failure is logged: a reset does not wait for the history. */
+/** Commits the workspace to its Git history. A failure is only logged and does not stop the reset. */
 async function commitHistory(agent: Agent, writer: SessionWriter): Promise<void> {
   const { sessionKey, state } = writer;
   try {
@@ -123,7 +123,7 @@ async function archive(agent: Agent, writer: SessionWriter): Promise<void> {
   await writer.commit([set(["resetting", "archivedTo"], key)]);
 }
 
-/** What is extracted is committed before it is appended, so that a repeat appends the very same, which counts once. */
+/** Commits the extracted memories before it appends them: a repeat appends the same text, which has no further effect. */
 async function keepMemories(agent: Agent, writer: SessionWriter): Promise<void> {
   const { memories, messages, mediaDeleted } = resettingOf(writer);
   if (messages === 0 || mediaDeleted !== undefined) return;
@@ -134,7 +134,7 @@ async function keepMemories(agent: Agent, writer: SessionWriter): Promise<void> 
   await appendDailyMemory(agent, writer.state, writer.state.updatedAt, text);
 }
 
-/** Empty when there is nothing to remember, and when the model cannot say: a reset does not wait for it. */
+/** Memories of the conversation. Empty when there are none, and when the extraction fails: the reset goes on without. */
 async function extract(agent: Agent, writer: SessionWriter): Promise<string> {
   const { sessionKey, state } = writer;
   if (resettingOf(writer).attempt > maxExtractions) return "";
@@ -149,7 +149,7 @@ async function extract(agent: Agent, writer: SessionWriter): Promise<string> {
   }
 }
 
-/** As many of the first lines as fit. */
+/** As many whole lines from the start as fit. */
 function wholeLines(text: string, maxBytes: number): string {
   const lines: string[] = [];
   let bytes = 0;
@@ -162,10 +162,10 @@ function wholeLines(text: string, maxBytes: number): string {
 }
 
 /**
- * Deletes the media of the conversation: what its messages name, and what is older than the reset. It is listed before a
- * commit: while the commit succeeds the session is still held, so no object of the next conversation can be among it.
- * Media of messages that wait in the inbox stays, and media that may belong to a message on its way there. What stays
- * without need is deleted by the next reset.
+ * Deletes the media of the conversation: objects that its messages name, and objects older than the reset. The list is
+ * read before a commit: if the commit succeeds the lease was still held, so the list has no object of the next
+ * conversation. Media of messages in the inbox is kept, and media that may belong to an arriving message. The next reset
+ * deletes objects that were kept without need.
  */
 async function deleteMedia(agent: Agent, writer: SessionWriter): Promise<void> {
   const { at } = resettingOf(writer);
@@ -185,7 +185,7 @@ async function deleteMedia(agent: Agent, writer: SessionWriter): Promise<void> {
   for (const { key } of ofConversation()) await agent.bucket.delete(key);
 }
 
-/** Switches to the new id. A request waits for its answer with the reset; for a message, the reset is over. */
+/** Switches to the new session id. A reset by request still has to be answered; a reset before a message is over. */
 async function startAfresh({ table }: Agent, writer: SessionWriter): Promise<void> {
   const { sessionKey, sessionId, tokens, spent } = writer.state;
   const resets = await recordPreviousId(table, writer.state);
@@ -209,7 +209,7 @@ async function startAfresh({ table }: Agent, writer: SessionWriter): Promise<voi
     set("first", 1),
     set("head", 0),
     set("tokens", { input: 0, output: 0, total: 0 }),
-    // The day goes on.
+    // The counter of the day is kept.
     ...(spent ? [assign("spent", spentAfterReset(spent))] : []),
     remove("contextTokens"),
     remove("context"),
@@ -221,14 +221,14 @@ async function startAfresh({ table }: Agent, writer: SessionWriter): Promise<voi
   log("session.reset", { sessionKey, oldSessionId: sessionId, newSessionId, archivedMessages: messages });
 }
 
-/** The entry that asked for the reset; it stays at the head of the inbox until it is answered. */
+/** The entry that requested the reset; it stays at the head of the inbox until it is answered. */
 function requestOf(writer: SessionWriter): ResetEntry | undefined {
   const { entryId } = resettingOf(writer);
   const [entry] = writer.state.inbox;
   return entry?.kind === "reset" && entry.id === entryId ? entry : undefined;
 }
 
-/** Tells whoever asked, and takes the request out of the inbox. After a crash it may be told twice, never not at all. */
+/** Answers the request and removes it from the inbox. After a crash it may be answered twice, but never not at all. */
 async function answer(agent: Agent, writer: SessionWriter): Promise<void> {
   const { result } = writer.state.resetting ?? {};
   const entry = result && requestOf(writer);

@@ -18,13 +18,13 @@ import { SessionWriter } from "./session-writer.ts";
 import { beginRun, type Next, resumeRun, runStep, toolStep } from "./step.ts";
 import { stopCalls } from "./tools/stopped-calls.ts";
 
-/** A model call is begun only if it can end before Lambda ends the function. Milliseconds, beside the call's timeout. */
+/** A model call begins only if it can end before Lambda ends the function. Milliseconds, in addition to the call's timeout. */
 const reserveMs = 30_000;
 
 /**
- * The session's single writer: takes the lease, and works off the inbox and the run until there is nothing to do, or
- * the run waits for tools. Every step is written down before the next one acts on it, so that after a crash another
- * invocation goes on from there.
+ * Runs a session as its single writer: acquires the lease, then processes the inbox and the run until nothing is left to
+ * do or the run waits for tools. Every step is committed before the next one begins, so that after a crash another
+ * invocation continues from the last commit.
  * @param timeLeft milliseconds until Lambda ends this invocation
  */
 export async function holdSession(agent: Agent, sessionKey: string, timeLeft: () => number): Promise<void> {
@@ -51,7 +51,7 @@ export async function holdSession(agent: Agent, sessionKey: string, timeLeft: ()
   }
 }
 
-/** One step of the session. Each step reads what the last one wrote: a crash between two steps changes nothing. */
+/** Does one step of the session. A step reads only state that is committed: a crash between two steps changes nothing. */
 async function nextStepOf(
   agent: Agent,
   writer: SessionWriter,
@@ -67,7 +67,7 @@ async function nextStepOf(
   return run ? runOn(agent, writer, peers, run) : beginEntry(agent, writer, peers, timeLeft);
 }
 
-/** The next step of the run in progress. */
+/** Does the next step of the run in progress. */
 async function runOn(agent: Agent, writer: SessionWriter, peers: ConnectedPeers, run: Run): Promise<Next> {
   await seeConfiguration(agent, run.configurationVersion ?? 0);
   if (writer.state.stop === run.runId) return endStopped(agent, writer, peers, run);
@@ -77,7 +77,7 @@ async function runOn(agent: Agent, writer: SessionWriter, peers: ConnectedPeers,
   return endRun(agent, writer);
 }
 
-/** The first step of the oldest inbox entry. */
+/** Does the first step of the oldest inbox entry. */
 async function beginEntry(
   agent: Agent,
   writer: SessionWriter,
@@ -93,14 +93,14 @@ async function beginEntry(
   else if (entry.kind === "reset") await beginReset(agent, writer, entry);
   else if (entry.kind === "compact") await compactOnRequest(agent, writer, entry);
   else if (entry.kind !== "message") await changeOnRequest(agent, writer, entry);
-  // With no run and this entry first, a stop can only be for it.
+  // No run is in progress and this entry is the oldest, so a recorded stop can only be meant for it.
   else if (await isObsoleteNotice(agent, writer, entry)) await writer.commitEntry(entry, [remove("stop")]);
   else if (await isDue(agent, writer.state, entry.at)) await beginReset(agent, writer);
   else return runStep(agent, writer, peers, await beginRun(agent, writer, entry));
   return "continue";
 }
 
-/** Ends the run that a user stopped, with the results of its calls in the transcript. */
+/** Ends a run that a user stopped, and appends the results of its calls to the transcript. */
 async function endStopped(
   agent: Agent,
   writer: SessionWriter,
@@ -124,8 +124,8 @@ async function endRun(agent: Agent, writer: SessionWriter): Promise<Next> {
 }
 
 /**
- * Makes sure that this instance works with this version of the configuration or a later one. It reads nothing while
- * the configuration stays as it is. @param version undefined: the newest
+ * Makes sure that this instance uses this version of the configuration or a later one. Reads nothing if it already does.
+ * @param version undefined: the newest
  */
 async function seeConfiguration({ configuration }: Agent, version: number | undefined): Promise<void> {
   await configuration.load(version === undefined ? { fresh: true } : { atLeast: version });
@@ -142,28 +142,28 @@ async function handOver(agent: Agent, writer: SessionWriter): Promise<void> {
 }
 
 /**
- * Whether a message tells of the end of a background command to nobody who waits for it: the session was reset since the
- * command was started, or the model has asked for its end itself, by Process.
+ * Whether an entry reports the end of a background command that nobody waits for any more: the session was reset since
+ * the command started, or the model has already read the end with the Process tool.
  */
 async function isObsoleteNotice(agent: Agent, writer: SessionWriter, entry: InboxEntry): Promise<boolean> {
   const task = entry.kind === "message" ? entry.task : undefined;
   if (task?.kind !== "exec") return false;
   const isReset = task.conversation !== writer.state.sessionId;
-  if (!isReset && !holdsEnd(await agent.history.load(writer.state), task)) return false;
+  if (!isReset && !hasSeenEnd(await agent.history.load(writer.state), task)) return false;
   log("exec.dropped", { sessionKey: writer.sessionKey, entryId: entry.id, why: isReset ? "reset" : "seen" });
   return true;
 }
 
-/** Whether a conversation holds the end of a command, as Process answers it. */
-function holdsEnd(messages: readonly Message[], { nodeId, sessionId }: ExecTask): boolean {
+/** Whether a conversation contains a result of the Process tool that reports the end of a command. */
+function hasSeenEnd(messages: readonly Message[], { nodeId, sessionId }: ExecTask): boolean {
   const tool = nodeToolName(nodeId, "Process");
   return messages.some(
     (message) =>
-      message.role === "toolResult" && message.toolName === tool && saysEnd(textOf(message), sessionId),
+      message.role === "toolResult" && message.toolName === tool && reportsEnd(textOf(message), sessionId),
   );
 }
 
-function saysEnd(text: string, sessionId: string): boolean {
+function reportsEnd(text: string, sessionId: string): boolean {
   if (!text.includes(sessionId)) return false;
   try {
     const report = JSON.parse(text) as { sessionId?: unknown; status?: unknown } | null;

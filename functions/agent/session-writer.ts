@@ -19,7 +19,7 @@ import { expireStray, writeMessages } from "../../shared/session/transcript.ts";
 import type { Step } from "../../shared/world/expression.ts";
 import type { Agent } from "./agent.ts";
 
-/** Renewals are this far apart: well inside the lease, and the longest that a stop goes unseen. Milliseconds. */
+/** Time between renewals of the lease, well below its length. A renewal also notices a stop. Milliseconds. */
 const renewEveryMs = 3000;
 
 type WriterAgent = Pick<Agent, "table" | "bucket" | "history" | "now">;
@@ -33,7 +33,7 @@ export class SessionWriter {
   #state: SessionState;
   #interruption = new AbortController();
 
-  /** Starts the renewals of a lease that was just acquired. They go on until the lease is released, or `end` is called. */
+  /** Starts to renew a lease that was just acquired, until the lease is released or `end` is called. */
   constructor(agent: WriterAgent, { lease, state }: { lease: Lease; state: SessionState }) {
     this.#agent = agent;
     this.lease = lease;
@@ -80,29 +80,29 @@ export class SessionWriter {
   }
 
   /**
-   * Writes messages behind the head. They become part of the transcript when a commit moves the head past them.
-   * @param from distance of the first message from the head: 1 is next to it
+   * Writes messages after the head. They become part of the transcript when a commit moves the head past them.
+   * @param from distance of the first message from the head: 1 is directly after it
    * @throws LeaseLost
    */
   write(messages: readonly Message[], from: number): Promise<void> {
-    return this.#interruptingOnFailure(this.#writeBehindHead(messages, from));
+    return this.#interruptingOnFailure(this.#writeAfterHead(messages, from));
   }
 
-  /** Releases a session with nothing to do. False when something arrived: the lease is still held. @throws LeaseLost */
+  /** Releases a session with nothing to do. @returns false when an entry arrived: the lease is still held. @throws LeaseLost */
   releaseIdle(): Promise<boolean> {
     return this.#release((commits) => releaseIdle(this.#agent.table, this.lease, commits));
   }
 
   /**
    * Ends the run in progress, writes `steps`, and releases the session.
-   * @returns false when something arrived: the lease is still held
+   * @returns false when an entry arrived: the lease is still held
    * @throws LeaseLost
    */
   endRun(steps: readonly Step[]): Promise<boolean> {
     return this.#interruptingOnFailure(this.#endRun(steps));
   }
 
-  /** Releases a session that waits for tools. False when there is work: the lease is still held. @throws LeaseLost */
+  /** Releases a session that waits for tools. @returns false when there is work: the lease is still held. @throws LeaseLost */
   releaseWaiting(deadline: number): Promise<boolean> {
     return this.#release((commits) => releaseWaiting(this.#agent.table, this.lease, commits, deadline));
   }
@@ -119,7 +119,7 @@ export class SessionWriter {
   }
 
   #see(next: SessionState): SessionState {
-    // The interruption of a run is over when another run has begun.
+    // A new run starts without the interruption of the last one.
     if (this.interrupted.aborted && next.run?.runId !== this.#state.run?.runId)
       this.#interruption = new AbortController();
     this.#state = next;
@@ -141,8 +141,8 @@ export class SessionWriter {
     });
   }
 
-  async #writeBehindHead(messages: readonly Message[], from: number): Promise<void> {
-    // After a pause another invocation may own the session; writes beyond here would be orphaned.
+  async #writeAfterHead(messages: readonly Message[], from: number): Promise<void> {
+    // After a pause another invocation may own the session; then these writes would never become part of the transcript.
     if ((this.#state.leaseUntil ?? 0) < this.#agent.now()) await this.#renew();
     const { sessionId, head } = this.#state;
     await writeMessages(this.#agent, this.lease, sessionId, head + from, messages);
@@ -152,7 +152,7 @@ export class SessionWriter {
     const { sessionId, head } = this.#state;
     const moved = assign("head", head + messages.length);
     try {
-      await this.#writeBehindHead(messages, 1);
+      await this.#writeAfterHead(messages, 1);
       this.#agent.history.extend(await this.#write([moved, ...steps], entry), messages);
     } catch (error) {
       if (!(error instanceof LeaseLost)) throw error;
@@ -174,7 +174,7 @@ export class SessionWriter {
     return false;
   }
 
-  /** @param write undefined when the session was released, else its state: something arrived */
+  /** @param write resolves to undefined when the session was released, else to the state with the arrived entry */
   async #release(write: (commits: number) => Promise<SessionState | undefined>): Promise<boolean> {
     const held = await this.#inTurn(async () => {
       const left = await write(this.#state.commits ?? 0);
@@ -198,7 +198,7 @@ export function runOf({ state, sessionKey }: Pick<SessionWriter, "state" | "sess
   return state.run;
 }
 
-/** Runs one write at a time: a late answer must not hide a newer state, nor a renewal follow a release. */
+/** Runs one write at a time: a late response must not replace a newer state, and no renewal may follow a release. */
 function oneAtATime() {
   let last: Promise<unknown> = Promise.resolve();
   return <T>(write: () => Promise<T>): Promise<T> => {

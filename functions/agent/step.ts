@@ -287,7 +287,7 @@ function replySteps(
     ...(usage ? [assign("tokens", { input, output, total: input + output })] : []),
     spendingStep(state, spendingOf(usage), occasion),
     ...sizeSteps(reply, request),
-    ...agent.keptPrompts.steps(state, turn.agentId, turn.prompt),
+    ...agent.promptCache.steps(state, turn.agentId, turn.prompt),
   ];
 }
 

@@ -1,8 +1,8 @@
 import { stepDeadline } from "../../shared/session/asked-session.ts";
 import type { PendingCall, Run } from "../../shared/session/run.ts";
 
-/** What a run fails with when its task's time is over. */
-export const timeOverText = "the time limit of this job is over";
+/** The error of a run that exceeded its task's time limit. */
+export const timeOverText = "this job's time limit is over";
 
 /** Milliseconds that a run may still take; infinite when its task sets no limit. */
 export function timeLeft({ task, startedAt }: Pick<Run, "task" | "startedAt">, now: number): number {
@@ -11,8 +11,8 @@ export function timeLeft({ task, startedAt }: Pick<Run, "task" | "startedAt">, n
 }
 
 /**
- * When the calls of a run's step count as timed out, epoch ms. A call of a node waits no longer than `toolMs`, nor than the
- * time limit of the run's task.
+ * When the calls of a run's step time out, epoch ms. The gateway waits for a node's call for at most `toolMs`, and never
+ * beyond the time limit of the run's task.
  */
 export function callsDeadline(
   run: Pick<Run, "task" | "startedAt">,

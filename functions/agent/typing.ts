@@ -1,10 +1,10 @@
 import type { Origin } from "../../shared/session/inbox-entry.ts";
 import type { Agent } from "./agent.ts";
 
-/** Platforms show "typing" for a few seconds only. Milliseconds between two announcements. */
+/** Platforms show "typing" for only a few seconds. Milliseconds between two announcements. */
 const typingEveryMs = 4000;
 
-/** Shows "typing" on the channel that a message came from, until the work has ended, well or not. Without an origin it only does the work. */
+/** Shows "typing" on the channel of `origin` until the work ends, even by an error. Without a channel it only does the work. */
 export async function whileTyping<T>(
   { channels }: Pick<Agent, "channels">,
   origin: Origin | undefined,

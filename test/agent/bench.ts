@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Agent } from "../../functions/agent/agent.ts";
 import { createHistory } from "../../functions/agent/context/history.ts";
-import { createKeptPrompts } from "../../functions/agent/context/prompt-cache.ts";
+import { createPromptCache } from "../../functions/agent/context/prompt-cache.ts";
 import { createPromptSource } from "../../functions/agent/context/prompt-source.ts";
 import { createMediaCache } from "../../functions/agent/model/media-cache.ts";
 import { createCallModel, type Wait } from "../../functions/agent/model/model.ts";
@@ -142,7 +142,7 @@ export function openBench({ table, bucket }: State, model: Configuration["model"
         broadcast: createBroadcast(mortalTable, sockets, now),
         workspace: openWorkspace(prompts.bucket),
         prompts,
-        keptPrompts: createKeptPrompts(prompts.bucket),
+        promptCache: createPromptCache(prompts.bucket),
         history: createHistory({ table: mortalTable, bucket: prompts.bucket }),
         recall: loadRecall({ table: mortalTable, bucket: prompts.bucket, configuration, secrets, now }),
         memories: loadMemories({

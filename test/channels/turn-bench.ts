@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 import type { Agent } from "../../functions/agent/agent.ts";
 import { createHistory } from "../../functions/agent/context/history.ts";
-import { createKeptPrompts } from "../../functions/agent/context/prompt-cache.ts";
+import { createPromptCache } from "../../functions/agent/context/prompt-cache.ts";
 import { createPromptSource } from "../../functions/agent/context/prompt-source.ts";
 import { createFetchAttachment } from "../../functions/agent/fetch-attachment.ts";
 import { createArchivedResults } from "../../functions/agent/objects/archived-results.ts";
@@ -237,7 +237,7 @@ export class TurnBench {
     const { sockets } = silent;
     return {
       ...{ table, bucket: prompts.bucket, sockets, prompts, now: Date.now, configuration },
-      keptPrompts: createKeptPrompts(prompts.bucket),
+      promptCache: createPromptCache(prompts.bucket),
       schedules: counted(silent.schedules, "schedules", life),
       wake: (key) => life.call("wake", async () => void this.woken.add(key)),
       broadcast: createBroadcast(table, sockets, Date.now),

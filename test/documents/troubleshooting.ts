@@ -179,8 +179,7 @@ function instruction(text: string): string {
 export function troubleshootingPage(): string {
   const tables = Object.entries(chapters).map(([heading, troubles]) => {
     const rows = troubles().map(
-      ({ symptom, cause, remedy }) =>
-        `- **${symptom}**: ${cause ? `${cause} ` : ""}${instruction(remedy)}`,
+      ({ symptom, cause, remedy }) => `- **${symptom}**: ${cause ? `${cause} ` : ""}${instruction(remedy)}`,
     );
     return [`\n## ${heading}\n`, ...rows, ""].join("\n");
   });

@@ -29,9 +29,9 @@ export const testsOf: Record<string, readonly string[]> = {
     "test/skills/probes-of-nodes",
   ],
   "functions/agent": [
-    "test/agent/*/{prompt,history,provenance,daily-notes,kept-prompts,session-context,wire-messages}",
+    "test/agent/*/{prompt,history,provenance,daily-notes,prompt-cache,session-context,wire-messages}",
     "test/agent/*/{compaction-cut,compaction-request,compaction-prompts,memories,message-tool,tool-steps}",
-    "test/agent/*/{call-ids,shown-images,shown-results,deadline,alternate-turns,failure-sentences,media-cache}",
+    "test/agent/*/{call-ids,image-blocks,shown-results,deadline,alternate-turns,failure-sentences,media-cache}",
     "test/agent/*/{transcription,refused-images,bedrock-limits,context-tools,context-fit,unread-events}",
     "test/agent/{reset,reset-by-policy,failed-run,cut-answer,attachments,fetch-attachment,typing}",
     "test/agent/newest-configuration",

@@ -24,18 +24,18 @@ import { dropFromSearch, keepForSearch } from "../self/kept-for-search.ts";
 import type { SessionWriter } from "../session-writer.ts";
 import { whileTyping } from "../typing.ts";
 
-/** From this attempt on no model is asked: something in it may have killed the function. */
+/** Later attempts call no model: the call may be what killed the function. */
 const maxModelAttempts = 2;
 
-/** A compaction that was begun this often is given up: the conversation stays as it is. */
+/** After this many attempts a compaction is given up, and the conversation is unchanged. */
 const maxAttempts = 6;
 
-/** Kept messages that are written at the same time. */
+/** Kept messages per batch of parallel writes. */
 const writesAtOnce = 25;
 
 type CompactEntry = Extract<InboxEntry, { kind: "compact" }>;
 
-/** The changes of the session item that begin a compaction: it is the next step of this session, whoever holds it. */
+/** The changes of the session item that begin a compaction. It is then the session's next step, whichever invocation runs it. */
 export function compactionSteps(
   { now }: Pick<Agent, "now">,
   { first, compactedAt = 0 }: SessionState,
@@ -51,7 +51,7 @@ export function compactionSteps(
   return [assign("compacting", compacting), ...more];
 }
 
-/** Compacts because somebody asked for it, whatever the size. What is smaller than its summary would be, stays. */
+/** Compacts on request, regardless of the size. Does nothing if the summary would not be shorter than the removed part. */
 export async function compactOnRequest(
   agent: Agent,
   writer: SessionWriter,
@@ -66,7 +66,7 @@ export async function compactOnRequest(
   const room = contextWindow / 8 / tokenRate(state.tokensPerCharacter);
   const removed = totalCharacters(messages.slice(0, cut));
   const mostCharacters = Math.floor(Math.min(summarySize.most, room, removed - messageOverhead));
-  // A summary by itself is as short as it gets.
+  // Summarizing a lone summary would not make it shorter.
   const isSummaryAlone = cut === 1 && readSummaryMessage(messages[0]) !== undefined;
   if (mostCharacters >= summarySize.least && !isSummaryAlone) {
     await writer.commit(compactionSteps(agent, state, { cut, mostCharacters }));
@@ -76,8 +76,8 @@ export async function compactOnRequest(
 }
 
 /**
- * Carries a compaction out, from wherever it was left: the text first, then the archive, the memories, the messages as
- * they shall be, and one commit by which they count. Only then are the old ones deleted. Each step may be repeated.
+ * Performs a compaction, or resumes it: the summary text first, then the archive, the memories and the new messages, then
+ * one commit that makes these the conversation. The old messages are deleted after that. Each step may be repeated.
  */
 export async function compactStep(agent: Agent, writer: SessionWriter, begun: Compaction): Promise<void> {
   const asked = askedBy(writer.state);
@@ -106,8 +106,8 @@ export async function compactStep(agent: Agent, writer: SessionWriter, begun: Co
 }
 
 /**
- * Reads what an earlier attempt has written down, or asks the model. Undefined when there will be no compaction: the run
- * was stopped meanwhile, or the provider is down.
+ * Reads the text that an earlier attempt stored, or asks the model. Undefined when the compaction is called off: the run
+ * was stopped, or the provider is down.
  */
 async function compactionText(
   agent: Agent,
@@ -154,7 +154,7 @@ async function writeLive(writer: SessionWriter, live: readonly Message[]): Promi
     await writer.write(live.slice(start, start + writesAtOnce), 1 + start);
 }
 
-/** What a compaction has written, before it counts. */
+/** What a compaction has written so far; its commit makes it effective. */
 interface Compacted {
   live: Message[];
   text: CompactionText;
@@ -189,14 +189,14 @@ async function commitLive(
   await clearArchived(agent, writer, first);
 }
 
-/** Deletes the messages from `from` on that a compaction has archived. */
+/** Deletes the messages that a compaction has archived, beginning with `from`. */
 export async function clearArchived(agent: Agent, writer: SessionWriter, from: number): Promise<void> {
   const { sessionKey, sessionId, first } = writer.state;
   await deleteMessages(agent, sessionKey, sessionId, from, first - 1);
   await writer.commit([remove("clearFrom")]);
 }
 
-/** What it may have archived is still live. */
+/** Gives a compaction up. Its archive is deleted, since the archived messages are still live. */
 async function giveUp(agent: Agent, writer: SessionWriter, { at }: Compaction): Promise<void> {
   const { sessionKey, sessionId } = writer.state;
   log("compaction.given-up", { sessionKey });
@@ -207,7 +207,7 @@ async function giveUp(agent: Agent, writer: SessionWriter, { at }: Compaction): 
   await callOff(agent, writer, error, nothingSpent);
 }
 
-/** Ends a compaction that changes nothing, and with an error what needed it. */
+/** Ends a compaction without a change. The run or request that needed it fails with `error`. */
 async function callOff(agent: Agent, writer: SessionWriter, error: string, spent: Spending): Promise<void> {
   const steps = [remove("compacting"), ...(await spentSteps(agent, writer, spent))];
   const asked = askedBy(writer.state);
@@ -220,12 +220,12 @@ async function callOff(agent: Agent, writer: SessionWriter, error: string, spent
   await writer.commitEntry(asked, steps);
 }
 
-/** The entry that asked for the compaction in progress; a run compacts without one. */
+/** The entry that requested the compaction in progress. Undefined for a run's compaction. */
 function askedBy({ run, inbox: [entry] }: SessionState): CompactEntry | undefined {
   return !run && entry?.kind === "compact" ? entry : undefined;
 }
 
-/** Counts what a compaction's model calls took. They belong to no turn. */
+/** Counts the spending of a compaction's model calls. They belong to no turn. */
 async function spentSteps(agent: Agent, { state }: SessionWriter, spent = nothingSpent): Promise<Step[]> {
   const { userTimezone } = await agent.configuration.load();
   const input = state.tokens.input + spent.input + spent.cacheRead + spent.cacheWrite;
@@ -237,8 +237,8 @@ async function spentSteps(agent: Agent, { state }: SessionWriter, spent = nothin
 }
 
 /**
- * Answers the request, takes it out of the inbox, and ends the compaction. After a crash it may be answered twice, never
- * not at all.
+ * Answers the request, removes it from the inbox, and ends the compaction. After a crash the request may be answered twice,
+ * but never not at all.
  */
 async function answer(
   agent: Agent,
@@ -252,23 +252,23 @@ async function answer(
   await writer.commitEntry(entry, [remove("compacting")]);
 }
 
-/** Whoever asked may be gone. */
+/** A failed answer is only logged: the requester may have disconnected. */
 const unanswered = (writer: SessionWriter) => (error: unknown) =>
   logError("compaction.unanswered", error, { sessionKey: writer.sessionKey });
 
-/** What a model has made of the messages that a compaction takes out. */
+/** A model's summary of the messages that a compaction removes. */
 interface CompactionText {
-  /** The message that stands for them. */
+  /** The text of the message that replaces them. */
   summary: string;
-  /** What goes into the daily memory file. */
+  /** Lines for the daily memory file. */
   memories?: string;
-  /** What the model calls took. Absent in a text that an earlier version has written. */
+  /** Spending of the model calls. Absent in a text that an earlier version wrote. */
   spent?: Spending;
 }
 
 /**
- * The text stays for a day after its compaction: a process that was paused meanwhile and does not know that it lost the
- * session finds it, and so remembers nothing of its own. Seconds.
+ * The text is stored for a day: a process that was paused and has lost the session without knowing it finds the text, and
+ * does not append memories of its own. Seconds.
  */
 const ttlSeconds = 24 * 3600;
 
@@ -276,7 +276,7 @@ function textKey(sessionKey: string): Key {
   return { pk: `S#${sessionKey}`, sk: "COMPACTION" };
 }
 
-/** The text of the compaction that began at `at`, if it is written already. */
+/** The text of the compaction that began at `at`, if it is stored already. */
 async function readCompactionText(
   table: Table,
   sessionKey: string,
@@ -287,9 +287,9 @@ async function readCompactionText(
 }
 
 /**
- * Writes the text down before anything is done with it. The first text counts, so that whoever repeats a compaction after
- * a crash archives and remembers the same.
- * @returns the text that counts
+ * Stores the text before it is used. The first stored text wins, so that a compaction that is repeated after a crash
+ * archives and remembers the same.
+ * @returns the text that was stored first
  * @throws LeaseLost when a later compaction has begun
  */
 async function putCompactionText(

@@ -15,20 +15,20 @@ import { describeModel } from "../model/resolve-model.ts";
 import { memoriesPrompt, readMemories, renderConversation } from "./compaction-prompts.ts";
 import { inChunks } from "./message-chunks.ts";
 
-/** Longest conversation that is read, in chunks of a quarter of the model's window: the newest count. */
+/** Only this many of the newest chunks are read. A chunk is a quarter of the model's window. */
 const maxChunks = 12;
 
-/** What is read of each tool result, in characters: what is worth remembering is mostly said about it. */
+/** Max characters of each tool result: the messages around it usually say what is worth remembering. */
 const maxOfResult = 2000;
 
-/** Most characters that one extraction adds to a day's notes. */
+/** Max characters that one extraction adds to a day's notes. */
 const maxMemories = 20_000;
 
 /**
- * Asks the session's model what of a conversation is worth remembering: its answer's `<memories>`, chunk after chunk.
- * Takes at most the time that one model call may take (`timeouts.llmMs`); what was found until then counts. Reads the
- * newest three windows' worth. Does not throw for what the model does.
- * @returns lines of Markdown; undefined when there is nothing, when the model fails, or when extraction is switched off
+ * Asks the session's model for the facts of a conversation that are worth remembering, chunk by chunk: the content of
+ * `<memories>` in its answers. Runs for at most `timeouts.llmMs` and then returns what was found. Reads the newest text, up
+ * to three times the model's window. Does not throw when the model fails.
+ * @returns lines of Markdown; undefined when there are none, when the model fails, or when extraction is switched off
  */
 export async function extractMemories(
   agent: Pick<Agent, "configuration" | "callModel" | "memories">,
@@ -37,15 +37,15 @@ export async function extractMemories(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const configuration = await agent.configuration.load();
-  // What a summary stands for was read when it was made.
-  const said = messages.filter((message) => !readSummaryMessage(message));
-  if (!configuration.compaction.extractMemories || said.length === 0) return undefined;
+  // Memories were extracted from summarized messages when the summary was made.
+  const unread = messages.filter((message) => !readSummaryMessage(message));
+  if (!configuration.compaction.extractMemories || unread.length === 0) return undefined;
   const model = effectiveModel(configuration, state.sessionKey, state.settings);
   const { contextWindow } = await describeModel(model);
   const chunkCharacters = contextWindow / 4 / tokenRate(state.tokensPerCharacter);
   const end = AbortSignal.any([signal, AbortSignal.timeout(configuration.timeouts.llmMs)]);
   const found: string[] = [];
-  for (const chunk of inChunks(said, chunkCharacters).slice(-maxChunks)) {
+  for (const chunk of inChunks(unread, chunkCharacters).slice(-maxChunks)) {
     const { systemPrompt, text } = memoriesPrompt(renderConversation(chunk, maxOfResult));
     const outcome = await agent.callModel({
       model,
@@ -68,7 +68,7 @@ export async function extractMemories(
   return withoutForgotten(agent, state.sessionKey, joinMemories(found));
 }
 
-/** Joins what was found in parts of a conversation: each line once, as many as fit. Undefined when there is none. */
+/** Joins the memories of all chunks: each line once, as many as fit. Undefined when there is none. */
 export function joinMemories(found: readonly string[]): string | undefined {
   const lines = new Set(found.flatMap((text) => text.split("\n")).map((line) => line.trimEnd()));
   lines.delete("");
@@ -79,10 +79,10 @@ export function joinMemories(found: readonly string[]): string | undefined {
 /**
  * Appends memories to the day's file, `memory/{YYYY-MM-DD}.md`, under a header with the time
  * (docs/reference/storage-layout.md, "Daily memory"). What guests and groups said goes to `memory/shared/{YYYY-MM-DD}.md`, which
- * no prompt loads, under a header that names the session. The sections of writers at the same moment are all kept, and
- * the same section again changes nothing. A file that cannot take a section (2 MB, or not text) stays as it is, and
- * that is logged: a conversation does not stop for its notes. Where each memory came from is noted beside the file.
- * @param at epoch ms; its date in `userTimezone` names the file, its time there stands in the header
+ * no prompt loads, under a header that names the session. Concurrent writers keep each other's sections, and appending
+ * the same section again changes nothing. If the file cannot be appended to (2 MB, or not text), that is only logged: the
+ * conversation goes on. The origin of each memory is stored separately.
+ * @param at epoch ms; its date in `userTimezone` names the file, its time is in the header
  */
 export async function appendDailyMemory(
   agent: Pick<Agent, "configuration" | "workspace" | "memories">,
@@ -110,7 +110,7 @@ export async function appendDailyMemory(
   await memories.keepExtracted(agentId, text, { sessionKey, sessionId, kind, at });
 }
 
-/** What was found in a conversation, without what somebody had the agent forget. Undefined when nothing is left. */
+/** Removes memories that a user had the agent forget. Undefined when nothing is left. */
 export async function withoutForgotten(
   agent: Pick<Agent, "memories">,
   sessionKey: string,

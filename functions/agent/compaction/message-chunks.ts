@@ -1,7 +1,7 @@
 import type { Message } from "../../../shared/protocol/messages.ts";
 import { messageCharacters } from "../context/context-size.ts";
 
-/** Cuts messages into chunks of at most `maxCharacters`; a message that is larger is a chunk of its own. */
+/** Splits messages into chunks of at most `maxCharacters`. A larger message is a chunk by itself. */
 export function inChunks(messages: readonly Message[], maxCharacters: number): Message[][] {
   const chunks: Message[][] = [];
   let size = Number.POSITIVE_INFINITY;

@@ -17,7 +17,7 @@ import { readMemories, readSummary, renderConversation, summaryPrompt } from "./
 import { joinMemories } from "./extract-memories.ts";
 import { inChunks } from "./message-chunks.ts";
 
-/** Most tokens of one answer: its summary and its memories. */
+/** Max tokens of one answer: its summary and its memories. */
 const maxAnswerTokens = 8192;
 
 export interface SummaryRequest {
@@ -25,39 +25,38 @@ export interface SummaryRequest {
   model: ModelConfiguration;
   /** Tokens. */
   contextWindow: number;
-  /** What is to be summarized. A summary at its start is continued. */
+  /** The messages to summarize. A summary at their start is continued. */
   messages: readonly Message[];
-  /** Most characters that the summary is to have. */
+  /** Max characters of the summary. */
   mostCharacters: number;
   withMemories: boolean;
   /** For all model calls together. */
   timeoutMs: number;
-  /** Ends the whole undertaking. */
+  /** Aborts the summary. */
   interrupted: AbortSignal;
-  /** Asks no model. */
+  /** Calls no model: the text is only a note with the number of messages. */
   silent: boolean;
 }
 
-/** `spent`: what the calls took. */
+/** `spent`: the spending of all model calls. */
 export type SummaryOutcome = { spent: Spending } & (
   | {
       status: "done";
-      /** Always something: for what the model could not summarize, a note with the number of messages. */
+      /** Never empty: a note counts the messages that the model could not summarize. */
       text: string;
-      /** Messages that the text stands for, those of a summary at their start included. */
+      /** The number of summarized messages, including those of a summary at their start. */
       count: number;
       memories?: string;
     }
   | { status: "interrupted" }
-  /** The model answers nothing at all, and `error` says why: later it may. */
+  /** The model does not answer at all, and `error` says why. A later attempt may succeed. */
   | { status: "unreachable"; error: string }
 );
 
 /**
- * Summarizes messages chunk after chunk, each a quarter of the window, with the summary so far. A chunk that fails is
- * tried again without its messages of more than half a window, for which a note stands. If that fails too, while the model
- * does answer something else, a note says how many messages could not be summarized. Does not throw for what the model
- * does.
+ * Summarizes messages chunk by chunk, each a quarter of the window, together with the summary so far. A chunk that fails is
+ * tried again with notes in place of its messages of more than half a window. If that fails too and the model answers a
+ * test question, a note says how many messages could not be summarized. Does not throw when the model fails.
  */
 export async function summarize(
   agent: Pick<Agent, "callModel">,
@@ -89,7 +88,7 @@ export async function summarize(
     left -= chunk.length;
   }
   const total = fresh.length + (earlier?.count ?? 0);
-  // Where only the time was too short for all of it, what was summarized counts.
+  // If only the time ran out, the part that was summarized is used.
   const isDoubtful = left > 0 && !request.silent && !(end.aborted && left < fresh.length);
   const error = isDoubtful ? await whyUnreachable(agent, request, end) : undefined;
   if (interrupted.aborted) return { status: "interrupted", spent };
@@ -104,8 +103,8 @@ const unsummarized = (count: number) =>
   `(${count} messages could not be summarized. They are in the archive.)`;
 
 /**
- * Asks the model for a word, to tell a conversation that it cannot read from a provider that is down. Undefined when it
- * answers.
+ * Asks the model for one word, to distinguish a conversation that it cannot read from a provider that is down.
+ * @returns the provider's error; undefined when the model answers
  */
 async function whyUnreachable(
   agent: Pick<Agent, "callModel">,
@@ -127,7 +126,7 @@ async function whyUnreachable(
   return outcome.status === "failed" ? outcome.error : `LLM error: no summary within ${timeoutMs / 1000} s`;
 }
 
-/** Undefined when the model failed. `count` is told what its answer took. */
+/** Asks for the summary of one chunk. Undefined when the model failed. `count` receives the spending of its answer. */
 async function ask(
   agent: Pick<Agent, "callModel">,
   { state, model, contextWindow, withMemories, timeoutMs }: SummaryRequest,
@@ -162,9 +161,9 @@ async function ask(
     : { summary, memories: withMemories ? readMemories(answer) : undefined };
 }
 
-function withoutOversized(message: Message, most: number): Message {
+function withoutOversized(message: Message, maxCharacters: number): Message {
   const characters = messageCharacters(message);
-  if (characters <= most) return message;
+  if (characters <= maxCharacters) return message;
   const text = `(left out: ${characters} characters, too long to be summarized)`;
   const content = [{ type: "text", text } as const];
   switch (message.role) {
@@ -179,21 +178,21 @@ function withoutOversized(message: Message, most: number): Message {
 
 /**
  * The text of the message that replaces an earlier conversation.
- * @param most characters; longer texts are shortened, the request to a third at most
+ * @param maxCharacters longer texts are shortened, the request to at most a third of it
  */
-export function writeSummary({ count, text, request }: EarlierConversation, most: number): string {
+export function writeSummary({ count, text, request }: EarlierConversation, maxCharacters: number): string {
   const start = summaryHeader(count);
   let end = "";
-  if (request !== undefined) end = `\n\n${requestHeader}\n${shorten(request, Math.floor(most / 3))}`;
-  // Where there is hardly any room, the summary itself is what counts.
-  if (start.length + end.length > most / 2) end = "";
-  return (start + shorten(text, Math.max(0, most - start.length - end.length)) + end)
-    .slice(0, most)
+  if (request !== undefined) end = `\n\n${requestHeader}\n${shorten(request, Math.floor(maxCharacters / 3))}`;
+  // With little room, the summary is more important than the request.
+  if (start.length + end.length > maxCharacters / 2) end = "";
+  return (start + shorten(text, Math.max(0, maxCharacters - start.length - end.length)) + end)
+    .slice(0, maxCharacters)
     .toWellFormed();
 }
 
 /**
- * The last request of the user, unless the messages that stay show it.
+ * The last request of the user, unless the kept messages contain one.
  * @param removed the messages that are archived
  * @param kept the messages after them
  */

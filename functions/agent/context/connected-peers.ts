@@ -5,17 +5,17 @@ import { agentIdOf, sessionKind } from "../../../shared/session/key/session-key.
 import { audienceOf } from "../../../shared/workspace/privacy.ts";
 import type { Agent } from "../agent.ts";
 
-/** A step uses peers that were read at most this long before it. Milliseconds. */
+/** Max age of the peer list that a step uses. Milliseconds. */
 export const freshPeersMs = 1000;
 
 /**
- * The nodes and clients that are connected, read at most once for the steps of an invocation that follow one another
- * closely. Errors surface only when a promise is awaited; it is safe to ignore the promises.
+ * The connected nodes and clients. Steps of an invocation that closely follow one another share one read. A failed read
+ * rejects only where its promise is awaited; it is safe to ignore the promises.
  */
 export interface ConnectedPeers {
   /** The nodes, read at `since` (epoch ms) or later. */
   nodes(since: number): Promise<PeerRecord[]>;
-  /** Connection ids of the clients, which follow every run, read at `since` or later. */
+  /** Connection ids of the clients, read at `since` or later. Clients receive the events of every run. */
   clients(since: number): Promise<string[]>;
   /** Starts a new read of the clients. */
   refreshClients(): Promise<string[]>;
@@ -23,14 +23,14 @@ export interface ConnectedPeers {
 
 type PeersAgent = Pick<Agent, "table" | "broadcast" | "now">;
 
-/** Reads of the connected peers; none is made before it is asked for. */
+/** Creates the reads of the connected peers. None starts before its first use. */
 export function connectedPeers({ table, broadcast, now }: PeersAgent): ConnectedPeers {
-  const nodes = keptRead(now, () => listPeers(table, "node", now()));
-  const clients = keptRead(now, () => broadcast.clients());
+  const nodes = sharedRead(now, () => listPeers(table, "node", now()));
+  const clients = sharedRead(now, () => broadcast.clients());
   return { nodes: nodes.since, clients: clients.since, refreshClients: clients.refresh };
 }
 
-function keptRead<T>(now: () => number, read: () => Promise<T>) {
+function sharedRead<T>(now: () => number, read: () => Promise<T>) {
   let last: { at: number; value: Promise<T> } | undefined;
   const refresh = () => {
     last = { at: now(), value: read() };
@@ -42,9 +42,9 @@ function keptRead<T>(now: () => number, read: () => Promise<T>) {
 }
 
 /**
- * Begins to read, while the lease is being acquired, what the first model call of an invocation will most likely need:
- * the peers, the configuration and the files of the prompt. The audience and the timezone come from the configuration as
- * it was last seen. Where they have changed since, the prompt is read again.
+ * Starts the reads that the first model call of an invocation will probably need, in parallel with acquiring the lease:
+ * the peers, the configuration and the files of the prompt. Audience and timezone come from the cached configuration; if
+ * they have changed since, the prompt is read again.
  */
 export function prefetch(agent: Agent, sessionKey: string): ConnectedPeers {
   const peers = connectedPeers(agent);

@@ -14,24 +14,24 @@ import {
 } from "./context-size.ts";
 import { shortenTexts } from "./shorten.ts";
 
-/** Where a conversation is cut: `cut` is the first message that stays. */
+/** Where a conversation is cut: `cut` is the index of the first message that is kept. */
 export interface Cut {
   cut: number;
-  /** Most characters of the message that stands for what is cut away. */
+  /** Max characters of the summary message that replaces the removed messages. */
   mostCharacters: number;
 }
 
 export type Fit =
-  /** To be sent as it is here: long texts may have been shortened. */
+  /** Fits as returned here: long texts may have been shortened. */
   | { status: "fits"; messages: readonly Message[] }
-  /** To be compacted first. */
+  /** Has to be compacted first. */
   | { status: "compact"; cut: Cut }
-  /** Cannot be made small enough. */
+  /** Too long even with shortened texts. */
   | { status: "too long"; error: string };
 
 /**
- * The limits of a request, in tokens. `compaction.keepRecentTokens` is meant for large windows, too: in a small one it
- * takes a quarter of it at most, and a third of the room that prompt and tools leave.
+ * The limits of a request, in tokens. `compaction.keepRecentTokens` may exceed a small window: at most a quarter of the
+ * window is kept, and at most a third of the room that prompt and tools leave.
  */
 function limitsOf(request: Request) {
   const { contextWindow, settings, promptCharacters, measured } = request;
@@ -43,9 +43,9 @@ function limitsOf(request: Request) {
 }
 
 /**
- * Makes a request fit the model's window less the reserve for its answer: as it is; by a compaction, unless there was
- * one for this call already (`shrunk`); else by shortening the longest texts in what is sent. After a refusal by the
- * provider, whose count is the one that matters, everything has to fit into half of the room.
+ * Makes a request fit into the model's window minus the reserve for the answer. A request that fits is unchanged. Else a
+ * compaction comes first, unless this call already had one (`shrunk`); then the longest texts of the request are shortened.
+ * After the provider refused the request, everything has to fit into half of the room: its own count decides.
  */
 export function fitRequest(request: Request, shrunk: Run["shrunk"]): Fit {
   const { messages, promptCharacters, contextWindow, settings, measured } = request;
@@ -59,16 +59,16 @@ export function fitRequest(request: Request, shrunk: Run["shrunk"]): Fit {
   const room = charactersIn(threshold, measured) - promptCharacters;
   const short = shortenTexts(messages, shrunk === "refused" ? room / 2 : room);
   const size = requestTokens(promptCharacters + totalCharacters(short), measured);
-  // The reserve may be used up, as long as something is left for an answer; and who refused may be asked once more.
+  // The request may use up the reserve as long as some room is left for an answer. After a refusal one more try is made anyway.
   if (size <= (contextWindow * 15) / 16 || shrunk === "refused") return { status: "fits", messages: short };
-  const error = `LLM error: the conversation cannot be made to fit: about ${size} tokens with the system prompt and tools, in a context window of ${contextWindow}`;
+  const error = `LLM error: the conversation is too long: about ${size} tokens with the system prompt and tools, in a context window of ${contextWindow}; start a new one with /reset`;
   return { status: "too long", error };
 }
 
 /**
- * Where to cut a conversation so that its newest part stays, and a quarter of the room is enough for the summary of the
- * rest. Undefined when that would gain too little: less than a sixteenth of the window.
- * @param refused the provider has refused the conversation: half as much stays
+ * Where to cut a conversation. The newest part is kept, and the summary of the rest gets at most a quarter of the room.
+ * Undefined when that would free less than a sixteenth of the window.
+ * @param refused the provider has refused the conversation: half as much is kept
  */
 export function planCut(request: Request, refused = false): Cut | undefined {
   const { rate, room, keep } = limitsOf(request);
@@ -80,7 +80,7 @@ export function planCut(request: Request, refused = false): Cut | undefined {
   return { cut, mostCharacters };
 }
 
-/** The most characters that count for no more than `tokens`. */
+/** The max number of characters that count as `tokens` or less. */
 function charactersIn(tokens: number, { contextTokens, tokensPerCharacter }: Measured): number {
   const rate = tokenRate(tokensPerCharacter);
   if (!contextTokens || !tokensPerCharacter) return Math.floor(tokens / rate);
@@ -90,9 +90,9 @@ function charactersIn(tokens: number, { contextTokens, tokensPerCharacter }: Mea
 }
 
 /**
- * How the call is made again, smaller, after the provider refused the request as too long: the steps to commit, and
- * where to cut if a compaction helps. The request has more tokens than the window, at least that many for its characters.
- * Undefined when the call is not made again: it was refused before, or compaction is switched off.
+ * How to repeat a call that the provider refused as too long: the steps to commit, and where to cut if a compaction
+ * helps. The refusal shows that the request has more tokens than the window, which gives a lower bound of the tokens per
+ * character. Undefined when the call is not repeated: it was refused before, or compaction is switched off.
  */
 export function shrinkAfterRefusal(run: Run, request: Request): { steps: Step[]; cut?: Cut } | undefined {
   const { settings, contextWindow, measured } = request;
@@ -105,8 +105,8 @@ export function shrinkAfterRefusal(run: Run, request: Request): { steps: Step[];
 }
 
 /**
- * Where a transcript can be cut: `true` at index i when no tool call before i has its result at i or behind. Index 0 and
- * the end are always places to cut.
+ * Where a transcript can be cut: `true` at index i when no tool call before i has its result at i or later. Index 0 and
+ * the end are always `true`.
  */
 export function cutPlaces(messages: readonly Message[]): boolean[] {
   const places = new Array<boolean>(messages.length + 1).fill(true);
@@ -121,8 +121,8 @@ export function cutPlaces(messages: readonly Message[]): boolean[] {
 }
 
 /**
- * The first message to keep when the newest `keepCharacters` are kept: as much as fits, whole calls with their results,
- * and in any case the newest of these groups, however large it is. 0 when nothing is left to cut away.
+ * The first message to keep so that the newest `keepCharacters` are kept. Calls are kept together with their results, and
+ * the newest such group is kept even if it is larger. 0 when there is nothing to cut off.
  */
 export function cutBySize(messages: readonly Message[], keepCharacters: number): number {
   const places = cutPlaces(messages);
@@ -137,7 +137,7 @@ export function cutBySize(messages: readonly Message[], keepCharacters: number):
   return cut ?? 0;
 }
 
-/** The first message to keep when the newest `count` are kept, or a few more so that no call is parted from its results. */
+/** The first message to keep so that the newest `count` are kept, or a few more: no call is separated from its results. */
 export function cutByCount(messages: readonly Message[], count: number): number {
   const places = cutPlaces(messages);
   let cut = Math.max(0, messages.length - count);

@@ -2,23 +2,23 @@ import type { Configuration } from "../../../shared/configuration/schema.ts";
 import type { AssistantMessage, Message, ToolDefinition } from "../../../shared/protocol/messages.ts";
 import { remove, type Step, set } from "../../../shared/world/expression.ts";
 
-/** Characters that an image counts for: about what most providers bill for one of ordinary size. */
+/** An image counts as this many characters: about what most providers bill for one of ordinary size. */
 const imageCharacters = 4800;
 
-/** Characters that a message counts for besides its content: its role, ids and punctuation on the wire. */
+/** Characters that a message has in addition to its content: its role, ids and punctuation on the wire. */
 export const messageOverhead = 40;
 
-/** Tokens of one character of English, and the most that is believed of any text or provider. */
+/** Tokens per character of English text, and the max that is accepted for any text or provider. */
 const usualTokens = 1 / 4;
 const maxTokens = 20;
 
-/** Estimates err to the safe side by this factor. */
+/** Estimates are too high by this factor, to be safe. */
 const safety = 1.2;
 
-/** Sizes that were counted before. Messages never change. */
+/** Cached sizes. Messages never change. */
 const knownSizes = new WeakMap<Message, number>();
 
-/** The size of a message in characters, as far as a model sees it. */
+/** The size of a message in characters, counting only the parts that a model sees. */
 export function messageCharacters(message: Message): number {
   const known = knownSizes.get(message);
   if (known !== undefined) return known;
@@ -53,13 +53,13 @@ export function totalCharacters(messages: readonly Message[]): number {
   return messages.reduce((sum, message) => sum + messageCharacters(message), 0);
 }
 
-/** The size of what a model call sees besides the messages, in characters. */
+/** The size of the system prompt and the tool definitions, in characters. */
 export function promptCharacters(systemPrompt: string, tools: readonly ToolDefinition[]): number {
   const bracketsAndCommas = 1 + Math.max(1, tools.length);
   return systemPrompt.length + tools.reduce((sum, tool) => sum + toolCharacters(tool), bracketsAndCommas);
 }
 
-/** Characters of definitions as JSON. A native tool's definition is one object in all calls. */
+/** Cached sizes of definitions as JSON, in characters. A native tool's definition is the same object in all calls. */
 const measured = new WeakMap<ToolDefinition, number>();
 
 function toolCharacters(tool: ToolDefinition): number {
@@ -69,22 +69,22 @@ function toolCharacters(tool: ToolDefinition): number {
 }
 
 /**
- * Tokens that a character is taken for: characters / 4 × 1.2, or more where the provider has reported more.
- * @param measured tokens of a character as last reported; absent before the first reply
+ * Estimated tokens per character: 1 / 4 × 1.2, or more if the provider has reported more.
+ * @param measured tokens per character as last reported; absent before the first reply
  */
 export function tokenRate(measured = 0): number {
   return safety * Math.min(maxTokens, Math.max(usualTokens, measured));
 }
 
-/** What is known of a session's size: the last reported input tokens, and how many of them a character came to. */
+/** The measured size of a session: the last reported input tokens, and the tokens per character of that call. */
 export interface Measured {
   contextTokens?: number;
   tokensPerCharacter?: number;
 }
 
 /**
- * The size of a model call in tokens: what the provider reported last, plus an estimate of what has come since; without
- * a report an estimate of it all.
+ * The size of a model call in tokens: the last report of the provider plus an estimate of the text added since. Without a
+ * report it is all estimated.
  */
 export function requestTokens(characters: number, measured: Measured): number {
   const { contextTokens, tokensPerCharacter } = measured;
@@ -95,7 +95,7 @@ export function requestTokens(characters: number, measured: Measured): number {
   return Math.ceil(contextTokens + (characters - then) * rate);
 }
 
-/** A model call that is to be made. Sizes in characters, windows in tokens. */
+/** A planned model call. Sizes in characters, windows in tokens. */
 export interface Request {
   /** A whole transcript. */
   messages: readonly Message[];
@@ -107,8 +107,8 @@ export interface Request {
 }
 
 /**
- * The tokens above which a conversation is compacted. `compaction.reserveTokens` is meant for large windows: in a small
- * one it takes a quarter at most.
+ * The tokens above which a conversation is compacted. `compaction.reserveTokens` is meant for large windows: the reserve
+ * is never more than a quarter of the window.
  */
 export function compactionThreshold({ contextWindow, settings }: Request): number {
   return Math.floor(contextWindow - Math.min(settings.reserveTokens, contextWindow / 4));
@@ -119,7 +119,7 @@ export function requestCharacters({ promptCharacters, messages }: Request): numb
   return promptCharacters + totalCharacters(messages);
 }
 
-/** Steps that note the size which the provider reports with its reply. Without a report only estimates are left. */
+/** Steps that record the size that the provider reports with its reply. Without a report the next sizes are estimates. */
 export function sizeSteps({ usage }: AssistantMessage, request: Request): Step[] {
   const tokens = usage ? usage.input + usage.cacheRead + usage.cacheWrite : 0;
   if (tokens === 0) return [remove("contextTokens")];

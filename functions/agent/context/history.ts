@@ -5,11 +5,11 @@ import type { SessionState } from "../../../shared/session/state.ts";
 import { readMessages } from "../../../shared/session/transcript.ts";
 import { totalCharacters } from "./context-size.ts";
 
-/** Bounds of the cache of a warm function: the number of sessions, and the characters of all their messages. */
+/** Bounds of the cache of a warm function: sessions, and characters of all their messages. */
 const maxSessions = 16;
 const maxCharacters = 50_000_000;
 
-interface Kept {
+interface CachedSession {
   sessionId: string;
   first: number;
   head: number;
@@ -20,22 +20,22 @@ interface Kept {
 
 /** Reads committed messages and caches them while the function is warm. Committed messages never change. */
 export interface History {
-  /** The live messages of a session as of `state`, in order. Reads only messages that are not cached. Do not change them. */
+  /** The live messages of a session as of `state`, in order. Reads only messages that are not cached. Do not mutate them. */
   load(state: SessionState): Promise<readonly Message[]>;
-  /** Adds messages that this function is committing to the cached ones. They follow directly after the loaded messages. */
+  /** Adds messages that this function has committed to the cached ones. They directly follow the loaded messages. */
   extend(state: SessionState, messages: readonly Message[]): void;
 }
 
-/** @param mostCharacters bound of all cached messages together */
-export function createHistory(store: SessionStore, mostCharacters = maxCharacters): History {
-  const kept = new LRUCache<string, Kept>({
+/** @param maxSize bound of all cached messages together, in characters */
+export function createHistory(store: SessionStore, maxSize = maxCharacters): History {
+  const cache = new LRUCache<string, CachedSession>({
     max: maxSessions,
-    maxSize: mostCharacters,
+    maxSize,
     // The cache refuses a size of 0.
     sizeCalculation: ({ characters }) => Math.max(1, characters),
   });
   const usable = (state: SessionState) => {
-    const entry = kept.get(state.sessionKey);
+    const entry = cache.get(state.sessionKey);
     if (!entry || entry.sessionId !== state.sessionId) return undefined;
     return entry.first <= state.first && entry.head <= state.head && entry.head >= state.first - 1
       ? entry
@@ -50,7 +50,7 @@ export function createHistory(store: SessionStore, mostCharacters = maxCharacter
       const messages = [...known, ...read];
       const characters = (entry?.characters ?? 0) + totalCharacters(read);
       const { sessionKey, sessionId, first, head } = state;
-      kept.set(sessionKey, { sessionId, first, head, messages, characters });
+      cache.set(sessionKey, { sessionId, first, head, messages, characters });
       return messages;
     },
     extend(state, messages) {
@@ -59,7 +59,7 @@ export function createHistory(store: SessionStore, mostCharacters = maxCharacter
       if (!entry || entry.head !== start) return;
       const characters = entry.characters + totalCharacters(messages);
       const all = [...entry.messages, ...messages];
-      kept.set(state.sessionKey, { ...entry, head: state.head, messages: all, characters });
+      cache.set(state.sessionKey, { ...entry, head: state.head, messages: all, characters });
     },
   };
 }

@@ -42,7 +42,7 @@ import type { Fit } from "./context-fit.ts";
 import { promptCharacters } from "./context-size.ts";
 import { type AssembledPrompt, assemblePrompt, type PromptContent } from "./prompt.ts";
 
-/** What a model call sees besides the messages. */
+/** Everything of a model call except the messages. */
 export interface TurnContext extends ToolTurn {
   configuration: Configuration;
   model: ModelConfiguration;
@@ -52,15 +52,15 @@ export interface TurnContext extends ToolTurn {
   tools: ToolDefinition[];
 }
 
-/** A model call that can be made: what the model is to see fits into its window. */
+/** A model call whose request fits into the model's window. */
 export interface Prepared extends ShownContext {
   status: "fits";
   turn: TurnContext;
-  /** What is written down of it with the commit before the call. */
+  /** Steps of the commit that begins the call. */
   steps: readonly Step[];
 }
 
-/** Gathers what the model is to see, and makes it fit into the model's window. `connected`: the nodes whose tools are offered. */
+/** Builds a request and makes it fit into the model's window. `connected`: the nodes whose tools are offered. */
 export async function prepareRequest(
   agent: Pick<Agent, "archivedResults" | "bucket" | "configuration" | "now" | "prompts" | "workspace">,
   state: SessionState,
@@ -86,7 +86,7 @@ export async function prepareRequest(
   return { status: "fits", turn, ...fitted.shown, steps: fitted.steps };
 }
 
-/** Gathers configuration and workspace files, all at once. `connected`: the nodes whose tools are offered. */
+/** Loads configuration and workspace files, in parallel. `connected`: the nodes whose tools are offered. */
 export async function loadContext(
   agent: Pick<Agent, "configuration" | "prompts" | "now">,
   state: SessionState,
@@ -153,7 +153,7 @@ export async function loadContext(
   };
 }
 
-/** What a main session or a job's has kept may be the place of who is no owner any more. */
+/** Not the stored channel of a main session or a job's session: it may belong to somebody who is no owner any more. */
 function lastChannelOf({ lastChannel }: SessionState, { origin }: Run, kind: string) {
   if (origin.kind === "channel") return origin;
   return kind === "main" || kind === cronKind ? undefined : lastChannel;
@@ -165,17 +165,17 @@ function eligibleSkills(skills: Skill[], configuration: Configuration, nodes: Pe
   return evaluateSkills(skills, surroundings).filter((skill) => skill.eligible);
 }
 
-/** What a run may see and use (docs/security.md, "Who may do what"). */
+/** What a run may read and use (docs/security.md, "Who may do what"). */
 interface RunRights {
   role: Role;
   audience: Audience;
-  /** The native tools that it may use, by name. */
+  /** The native tools that the run may use, by name. */
   native: ReadonlyMap<string, NativeTool>;
-  /** Whether it may use the tools of nodes. */
+  /** Whether the run may use the tools of nodes. */
   nodes: boolean;
 }
 
-/** The rights of a run, from the writer of its message and the conversation that it answers in. */
+/** The rights of a run. They depend on the sender of its message and on the conversation. */
 function rightsOf(
   configuration: Configuration,
   { sessionKey, lastChannel }: Pick<SessionState, "sessionKey" | "lastChannel">,
@@ -201,7 +201,7 @@ function rightsOf(
   };
 }
 
-/** Whether a run in a conversation that others read may use the tools of nodes: they see what comes back. */
+/** Whether a run in a conversation that others read may use the tools of nodes: they would see the results. */
 function mayInRoom(
   configuration: Configuration,
   sessionKey: string,
@@ -214,14 +214,14 @@ function mayInRoom(
     const allowed = roomTools(room.channel, settings, room.peer.id);
     return allowed === "all" || (allowed === "owner" && role === "owner");
   }
-  // No channel has spoken here: it is a client's own conversation, unless its key is a room's.
+  // No channel has written here: it is a client's own conversation, unless its key is that of a room.
   const { channel } = parseSessionKey(sessionKey) ?? {};
   return (
     role === "owner" && (channel === undefined || ownValue(configuration.channels, channel) === undefined)
   );
 }
 
-/** Where the message of an inbox entry came from, as the transcript keeps it. */
+/** The origin of an inbox entry's message, as the transcript stores it. */
 export function messageOrigin(entry: Extract<InboxEntry, { kind: "message" }>): MessageOrigin {
   const { id, origin, senderId, task } = entry;
   if (task) return { channel: task.kind, messageId: id };
@@ -237,7 +237,7 @@ export function messageOrigin(entry: Extract<InboxEntry, { kind: "message" }>): 
   };
 }
 
-/** What a reply was made from, as the transcript keeps it. */
+/** References to the prompt, the active objects and the model of a reply, as the transcript stores them. */
 export function replyContext({ turn, active }: Pick<Prepared, "turn" | "active">): ReplyContext {
   const { prompt, model } = turn;
   return {

@@ -8,19 +8,19 @@ import {
 } from "../../../shared/workspace/load.ts";
 import type { Bucket } from "../../../shared/world/world.ts";
 
-/** A warm function sees a change of the workspace after this time at the latest. Milliseconds. */
+/** Max age of cached workspace files. A warm function sees a change within this time. Milliseconds. */
 const maxAgeMs = 5000;
 
-/** The parts of a prompt that come from the bucket. Do not change them. */
+/** The parts of a prompt that come from the bucket. Do not mutate them. */
 export interface PromptParts {
   files: WorkspaceFiles;
   skills: Skill[];
 }
 
-/** Reads the parts of prompts. Downloads only objects that have changed, and sends no request at all for some seconds. */
+/** Reads the parts of prompts. Downloads only changed objects, and sends no request within `maxAgeMs` of the last read. */
 export interface PromptSource {
   load(request: LoadRequest): Promise<PromptParts>;
-  /** The bucket for this function's writes: the next prompt shows them. */
+  /** The bucket that this function has to write through, so that the next prompt includes its writes. */
   bucket: Bucket;
 }
 
@@ -51,7 +51,7 @@ export function createPromptSource(bucket: Bucket): PromptSource {
     },
     bucket: {
       ...bucket,
-      // No prompt is made of the texts of objects.
+      // Texts of objects are not part of prompts.
       put: (key, ...args) =>
         isTextKey(key) ? bucket.put(key, ...args) : forgetting(bucket.put(key, ...args)),
       delete: (...args) => forgetting(bucket.delete(...args)),

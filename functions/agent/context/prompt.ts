@@ -46,13 +46,13 @@ export interface PromptRuntime {
   /** Connected nodes. */
   hosts: PromptHost[];
   /**
-   * Epoch milliseconds, shown to the minute. Give the start of the run to all its steps: providers cache by prefix, and
-   * the prompt stands before the conversation, so a clock that moves between steps makes them read everything again.
+   * Epoch milliseconds, shown to the minute. Pass the start of the run for all its steps: providers cache by prefix, and
+   * the prompt comes before the conversation, so a clock that moves between steps would invalidate the whole cache.
    */
   now: number;
 }
 
-/** What the prompt says whatever the run is. */
+/** The content of all sections before "Runtime". */
 export interface PromptContent {
   agentId: string;
   /** The private memory that this conversation may see. */
@@ -68,10 +68,10 @@ export interface PromptContent {
   skills: ListedSkill[];
 }
 
-/** `text` is `stable` and `volatile`, one after the other. */
+/** `text` is `stable` followed by `volatile`. */
 export interface AssembledPrompt {
   text: string;
-  /** What stays the same from call to call while nobody changes the workspace or the tools. */
+  /** The part that is the same in all calls until the workspace or the tools change. */
   stable: string;
   /** The end of the Runtime section: hosts and clock. */
   volatile: string;
@@ -83,8 +83,8 @@ const separator = "\n\n---\n\n";
 
 /**
  * The system prompt, in the order of docs/reference/protocol.md, "System prompt"; with BOOTSTRAP.md in the shorter order of
- * the first run. Empty sections are left out. Workspace files take at most 12,000 characters each and 60,000 in all.
- * Memory that this kind of session must not see is left out even if `files` holds it.
+ * the first run. Empty sections are omitted. Workspace files get at most 12,000 characters each and 60,000 in all.
+ * Memory that this audience must not see is omitted even if `files` contains it.
  */
 export function assemblePrompt(content: PromptContent, runtime: PromptRuntime): AssembledPrompt {
   const stable = `${contentText(content)}${separator}${runtimeFacts(runtime)}`;
@@ -92,7 +92,7 @@ export function assemblePrompt(content: PromptContent, runtime: PromptRuntime): 
   return { text: stable + volatile, stable, volatile, hash: sha256(stable) };
 }
 
-/** All sections ahead of the Runtime section. */
+/** All sections before the Runtime section. */
 function contentText({ agentId, audience, role, basePrompt, tools, files, skills }: PromptContent): string {
   const budget = createBudget();
   const seen = seenFiles(files, audience);
@@ -148,7 +148,7 @@ function section(heading: string, text: string | undefined, budget: Budget, keep
   return body === "" ? "" : `${heading}\n\n${body}`;
 }
 
-/** Daily notes grow at their end, so that is what is kept of a long one. */
+/** Of daily notes that are too long the end is included: new notes are appended. */
 function recentContext(files: Pick<WorkspaceFiles, "yesterday" | "today">, budget: Budget): string {
   const days = [
     section("### Yesterday", files.yesterday, budget, "end"),
@@ -178,8 +178,8 @@ function runtimeState(runtime: PromptRuntime): string {
 }
 
 /**
- * The section "Skills (Mandatory Scan)", empty without skills. What does not fit the budget is left out skill by skill,
- * and the marker says how many.
+ * The section "Skills (Mandatory Scan)", empty without skills. Skills beyond the budget are omitted, and a marker says how
+ * many.
  */
 function skillsSection(skills: ListedSkill[], budget: Budget): string {
   if (skills.length === 0) return "";
@@ -212,10 +212,10 @@ function escapeXml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** The model gets each tool's whole definition beside the prompt; here a line is enough. */
+/** Max characters of a tool's description. The model also gets each tool's whole definition, so one line is enough here. */
 const maxDescription = 160;
 
-/** The section "Tooling": one line a tool, native tools first, then node by node. Empty without tools. */
+/** The section "Tooling": one line per tool, native tools first, then grouped by node. Empty without tools. */
 function toolingSection(tools: ToolDefinition[]): string {
   if (tools.length === 0) return "";
   const groups = new Map<string, string[]>([["gsv", []]]);
@@ -243,9 +243,8 @@ function summary(description: string): string {
 const dreamedHeading = /^##\s+Dreamed\b/;
 
 /**
- * What a prompt keeps of a MEMORY.md that is too long: the start of what the agent has written, and the newest lines of
- * what dreaming has added, which are the last ones. What was dreamed gets the room that the rest leaves, and half of it in
- * any case.
+ * Shortens a MEMORY.md that is too long for the prompt: it keeps the start of the agent's own sections, and the newest
+ * (last) lines of the sections that dreaming has added. These get at least half of the room, and all that the others leave.
  */
 const cutMemory: Cut = (text, room) => {
   const { written, dreamed } = split(text);
@@ -254,7 +253,7 @@ const cutMemory: Cut = (text, room) => {
   return { start: head(written, room - end.length), end };
 };
 
-/** The sections that dreaming has added, and all others, each in their order. */
+/** Separates the sections that dreaming has added from all others. Each part keeps its order. */
 function split(text: string): { written: string; dreamed: string } {
   const written: string[] = [];
   const dreamed: string[] = [];
@@ -266,7 +265,7 @@ function split(text: string): { written: string; dreamed: string } {
   return { written: written.join("\n").trim(), dreamed: dreamed.join("\n").trim() };
 }
 
-/** The last lines that fit; of a single line that does not, its end. */
+/** The last whole lines that fit. If the last line alone does not fit: its end. */
 function newestLines(text: string, room: number): string {
   if (text.length <= room) return text;
   const end = tail(text, room);

@@ -1,24 +1,24 @@
 import type { ImageBlock, Message, TextBlock } from "../../../shared/protocol/messages.ts";
 import { messageCharacters, totalCharacters } from "./context-size.ts";
 
-/** Most text of one tool result that a model is shown, in characters: some 50,000 tokens. */
+/** Max characters of one tool result in a request: about 50,000 tokens. */
 export const maxShownResult = 200_000;
 
-/** Least that is left of a text that is shortened, in characters. */
+/** Min length of a shortened text, in characters. */
 const minText = 200;
 
-/** A text of at most about `most` characters: the middle of a longer one is left out, and a note says how much. */
-export function shorten(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const note = `\n[… ${text.length - most} characters left out …]\n`;
-  const kept = Math.max(0, most - note.length);
+/** A text of at most about `maxCharacters`. The middle of a longer text is replaced by a note of the omitted length. */
+export function shorten(text: string, maxCharacters: number): string {
+  if (text.length <= maxCharacters) return text;
+  const note = `\n[… ${text.length - maxCharacters} characters left out …]\n`;
+  const kept = Math.max(0, maxCharacters - note.length);
   const head = Math.ceil((kept * 2) / 3);
   return (text.slice(0, head) + note + text.slice(text.length - (kept - head))).toWellFormed();
 }
 
 /**
- * What a model is shown of messages: of a tool's result that is very long the beginning and the end, with a note of how
- * much is left out. The transcript keeps it whole.
+ * Messages as a request contains them: a very long tool result is reduced to its start and end, with a note of the omitted
+ * length. The transcript stores the whole result.
  */
 export function shownMessages(messages: readonly Message[]): readonly Message[] {
   return messages.map((message) => {
@@ -39,20 +39,20 @@ function textLength(block: TextBlock | ImageBlock): number {
 }
 
 /**
- * Shortens the longest texts of users and tools to one common length, so that all messages together take `most`
- * characters; where that is not enough, what the model itself wrote as well. Texts that are short stay as they are.
+ * Shortens the longest texts of users and tools to one common length, so that all messages together have at most
+ * `maxCharacters`. If that is not enough, the model's own texts are shortened too. Shorter texts are unchanged.
  */
-export function shortenTexts(messages: readonly Message[], most: number): readonly Message[] {
-  if (totalCharacters(messages) <= most) return messages;
-  const given = shortenTo(messages, most, (message) => message.role !== "assistant");
-  if (totalCharacters(given) <= most) return given;
-  return shortenTo(given, most, (message) => message.role === "assistant");
+export function shortenTexts(messages: readonly Message[], maxCharacters: number): readonly Message[] {
+  if (totalCharacters(messages) <= maxCharacters) return messages;
+  const given = shortenTo(messages, maxCharacters, (message) => message.role !== "assistant");
+  if (totalCharacters(given) <= maxCharacters) return given;
+  return shortenTo(given, maxCharacters, (message) => message.role === "assistant");
 }
 
-/** The greatest common length by which the messages fit, found by halving; at least `minText`. */
+/** Finds the max common length with which the messages fit, by bisection; at least `minText`. */
 function shortenTo(
   messages: readonly Message[],
-  most: number,
+  maxCharacters: number,
   mayShorten: (message: Message) => boolean,
 ): readonly Message[] {
   const at = (length: number) =>
@@ -60,45 +60,46 @@ function shortenTo(
   let [low, high] = [minText, Math.max(minText, ...messages.map(messageCharacters))];
   while (high - low > minText / 4) {
     const middle = Math.floor((low + high) / 2);
-    if (totalCharacters(at(middle)) <= most) low = middle;
+    if (totalCharacters(at(middle)) <= maxCharacters) low = middle;
     else high = middle;
   }
   return at(low);
 }
 
-function shortenMessage(message: Message, most: number): Message {
-  if (messageCharacters(message) <= most) return message;
+function shortenMessage(message: Message, maxCharacters: number): Message {
+  if (messageCharacters(message) <= maxCharacters) return message;
   switch (message.role) {
     case "user":
-      if (typeof message.content === "string") return { ...message, content: shorten(message.content, most) };
-      return { ...message, content: message.content.map((block) => shortenBlock(block, most)) };
+      if (typeof message.content === "string")
+        return { ...message, content: shorten(message.content, maxCharacters) };
+      return { ...message, content: message.content.map((block) => shortenBlock(block, maxCharacters)) };
     case "toolResult":
-      return { ...message, content: message.content.map((block) => shortenBlock(block, most)) };
+      return { ...message, content: message.content.map((block) => shortenBlock(block, maxCharacters)) };
     case "assistant":
       return {
         ...message,
         content: message.content.map((block) => {
-          if (block.type === "text") return shortenBlock(block, most);
+          if (block.type === "text") return shortenBlock(block, maxCharacters);
           if (block.type === "toolCall")
-            return { ...block, arguments: shortenStrings(block.arguments, most) };
+            return { ...block, arguments: shortenStrings(block.arguments, maxCharacters) };
           return block;
         }),
       };
   }
 }
 
-function shortenBlock<B extends TextBlock | ImageBlock>(block: B, most: number): B {
-  if (block.type !== "text" || block.text.length <= most) return block;
-  // A signature holds for the text as it was.
+function shortenBlock<B extends TextBlock | ImageBlock>(block: B, maxCharacters: number): B {
+  if (block.type !== "text" || block.text.length <= maxCharacters) return block;
+  // The signature is valid only for the original text.
   const { textSignature: _, ...unsigned } = block;
-  return { ...unsigned, text: shorten(block.text, most) } as B;
+  return { ...unsigned, text: shorten(block.text, maxCharacters) } as B;
 }
 
-/** Shortens the strings inside of a tool call's arguments. */
-function shortenStrings<T>(value: T, most: number): T {
-  if (typeof value === "string") return shorten(value, most) as T;
-  if (Array.isArray(value)) return value.map((one) => shortenStrings(one, most)) as T;
+/** Shortens the strings inside a tool call's arguments. */
+function shortenStrings<T>(value: T, maxCharacters: number): T {
+  if (typeof value === "string") return shorten(value, maxCharacters) as T;
+  if (Array.isArray(value)) return value.map((one) => shortenStrings(one, maxCharacters)) as T;
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(([name, one]) => [name, shortenStrings(one, most)]);
+  const entries = Object.entries(value).map(([name, one]) => [name, shortenStrings(one, maxCharacters)]);
   return Object.fromEntries(entries) as T;
 }

@@ -17,12 +17,15 @@ import { loadCallTools } from "./providers.ts";
 import type { Resolved } from "./resolve-model.ts";
 import { type ResponseWatch, watchResponses } from "./response-watch.ts";
 
-/** An outcome. `passing`: the same call may succeed later, after `waitMs` where the provider says how long; `brief`: why it failed, in a few words. */
+/**
+ * The outcome of one attempt. `passing`: the same call may succeed later; `waitMs`: the wait that the provider asks for;
+ * `brief`: a short reason.
+ */
 export type Asked =
   | Exclude<ModelOutcome, { status: "failed" }>
   | (Extract<ModelOutcome, { status: "failed" }> & { passing?: { waitMs?: number; brief?: string } });
 
-/** Asks the provider once. Images are in `call.messages` themselves. Does not throw for what the provider does. */
+/** Calls the provider once. `call.messages` contain the images themselves. Does not throw when the provider fails. */
 export async function askOnce(
   { model, provider, apiKey, maxTokens: most }: Resolved,
   call: ModelCall,
@@ -40,9 +43,9 @@ export async function askOnce(
     const stream = provider.streamSimple(toServe(model), context, {
       apiKey,
       signal: deadline.signal,
-      // Calls are repeated where somebody is told of it (repeated-call.ts).
+      // Calls are repeated in model.ts, which reports each repeat.
       maxRetries: 0,
-      // The deadline comes first; without this a client has a limit of its own, of a minute.
+      // Longer than the deadline, so that the deadline ends the call. The clients' default is one minute.
       timeoutMs: call.timeoutMs + 1000,
       sessionId: call.sessionId,
       ...(takesFetch(model) ? { fetch: watch.fetch } : {}),
@@ -57,7 +60,7 @@ export async function askOnce(
     const overflow = isContextOverflow(message, model.contextWindow);
     if (message.stopReason === "error" || message.stopReason === "aborted")
       return fault(message, overflow, watch, { chosen: call.model, address: model.baseUrl });
-    // Some servers cut a conversation that is too long, and have no room left for an answer then.
+    // Some servers truncate a conversation that is too long and then have no room for an answer.
     if (message.stopReason === "length" && overflow)
       return { ...failed("the conversation fills the model's context window"), overflow: true };
     if (isSilent(message) && watch.refusal !== "")
@@ -88,15 +91,15 @@ function isSilent({ content }: PiReply): boolean {
   return !content.some((block) => block.type === "toolCall" || (block.type === "text" && block.text !== ""));
 }
 
-/** Google's client uses the global fetch alone, and Bedrock's is not a client of fetch. */
+/** Google's client always uses the global fetch, and Bedrock's client does not use fetch. */
 function takesFetch({ api }: Model<Api>): boolean {
   return !api.startsWith("google") && !api.startsWith("bedrock");
 }
 
 /**
- * The model as its client is to treat it. pi-ai keeps 4096 tokens of the window free when it limits an answer, which is
- * most of a small window: here they are a sixteenth of it at most. Images of tool results become a question behind the
- * results, which some servers refuse without an answer in between.
+ * Adjusts a model's description for pi-ai's client. pi-ai keeps 4096 tokens of the window free when it limits an answer,
+ * too much for a small window: the larger window given here limits that to a sixteenth. Images of tool results become a
+ * user message after the results; servers whose turns must alternate need an assistant message in between.
  */
 function toServe(model: Model<Api>): Model<Api> {
   const { contextWindow } = model;
@@ -116,12 +119,12 @@ function toTool({ name, description, inputSchema }: ToolDefinition): Tool {
   return { name, description, parameters: inputSchema };
 }
 
-/** Whether the price list has a price for the model. A model that it does not know has zeros there, as plans have that are not paid by the token. */
+/** Whether the catalogue has a price for the model. Unknown models have zeros there, and so do plans that do not bill by token. */
 function hasPrice({ cost }: Model<Api>): boolean {
   return cost.input > 0 || cost.output > 0;
 }
 
-/** What is kept of a reply: everything that the provider needs to see again, without the client's diagnostics. */
+/** A reply as the transcript stores it: everything that the provider needs to see again, without the client's diagnostics. */
 function toStored(message: PiReply, cost: number | undefined): AssistantMessage {
   const { content, api, provider, model, usage, stopReason, timestamp } = message;
   const { input, output, cacheRead, cacheWrite, totalTokens } = usage;
@@ -146,9 +149,9 @@ interface Turn {
 }
 
 /**
- * Joins neighbouring messages of one role in a request of Bedrock's Converse API, which refuses a conversation whose roles
- * do not alternate: a question after one that was never answered, after a summary, or after tool results.
- * @param payload the input of ConverseStream; anything else is given back as it is
+ * Joins neighbouring messages of the same role. Bedrock's Converse API refuses a conversation whose roles do not alternate:
+ * for example a user message after an unanswered one, after a summary, or after tool results.
+ * @param payload the input of ConverseStream; anything else is returned unchanged
  */
 export function alternateTurns(payload: unknown): unknown {
   const messages = (payload as { messages?: unknown } | undefined)?.messages;
@@ -172,10 +175,10 @@ function isTurn(value: unknown): value is Turn {
   );
 }
 
-/** Models of Mistral, whichever provider or server runs them. */
+/** Models of Mistral on any provider or server. */
 const mistralModel = /(mis|minis|magis)tral|mixtral|codestral|devstral|pixtral|voxtral/i;
 
-/** The rules for a model. An unknown server may run any model, so the stricter rules of turns apply to it. */
+/** The wire rules of a model. An unknown server may run any model, so the stricter rule (alternating turns) applies to it. */
 export function rulesOf({ api, provider, id }: Pick<Model<Api>, "api" | "provider" | "id">): WireRules {
   const isMistral = api === "mistral-conversations" || mistralModel.test(id);
   return { callId: callIdOf(api, isMistral), alternates: isMistral || provider === compatibleProvider };
@@ -188,7 +191,7 @@ function callIdOf(api: Api, isMistral: boolean): RegExp {
     case "openai-completions":
       return isMistral ? /^[A-Za-z0-9]{9}$/ : /^[A-Za-z0-9_-]{1,40}$/;
     case "openai-responses":
-      // pi-ai joins the id of the call and that of its item with a bar.
+      // pi-ai joins the ids of the call and its item with a bar.
       return /^[A-Za-z0-9_-]{1,64}(\|fc_[A-Za-z0-9_-]{1,61})?$/;
     default:
       return /^[A-Za-z0-9_-]{1,64}$/;

@@ -8,15 +8,15 @@ import {
 import { nameOfCall } from "../../../shared/wire/wire-messages.ts";
 
 /**
- * A provider's id that can name a call. Shorter ones come from servers that count the calls of each reply (`call_0`),
- * and come again; longer ones, and other characters, are refused by other providers.
+ * A provider's id that is usable in the whole session. Servers that number the calls of each reply (`call_0`) send shorter
+ * ids, which repeat. Other providers refuse longer ids and other characters.
  */
-const lastingId = /^[A-Za-z0-9_-]{16,64}$/;
+const usableId = /^[A-Za-z0-9_-]{16,64}$/;
 
 /**
- * Gives every call of a reply an id that names it alone in its session. The provider's id is kept where it does;
- * else the id is a UUIDv7, and the provider's stands beside it.
- * @param before the messages ahead of the reply
+ * Gives every call of a reply an id that is unique in its session. A unique provider's id is kept; otherwise the id is a
+ * UUIDv7, and `providerId` has the provider's.
+ * @param before the messages before the reply
  * @param now epoch milliseconds
  */
 export function withCallIds(
@@ -25,19 +25,19 @@ export function withCallIds(
   now: number,
 ): AssistantMessage {
   if (toolCallsOf(reply).length === 0) return reply;
-  const used = new Set(before.flatMap(toolCallsOf).flatMap(namesOf));
+  const used = new Set(before.flatMap(toolCallsOf).flatMap(idsOf));
   const content = reply.content.map((block) => {
     if (block.type !== "toolCall") return block;
-    const said = nameOfCall(block.id);
-    const id = lastingId.test(said) && !used.has(said) ? said : uuidV7(now);
+    const given = nameOfCall(block.id);
+    const id = usableId.test(given) && !used.has(given) ? given : uuidV7(now);
     used.add(id);
     return id === block.id ? block : { ...block, id, providerId: block.id };
   });
   return { ...reply, content };
 }
 
-/** What a call is known by: to the gateway, and to its provider. */
-function namesOf({ id, providerId }: ToolCallBlock): string[] {
+/** The ids of a call: the gateway's, and the provider's where it differs. */
+function idsOf({ id, providerId }: ToolCallBlock): string[] {
   return providerId === undefined ? [id] : [id, nameOfCall(providerId)];
 }
 

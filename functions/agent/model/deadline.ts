@@ -1,4 +1,4 @@
-/** A signal that aborts at a deadline, or earlier when another signal does. */
+/** Aborts at a point in time, or earlier with another signal. */
 export interface Deadline {
   signal: AbortSignal;
   /** True once the time has passed. */
@@ -8,8 +8,8 @@ export interface Deadline {
 }
 
 /**
- * Runs work under a deadline. When the work has ended nothing of the deadline is left: the signals of `AbortSignal.any`
- * and `AbortSignal.timeout` stay in memory, with all that listens to them, until the time has passed.
+ * Runs work under a deadline, and removes its timer and listener when the work ends. The signals of `AbortSignal.any` and
+ * `AbortSignal.timeout` would stay in memory with their listeners until the time has passed.
  */
 export async function withDeadline<T>(
   earlier: AbortSignal,

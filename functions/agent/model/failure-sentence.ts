@@ -1,39 +1,39 @@
 import type { ModelConfiguration } from "../../../shared/configuration/schema.ts";
 import { bedrockProvider, compatibleProvider } from "../../../shared/session/commands/model-choice.ts";
 
-/** Servers of models that people run themselves, by the port that they listen at unless told otherwise. */
+/** Self-hosted model servers by their default port. */
 const servers: Record<string, string> = { "11434": "Ollama", "1234": "LM Studio", "8080": "llama.cpp" };
 
-/** A call that failed, as far as it is known why. */
+/** A failed call, with what is known about the failure. */
 export interface FailedCall {
   chosen: ModelConfiguration;
-  /** Where the model is asked. */
+  /** The address that was called. */
   address: string;
   /** The code of a connection that could not be made, such as ECONNREFUSED. */
   unreachable?: string;
   /** The HTTP status of the provider's answer. */
   status?: number;
-  /** The provider's own words. */
+  /** The provider's error message. */
   words: string;
 }
 
 /**
- * What is wrong and what to do, as one sentence; undefined where only the provider's own words tell. `passes`: it may be
- * over in a moment, and there is nothing to be done.
+ * What is wrong and what to do, as one sentence; undefined for a failure that only the provider's message explains.
+ * `passes`: temporary, the user need not do anything.
  */
 export function failureSentence(call: FailedCall): { text: string; passes?: true } | undefined {
   const { chosen, address, unreachable, status, words } = call;
   if (unreachable !== undefined) return { text: unreachableText(address, unreachable) };
-  // What Bedrock says of rights is mended in AWS, not here.
   const who = chosen.baseUrl ? `the server at ${chosen.baseUrl}` : chosen.provider;
   if (/insufficient_quota|credit balance|billing|payment required/i.test(words) || status === 402)
     return {
       text: `the account at ${who} has no credit left; add some there, or choose another model with /model`,
     };
-  // These reach the users of channels, too, who are told no address.
+  // Users of channels see these texts too, so they must not contain an address.
   const named = chosen.provider === compatibleProvider ? "the model's server" : chosen.provider;
   if (status === 429) return { text: `rate limited by ${named}`, passes: true };
   if (status === 529 || /overloaded/i.test(words)) return { text: `${named} is overloaded`, passes: true };
+  // Bedrock's messages about permissions are fixed in AWS, not in this configuration.
   if (chosen.provider === bedrockProvider) return undefined;
   if (status === 401)
     return {
@@ -47,7 +47,7 @@ function unreachableText(address: string, code: string): string {
   const check = "check the address (model.baseUrl) and the network";
   if (code === "ECONNREFUSED")
     return `nothing listens at ${address}; is ${servers[new URL(address).port] ?? "its server"} running?`;
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `no host is found for ${address}; ${check}`;
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `the host of ${address} was not found; ${check}`;
   if (/CERT|TLS|SSL|SIGNATURE|ISSUER/.test(code))
     return `the certificate of ${address} is not valid (${code})`;
   return `${address} cannot be reached (${code}); ${check}`;

@@ -2,18 +2,18 @@ import { maxShownImageBytes } from "../../../shared/media/media-content.ts";
 import type { ImageBlock, Message, TextBlock } from "../../../shared/protocol/messages.ts";
 import type { MediaCache } from "./media-cache.ts";
 
-/** Images in one model call: providers take smaller ones only, or refuse, above this. */
+/** Max images in one model call. Above this, providers accept only smaller images or refuse the call. */
 const maxImages = 20;
 
-/** Above `maxImages` this many are left out at once, so that the provider's prompt cache holds for a few images more. */
+/** Above `maxImages` this many are omitted at once, so that the provider's prompt cache stays valid for a few more images. */
 const leftOutAtOnce = 5;
 
-/** All images of one model call as base64, in bytes: Amazon Bedrock refuses requests above 20 MB, and there is text, too. */
+/** Max bytes of all images of one model call as base64. Amazon Bedrock refuses requests above 20 MB, text included. */
 const maxBase64Bytes = 15 * 1024 * 1024;
 
 /**
- * Puts images back in place of their references, for one model call: the newest ones, as many as a provider takes. An
- * older one, and one that is not in the bucket any more, becomes a note.
+ * Replaces image references by the images for one model call: the newest ones, as many as providers accept. Older images,
+ * and images that are no longer in the bucket, become notes.
  */
 export async function showImages(messages: readonly Message[], media: MediaCache): Promise<Message[]> {
   const images = messages.flatMap(referencesOf);
@@ -34,7 +34,7 @@ export async function showImages(messages: readonly Message[], media: MediaCache
   );
 }
 
-/** The messages with a note in place of each image, for a provider that refuses one; undefined when they have none. */
+/** The messages with a note in place of each image, for a provider that refused one. Undefined when they have no images. */
 export function withoutImages(messages: readonly Message[]): Message[] | undefined {
   if (messages.flatMap(referencesOf).length === 0) return undefined;
   return replaceImages(messages, (image) => note("left out, the provider refused it or another one", image));

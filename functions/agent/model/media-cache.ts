@@ -1,16 +1,16 @@
 import { LRUCache } from "lru-cache";
 import type { Bucket } from "../../../shared/world/world.ts";
 
-/** Bound of the cached media of a warm function, in bytes of base64: 50 MB. */
+/** Bound of a warm function's cached media, in bytes of base64: 50 MB. */
 const defaultBudget = 50 * 1024 * 1024;
 
-/** Reads media for the model. Caches the most recently used media while the function is warm. */
+/** Reads media for the model, and caches the most recently used ones while the function is warm. */
 export interface MediaCache {
-  /** The object as base64; undefined when it is not there. */
+  /** The object as base64; undefined when it does not exist. */
   load(r2Key: string): Promise<string | undefined>;
 }
 
-/** A key is never written twice with other bytes, so that a cached object never goes stale. */
+/** The cache never goes stale: a key is never overwritten with other bytes. */
 export function createMediaCache(bucket: Pick<Bucket, "get">, budget = defaultBudget): MediaCache {
   const kept = new LRUCache<string, string>({
     maxSize: budget,

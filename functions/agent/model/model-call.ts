@@ -5,34 +5,34 @@ import type { ThinkingLevel } from "../../../shared/protocol/schemas.ts";
 export interface ModelCall {
   model: ModelConfiguration;
   thinkingLevel?: ThinkingLevel;
-  /** Most tokens of the answer; absent: the model's own limit. */
+  /** Max tokens of the answer; absent: the model's own limit. */
   maxTokens?: number;
   systemPrompt: string;
-  /** A whole transcript: every tool call is answered. Images are references. */
+  /** A whole transcript: every tool call has a result. Images are references. */
   messages: readonly Message[];
   tools: readonly ToolDefinition[];
-  /** Lets providers keep a conversation's prompt cache together. */
+  /** Lets providers find the prompt cache of the conversation. */
   sessionId: string;
   signal: AbortSignal;
   timeoutMs: number;
   onText(text: string): void;
-  /** The provider failed for a time and is asked again; the text so far does not count. Absent: nobody is told. */
+  /** Reports that the call is repeated after a temporary failure. The text so far is void. */
   onRepeat?(repeat: Repeat): void;
 }
 
-/** Why a call is repeated, in one line, and how long it waits before. */
+/** Why a call is repeated, in one line, and the wait before the repeat. */
 export interface Repeat {
   reason: string;
   /** Milliseconds. */
   waitMs: number;
 }
 
-/** A failure of the model is a value: it ends the turn with a message, not the function with an error. */
+/** A failure of the model is a value, not an exception: it ends the turn with a message. */
 export type ModelOutcome =
   | { status: "answered"; message: AssistantMessage }
   | { status: "aborted" }
   /** `overflow`: the conversation is too long for the model. */
   | { status: "failed"; error: string; overflow: boolean };
 
-/** Calls a model, streaming its text. Does not throw for what the provider or the configuration gets wrong. */
+/** Calls a model, streaming its text. Does not throw for faults of the provider or the configuration. */
 export type CallModel = (call: ModelCall) => Promise<ModelOutcome>;

@@ -3,24 +3,24 @@ import { type FailedCall, failureSentence } from "./failure-sentence.ts";
 import { ownersWords, providerWords } from "./provider-error-text.ts";
 import type { ResponseWatch } from "./response-watch.ts";
 
-/** Ends of an answer that come from the provider's filters. */
+/** Stop reasons of the provider's content filters. */
 const blocks =
   /safety|prohibited|blocklist|spii|recitation|content_filter|guardrail|refusal|sensitive|language$/i;
 
-/** Ends of an answer that may be better the next time. */
+/** Stop reasons after which a repeat may succeed. */
 const slips = /^(malformed_function_call|network_error|other)$/i;
 
-/** Limits of an account, and faults of a request or of the set-up: the same request fails later, too. */
+/** Account limits and faults of the request or the setup: the same request would fail again. */
 const lasting =
   /insufficient_quota|quota exceeded|billing|usage limit|out of budget|invalid_request|validation|authentication|permission|access ?denied|not_found/i;
 
-/** Errors for a time, of clients that do not tell the HTTP status. */
+/** Temporary errors of clients that do not report the HTTP status. */
 const passing =
   /throttl|overload|unavailable|internal ?server ?error|model ?stream ?error|try again|ended without|terminated|aborted|socket|network|connect|timed? ?out|fetch failed|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|http2/i;
 
 type FailedReply = Pick<PiReply, "errorMessage" | "rawStopReason" | "content" | "usage" | "api">;
 
-/** What happened, in an error's words, and shorter for who is told that the call is repeated. */
+/** Explains a failure. `error` is the run's error; `brief` is the short reason of a repeat. */
 export function explainFailure(
   reply: FailedReply,
   call: Omit<FailedCall, "words">,
@@ -30,9 +30,9 @@ export function explainFailure(
   const known = reply.rawStopReason ? undefined : failureSentence({ ...call, status, words });
   if (known === undefined) return { error: explainWords(reply, words) };
   const { text, passes } = known;
-  // Of a connection that was not made the client says nothing more.
-  const said = call.unreachable === undefined ? words : "";
-  return { error: passes ? `${text}; ${providerWords(words)}` : ownersWords(text, said), brief: text };
+  // For a failed connection the client's message adds nothing.
+  const details = call.unreachable === undefined ? words : "";
+  return { error: passes ? `${text}; ${providerWords(words)}` : ownersWords(text, details), brief: text };
 }
 
 function explainWords(reply: FailedReply, words: string): string {
@@ -40,15 +40,15 @@ function explainWords(reply: FailedReply, words: string): string {
   if (rawStopReason && blocks.test(rawStopReason))
     return `the provider blocked the answer (${rawStopReason}); ${providerWords(words)}`;
   if (isBlockedPrompt(reply))
-    return "the provider blocked the request: it read the conversation and gave no answer at all, as Google does for a prompt that its filters stop. Say it in other words, or start a new conversation";
+    return "the provider blocked the request and sent no answer, as Google does when its filters stop a prompt. Rephrase your message, or start a new conversation";
   if (isMisread(words))
-    return `the server's answer is not what ${reply.api} defines, such as a stream without usage; ${providerWords(words)}`;
+    return `the server's answer does not follow the API ${reply.api}, for example a stream without usage; ${providerWords(words)}`;
   return providerWords(withRemedy(words));
 }
 
 /**
- * Whether the same call may succeed later, and how long the provider asks to wait.
- * @param watch what the responses of this call said
+ * Whether the same call may succeed later, and the wait that the provider asks for.
+ * @param watch the watched responses of this call
  */
 export function passingOf(reply: FailedReply, watch: ResponseWatch): { waitMs?: number } | undefined {
   const words = reply.errorMessage ?? "";
@@ -67,17 +67,17 @@ function isPassing(
   if (isRefused && mayRetry !== undefined) return mayRetry;
   if (lasting.test(words) || isMisread(words) || isBlockedPrompt(reply)) return false;
   if (isRefused) return status >= 500 || [408, 409, 425, 429].includes(status);
-  // The stream broke off, or began with an error.
+  // The stream broke, or began with an error.
   return status !== undefined || passing.test(words);
 }
 
-/** The status in the words of clients that do not show the response. */
+/** The status in the error message of clients that do not expose the response. */
 function statusIn(words: string): number | undefined {
   const [, status] = /^([45]\d\d)\b/.exec(words) ?? /"code":\s*([45]\d\d)\b/.exec(words) ?? [];
   return status === undefined ? undefined : Number(status);
 }
 
-/** A wait in the words of an error: Google's `retryDelay`, OpenAI's "try again in". Milliseconds. */
+/** The wait named in an error message: Google's `retryDelay`, OpenAI's "try again in". Milliseconds. */
 function waitIn(words: string): number | undefined {
   const [, seconds] = /retryDelay\W+(\d+(?:\.\d+)?)s/.exec(words) ?? [];
   if (seconds !== undefined) return Number(seconds) * 1000;
@@ -86,18 +86,18 @@ function waitIn(words: string): number | undefined {
   return unit?.toLowerCase() === "ms" ? Number(count) : Number(count) * 1000;
 }
 
-/** Google answers a blocked prompt with the number of its tokens and nothing else (`promptFeedback`). */
+/** Google answers a blocked prompt with nothing but its token count (`promptFeedback`). */
 function isBlockedPrompt({ api, content, usage, errorMessage = "" }: FailedReply): boolean {
   const isEmpty = content.length === 0 && usage.input > 0;
   return api.startsWith("google") && isEmpty && errorMessage.includes("without a finish reason");
 }
 
-/** The client stumbled over a field that is missing. */
+/** Whether the client failed over a missing field of the response. */
 function isMisread(words: string): boolean {
   return /cannot read propert|is not iterable|is not a function/i.test(words);
 }
 
-/** What AWS says of an account in which nobody has opened the model yet does not say how that is done. */
+/** AWS's error for a model that the account has not opened yet does not say how to open it. */
 function withRemedy(error: string): string {
   if (!/aws-marketplace|use[- ]case (details|form)/i.test(error)) return error;
   return `${error} (An administrator of the AWS account opens this model once, in the playground of the Amazon Bedrock console; some minutes later it answers here.)`;

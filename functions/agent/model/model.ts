@@ -7,14 +7,14 @@ import type { MediaCache } from "./media-cache.ts";
 import type { CallModel, ModelCall, ModelOutcome } from "./model-call.ts";
 import { type KeySources, type Resolved, resolveModel } from "./resolve-model.ts";
 
-/** @param wait lets time pass before a call is repeated */
+/** @param wait the pause before a repeated call */
 export function createCallModel(keys: KeySources, media: MediaCache, wait: Wait = pause): CallModel {
   const ask = repeating(wait);
   return async (call) => {
     const resolved = await resolveModel(keys, call.model);
     if ("error" in resolved) return { status: "failed", error: resolved.error, overflow: false };
     return withDeadline(call.signal, call.timeoutMs, (deadline) =>
-      // For a model without eyes pi-ai puts a note in place of each image.
+      // For a text-only model pi-ai puts a note in place of each image.
       resolved.model.input.includes("image")
         ? askWithImages(ask, resolved, call, media, deadline)
         : ask(resolved, call, deadline),
@@ -22,7 +22,7 @@ export function createCallModel(keys: KeySources, media: MediaCache, wait: Wait 
   };
 }
 
-/** Asks a model that takes images; once more without them where the provider may have refused the call for its images. */
+/** Calls a model that accepts images. If the provider may have refused an image, calls it once more without images. */
 async function askWithImages(
   ask: Ask,
   resolved: Resolved,
@@ -47,38 +47,38 @@ async function askWithImages(
 }
 
 /**
- * Whether a provider may have refused the call for its images: one that it cannot read, or a model without eyes that no
- * catalogue knows. The images stay in the transcript, so every later call would be refused too.
+ * Whether a provider may have refused the call because of an image: it cannot read the image, or the model is text-only
+ * and in no catalogue. The images stay in the transcript, so every later call would be refused too.
  */
 function mayBlameImages(outcome: ModelOutcome): boolean {
   if (outcome.status !== "failed" || outcome.overflow) return false;
   return /image|pixel|\bvision\b|multimodal|too large|\b413\b/i.test(outcome.error);
 }
 
-/** How often a call is repeated after a failure that may pass. */
+/** Max repeats of a call after temporary failures. */
 const maxRepeats = 2;
 
-/** The wait before the first repeat where the provider asks for none, four times as long before the second. Milliseconds. */
+/** The wait before the first repeat if the provider asks for none; it is four times as long before the second. Milliseconds. */
 const firstWaitMs = 500;
 
-/** The longest wait that a provider may ask for: a limit counted by the minute. Milliseconds. */
+/** The longest accepted wait: enough for limits that are counted per minute. Milliseconds. */
 const maxWaitMs = 60_000;
 
-/** Longest reason that is told, in characters. */
+/** Max length of a repeat's reason, in characters. */
 const maxReason = 300;
 
-/** Lets time pass, until the signal aborts. Does not throw. */
+/** Waits until the time has passed or the signal aborts. Does not throw. */
 export type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
 
 const pause: Wait = (ms, signal) => delay(ms, undefined, { signal }).catch(() => {});
 
-/** Asks a model, more than once if need be. */
+/** Calls a model, repeatedly if necessary. */
 type Ask = (resolved: Resolved, call: ModelCall, deadline: Deadline) => Promise<ModelOutcome>;
 
 /**
- * Repeats a call that failed for a time: a busy or overloaded provider, a limit of requests, a broken stream. Nothing of
- * such a call is committed. The wait is what the provider asks for, within the deadline of the call. So is a call
- * whose answer was cut off at a limit that nobody chose, with the model's own limit.
+ * Repeats a call after a temporary failure: an overloaded provider, a rate limit, a broken stream. Nothing of a failed
+ * call is committed. The wait is the one that the provider asks for, within the deadline of the call. A call whose answer
+ * was cut off at our default limit is repeated at once with the model's own limit.
  */
 function repeating(wait: Wait): Ask {
   return async (resolved, call, deadline) => {
@@ -102,7 +102,7 @@ function repeating(wait: Wait): Ask {
   };
 }
 
-/** Whether an answer was cut off at the limit that nobody chose. */
+/** Whether an answer was cut off at our default limit rather than a configured one. */
 function isCutByDefault(asked: Asked, { maxTokens, model }: Resolved, call: ModelCall): boolean {
   if (maxTokens === undefined || call.maxTokens !== undefined || maxTokens >= model.maxTokens) return false;
   return asked.status === "answered" && asked.message.stopReason === "length";
@@ -120,5 +120,5 @@ function announce(
 }
 
 function tooLong(error: string, waitMs: number): string {
-  return `${error} (The provider asks to wait ${Math.ceil(waitMs / 1000)} s, which is too long for this turn.)`;
+  return `${error} (The provider asks to wait ${Math.ceil(waitMs / 1000)} s, too long for this turn. Send your message again later.)`;
 }

@@ -1,20 +1,20 @@
-/** Stands ahead of a provider's own words in an error; what follows is theirs to the end. */
+/** Precedes a provider's message in an error. All text after it is the provider's. */
 const mark = "the model's provider says: ";
 
-/** Stands ahead of what an owner is to mend, which may name servers and what their providers say. */
-const ownersMark = "the model cannot be asked: ";
+/** Precedes a fault for the owner to fix. The text after it may name servers and quote providers. */
+const ownersMark = "the model cannot be called: ";
 
-/** A provider's words, as a part of an error. Of an error in JSON only its message. */
+/** A provider's message as part of an error. From a JSON error only its message is used. */
 export function providerWords(words: string): string {
   return mark + messageIn(words);
 }
 
-/** What an owner can mend, with the provider's words. */
+/** A fault that an owner can fix, with the provider's message. */
 export function ownersWords(sentence: string, words: string): string {
   return `${ownersMark}${sentence}${words === "" ? "" : ` (${messageIn(words)})`}`;
 }
 
-/** `401 {"error":{"message":"invalid x-api-key"}}` is `401 invalid x-api-key`. Any other text is unchanged. */
+/** `401 {"error":{"message":"invalid x-api-key"}}` becomes `401 invalid x-api-key`. Any other text is unchanged. */
 function messageIn(words: string): string {
   const at = words.indexOf("{");
   if (at < 0) return words;
@@ -29,15 +29,15 @@ function messageIn(words: string): string {
 }
 
 /**
- * An error as the users of a channel may read it. A provider's words may name the owner's account, servers and what was
- * said: of them nothing is left but the HTTP status, where they begin with one.
+ * An error as the users of a channel may read it. A provider's message may name the owner's account and servers and quote
+ * the conversation: only its HTTP status is kept, if it begins with one.
  */
 export function withoutProviderWords(error: string): string {
   const owners = error.indexOf(ownersMark);
   if (owners >= 0)
-    return `${error.slice(0, owners)}the model cannot be asked; a client of the owner's is told why`;
+    return `${error.slice(0, owners)}the model cannot be called; the owner's client shows the reason`;
   const at = error.indexOf(mark);
   if (at < 0) return error;
   const [, status] = /^([45]\d\d)\b/.exec(error.slice(at + mark.length)) ?? [];
-  return `${error.slice(0, at)}the model's provider failed${status ? ` (${status})` : ""}; a client of the owner's is told why`;
+  return `${error.slice(0, at)}the model's provider failed${status ? ` (${status})` : ""}; the owner's client shows the reason`;
 }

@@ -1,6 +1,6 @@
 import type { Api, Model, ProviderStreams } from "@earendil-works/pi-ai";
 
-/** What a provider's module gives: its catalogue of models and how to call them. */
+/** A provider's module: its catalogue of models, and a function that calls them. */
 export interface LoadedProvider {
   models: readonly Model<Api>[];
   streamSimple: ProviderStreams["streamSimple"];
@@ -39,7 +39,7 @@ const loaders: Record<string, () => Promise<LoadedProvider>> = {
 
 const loadedProviders = new Map<string, () => Promise<LoadedProvider>>();
 
-/** Loads a provider at its first use. Undefined for one that is not known: it can still be called through `model.baseUrl`. */
+/** Loads a provider on first use. Undefined for an unknown one, which can still be called through `model.baseUrl`. */
 export async function loadProvider(id: string): Promise<LoadedProvider | undefined> {
   const loader = Object.hasOwn(loaders, id) ? loaders[id] : undefined;
   if (!loader) return undefined;
@@ -54,14 +54,14 @@ export const loadCompatible = loadOnce(async (): Promise<LoadedProvider> => {
   return { models: [], streamSimple: streamSimple as ProviderStreams["streamSimple"] };
 });
 
-/** What every call needs of pi-ai, whatever its provider. */
+/** The parts of pi-ai that every call needs. */
 export const loadCallTools = loadOnce(async () => {
   const { normalizeContext } = await import("@earendil-works/pi-ai/utils/transcript");
   const { isContextOverflow } = await import("@earendil-works/pi-ai/utils/overflow");
   return { normalizeContext, isContextOverflow };
 });
 
-/** Keeps what was loaded: an `import()` costs something even when its module is there already. A failure is not kept. */
+/** Caches the result: an `import()` costs time even when its module is already loaded. A failure is not cached. */
 function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined;
   return () => {
@@ -73,7 +73,7 @@ function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** pi-ai imports Bedrock by a name that a bundler cannot follow, so it is handed over. */
+/** pi-ai imports Bedrock by a computed name that a bundler cannot follow, so the module is passed to it. */
 async function loadBedrock(): Promise<LoadedProvider> {
   const { setBedrockProviderModule } = await import("@earendil-works/pi-ai/api/bedrock-converse-stream.lazy");
   const { bedrockProviderModule } = await import("@earendil-works/pi-ai/bedrock-provider");

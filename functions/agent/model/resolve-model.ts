@@ -11,17 +11,17 @@ import {
 import type { Secrets } from "../../../shared/world/world.ts";
 import { type LoadedProvider, loadCompatible, loadProvider } from "./providers.ts";
 
-/** Limits of a model that no catalogue knows: small enough for most servers. Tokens. */
+/** Limits of a model that is in no catalogue: small enough for most servers. Tokens. */
 const unknownModel = { contextWindow: 128_000, maxTokens: 8192 };
 
 /**
- * Limits on Bedrock unless the configuration sets others. Bedrock takes input and the most tokens of the answer out of
- * an account's quota as a call begins, and a new account's quota is small. A conversation that fills a window of a
- * million costs dollars a call. Tokens.
+ * Default limits on Bedrock. When a call begins, Bedrock deducts the input and the max tokens of the answer from the
+ * account's quota, which is small for a new account. A conversation that fills a window of a million tokens costs dollars
+ * per call. Tokens.
  */
 const bedrockLimits = { contextWindow: 200_000, maxTokens: 16_384 };
 
-/** How many tokens a model holds, question and answer together: from the configuration, the catalogue, or a guess. */
+/** A model's context window (request and answer together): from the configuration, the catalogue, or a guess. Tokens. */
 export async function describeModel(chosen: ModelConfiguration): Promise<{ contextWindow: number }> {
   const { contextWindow } = chosen;
   if (contextWindow) return { contextWindow };
@@ -29,12 +29,12 @@ export async function describeModel(chosen: ModelConfiguration): Promise<{ conte
   return { contextWindow: usedWindow(chosen, listed?.contextWindow || unknownModel.contextWindow) };
 }
 
-/** How much of a model's window is used. @param contextWindow the model's own, in tokens */
+/** The part of a model's window that is used. @param contextWindow the model's own, in tokens */
 function usedWindow({ provider }: ModelConfiguration, contextWindow: number): number {
   return provider === bedrockProvider ? Math.min(contextWindow, bedrockLimits.contextWindow) : contextWindow;
 }
 
-/** Where the keys of providers are, and which of them are set. */
+/** The secret store with the providers' keys, and the configuration that says which of them are set. */
 export interface KeySources {
   configuration: Pick<ConfigurationStore, "load">;
   secrets: Pick<Secrets, "get">;
@@ -45,11 +45,11 @@ export interface Resolved {
   provider: LoadedProvider;
   model: Model<Api>;
   apiKey: string;
-  /** Most tokens of an answer, below what the model can do. A call whose answer is cut off there is repeated without it. */
+  /** Default max tokens of an answer, below the model's own limit. If an answer is cut off there, the call is repeated without it. */
   maxTokens?: number;
 }
 
-/** The model that was chosen, its provider and its key; else what is missing. */
+/** The chosen model with its provider and key, or an error that says what is missing. */
 export async function resolveModel(
   { configuration, secrets }: KeySources,
   chosen: ModelConfiguration,
@@ -61,7 +61,8 @@ export async function resolveModel(
   if (!listed && known && chosen.provider !== bedrockProvider && !chosen.baseUrl) {
     return { error: unknownText(chosen) };
   }
-  // Whoever calls has just read the configuration to choose the model. A key that it does not name may be a former stage's.
+  // The caller has just read the configuration to choose the model, so the cached one is fresh. A stored key that the
+  // configuration does not name may be left over from a former stage.
   const { apiKeys } = await configuration.load({ anyAge: true });
   const isSet = apiKeys[chosen.provider] === secretMarker;
   const apiKey = isSet ? await secrets.get(`apiKeys.${chosen.provider}`) : undefined;

@@ -1,15 +1,15 @@
-/** What a provider's HTTP responses say that its client does not pass on. */
+/** Facts of a provider's HTTP responses that its client does not pass on. */
 export interface ResponseWatch {
   fetch: typeof fetch;
   /** Status of the last response; undefined when there was none. */
   status?: number;
-  /** The code of the last connection, when it could not be made: ECONNREFUSED, say. */
+  /** The error code of the last connection if it failed, such as ECONNREFUSED. */
   unreachable?: string;
-  /** How long the provider asks to wait, in milliseconds. */
+  /** The wait that the provider asks for, in milliseconds. */
   retryAfterMs?: number;
   /** Whether the provider says that the same request may succeed later. */
   mayRetry?: boolean;
-  /** What the model said instead of an answer (chat completions, `refusal`). */
+  /** The refusal that the model sent instead of an answer (chat completions, `refusal`). */
   refusal: string;
   /** US dollars that the server reports for the call (chat completions, `usage.cost`). */
   cost?: number;
@@ -29,8 +29,8 @@ export function watchResponses(): ResponseWatch {
       const { status, statusText, headers, body } = response;
       watch.status = status;
       watch.retryAfterMs = retryAfter(headers, Date.now());
-      const told = headers.get("x-should-retry");
-      watch.mayRetry = told === null ? undefined : told === "true";
+      const shouldRetry = headers.get("x-should-retry");
+      watch.mayRetry = shouldRetry === null ? undefined : shouldRetry === "true";
       if (!body || !headers.get("content-type")?.startsWith("text/event-stream")) return response;
       const watched = body.pipeThrough(onLines((line) => recordLine(watch, line)));
       return new Response(watched, { status, statusText, headers });
@@ -39,7 +39,7 @@ export function watchResponses(): ResponseWatch {
   return watch;
 }
 
-/** The code of a failed connection; undefined for a request that was ended here. */
+/** The error code of a failed connection; undefined for a request that we aborted. */
 function codeOf(error: unknown): string | undefined {
   const { code } = (error as { cause?: { code?: unknown } }).cause ?? {};
   return typeof code === "string" ? code : undefined;
@@ -55,7 +55,7 @@ function retryAfter(headers: Headers, now: number): number | undefined {
   return Number.isFinite(asked) ? Math.max(0, asked) : undefined;
 }
 
-/** Passes bytes on as they are, and shows the whole lines among them. */
+/** Passes bytes through unchanged, and calls `show` with each complete line. */
 function onLines(show: (line: string) => void): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder();
   let begun = "";
@@ -79,10 +79,10 @@ function recordLine(watch: ResponseWatch, line: string): void {
   if (!/"refusal":\s*"|"cost":\s*\d/.test(line)) return;
   try {
     const { choices, usage }: Chunk = JSON.parse(line.replace(/^data:/, ""));
-    const said = choices?.[0]?.delta?.refusal;
-    if (typeof said === "string") watch.refusal += said;
+    const refusal = choices?.[0]?.delta?.refusal;
+    if (typeof refusal === "string") watch.refusal += refusal;
     if (typeof usage?.cost === "number") watch.cost = usage.cost;
   } catch {
-    // The client reports what is wrong with a stream.
+    // The client reports a malformed stream.
   }
 }

@@ -12,26 +12,26 @@ import {
 import { essenceOf, extensionOf } from "../../../shared/media/media-types.ts";
 import type { Secrets } from "../../../shared/world/world.ts";
 
-/** What is asked where the configuration names no server. */
+/** The default server. */
 const openAi = "https://api.openai.com/v1";
 
-/** What keeps a recording from being transcribed may pass: it is tried twice. */
+/** Attempts to transcribe a recording: a failure may be temporary. */
 const maxTries = 2;
 
-/** Longest text that is kept of one recording, in UTF-16 units: some two hours of speech. */
+/** Max length of one recording's text, in UTF-16 units: about two hours of speech. */
 const maxText = 100_000;
 
-/** What was said, or why that is not known. `off`: nothing is configured that could tell. */
+/** The text of a recording, or why there is none. `off`: no transcription is configured. */
 export type Transcription =
   | { status: "transcribed"; text: string }
   | { status: "off" }
   /** `passing`: it may succeed later. */
   | { status: "failed"; reason: string; passing: boolean };
 
-/** Writes down what is said in a recording. Does not throw. */
+/** Transcribes a recording. Does not throw. */
 export type Transcribe = (
   recording: { body: Uint8Array; mimeType: string },
-  /** For all tries together. */
+  /** For all attempts together. */
   timeoutMs: number,
 ) => Promise<Transcription>;
 
@@ -40,13 +40,13 @@ export interface TranscribeOptions {
   secrets: Pick<Secrets, "get">;
 }
 
-/** By any server that speaks OpenAI's API (https://platform.openai.com/docs/api-reference/audio/createTranscription). */
+/** Transcribes with any server that speaks OpenAI's API (https://platform.openai.com/docs/api-reference/audio/createTranscription). */
 export function createTranscribe({ configuration, secrets }: TranscribeOptions): Transcribe {
   return async ({ body, mimeType }, timeoutMs) => {
     const time = { timeoutMs, signal: AbortSignal.timeout(timeoutMs) };
     const provider = await findProvider(await configuration.load(), secrets);
     if (!provider) return { status: "off" };
-    // Servers know the format by the name's extension.
+    // Servers detect the format by the file name's extension.
     const filename = `voice.${extensionOf(mimeType)}`;
     const file = fileOf({ filename, mimeType: essenceOf(mimeType), body });
     for (let tries = 1; ; tries++) {
@@ -67,7 +67,7 @@ interface Provider {
   apiKey?: string;
 }
 
-/** A server of one's own gets a key of its own, or none: never OpenAI's. */
+/** A configured server gets its own key or none, never OpenAI's. */
 async function findProvider(
   { transcription, apiKeys }: Configuration,
   secrets: Pick<Secrets, "get">,
@@ -102,8 +102,8 @@ async function ask(
   const { text, error } = parsed.success ? parsed.output : {};
   if (status === 200 && text !== undefined)
     return { status: "transcribed", text: text.trim().slice(0, maxText).toWellFormed() };
-  const said = error?.message ?? "without a reason";
-  return failed(isPassing(status), plainReason(`${status} ${said}`, apiKey));
+  const message = error?.message ?? "without a reason";
+  return failed(isPassing(status), plainReason(`${status} ${message}`, apiKey));
 }
 
 function failed(passing: boolean, reason: string): Transcription {

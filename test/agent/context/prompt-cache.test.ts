@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createKeptPrompts } from "../../../functions/agent/context/prompt-cache.ts";
+import { createPromptCache } from "../../../functions/agent/context/prompt-cache.ts";
 import { holdSession } from "../../../functions/agent/session-loop.ts";
 import { readText, textKey } from "../../../shared/objects/text-store.ts";
 import type { AssistantMessage } from "../../../shared/protocol/messages.ts";
@@ -88,7 +88,7 @@ describe("the texts of system prompts", () => {
     turns.state.bucket.put = async () => {
       throw new Error("the bucket is not there");
     };
-    const broken = { ...agent, keptPrompts: createKeptPrompts(turns.state.bucket) };
+    const broken = { ...agent, promptCache: createPromptCache(turns.state.bucket) };
     try {
       await turns.submit(message("one", Date.now()));
       await holdSession(broken, turns.key, () => 900_000);
