@@ -22,9 +22,9 @@ import { stopCalls } from "./tools/stopped-calls.ts";
 const reserveMs = 30_000;
 
 /**
- * Runs a session as its single writer: acquires the lease, then processes the inbox and the run until nothing is left to
- * do or the run waits for tools. Every step is committed before the next one begins, so that after a crash another
- * invocation continues from the last commit.
+ * Works on a session as its single writer; others only append entries and results. Acquires the lease, then processes the
+ * inbox and the run until nothing is left to do or the run waits for tools. No reply and no tool call acts on anything
+ * uncommitted, so after a crash another invocation continues from the last commit.
  * @param timeLeft milliseconds until Lambda ends this invocation
  */
 export async function holdSession(agent: Agent, sessionKey: string, timeLeft: () => number): Promise<void> {
@@ -51,7 +51,7 @@ export async function holdSession(agent: Agent, sessionKey: string, timeLeft: ()
   }
 }
 
-/** Does one step of the session. A step reads only state that is committed: a crash between two steps changes nothing. */
+/** Does one step of the session. A step reads only committed state: a crash between two steps loses nothing. */
 async function nextStepOf(
   agent: Agent,
   writer: SessionWriter,

@@ -31,10 +31,10 @@ import { carryOutCalls } from "./tools/carry-out-calls.ts";
 import { pendingCalls, planCalls, sendsOf } from "./tools/plan-calls.ts";
 import { announceResults, toResultMessages } from "./tools/tool-results.ts";
 
-/** A model step that crashed this often is not tried again: something in it kills the function. */
+/** A model step that was started this often fails its run: something in it kills the function. The commit counts the start. */
 const maxAttempts = 4;
 
-/** Tool calls that were resumed this often end the run; a repeated event counts too. */
+/** A run fails when its calls would be sent again more often: after a crash, or by an event that Lambda delivers twice. */
 const maxCallAttempts = 8;
 
 /** A run that calls tools this many times in a row is ended: it is going in circles. */
@@ -53,7 +53,7 @@ export interface StepPlan {
   writes: readonly Step[];
   /** The inbox entry that the same write removes. */
   entry?: InboxEntry;
-  /** Absent: the step writes only, and the session loop goes on from what it wrote. */
+  /** Absent: the step only writes, and the session loop continues from the new state. */
   call?: ModelCallPlan;
 }
 
@@ -128,8 +128,8 @@ function givenUp(agent: Agent, { sessionKey }: SessionWriter, run: Run): StepPla
 }
 
 /**
- * Commits a plan while the model is being called, and applies the outcome. What a crash repeats is at most the step that
- * was not committed. A commit that fails interrupts the call.
+ * Commits a plan while the model is being called, and applies the outcome. A crash repeats at most this step, so the model
+ * may be asked twice. A commit that fails aborts the call.
  */
 export async function runStep(
   agent: Agent,
@@ -257,7 +257,7 @@ async function applyCalls(
     const clients = await peers.clients(now - freshPeersMs);
     await announce(agent, sessionKey, run.runId, textOf(reply) === "" ? "calls" : "partial", reply, clients);
   };
-  // Not before the commit: a timeout that came ahead of it would find nothing to end, and there is no second one.
+  // After the commit: a schedule that fired before it would find nothing to end, and only the sweep would end the calls.
   const beside = Promise.all([
     waiting.pendingCount > 0 ? scheduleTimeout(agent, sessionKey, waiting) : undefined,
     announced().catch(unannounced(sessionKey, run.runId)),
@@ -265,7 +265,7 @@ async function applyCalls(
   beside.catch(() => {});
   await carryOutCalls(agent, writer, turn, waiting, planned);
   await beside;
-  return waitForCalls(agent, writer);
+  return releaseForCalls(agent, writer);
 }
 
 /** What is written with every reply: tokens, spending, the measured size, and the prompt that it was made from. */
@@ -292,10 +292,11 @@ function replySteps(
 }
 
 /**
- * Releases the session for as long as calls of its run are pending.
- * @returns "continue" when all of them are answered or timed out, and when a stop arrived
+ * Releases the session while calls of its run are pending. The last result or the deadline wakes the agent again; new
+ * messages wait in the inbox.
+ * @returns "continue" when all calls are answered or timed out, and when a stop arrived
  */
-async function waitForCalls(agent: Agent, writer: SessionWriter): Promise<Next> {
+async function releaseForCalls(agent: Agent, writer: SessionWriter): Promise<Next> {
   for (;;) {
     const { run, stop } = writer.state;
     if (run?.phase !== "tools" || run.pendingCount === 0 || stop === run.runId) return "continue";
@@ -304,8 +305,10 @@ async function waitForCalls(agent: Agent, writer: SessionWriter): Promise<Next> 
 }
 
 /**
- * The step of a run whose reply called tools. Calls without an outcome are carried out again: an earlier invocation
- * crashed. Pending calls are waited for. When all have an outcome, the model gets the results.
+ * The step of a run whose reply called tools. An invocation that finds calls without a result or a timeout sends them
+ * again: nothing wakes the agent while calls are pending, so an earlier invocation has crashed. A call whose result is
+ * stored but still counts as pending is left to the node's repeated result. When all calls are done, the model gets the
+ * results.
  */
 export async function toolStep(
   agent: Agent,
@@ -324,7 +327,7 @@ export async function toolStep(
   const timedOut = new Set(run.timedOut ?? []);
   const open = toolCallsOf(reply).filter((call) => !outcomes.has(call.id) && !timedOut.has(call.id));
   if (open.length > 0) return resumeCalls(agent, writer, peers, run, reply, open);
-  if (run.pendingCount > 0) return waitForCalls(agent, writer);
+  if (run.pendingCount > 0) return releaseForCalls(agent, writer);
   const plan = continueWithResults(agent, run, messages, reply, outcomes);
   const clients = peers.clients(agent.now() - freshPeersMs);
   const [next] = await Promise.all([
@@ -336,7 +339,10 @@ export async function toolStep(
   return next;
 }
 
-/** Carries out calls that an earlier invocation did not finish, with a new deadline. */
+/**
+ * Carries out again what an earlier invocation did not finish, under the same call ids: a node runs an id once. The new
+ * deadline gets a schedule of its own; the earlier schedule finds another deadline and does nothing.
+ */
 async function resumeCalls(
   agent: Agent,
   writer: SessionWriter,
@@ -358,5 +364,5 @@ async function resumeCalls(
   const turn = await loadContext(agent, state, state.run, nodes);
   const planned = await planCalls(agent, sessionKey, turn, run, reply, open);
   await carryOutCalls(agent, writer, turn, state.run, planned);
-  return waitForCalls(agent, writer);
+  return releaseForCalls(agent, writer);
 }
