@@ -1,13 +1,13 @@
 import { Peer } from "./peer.ts";
 
-/** What a bridge of tests connects as. */
+/** Params with which a test's bridge connects. */
 export const bridgeParams = (channel: string, accountId?: string, capabilities: string[] = []) => ({
   minProtocol: 1,
   client: { id: "bridge", version: "0", platform: "test", mode: "channel", channel, accountId },
   capabilities,
 });
 
-/** What the gateway has a bridge say. */
+/** A message that the gateway sends through a bridge. */
 export interface Outbound {
   channel: string;
   accountId: string;
@@ -15,7 +15,7 @@ export interface Outbound {
   message: { id: string; text: string; replyToId?: string; media?: { filename: string; url: string }[] };
 }
 
-/** Connects a bridge that keeps what it is sent. */
+/** Connects a bridge that records what it receives. */
 export async function openBridge(
   url: string,
   token: string,
@@ -29,7 +29,7 @@ export async function openBridge(
   return Object.assign(peer, { said, texts: () => said().map(({ message }) => message.text) });
 }
 
-/** Params of `channel.inbound`, a direct message unless said otherwise. */
+/** Params of `channel.inbound`: a direct message by default. */
 export const inboundParams = (channel: string, id: string, text: string, more: object = {}) => ({
   channel,
   accountId: "default",

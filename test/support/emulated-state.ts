@@ -9,16 +9,16 @@ import { startS3At, startSsmAt } from "../aws/emulators/support.ts";
 import { newFolder } from "./run/test-folders.ts";
 import type { Allow, State } from "./state.ts";
 
-/** The state of the world on AWS, over the emulators. */
+/** The state on AWS, in the emulators. */
 export interface EmulatedState extends State {
-  /** Where the emulators of DynamoDB and S3 are, as environment variables. */
+  /** Environment variables with the endpoints of the emulated DynamoDB and S3. */
   env: Record<string, string>;
 }
 
 /**
- * The table, the bucket and the secrets as the AWS SDK reaches them, over the emulators of this machine. The SDK of this
- * process is pointed at them.
- * @param allow asked before each call to DynamoDB and S3, by its IAM action; what it refuses fails with AccessDenied
+ * The table, the bucket and the secrets through the AWS SDK and this machine's emulators. Configures this process's SDK
+ * to use them.
+ * @param allow checks the IAM action of each call to DynamoDB and S3; a refused call fails with AccessDenied
  * @param store the items of the table
  */
 export async function startEmulatedState(

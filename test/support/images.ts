@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { ShownImageType } from "../../shared/media/image-format.ts";
 
-/** What each kind of image begins with, up to its width and height. */
+/** The first bytes of each kind of image, up to its width and height. */
 const headers: Record<ShownImageType, (width: number, height: number) => (string | number[])[]> = {
   "image/png": (width, height) => ["\x89PNG\r\n\x1a\n\0\0\0\rIHDR", big(width, 4), big(height, 4)],
   "image/jpeg": (width, height) => ["\xff\xd8\xff\xc0\0\x11\x08", big(height, 2), big(width, 2)],
@@ -13,7 +13,7 @@ const headers: Record<ShownImageType, (width: number, height: number) => (string
   ],
 };
 
-/** Bytes that begin like an image of this type and size; the rest is random, so that no two are the same. */
+/** Bytes that start like an image of this type and size. The rest is random, so every image is different. */
 export function imageBytes(
   type: ShownImageType = "image/png",
   size = 64,

@@ -1,4 +1,4 @@
-// What the functions load when it is used first, loaded ahead of time: virtual time does not wait for the disk.
+// Modules that the functions load on first use, loaded in advance: virtual time does not wait for the disk.
 import "../../functions/agent/compaction/extract-memories.ts";
 import "../../functions/agent/compaction/summarize.ts";
 import "../../functions/agent/self/agent-stats.ts";

@@ -3,7 +3,7 @@ import { PreconditionFailed } from "../../shared/world/world.ts";
 import { createMemoryBucket } from "./memory-bucket.ts";
 
 describe("the bucket in memory", () => {
-  it("keeps conditions as S3 does", async () => {
+  it("enforces conditions as S3 does", async () => {
     const bucket = createMemoryBucket();
     const first = await bucket.put("k", "one", { ifAbsent: true });
     await expect(bucket.put("k", "two", { ifAbsent: true })).rejects.toBeInstanceOf(PreconditionFailed);
@@ -13,14 +13,14 @@ describe("the bucket in memory", () => {
     expect(bucket.peek("k")).toBe("two");
   });
 
-  it("lets exactly one of many conditional writes through", async () => {
+  it("accepts exactly one of many conditional writes", async () => {
     const bucket = createMemoryBucket();
     const writes = Array.from({ length: 20 }, (_, n) => bucket.put("k", `${n}`, { ifAbsent: true }));
     const results = await Promise.allSettled(writes);
     expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   });
 
-  it("sends a body only when it has changed", async () => {
+  it("returns a body only if it has changed", async () => {
     const bucket = createMemoryBucket({ k: "one" });
     const { etag } = (await bucket.get("k"))!;
     expect(await bucket.getIfChanged("k", etag)).toBe("unchanged");
@@ -39,7 +39,7 @@ describe("the bucket in memory", () => {
     expect((await bucket.list("a")).objects).toHaveLength(5);
   });
 
-  it("brings metadata back under the layout's names", async () => {
+  it("returns metadata under the names of the layout", async () => {
     const bucket = createMemoryBucket();
     await bucket.put("k", "x", { metadata: { originalFilename: "größe.png" }, contentType: "image/png" });
     expect(await bucket.get("k")).toMatchObject({
@@ -66,7 +66,7 @@ describe("the bucket in memory", () => {
     expect([await bucket.head("none"), await bucket.getStream("none")]).toEqual([undefined, undefined]);
   });
 
-  it("has copies that are changed apart", async () => {
+  it("makes independent copies", async () => {
     const bucket = createMemoryBucket({ b: "one", a: "two" });
     const copy = bucket.copy();
     await copy.put("b", "three");

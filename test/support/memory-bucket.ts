@@ -12,27 +12,27 @@ import {
 
 type Operation = "get" | "getIfChanged" | "head" | "getStream" | "put" | "putStream" | "delete" | "list";
 
-/** A `Bucket` in memory, with S3's conditions, and a record of what was asked of it. */
+/** A `Bucket` in memory with S3's conditions, which records its requests. */
 export interface MemoryBucket extends Bucket {
-  /** Requests so far, by operation. */
+  /** The number of requests, by operation. */
   readonly calls: Record<Operation, number>;
-  /** Objects whose body was sent: gets that found something, conditional ones that found something new. */
+  /** Objects whose body was returned: successful gets, and conditional gets of a changed object. */
   readonly downloads: string[];
-  /** Every key or prefix that was asked for, with the operation, oldest first. */
+  /** The key or prefix of each request with its operation, oldest first. */
   readonly requests: { operation: Operation; key: string }[];
-  /** Starts counting and recording anew. */
+  /** Resets the counters and records. */
   resetCounters(): void;
-  /** Text of an object, past the counters; undefined when there is none. */
+  /** Text of an object, without counting a request; undefined if it does not exist. */
   peek(key: string): string | undefined;
   /** Keys of all objects, in order. */
   keys(): string[];
-  /** Another bucket with the same objects, whose counters begin anew. */
+  /** Another bucket with the same objects and fresh counters. */
   copy(): MemoryBucket;
 }
 
 /**
- * ETags are those of S3 (the MD5 of the body, quoted).
- * @param turn what each operation waits for before it acts: a turn of the event loop
+ * ETags are those of S3 (the quoted MD5 of the body).
+ * @param turn awaited before each operation; by default a turn of the event loop
  */
 export function createMemoryBucket(
   initial: Record<string, string | Uint8Array> = {},
@@ -42,7 +42,7 @@ export function createMemoryBucket(
   return bucketOf(new Map(objects), turn);
 }
 
-/** An object that is put now. */
+/** An object that is stored now. */
 function objectOf(body: Uint8Array | string, options: PutOptions = {}): StoredObject {
   const bytes = Buffer.from(body);
   return {
@@ -68,9 +68,9 @@ function bucketOf(objects: Map<string, StoredObject>, turn: () => Promise<unknow
   const downloads: string[] = [];
   const requests: { operation: Operation; key: string }[] = [];
 
-  /** Every key, in the order of its bytes. */
+  /** All keys, ordered by their bytes. */
   const sorted = [...objects.keys()].sort(compareText);
-  /** The place of the first key that does not come before this one. */
+  /** Index of the first key that is not before this one. */
   const placeOf = (key: string) => {
     let [from, to] = [0, sorted.length];
     while (from < to) {

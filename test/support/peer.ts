@@ -8,11 +8,11 @@ export interface Answer {
   error: { code: number; message: string; retryable?: boolean };
 }
 
-/** A raw peer for tests: it sends frames as they are given, and keeps everything that comes back. */
+/** A raw peer for tests: it sends frames unchanged, and records everything that it receives. */
 export class Peer {
   readonly events: EventFrame[] = [];
   readonly responses: ResponseFrame[] = [];
-  /** Messages that are no frames of the protocol, such as API Gateway's own errors. */
+  /** Messages that are not frames of the protocol, such as API Gateway's own errors. */
   readonly others: unknown[] = [];
   closed: { code: number; reason: string } | undefined;
   private nextId = 1;
@@ -54,7 +54,7 @@ export class Peer {
   }
 
   private readonly listeners = new Set<(event: EventFrame) => void>();
-  /** Look at what has come, each for somebody who waits. */
+  /** Callbacks of waiting callers, to check the received messages. */
   private readonly looks = new Set<() => void>();
 
   private look(): void {
@@ -62,8 +62,8 @@ export class Peer {
   }
 
   /**
-   * What `find` finds among what has come, and otherwise once it comes: it looks again after each frame, and at the end of
-   * the socket.
+   * Returns the result of `find` on the received messages once there is one. Checks after each frame and when the
+   * socket closes.
    * @throws Error with `what` after `deadlineMs`
    */
   seen<T>(find: () => T | undefined, what: string, deadlineMs = 60_000): Promise<T> {
@@ -87,7 +87,7 @@ export class Peer {
     });
   }
 
-  /** Returns what ends the listening. */
+  /** Returns a function that removes the listener. */
   onEvent(listener: (event: EventFrame) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -116,7 +116,7 @@ export class Peer {
     return (await this.seen(find, `there is a response to ${id}`, deadline)) as unknown as Answer;
   }
 
-  /** Waits for an event that fits, among those that came already too. */
+  /** Waits for a matching event. Events received earlier count too. */
   async event(
     fits: (payload: Record<string, unknown>, event: string) => boolean,
     what: string,
@@ -150,7 +150,7 @@ export const clientParams = (id: string, token?: string) => ({
   ...(token === undefined ? {} : { auth: { token } }),
 });
 
-/** What a node of tests offers, and how it answers; a handler that returns `undefined` leaves the call open. */
+/** The tools of a test's node, with their handlers. A handler that returns `undefined` leaves the call open. */
 export type NodeTools = Record<
   string,
   (args: Record<string, unknown>, callId: string) => unknown | Promise<unknown>
@@ -176,7 +176,7 @@ export async function openClient(url: string, token: string, id = "test-client")
   return peer;
 }
 
-/** Connects a node that answers `tool.invoke` with its tools. `calls` holds every invocation it got. */
+/** Connects a node that answers `tool.invoke` with its tools. `calls` records every invocation. */
 export async function openNode(
   url: string,
   token: string,

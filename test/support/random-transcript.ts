@@ -10,8 +10,8 @@ const words = ["plan", " ", "ü", "漢字", "🐙", '"', "\n", "|", "--- user", 
 const tools = ["gsv__ReadFile", "laptop__Bash", "laptop__Read", "gsv__WriteFile", "Invented"];
 
 /**
- * A conversation as sessions have them, and as they may have been stored: several user messages in a row, replies without
- * text, calls without results, results in another order, ids that come again in a later reply. At most `most` steps.
+ * A conversation as sessions have or may have stored it: consecutive user messages, replies without text, calls without
+ * results, results in another order, and ids reused in a later reply. At most `max` steps.
  */
 export function randomTranscript(random: Random, most = 12): Message[] {
   const messages: Message[] = [];

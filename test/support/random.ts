@@ -1,8 +1,8 @@
 import { createCipheriv } from "node:crypto";
 
-/** Choices that repeat for the same seed, for tests over many inputs (mulberry32). */
+/** Random choices that are the same for the same seed, for tests with many inputs (mulberry32). */
 export interface Random {
-  /** An integer from 0 up to, not including, `below`. */
+  /** An integer in [0, below). */
   integer(below: number): number;
   pick<T>(from: readonly T[]): T;
   /** A text of at most `most` pieces. */
@@ -26,7 +26,7 @@ export function seededRandom(seed: number): Random {
   return { integer, pick, text };
 }
 
-/** Bytes that do not compress and repeat for the same seed. */
+/** Bytes that do not compress and are the same for the same seed. */
 export function randomBytesFrom(size: number, seed: number): Uint8Array {
   const key = Buffer.alloc(16);
   key.writeUInt32BE(seed);

@@ -1,9 +1,9 @@
 import { createHash, createHmac } from "node:crypto";
 
 /**
- * The signature of a presigned URL, computed from the URL itself as S3 does it to compare.
+ * Computes the signature of a presigned URL from the URL, as S3 does to verify it.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html
- * @param headers the headers that were signed besides `host`, by their names in lower case
+ * @param headers the signed headers besides `host`, by their names in lower case
  */
 export function signatureOf(
   method: string,
@@ -39,7 +39,7 @@ function hmac(key: string | Buffer, text: string): Buffer {
   return createHmac("sha256", key).update(text).digest();
 }
 
-/** Percent-encoding as SigV4 wants it: everything but letters, digits and `-_.~`. */
+/** SigV4's percent-encoding: everything but letters, digits and `-_.~`. */
 function encode(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

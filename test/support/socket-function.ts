@@ -6,35 +6,35 @@ import type { Method, Scope } from "../../shared/protocol/methods.ts";
 import type { Sockets, Table, TimerEvent, World } from "../../shared/world/world.ts";
 import type { State } from "./state.ts";
 
-/** An instance of the socket function, with caches of its own. */
+/** An instance of the socket function with its own caches. */
 export interface SocketFunction {
   /** The route `$connect`. @returns the status of the upgrade */
   open(connectionId: string, token?: string): Promise<number>;
   /** The route `$disconnect`. */
   end(connectionId: string): Promise<void>;
-  /** One request. @returns its response; undefined when none was sent */
+  /** Sends one request. @returns its response; undefined if none was sent */
   request(connectionId: string, method: Method, params?: object): Promise<ResponseFrame | undefined>;
 }
 
-/** The socket function over the local table, with sockets that the test holds: no network, and no waiting. */
+/** The socket function with the local table and sockets in memory: no network and no waiting. */
 export interface SocketWorld {
-  /** What the functions know of the outside. */
+  /** The dependencies of the functions. */
   outside: World;
   sockets: Sockets;
   /** The frames that reached each socket. */
   posted: ReadonlyMap<string, readonly Frame[]>;
-  /** Sockets of which the closing is lost: "silently", or with an error. */
+  /** Sockets that cannot be closed: the attempt is lost "silently", or fails "with an error". */
   unclosable: Map<string, "silently" | "with an error">;
-  /** Schedules that were made; `refuse` makes the next ones fail. */
+  /** Created schedules; `refuse` makes the next ones fail. */
   schedules: { made: { name: string; at: number; event: TimerEvent }[]; refuse: boolean };
-  /** Milliseconds that the clock has been set forward. */
+  /** How far the clock is ahead, in milliseconds. */
   clock: { later: number };
   now(): number;
-  /** A cold start. @param table instead of the world's own */
+  /** Starts a cold instance. @param table replaces the world's own */
   start(table?: Table): SocketFunction;
   token(scopes: readonly Scope[]): Promise<{ id: string; token: string }>;
   isClosed(connectionId: string): boolean;
-  /** The events that reached a socket, but for the notice that it is closed. */
+  /** The events that a socket received, except for the notice of its closing. */
   events(connectionId: string): EventFrame[];
 }
 

@@ -14,21 +14,21 @@ export interface State {
   close(): Promise<void>;
 }
 
-/** A state in the memory of this process. It needs no closing. */
+/** A state in memory. It needs no closing. */
 export interface MemoryState extends State {
-  /** The bucket itself, which refuses nothing and tells what was asked of it. */
+  /** The bucket itself, which allows every call and records it. */
   objects: MemoryBucket;
-  /** Another state with the same items and objects, and the same secrets. */
+  /** Another state with the same items, objects and secrets. */
   copy(): MemoryState;
 }
 
-/** Decides on a call by the IAM action that it needs on AWS, such as `dynamodb:GetItem`. */
+/** Allows or refuses a call by its IAM action on AWS, such as `dynamodb:GetItem`. */
 export type Allow = (action: string) => boolean | Promise<boolean>;
 
 /**
- * The table and the bucket, held to the contracts in test/world, and the secrets. All of them are in memory: a file and a
- * folder for each of thousands of states cost more than many tests.
- * @param allow asked before each call to the table and the bucket; what it refuses fails with AccessDenied
+ * The table and the bucket, which satisfy the contracts in test/world, and the secrets. All are in memory, because
+ * thousands of tests need a state and files are slow.
+ * @param allow called before each call to the table and the bucket; a refused call fails with AccessDenied
  */
 export async function startState(allow?: Allow): Promise<MemoryState> {
   const file = { value: { parameters: {} }, save: async () => {}, settled: async () => {} };
@@ -68,7 +68,7 @@ const bucketActions: Record<keyof Bucket, string> = {
   list: "s3:ListBucket",
 };
 
-/** The same calls, of which those that are not allowed fail. */
+/** The same methods; a call that is not allowed fails. */
 function guarded<T extends object>(of: T, actions: Record<keyof T, string>, allow: Allow): T {
   return new Proxy(of, {
     get(target, method: string & keyof T) {
@@ -82,7 +82,7 @@ function guarded<T extends object>(of: T, actions: Record<keyof T, string>, allo
   });
 }
 
-/** A table that counts its reads and runs `before` ahead of each write, to let others come first. */
+/** A table that counts its reads and runs `before` ahead of each write, to simulate concurrent writes. */
 export function observed(
   table: Table,
   before: () => Promise<void> = async () => {},

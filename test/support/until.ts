@@ -1,5 +1,5 @@
 /**
- * Looks every few milliseconds until there is something to see, and returns it.
+ * Polls every few milliseconds until `look` returns a truthy value, and returns it.
  * @throws Error with `what` after `deadlineMs`
  */
 export async function until<T>(

@@ -70,7 +70,7 @@ const KNOWN = new Set([
   ...["mcp_servers", "context_management", "cache_control", "fallbacks", "inference_geo", "speed"],
 ]);
 
-/** A request to the Messages API (API reference, "Create a Message"), the fields that are checked here. */
+/** The checked fields of a request to the Messages API (API reference, "Create a Message"). */
 export type MessagesRequest = v.InferOutput<typeof request>;
 type Message = MessagesRequest["messages"][number];
 type Block = v.InferOutput<typeof block>;
@@ -90,7 +90,7 @@ export function readMessagesRequest(
   return fault ? { ok: false, fault } : { ok: true, request: shaped.value };
 }
 
-/** The conversation in the form every wire format is reported in. */
+/** The conversation in the form that is common to all wire formats. */
 export function messagesTurns(messages: Message[]): Turn[] {
   return messages.flatMap((message): Turn[] => {
     if (message.role === "system") return [];
@@ -218,7 +218,7 @@ function toolUses(message: Message | undefined): string[] {
   return blocksOf(message).flatMap((one) => (one.type === "tool_use" ? [one.id] : []));
 }
 
-/** Ids that the user turn holding message `i` may answer: those of the assistant turn before it. */
+/** Ids that the user turn with message `i` may answer: those of the assistant turn before it. */
 function answerable(messages: Message[], i: number): Set<string> {
   let at = i;
   while (messages[at]?.role === "user") at--;
@@ -227,7 +227,7 @@ function answerable(messages: Message[], i: number): Set<string> {
   return ids;
 }
 
-/** The results that come before anything else in the user turn that starts at message `i`. */
+/** The results at the beginning of the user turn that starts at message `i`. */
 function leadingResults(messages: Message[], i: number): Set<string> {
   const found = new Set<string>();
   for (let at = i; messages[at]?.role === "user"; at++) {

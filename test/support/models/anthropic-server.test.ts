@@ -58,7 +58,7 @@ it("streams the published sequence of events", async () => {
   }
 });
 
-it("answers in one piece when no stream is asked for", async () => {
+it("answers in one piece if no stream is requested", async () => {
   const { status, text } = await post(good);
   expect(status).toBe(200);
   expect(JSON.parse(text)).toMatchObject({
@@ -70,7 +70,7 @@ it("answers in one piece when no stream is asked for", async () => {
   });
 });
 
-it("wants the key and the version header", async () => {
+it("requires the key and the version header", async () => {
   expect(await refusal(good, { "x-api-key": "" })).toBe(
     "401 authentication_error: x-api-key header is required",
   );
@@ -191,7 +191,7 @@ it.each([
   else expect(said).toMatch(message);
 });
 
-it("wants every tool call answered at the start of the next user turn, and nothing else answered", async () => {
+it("requires a result for every tool call at the start of the next user turn, and for nothing else", async () => {
   const turns = (...messages: unknown[]) => ({ ...good, tools: [tool], messages: [user, ...messages] });
   const asked = { role: "assistant", content: [{ type: "text", text: "so" }, use("a"), use("b")] };
   const both = { role: "user", content: [result("b"), result("a"), { type: "text", text: "go on" }] };
@@ -221,7 +221,7 @@ it("wants every tool call answered at the start of the next user turn, and nothi
   ).toMatch(/messages\.4\.content\.0: unexpected `tool_use_id`/);
 });
 
-it("wants a tool turn to open with thinking while thinking is on, and always thinks itself then", async () => {
+it("requires a tool turn to start with thinking while thinking is on, and then always thinks", async () => {
   const on = { ...good, max_tokens: 4000, thinking: { type: "enabled", budget_tokens: 1024 }, tools: [tool] };
   const answer = JSON.parse((await post(on)).text) as { content: { type: string }[] };
   expect(answer.content.map((block) => block.type)).toEqual(["thinking", "text"]);
@@ -234,7 +234,7 @@ it("wants a tool turn to open with thinking while thinking is on, and always thi
   );
 });
 
-it("keeps refused requests on record and lets none of them use up the script", async () => {
+it("records refused requests without using up the script", async () => {
   await refusal({ ...good, max_tokens: -1 });
   await post(good);
   expect(server.requests.map((request) => request.status)).toEqual([400, 200]);

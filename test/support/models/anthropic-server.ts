@@ -15,7 +15,7 @@ import {
 } from "./scripted-model.ts";
 
 export interface AnthropicServerOptions {
-  /** The only key that is let in; any non-empty one unless given. */
+  /** The only accepted key; by default, any non-empty one. */
   apiKey?: string;
 }
 
@@ -54,7 +54,7 @@ function messagesWire(options: AnthropicServerOptions): Wire {
 }
 
 function accepted(request: MessagesRequest): Accepted {
-  // A model that is told to think does; a transcript that loses the block is then refused on the next call.
+  // With thinking enabled, the model always thinks, so a transcript that loses the block is refused at the next call.
   const thinks = request.thinking?.type === "enabled";
   return {
     view: {
@@ -131,7 +131,7 @@ interface ContentBlock {
   /** Ends a thinking block. */
   signature?: string;
   whole: object;
-  /** Not in the script, so its pieces do not count as pieces of the reply. */
+  /** Not part of the script, so its pieces do not count as pieces of the reply. */
   unscripted?: boolean;
 }
 

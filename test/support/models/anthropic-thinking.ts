@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** The fields of a request that extended thinking is about. */
+/** The fields of a request that concern extended thinking. */
 interface ThinkingRequest {
   max_tokens: number;
   temperature?: number;
@@ -11,12 +11,12 @@ interface ThinkingRequest {
   }[];
 }
 
-/** The signature of a thinking block. The service only takes back blocks that it wrote itself. */
+/** The signature of a thinking block. The service accepts only blocks that it wrote itself. */
 export function signThinking(text: string): string {
   return createHash("sha256").update(`thinking:${text}`).digest("base64");
 }
 
-/** What the service refuses about extended thinking (guide "Extended thinking"), as its error message. */
+/** The service's error message for an invalid use of extended thinking (guide "Extended thinking"). */
 export function thinkingFault(request: ThinkingRequest): string | undefined {
   const { thinking } = request;
   if (thinking?.type === "enabled") {
@@ -42,7 +42,7 @@ function signatureFault(request: ThinkingRequest): string | undefined {
   return undefined;
 }
 
-/** With thinking on, the assistant message whose tool calls are being answered must open with its thinking. */
+/** With thinking on, an assistant message whose tool calls get results must start with its thinking. */
 function openingFault(request: ThinkingRequest): string | undefined {
   const i = request.messages.findLastIndex((message) => message.role === "assistant");
   const content = request.messages[i]?.content;

@@ -5,7 +5,7 @@ import {
   startPlatformServer,
 } from "../platforms/platform-server.ts";
 
-/** Words that mean the same here. */
+/** Words with the same meaning here. */
 const synonyms = [
   ["car", "automobile", "vehicle"],
   ["dog", "puppy", "hound"],
@@ -18,17 +18,17 @@ const maxTexts = 2048;
 const numbers = 300;
 
 export interface EmbeddingsServer extends PlatformServer {
-  /** The texts of each request that was understood. */
+  /** The texts of each accepted request. */
   texts: string[][];
 }
 
 /**
- * A server on 127.0.0.1 that makes vectors, under `{url}/v1`: each meaning is a direction, so that words which mean the
- * same give the same vector. Another model has other directions
- * (reference: https://platform.openai.com/docs/api-reference/embeddings/create).
+ * A server on 127.0.0.1 that makes vectors, under `{url}/v1`: each meaning is a direction, so words with the same
+ * meaning give the same vector. Each model has its own directions (reference:
+ * https://platform.openai.com/docs/api-reference/embeddings/create).
  */
 export async function startEmbeddingsServer(
-  /** What is answered in place of the vectors; undefined for them. */
+  /** Returns a reply that replaces the vectors, or undefined. */
   instead: (texts: string[]) => PlatformReply | undefined | Promise<PlatformReply | undefined> = () =>
     undefined,
 ): Promise<EmbeddingsServer> {
@@ -50,7 +50,7 @@ export async function startEmbeddingsServer(
   return { ...server, texts };
 }
 
-/** Vectors of texts: each meaning is a direction, so that words which mean the same give the same one. A model has its own. */
+/** Makes vectors of texts: each meaning is a direction, which depends on the model. */
 export function createVectors(): (model: string, text: string) => number[] {
   const models = new Map<string, Map<string, number>>();
   const directionOf = (model: string, word: string) => {

@@ -108,7 +108,7 @@ describe.each(CLIENTS)("the scripted model over $api", ({ api, start, stream }) 
     expect(server.requests[0]?.headers["content-type"]).toBe("application/json");
   });
 
-  it("calls two tools at once and takes their results on the next request", async () => {
+  it("makes two parallel tool calls and accepts their results in the next request", async () => {
     server = await start([
       {
         text: "Looking.",
@@ -153,7 +153,7 @@ describe.each(CLIENTS)("the scripted model over $api", ({ api, start, stream }) 
     ]);
   });
 
-  it("thinks before it speaks, and accepts its own thinking back", async () => {
+  it("thinks before it answers, and accepts its own thinking back", async () => {
     server = await start([
       { thinking: "Which node is it?", toolCalls: [{ name: "laptop__Glob" }] },
       { text: "Done." },
@@ -175,7 +175,7 @@ describe.each(CLIENTS)("the scripted model over $api", ({ api, start, stream }) 
     expect(textOf(second)).toBe("Done.");
   });
 
-  it("says when the answer was cut at the token limit", async () => {
+  it("reports that the answer was cut at the token limit", async () => {
     server = await start([{ text: "half", stopReason: "length" }]);
     expect((await ask(conversation("go on")).result()).stopReason).toBe("length");
   });
@@ -188,7 +188,7 @@ describe.each(CLIENTS)("the scripted model over $api", ({ api, start, stream }) 
     expect(server.requests[0]).toMatchObject({ status: 429, refused: { error: { message: "slow down" } } });
   });
 
-  it("breaks off with an error event in the middle of the answer", async () => {
+  it("stops with an error event in the middle of the answer", async () => {
     server = await start([
       { text: ["some ", "text"], streamError: { afterPieces: 1, message: "Overloaded" } },
     ]);
@@ -198,7 +198,7 @@ describe.each(CLIENTS)("the scripted model over $api", ({ api, start, stream }) 
     expect(textOf(message)).toBe("some ");
   });
 
-  it("drops the connection after the scripted pieces, which is not counted as a client that left", async () => {
+  it("drops the connection after the scripted pieces, which does not count as an aborted client", async () => {
     server = await start([
       { text: ["some ", "text"], cutAfterChunks: 1 },
       { text: ["all"], cutAfterChunks: 1 },
@@ -227,7 +227,7 @@ describe.each(CLIENTS)("the scripted model over $api", ({ api, start, stream }) 
     },
   );
 
-  it("answers requests at the same time and reports the most there were", async () => {
+  it("answers concurrent requests and reports their maximum number", async () => {
     let release = () => {};
     const gate = new Promise<void>((resolve) => {
       release = resolve;
@@ -244,12 +244,12 @@ describe.each(CLIENTS)("the scripted model over $api", ({ api, start, stream }) 
     expect(server.peak()).toBe(3);
   });
 
-  it("lets a script decide by what was asked", async () => {
+  it("lets a function choose the reply for a request", async () => {
     server = await start((request) => ({ text: `you said ${request.turns.at(-1)?.text}` }));
     expect(textOf(await ask(conversation("ping")).result())).toBe("you said ping");
   });
 
-  it("tells when the script itself fails", async () => {
+  it("reports an error of the script itself", async () => {
     server = await start(() => {
       throw new Error("expected another tool");
     });
@@ -257,7 +257,7 @@ describe.each(CLIENTS)("the scripted model over $api", ({ api, start, stream }) 
     expect(message.errorMessage).toContain("the script failed: expected another tool");
   });
 
-  it("refuses a request for which nothing is scripted, until more is queued", async () => {
+  it("refuses a request without a scripted reply, until one is queued", async () => {
     server = await start([]);
     expect((await ask(conversation("hello")).result()).errorMessage).toContain(
       "no reply is scripted for request 1",

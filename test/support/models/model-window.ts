@@ -1,17 +1,17 @@
 import { openAiError } from "./openai-wire/openai-error.ts";
 import type { ModelRequest, Reply } from "./scripted-model.ts";
 
-/** Tokens of the requests that were counted. */
+/** The counted tokens of requests. */
 const counted = new WeakMap<ModelRequest, number>();
 
-/** What a request counts for: its characters / 4, the whole body with tools and punctuation. */
+/** The tokens of a request: the characters of its whole body / 4. */
 export function tokensOf(request: ModelRequest): number {
   const tokens = counted.get(request) ?? Math.ceil(JSON.stringify(request.body).length / 4);
   counted.set(request, tokens);
   return tokens;
 }
 
-/** A script behind a context window: what is above it is refused in OpenAI's words, and counted in `refused`. */
+/** A script with a context window. Larger requests get OpenAI's error, and are counted in `refused`. */
 export interface WindowedScript {
   (request: ModelRequest, index: number): Promise<Reply>;
   /** Tokens of each request, in order of arrival. */
@@ -36,7 +36,7 @@ export function withWindow(
   return state;
 }
 
-/** Whether a request asks for a conversation to be read (summarized, searched for memories) rather than continued. */
+/** Whether a request is for a summary or memories of a conversation, not for its next message. */
 export function isReading(request: ModelRequest): boolean {
   return request.system.startsWith("You read conversations");
 }

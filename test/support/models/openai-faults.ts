@@ -25,7 +25,7 @@ export function keyRefusal(authorization: string | undefined, expected?: string)
   return { status: 401, body: openAiError({ message, code: "invalid_api_key" }) };
 }
 
-/** The error body for a status, as the service words it in "Error codes". */
+/** The error body for a status, with the text of "Error codes". */
 export function openAiErrorBody(status: number, message: string): unknown {
   if (status === 429) return openAiError({ message, type: "requests", code: "rate_limit_exceeded" });
   if (status === 404) return openAiError({ message, code: "model_not_found" });
@@ -33,7 +33,7 @@ export function openAiErrorBody(status: number, message: string): unknown {
   return openAiError({ message });
 }
 
-/** The refusal of a string over its length, as both OpenAI APIs word it. */
+/** The refusal of a string that is too long, with the text of both OpenAI APIs. */
 export function tooLong(param: string, value: string, most: number): OpenAiFault {
   return {
     message: `Invalid '${param}': string too long. Expected a string with maximum length ${most}, but got a string with length ${value.length} instead.`,

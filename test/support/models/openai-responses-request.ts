@@ -65,11 +65,11 @@ const request = v.object({
   stream: v.optional(v.nullable(v.boolean())),
 });
 
-/** A request to the Responses API, the fields that are checked here. */
+/** The checked fields of a request to the Responses API. */
 export type ResponsesRequest = v.InferOutput<typeof request>;
 type Item = v.InferOutput<typeof typedItem>;
 
-/** Reads a request body and refuses what the service refuses. */
+/** Reads a request body and refuses what the service would refuse. */
 export function readResponsesRequest(
   body: unknown,
 ): { ok: true; request: ResponsesRequest } | { ok: false; fault: OpenAiFault } {
@@ -89,7 +89,9 @@ export function instructionsOf(request: ResponsesRequest): string {
   return [...(request.instructions ? [request.instructions] : []), ...texts].join("\n");
 }
 
-/** The conversation in the form every wire format is reported in; function calls join the assistant turn before them. */
+/**
+ * The conversation in the form that is common to all wire formats. Function calls join the preceding assistant turn.
+ */
 export function inputTurns(request: ResponsesRequest): Turn[] {
   const turns: Turn[] = [];
   for (const one of itemsOf(request)) {
@@ -201,7 +203,7 @@ function idFault(one: Item, i: number): OpenAiFault | undefined {
   };
 }
 
-/** Assistant messages hold output parts, all others input parts. */
+/** Assistant messages contain output parts, all others input parts. */
 function partFault(one: Item, i: number): OpenAiFault | undefined {
   if (one.type !== "message" || typeof one.content === "string") return undefined;
   const output = one.role === "assistant";
@@ -217,7 +219,7 @@ function partFault(one: Item, i: number): OpenAiFault | undefined {
   };
 }
 
-/** Nothing is stored, so reasoning must come back whole, and before the item it led to. */
+/** Nothing is stored, so reasoning must be sent back whole, and before the item that followed it. */
 function reasoningFault(items: Item[]): OpenAiFault | undefined {
   for (const [i, one] of items.entries()) {
     if (one.type !== "reasoning") continue;

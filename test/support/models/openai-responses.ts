@@ -42,7 +42,7 @@ function accepted(request: ResponsesRequest): Accepted {
   };
 }
 
-/** Numbers the events and lays them out as the service does: created, the items one after the other, completed. */
+/** Numbers the events and orders them as the service does: created, the items one after the other, completed. */
 function* responseEvents(reply: ResolvedReply, request: ResponsesRequest): Generator<StreamFrame> {
   const id = wireId("resp_");
   let sequence_number = 0;

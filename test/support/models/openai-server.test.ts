@@ -47,7 +47,7 @@ function events(text: string): { name?: string; data: string }[] {
 
 const user = { role: "user", content: "hello" };
 
-it("wants the key", async () => {
+it("requires the key", async () => {
   for (const path of ["/chat/completions", "/responses"]) {
     expect(await refusal(path, {}, "")).toMatch(/^401 invalid_request_error: You didn't provide an API key/);
     expect(await refusal(path, {}, "Bearer wrong")).toMatch(
@@ -80,12 +80,12 @@ describe("chat completions", () => {
     expect(chunks.slice(0, 4).map((chunk) => chunk.usage)).toEqual([null, null, null, null]);
   });
 
-  it("sends no usage chunk when it is not asked for", async () => {
+  it("sends no usage chunk unless it is requested", async () => {
     const { text } = await post(path, { ...good, stream: true });
     expect(text).not.toContain("usage");
   });
 
-  it("streams a tool call as its head and then its arguments in pieces", async () => {
+  it("streams a tool call as its head and then pieces of its arguments", async () => {
     const { text } = await post(path, { ...good, tools: [tool], stream: true });
     const deltas = events(text)
       .slice(0, -1)
@@ -100,7 +100,7 @@ describe("chat completions", () => {
     expect(deltas.map((delta) => delta.function.arguments).join("")).toBe('{"at":"the sky above"}');
   });
 
-  it("answers in one piece when no stream is asked for", async () => {
+  it("answers in one piece if no stream is requested", async () => {
     const { text } = await post(path, { ...good, tools: [tool] });
     expect(JSON.parse(text)).toMatchObject({
       object: "chat.completion",
@@ -190,7 +190,7 @@ describe("chat completions", () => {
     else expect(said).toMatch(message);
   });
 
-  it("takes results in any order", async () => {
+  it("accepts results in any order", async () => {
     const messages = [user, asked, result("b"), result("a"), { role: "assistant", content: "ok" }, user];
     expect((await post(path, { model: "m", messages })).status).toBe(200);
   });
@@ -280,7 +280,7 @@ describe("responses", () => {
     else expect(said).toMatch(message);
   });
 
-  it("takes reasoning, calls and their outputs back", async () => {
+  it("accepts reasoning, calls and their outputs back", async () => {
     const body = input(reasoning, { ...call("a"), id: "fc_1" }, call("b"), output("b"), output("a"));
     expect((await post(path, body)).status).toBe(200);
     expect(server.requests.at(-1)?.turns).toMatchObject([

@@ -22,7 +22,7 @@ import {
 } from "./scripted-model.ts";
 
 export interface OpenAiServerOptions {
-  /** The only key that is let in; any non-empty one unless given. */
+  /** The only accepted key; by default, any non-empty one. */
   apiKey?: string;
 }
 
@@ -159,7 +159,7 @@ const KNOWN = new Set([
   ...["tool_choice", "tools", "top_logprobs", "top_p", "user", "verbosity", "web_search_options"],
 ]);
 
-/** The limits that OpenAI sets and compatible servers often do not. */
+/** Limits that OpenAI enforces and compatible servers often do not. */
 function limitFault(request: ChatRequest, body: object): OpenAiFault | undefined {
   const extra = Object.keys(body).find((key) => !KNOWN.has(key));
   if (extra) return { message: `Unrecognized request argument supplied: ${extra}` };

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { readBody, sendJson, serveLoopback } from "../../../local/http/loopback.ts";
 
-/** What a call is refused with. `type`: the name of the error, as AWS's header has it. */
+/** How to refuse a call. `type`: the name of the error, as in AWS's header. */
 export interface BedrockRefusal {
   status: number;
   type: string;
@@ -9,12 +9,12 @@ export interface BedrockRefusal {
 }
 
 export interface RefusingBedrock {
-  /** The base URL that a model is configured with. */
+  /** The base URL for a model's configuration. */
   origin: string;
   close(): Promise<void>;
 }
 
-/** A Bedrock that answers no call, and credentials for it in this process's environment. */
+/** A Bedrock server that refuses every call. Puts credentials for it into this process's environment. */
 export async function startRefusingBedrock(
   refuse: (request: IncomingMessage, body: string) => BedrockRefusal,
 ): Promise<RefusingBedrock> {

@@ -11,12 +11,12 @@ export function wireId(prefix: string): string {
   return prefix + randomBytes(12).toString("hex");
 }
 
-/** Tool-call arguments as the client wrote them: parsed, or the text itself where it is not JSON. */
+/** Tool-call arguments as the client wrote them: parsed, or the text if it is not JSON. */
 export function parseArguments(json: string): unknown {
   return parseJson(json) ?? json;
 }
 
-/** The largest request body the services take, in bytes. */
+/** The largest request body that the services accept, in bytes. */
 const MAX_BODY = 32 * 1024 * 1024;
 
 /** Serves wire formats from one script on 127.0.0.1. `base` is what is added to the origin to make the client's URL. */
@@ -83,15 +83,15 @@ function isAt({ path }: Wire, pathname: string): boolean {
   return typeof path === "string" ? path === pathname : path.test(pathname);
 }
 
-/** Half a surrogate pair is valid in JSON, but in no UTF-8 text. */
+/** Half a surrogate pair is valid in JSON, but not in UTF-8. */
 function unreadable(wire: Wire, text: string, body: unknown): Refusal | undefined {
-  // Most texts have no escape of a surrogate at all.
+  // Most texts contain no escape of a surrogate.
   if (body === undefined || !/\\ud/i.test(text)) return undefined;
   if (!/(?<!\\)\\ud[89a-f][0-9a-f]{2}/i.test(JSON.stringify(body))) return undefined;
   return { status: 400, body: wire.errorBody(400, "The request body is not valid JSON: invalid surrogate") };
 }
 
-/** A script that throws is refused with its message, rather than leaving the test with a dropped connection. */
+/** If a script throws, refuses with its message instead of dropping the connection. */
 async function runScript(
   script: Exclude<Script, Reply[]>,
   request: ModelRequest,

@@ -5,7 +5,7 @@ import {
   startPlatformServer,
 } from "../platforms/platform-server.ts";
 
-/** Endings of names by which the API knows a recording's format. */
+/** File extensions by which the API recognizes a recording's format. */
 const formats = /\.(flac|mp3|mp4|mpeg|mpga|m4a|ogg|wav|webm)$/;
 
 const maxBytes = 25 * 1024 * 1024;
@@ -13,24 +13,24 @@ const maxBytes = 25 * 1024 * 1024;
 export interface Recording {
   name: string;
   type: string;
-  /** How many there are. */
+  /** The recording's length. */
   bytes: number;
   model: string;
 }
 
 export interface TranscriptionServer extends PlatformServer {
   apiKey: string;
-  /** What came and was understood. */
+  /** The accepted recordings. */
   recordings: Recording[];
 }
 
 /**
- * A server on 127.0.0.1 that writes down what is said, under `{url}/v1`; it always hears the same
- * (reference: https://platform.openai.com/docs/api-reference/audio/createTranscription).
+ * A server on 127.0.0.1 that transcribes every recording to the same text, under `{url}/v1` (reference:
+ * https://platform.openai.com/docs/api-reference/audio/createTranscription).
  */
 export async function startTranscriptionServer(
   text: string,
-  /** Waited for before each answer. */
+  /** Awaited before each answer. */
   gate: () => Promise<unknown> = async () => {},
 ): Promise<TranscriptionServer> {
   const recordings: Recording[] = [];

@@ -1,14 +1,14 @@
 import type { Random } from "../random.ts";
 import type { SignedRequest } from "./platform-server.ts";
 
-/** How a request is changed, by the part of it that is. Undefined where that changed nothing. */
+/** Changes one part of a request. Returns undefined if nothing changed. */
 type Mutation = (request: SignedRequest, random: Random) => SignedRequest | undefined;
 
 export type MutationName = "body" | "header" | "timestamp" | "path" | "account" | "method" | "query";
 
 const pieces = ["0", "1", "9", "a", "f", "A", "Z", "-", "_", "=", "{", "}", '"', " ", "/", "é", "\u0000"];
 
-/** A text with one to three edits: a piece put in, taken out, replaced, doubled, cut off. */
+/** A text with one to three edits: a piece inserted, removed, replaced, doubled, or cut off. */
 function edited(text: string, random: Random, allowed = pieces): string {
   let result = text;
   for (let edits = random.integer(3); edits >= 0; edits--) {
@@ -26,7 +26,7 @@ function edited(text: string, random: Random, allowed = pieces): string {
   return result;
 }
 
-/** Spaces around a header's value are no part of it, and not every character can stand in one. */
+/** Spaces around a header's value are not part of it, and a header cannot contain every character. */
 const headerPieces = pieces.filter((piece) => /^[!-~]$/.test(piece));
 
 function withHeader(request: SignedRequest, names: string[], random: Random): SignedRequest | undefined {
@@ -39,14 +39,14 @@ function withHeader(request: SignedRequest, names: string[], random: Random): Si
 
 const timestamps = ["x-slack-request-timestamp", "x-signature-timestamp"];
 
-/** The headers that hold a signature or a secret: all but the type of the body and the time. */
+/** The headers with a signature or a secret: all except the content type and the time. */
 function signaturesOf({ headers }: SignedRequest): string[] {
   return Object.keys(headers).filter((name) => name !== "content-type" && !timestamps.includes(name));
 }
 
 const addressPieces = ["a", "z", "0", "9", "_", "-", "/", "%2e", "%00", "A", ".."];
 
-/** The address as the client sends it, in the one form that several have: with a slash behind it, without an account. */
+/** The normalized address: with a trailing slash and no account. */
 function addressOf(path: string): string {
   const { pathname } = new URL(path, "http://localhost");
   return pathname.replace(/\/$/, "").replace(/\/default$/, "");
@@ -88,7 +88,7 @@ const mutations: Record<MutationName, Mutation> = {
   },
 };
 
-/** A request that differs from a valid one in one of these parts. */
+/** A request that differs from a valid one in one part. */
 export function mutated(
   request: SignedRequest,
   parts: readonly MutationName[],

@@ -7,48 +7,48 @@ export interface PlatformCall {
   path: string;
   query: Record<string, string>;
   headers: Record<string, string | undefined>;
-  /** The JSON that came; undefined for none. */
+  /** The JSON body; undefined if there is none. */
   body: Record<string, unknown> | undefined;
-  /** The form data that came; undefined for none. */
+  /** The form data; undefined if there is none. */
   form?: FormData;
-  /** What came, whatever it is. */
+  /** The raw body. */
   bytes: Buffer;
-  /** The HTTP status answered; 0 when the connection was dropped. */
+  /** The HTTP status of the answer; 0 if the connection was dropped. */
   status: number;
 }
 
-/** A file that somebody has sent. */
+/** A file that a user sent. */
 export interface SharedFile {
   name: string;
   type: string;
   bytes: Buffer;
-  /** Spoken as a message. */
+  /** Whether it is a voice message. */
   voice?: boolean;
 }
 
-/** The answer that a file is downloaded with. */
+/** The response to a file's download. */
 export function download({ type, bytes }: Pick<SharedFile, "type" | "bytes">): PlatformReply {
   return { status: 200, body: bytes, headers: { "content-type": type } };
 }
 
 export type PlatformReply = WholeReply;
 
-/** A refusal put in front of the next call. */
+/** A failure of the next call. */
 export type PlatformFailure =
   | PlatformReply
-  /** The connection is closed without an answer; with `after` the call has taken effect. */
+  /** Close the connection without an answer; with `after` the call has taken effect. */
   | { drop: true; after?: boolean };
 
 export interface PlatformServer {
-  /** What a client has in place of the platform's own origin. */
+  /** Base URL that replaces the platform's own origin. */
   url: string;
   calls: PlatformCall[];
-  /** Lets the next calls fail whose `{method} {path}` contains this, or that this is true of, one for each failure. */
+  /** Makes the next matching calls fail, one for each failure. A string matches a part of `{method} {path}`. */
   fail(which: string | ((call: PlatformCall) => boolean), ...failures: PlatformFailure[]): void;
   close(): Promise<void>;
 }
 
-/** An API over JSON on 127.0.0.1, which `answer` speaks. */
+/** Serves a JSON API on 127.0.0.1 with `answer`. */
 export async function startPlatformServer(
   answer: (call: PlatformCall) => PlatformReply | Promise<PlatformReply>,
 ): Promise<PlatformServer> {
@@ -109,10 +109,10 @@ function parse(bytes: Buffer): Record<string, unknown> | undefined {
   }
 }
 
-/** A call of a webhook, as a platform makes it. */
+/** A request to a webhook, as a platform sends it. */
 export interface SignedRequest {
   method: string;
-  /** Behind the webhook's address, with its slash. */
+  /** Relative to the webhook's address, with the leading slash. */
   path: string;
   headers: Record<string, string>;
   body?: string;
@@ -124,7 +124,7 @@ export interface WebhookReply {
   contentType: string;
 }
 
-/** Makes a call of a webhook. */
+/** Sends a request to a webhook. */
 export async function callWebhook(
   webhookUrl: string,
   { method, path, headers, body }: SignedRequest,

@@ -19,55 +19,55 @@ import { whatsappFile } from "./whatsapp/whatsapp-media.ts";
 import { notify, whatsappMessage } from "./whatsapp/whatsapp-notifications.ts";
 import { graphError, startWhatsappServer } from "./whatsapp/whatsapp-server.ts";
 
-/** What a platform does with the next message that it is to send: too many of them, a fault of its own, never. */
+/** How a platform refuses the next message: rate limit, server error, or permanently. */
 export type Refusal = "busy" | "down" | "never";
 
 let lastFile = 0;
 
-/** A platform's server, in the same terms for all of them. */
+/** A platform's server with the same interface for all of them. */
 export interface Platform {
   name: string;
-  /** Where the platform's API is. */
+  /** URL of the platform's API. */
   url: string;
-  /** Settings and secrets of the account that the server knows. */
+  /** Settings and secrets of the server's account. */
   account: Record<string, string>;
-  /** Two people, by the platform's ids. */
+  /** Two users, by the platform's ids. */
   people: { ann: string; bob: string };
   /** Longest text of one message. */
   maxText: number;
-  /** Somebody writes to the agent alone: the event that the platform delivers. */
+  /** Makes the event of a direct message to the agent. */
   direct(text: string, from?: string): object;
-  /** Somebody sends the agent a file, which the platform keeps for it: the event, as `direct`. */
+  /** Makes the event of a file in a direct message. The platform stores the file. */
   attach(text: string, file: SharedFile, from?: string): object;
-  /** How often a file was asked for. */
+  /** How often a file was downloaded. */
   downloads(): number;
-  /** The platform keeps no file any more. */
+  /** Deletes all files on the platform. */
   loseFiles(): void;
-  /** Ann speaks to the agent in a room. Undefined where the agent is in no room. */
+  /** Makes the event of Ann's message to the agent in a room. Undefined if the agent is in no room. */
   inRoom?(text: string): object;
-  /** Ann says something in that room, and not to the agent. Undefined where that is not delivered. */
+  /** Makes the event of Ann's message to others in that room. Undefined if it is not delivered. */
   aside?(text: string): object;
   /** Session key of the room, for the agent `main`. */
   room?: string;
-  /** Delivers an event, signed now. @returns the HTTP status, and the body of the answer */
+  /** Signs and delivers an event. @returns the HTTP status, and the body of the answer */
   deliver(webhookUrl: string, event: object, account?: string): Promise<{ status: number; text: string }>;
-  /** What people were sent, oldest first. */
+  /** Texts that users received, oldest first. */
   answers(): string[];
-  /** The files that people were sent, oldest first. */
+  /** Files that users received, oldest first. */
   received(): File[];
-  /** What the calls that send a message look like: `{method} {url} {body}`. */
+  /** Matches the calls that send a message: `{method} {url} {body}`. */
   sends: RegExp;
-  /** Forgets what people were sent. */
+  /** Clears the received messages. */
   forget(): void;
-  /** Whether an event comes again that was not taken. */
+  /** Whether the platform repeats an event that was not accepted. */
   redelivers: boolean;
-  /** How often "typing" was shown; undefined where the platform has nothing to show it with. */
+  /** How often "typing" was shown; undefined if the platform cannot show it. */
   typing?(): number;
-  /** How many answers people are still shown to be waiting for; elsewhere "typing" ends by itself. */
+  /** How many answers are still shown as pending. Other platforms' "typing" expires. */
   awaiting(): number;
-  /** Turns the next sends away, one for each. `busy` asks for a second. */
+  /** Refuses the next messages, one for each. `busy` asks for a pause of a second. */
   refuse(...how: Refusal[]): void;
-  /** A word of the reason that the platform gives with `never`. */
+  /** A part of the platform's error for `never`. */
   neverReason: string;
   close(): Promise<void>;
 }
@@ -155,7 +155,7 @@ export async function startWhatsapp(): Promise<Platform> {
     redelivers: true,
     typing: () => server.typing.length,
     awaiting: () => 0,
-    // A message is also marked as read by this endpoint.
+    // This endpoint also marks a message as read.
     refuse: (...how) => server.fail(({ body }) => body?.type === "text", ...how.map((one) => failures[one])),
     close: server.close,
   };
@@ -257,7 +257,7 @@ export async function startDiscord(): Promise<Platform> {
   };
 }
 
-/** How each platform is started. */
+/** Starts each platform. */
 export const platformStarts: Record<ChannelName, () => Promise<Platform>> = {
   telegram: startTelegram,
   whatsapp: startWhatsapp,
@@ -267,7 +267,7 @@ export const platformStarts: Record<ChannelName, () => Promise<Platform>> = {
 
 export const platformNames = Object.keys(platformStarts) as ChannelName[];
 
-/** What all platforms' configurations are together, with one account each. */
+/** The configuration of all platforms, with one account each. */
 export function channelsOf(platforms: readonly Platform[], settings: object): Record<string, object> {
   return Object.fromEntries(
     platforms.map(({ name, account, people }) => {

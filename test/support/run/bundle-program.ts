@@ -9,11 +9,11 @@ const functionRuntime = fileURLToPath(
 );
 
 /**
- * Builds a program of the tests to plain JavaScript, for processes of its own: they start in a fraction of the time that
- * one takes which compiles the sources as it loads them. What starts functions' processes finds their runtime beside it.
+ * Bundles a test program to JavaScript, for separate processes: these start much faster than ones that compile the
+ * sources while loading them. The runtime of the functions' processes is put in the same folder.
  * @param url the program's source
- * @param outdir by default a folder that is removed behind the tests of the file
- * @returns the path of what node runs
+ * @param outdir by default a folder that is removed after the file's tests
+ * @returns the path of the program for node
  */
 export async function bundleProgram(url: URL, outdir = newFolder()): Promise<string> {
   const source = fileURLToPath(url);

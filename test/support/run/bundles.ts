@@ -8,9 +8,9 @@ import type { TemplateJson } from "../../infra/synthesis.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** Folder of the functions' bundles, built from the sources as they are now. */
+    /** Folder of the functions' bundles, built from the current sources. */
     bundles: string;
-    /** The template of the stage `local` over these bundles. */
+    /** The template of the stage `local` with these bundles. */
     template: TemplateJson;
   }
 }
@@ -19,10 +19,10 @@ declare module "vitest" {
 const isEndToEnd = (path: string) => path.includes("/test/e2e/");
 
 /**
- * Runs `cdk synth` once for a run of the tests, in a copy of the project where nothing was built and with nothing but
- * node in the PATH. The end-to-end tests run the bundles that it builds, with the rights of its template. CDK's own
- * validation of the template takes seconds: `test/infra/cases/checks.ts` does it. Does nothing for a run without
- * end-to-end tests. Returns what removes the bundles.
+ * Runs `cdk synth` once per test run, in a clean copy of the project and with only node in the PATH. The end-to-end
+ * tests use its bundles and the permissions in its template. CDK's own validation of the template takes seconds:
+ * `test/infra/cases/checks.ts` does it. Skipped in a run without end-to-end tests. Returns a function that removes the
+ * bundles.
  */
 export async function provideBundles(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (!project.vitest.state.getPaths().some(isEndToEnd)) return undefined;
@@ -40,7 +40,7 @@ export async function provideBundles(project: TestProject): Promise<(() => Promi
   return remove;
 }
 
-/** Bundles the functions of the project and synthesizes the stage `local`, into `dist` and `cdk.out` of the copy. */
+/** Bundles the project's functions and synthesizes the stage `local`, into `dist` and `cdk.out` of the copy. */
 async function synthesize(root: string, copy: string): Promise<void> {
   await cp(join(root, "infra"), join(copy, "infra"), { recursive: true });
   const linked = ["functions", "shared", "node_modules", "package.json", "cdk.json"];

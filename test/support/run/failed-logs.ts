@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeEach } from "vitest";
 
-// Runs before each test file. The code under test writes its log to the standard output: thousands of lines, which are
-// printed only for a test that fails.
+// Runs before each test file. The code under test logs thousands of lines to standard output. They are printed only if
+// a test fails.
 const write = process.stdout.write;
 const lines: string[] = [];
 

@@ -1,9 +1,9 @@
 import { afterAll, vi } from "vitest";
 import { removeFolders } from "./test-folders.ts";
 
-// Runs before each test file. The next file runs in the same process with the same loaded modules, so what this one
-// replaces is put back at its end: the environment, the globals, the clock and the spies. This hook is registered first, so
-// it runs after the hooks of the file, which end what uses the folders.
+// Runs before each test file. The next file runs in the same process with the same loaded modules, so the environment,
+// the globals, the clock and the spies are restored at the end. This hook is registered first, so it runs after the
+// file's hooks, which stop the users of the folders.
 const environment = process.env;
 const before = { ...environment };
 

@@ -1,26 +1,26 @@
 import { type LoopbackServer, readBody, sendJson, serveLoopback } from "../../../local/http/loopback.ts";
 
-/** A request that has come as a whole. */
+/** A complete request. */
 export interface WholeRequest {
   method: string;
   url: URL;
-  /** Values of one name are joined by commas. */
+  /** Values of the same name are joined by commas. */
   headers: Record<string, string>;
-  /** The body; undefined when it is larger than `maxBody`. */
+  /** The body; undefined if it exceeds `maxBody`. */
   bytes: Buffer | undefined;
 }
 
 export interface WholeReply {
   status: number;
-  /** Sent as JSON; bytes as they are. Nothing is sent with status 204. */
+  /** Sent as JSON, or unchanged if it is bytes. Omitted with status 204. */
   body?: unknown;
   headers?: Record<string, string>;
 }
 
-/** Answers a request; undefined to break the connection in place of it. */
+/** Answers a request. Undefined breaks the connection. */
 export type WholeAnswer = (request: WholeRequest) => Promise<WholeReply | undefined>;
 
-/** Longest body that is read, in bytes. */
+/** Maximum length of a body, in bytes. */
 const maxBody = 50 * 1024 * 1024;
 
 /** A server on 127.0.0.1 that reads requests and answers them as a whole. */

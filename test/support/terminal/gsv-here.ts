@@ -5,23 +5,23 @@ import { main } from "../../../cli/app/main.ts";
 import { type PseudoTerminalOptions, terminalEnvironment } from "./pseudo-terminal.ts";
 import { screenOf, type TerminalScreen } from "./terminal-screen.ts";
 
-/** Programs by what leaves them. */
+/** Running programs, by the function that stops each. */
 const running = new Map<() => void, Promise<number>>();
 
-/** Leaves what a failed test has left running, and waits for its end. */
+/** Stops programs left by a failed test, and waits for their end. */
 export async function leaveTerminals(): Promise<void> {
   for (const leave of running.keys()) leave();
   await Promise.allSettled(running.values());
 }
 
 /**
- * Runs `gsv` in this process, at a terminal of the operating system: with its raw mode and its echo, but without what the
- * system tells processes, which is signals and new sizes. Starting a process takes a third of a second of CPU time.
+ * Runs `gsv` in this process at a real terminal, with raw mode and echo, but without signals and size changes, which
+ * the system sends only to processes. Starting a process takes a third of a second of CPU time.
  */
 export function runGsvAtTerminal(args: readonly string[], options: PseudoTerminalOptions): TerminalScreen {
   const { cwd, columns = 80, rows = 24 } = options;
   const env = { ...terminalEnvironment(options), TERM: "xterm-256color" };
-  // The terminal is there as long as this program, which first prints its name.
+  // The terminal exists as long as this program, which first prints its name.
   const holder = spawn("/bin/sh", ["-c", "tty; exec sleep 1000"], { cols: columns, rows, env });
   const closed = new Promise<void>((resolve) => holder.onExit(() => resolve()));
   let leave = () => {};
@@ -51,7 +51,7 @@ export function runGsvAtTerminal(args: readonly string[], options: PseudoTermina
         }),
       write: (keys) => holder.write(keys),
       resize: () => {
-        throw new Error("a program in this process is not told of a new size");
+        throw new Error("a program in this process cannot receive a new size");
       },
       exited,
     },
@@ -68,12 +68,12 @@ function nameOf(holder: IPty): Promise<string> {
   });
 }
 
-/** What a program reads from a terminal and writes to it. */
+/** The streams with which a program reads from and writes to a terminal. */
 function openEnds(terminal: string): { stdin: ReadStream; stdout: WriteStream } {
   const ends = [0, 1].map(() => openSync(terminal, constants.O_RDWR | constants.O_NOCTTY));
   const [read = 0, written = 0] = ends;
   const streams = { stdin: new ReadStream(read), stdout: new WriteStream(written) };
-  // Each stream opens the terminal once more for itself.
+  // Each stream opens the terminal again for itself.
   for (const end of ends) closeSync(end);
   return streams;
 }

@@ -6,7 +6,7 @@ const program = join(import.meta.dirname, "../../../cli/bin.mjs");
 
 /** Where a program runs, and the size of its terminal. */
 export interface PseudoTerminalOptions extends TerminalSize {
-  /** The folder to run in, which is also the home. */
+  /** The working directory, which is also the home. */
   cwd: string;
   /** Added to a small environment without keys of providers. NO_COLOR is not set. */
   env?: Record<string, string>;
@@ -14,7 +14,7 @@ export interface PseudoTerminalOptions extends TerminalSize {
 
 const running = new Set<IPty>();
 
-/** Ends what a failed test has left running. */
+/** Kills programs left by a failed test. */
 export function killTerminals(): void {
   for (const pty of running) pty.kill("SIGKILL");
 }
@@ -24,7 +24,7 @@ export function terminalEnvironment({ cwd, env }: PseudoTerminalOptions): Record
   return { PATH: process.env.PATH, HOME: cwd, LANG: "C.UTF-8", ...env };
 }
 
-/** Starts a program at a terminal of its own, where it has job control, raw mode and sizes as in any terminal. */
+/** Starts a program at a new terminal, with job control, raw mode and sizes as in any terminal. */
 export function startAtTerminal(
   command: string,
   args: readonly string[],
@@ -56,14 +56,14 @@ export function startAtTerminal(
   );
 }
 
-/** Starts `gsv` at a terminal of its own. */
+/** Starts `gsv` at a new terminal. */
 export function startGsvAtTerminal(args: readonly string[], options: PseudoTerminalOptions): TerminalScreen {
   return startAtTerminal(process.execPath, [program, ...args], options);
 }
 
 /**
- * Starts a shell with job control at a terminal of its own, in which `gsv` is a command: for Ctrl-Z, `fg` and `jobs`. Its
- * prompt is `$ `.
+ * Starts a shell with job control at a new terminal, with `gsv` as a command: for Ctrl-Z, `fg` and `jobs`. Its prompt
+ * is `$ `.
  */
 export function startShellAtTerminal(options: PseudoTerminalOptions): TerminalScreen {
   const shell = startAtTerminal("/bin/sh", ["-i"], {

@@ -9,34 +9,34 @@ export interface TerminalSize {
   rows?: number;
 }
 
-/** The end of a terminal that its screen and its keyboard are at. */
+/** The side of a terminal with the screen and the keyboard. */
 export interface TerminalDevice {
   onData(handler: (data: string) => void): unknown;
   write(keys: string): void;
   resize(columns: number, rows: number): void;
-  /** Resolves with the exit code of the program, when all of its output was given to `onData`. */
+  /** Resolves with the program's exit code, once `onData` has received all output. */
   exited: Promise<number>;
 }
 
-/** What a person does and sees at a terminal. */
+/** A user's view of a terminal. */
 export interface TerminalScreen {
-  /** Types keys, as a keyboard would send them: `\r` is Enter, `\u0003` Ctrl-C, `\u001b[A` the up key. */
+  /** Types keys as a keyboard sends them: `\r` is Enter, `\u0003` Ctrl-C, `\u001b[A` the up key. */
   type(keys: string): void;
   /** Pastes a text as a terminal with bracketed paste does: line breaks arrive as `\r`. */
   paste(text: string): void;
-  /** Changes the size of the terminal, and tells the program. */
+  /** Changes the size of the terminal, and notifies the program. */
   resize(columns: number, rows?: number): void;
-  /** All rows from the first one, those scrolled away included, without blanks at their ends and blank rows at the end. */
+  /** All rows, including those that have scrolled out of view, without trailing blanks and blank rows. */
   rows(): string[];
   /** `rows` as one text. */
   text(): string;
-  /** The row of the cursor and its column, both counted from 0; the row counts as in `rows`. */
+  /** The row and the column of the cursor, counted from 0; the row is an index into `rows`. */
   cursor(): { row: number; column: number };
-  /** Everything that was written, with its escape sequences. */
+  /** The whole output, with its escape sequences. */
   written(): string;
   /**
-   * Resolves when the text of the screen holds a text or matches an expression, after all that was written until then is
-   * drawn. @throws Error with the screen when the program ends before, or after a minute
+   * Resolves when the screen contains a text or matches an expression, after all output so far was drawn.
+   * @throws Error with the screen if the program ends first, or after a minute
    */
   sees(wanted: string | RegExp): Promise<void>;
   /** Resolves when `look` returns true for the screen's text. @throws Error as `sees` */
@@ -45,7 +45,7 @@ export interface TerminalScreen {
   ended: Promise<number>;
 }
 
-/** A screen that shows what a person would see of what is written to a terminal. */
+/** A screen that displays what a program writes to a terminal. */
 export function screenOf(device: TerminalDevice, { columns = 80, rows = 24 }: TerminalSize): TerminalScreen {
   const screen = new xterm.Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true });
   screen.loadAddon(new Unicode11Addon());
@@ -60,7 +60,7 @@ export function screenOf(device: TerminalDevice, { columns = 80, rows = 24 }: Te
     written += data;
     screen.write(data, look);
   });
-  // A program asks its terminal for the place of the cursor, say: the screen answers.
+  // The screen answers the program's queries, such as for the position of the cursor.
   screen.onData((answer) => device.write(answer));
   const ended = device.exited.then(async (code) => {
     await new Promise<void>((resolve) => screen.write("", resolve));

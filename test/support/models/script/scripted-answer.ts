@@ -4,7 +4,7 @@ import { openEventStream, sendJson, write } from "../../../../local/http/loopbac
 import { encodeFrame, inPieces } from "../openai-wire/chat-reply.ts";
 import type { Accepted, ModelRequest, Refusal, Reply, ResolvedReply, Wire } from "./script.ts";
 
-/** What a request is answered with, once it is recorded and the script has been asked. */
+/** The answer to a request, after it was recorded and the script was called. */
 export type Decision = { status: number; body: unknown; headers?: Record<string, string> } | Played;
 
 interface Played {
@@ -14,11 +14,11 @@ interface Played {
   resolved: ResolvedReply;
 }
 
-/** Marks a response as dropped by the server itself, so that it does not count as a client that went away. */
+/** Marks a connection closed by the server itself, so that it does not count as an aborted client. */
 const CUT = new Error("connection dropped by the script");
 
 /**
- * What the script makes of a request that is accepted.
+ * The script's answer to an accepted request.
  * @param length of the request, in characters
  */
 export function decision(

@@ -9,7 +9,7 @@ import { createVectors } from "../embeddings-server.ts";
 
 const text = v.pipe(v.string(), v.minLength(1));
 
-/** Bodies that the models take, by their page in Bedrock's user guide. */
+/** Bodies that the models accept, from their page in Bedrock's user guide. */
 const cohereBody = v.strictObject({
   texts: v.pipe(v.array(v.pipe(text, v.maxLength(2048))), v.maxLength(96)),
   input_type: v.picklist(["search_query", "search_document"]),
@@ -24,11 +24,11 @@ const titanBody = v.strictObject({
 export const bedrockKey = "bedrock-api-key";
 
 export interface BedrockEmbeddingsServer extends PlatformServer {
-  /** The bodies of the requests that were understood, by model. */
+  /** The bodies of the accepted requests, by model. */
   asked: { model: string; body: object }[];
 }
 
-/** The embedding models of Amazon Bedrock's InvokeModel on 127.0.0.1, as far as they take texts. */
+/** The embedding models of Amazon Bedrock's InvokeModel on 127.0.0.1, for texts. */
 export async function startBedrockEmbeddings(): Promise<BedrockEmbeddingsServer> {
   const asked: { model: string; body: object }[] = [];
   const vectorOf = createVectors();

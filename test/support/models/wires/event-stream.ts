@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import type { StreamFrame } from "../openai-wire/chat-reply.ts";
 
-/** Frames whose event is an exception's name end the stream with that exception. */
+/** Encodes a frame. If its event is the name of an exception, the stream ends with that exception. */
 export function encodeEvent({ event = "", data }: StreamFrame): Uint8Array {
   const isException = event.endsWith("Exception");
   const headers = Buffer.concat([

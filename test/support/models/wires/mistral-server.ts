@@ -37,7 +37,7 @@ export function startMistralServer(script: Script = []): Promise<ModelServer> {
   return serveScript([mistralWire], "", script);
 }
 
-/** A server that runs a model of Mistral's behind OpenAI's API: it refuses the same, and answers as OpenAI does. */
+/** A server for a Mistral model with OpenAI's API: it refuses what Mistral refuses, and answers as OpenAI does. */
 export function startMistralBehindOpenAi(script: Script = []): Promise<ModelServer> {
   return serveScript([compatibleWire], "", script);
 }

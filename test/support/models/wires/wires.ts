@@ -8,15 +8,15 @@ import { startBedrockServer } from "./bedrock-server.ts";
 import { startGoogleServer } from "./google-server.ts";
 import { startMistralBehindOpenAi, startMistralServer } from "./mistral-server.ts";
 
-/** A way to speak to models, and a server that refuses what the real ones refuse. */
+/** A wire format, and a server that refuses what the real ones refuse. */
 export interface Wire {
   start(script: Script): Promise<ModelServer>;
   model: Omit<ModelConfiguration, "baseUrl">;
-  /** What is added to the server's address. */
+  /** The path to append to the server's address. */
   path?: string;
 }
 
-/** Every wire that the gateway speaks, by its name. */
+/** Every wire format of the gateway, by name. */
 export const wires: Record<string, Wire> = {
   "Anthropic Messages": {
     start: startAnthropicServer,
@@ -37,7 +37,7 @@ export const wires: Record<string, Wire> = {
   },
 };
 
-/** What Amazon Bedrock's client needs in the environment to ask a server of this machine. */
+/** Environment with which Amazon Bedrock's client calls a server on this machine. */
 export const bedrockEnvironment = {
   AWS_REGION: "us-east-1",
   AWS_ACCESS_KEY_ID: "test",

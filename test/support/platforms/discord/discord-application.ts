@@ -9,12 +9,12 @@ export interface DiscordApplication {
   applicationId: string;
   publicKey: string;
   privateKey: KeyObject;
-  /** Where interactions go. */
+  /** The URL for interactions. */
   endpoint: string | null;
   commands: unknown[];
 }
 
-/** Answers what concerns the application; undefined for every other call. */
+/** Answers calls about the application; undefined for every other call. */
 export async function answerApplication(
   call: PlatformCall,
   application: DiscordApplication,
@@ -37,7 +37,7 @@ function describe({ applicationId, publicKey, endpoint }: DiscordApplication): o
   return { id: applicationId, name: "gsv", verify_key: publicKey, interactions_endpoint_url: endpoint };
 }
 
-/** Discord calls the endpoint with a right and a wrong signature before it takes it. */
+/** Discord calls the endpoint with a valid and an invalid signature before accepting it. */
 async function setEndpoint({ body }: PlatformCall, application: DiscordApplication): Promise<PlatformReply> {
   const url = body?.interactions_endpoint_url;
   if (typeof url !== "string" || !URL.canParse(url)) return fault(400, 50035, "Invalid Form Body");

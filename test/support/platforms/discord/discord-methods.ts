@@ -6,7 +6,7 @@ import {
   type WebhookReply,
 } from "../platform-server.ts";
 
-/** A message that the application has sent, in a channel or to an interaction. */
+/** A message that the application sent to a channel or an interaction. */
 export interface DiscordMessage {
   id: string;
   channel_id: string;
@@ -15,29 +15,29 @@ export interface DiscordMessage {
   flags: number;
 }
 
-/** An interaction that was answered, by its token. */
+/** An answered interaction, by its token. */
 export interface AnsweredInteraction {
-  /** What `@original` is; a deferred one has no content yet. */
+  /** The message `@original`; a deferred one has no content yet. */
   original: DiscordMessage;
   followups: DiscordMessage[];
-  /** Its 15 minutes are over. */
+  /** Whether its 15 minutes are over. */
   isExpired: boolean;
 }
 
-/** What Discord knows. */
+/** The state of the Discord server. */
 export interface DiscordState {
   botToken: string;
   applicationId: string;
   interactions: Map<string, AnsweredInteraction>;
-  /** What the bot has sent to channels. */
+  /** Messages that the bot sent to channels. */
   messages: DiscordMessage[];
-  /** Channels in which it was shown as typing. */
+  /** Channels in which the bot showed "typing". */
   typing: string[];
   /** Channels that the bot cannot see. */
   closed: Set<string>;
-  /** What lies on the content delivery network, by its path. */
+  /** Files on the content delivery network, by path. */
   files: Map<string, SharedFile>;
-  /** What the application has uploaded. */
+  /** Files that the application uploaded. */
   uploads: File[];
 }
 
@@ -46,19 +46,21 @@ const loading = 128;
 
 const ephemeral = 64;
 
-/** The one flag that a message of the application's has besides. */
+/** The only other flag that a message of the application may have. */
 const suppressEmbeds = 4;
 
 let lastMessage = 0;
 
-/** Takes the webhook's answer to an interaction. Throws where Discord would say that the application did not respond. */
+/**
+ * Handles the webhook's answer to an interaction. Throws if Discord would report that the application did not respond.
+ */
 export function endCall(
   state: DiscordState,
   interaction: object,
   { status, text, contentType }: WebhookReply,
 ) {
   const { type, token, channel_id } = interaction as { type: number; token: string; channel_id: string };
-  // Discord takes one answer.
+  // Discord accepts one answer.
   if (status !== 200 || state.interactions.has(token)) return;
   if (!contentType.startsWith("application/json")) throw new Error(`an answer of the type ${contentType}`);
   const answer = JSON.parse(text) as { type?: number; data?: { content?: string; flags?: number } };
@@ -156,7 +158,7 @@ function refuseBot(
   return state.closed.has(channel) ? fault(403, 50001, "Missing Access") : undefined;
 }
 
-/** A webhook is known by application and token; until the call is answered, and when it is too late, it is not. */
+/** Finds a webhook by application and token. It exists from the answer to the call until it expires. */
 function findInteraction(state: DiscordState, application: string, token: string) {
   const found = state.interactions.get(decodeURIComponent(token));
   return found && !found.isExpired && application === state.applicationId ? found : undefined;
@@ -164,7 +166,7 @@ function findInteraction(state: DiscordState, application: string, token: string
 
 const maxContent = 2000;
 
-/** What an application may upload. */
+/** Maximum size of an application's upload. */
 const maxUpload = 10 * 1024 * 1024;
 
 type Written = Pick<DiscordMessage, "content" | "attachments">;
@@ -198,7 +200,7 @@ function fault(status: number, code: number, message: string): PlatformReply {
   return { status, body: { message, code } };
 }
 
-/** 429, as Discord says it. @param seconds with a fraction */
+/** 429 in Discord's form. @param seconds with a fraction */
 export function tooManyRequests(seconds: number): PlatformReply {
   const body = { message: "You are being rate limited.", retry_after: seconds, global: false };
   return { status: 429, body, headers: { "retry-after": String(Math.ceil(seconds)) } };

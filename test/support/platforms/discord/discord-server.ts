@@ -13,14 +13,14 @@ export interface DiscordServer extends PlatformServer, DiscordState {
   /** 32 bytes in hexadecimal. */
   publicKey: string;
   application: DiscordApplication;
-  /** An interaction, signed as Discord does. */
+  /** Signs an interaction as Discord does. */
   sign(interaction: object): SignedRequest;
   /**
-   * Posts it to a webhook, `/discord/default` unless another path is given, and does with the answer what Discord
-   * does: from then on the interaction's token is good.
+   * Posts it to a webhook, by default `/discord/default`, and handles the answer as Discord does: afterwards the
+   * interaction's token is valid.
    */
   deliver(webhookUrl: string, interaction: object, path?: string): Promise<WebhookReply>;
-  /** What people have been shown: what interactions were answered, then what the bot has sent to channels. */
+  /** Texts that users saw: the answers to interactions, then the bot's messages to channels. */
   shown(): string[];
 }
 

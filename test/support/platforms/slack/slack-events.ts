@@ -1,4 +1,4 @@
-/** Builders of what the Events API posts (reference: https://docs.slack.dev/apis/events-api). */
+/** Builders of events as the Events API posts them (reference: https://docs.slack.dev/apis/events-api). */
 
 let lastEvent = 0;
 let lastMessage = 0;
@@ -12,7 +12,7 @@ export interface SlackEnvelope {
 
 const botUser = "U0LAN0Z89";
 
-/** An event in its envelope, with an id of its own. */
+/** Wraps an event in an envelope with a new id. */
 export function envelopeOf(event: Record<string, unknown>): SlackEnvelope {
   return {
     token: "Jhj5dZrVaK7ZwHHjRyZWjbDl",
@@ -36,17 +36,17 @@ export function envelopeOf(event: Record<string, unknown>): SlackEnvelope {
   };
 }
 
-/** Somebody wrote to the bot. */
+/** A user wrote to the bot. */
 export function directMessage(text: string, more: Record<string, unknown> = {}): SlackEnvelope {
   return envelopeOf({ ...message("message", text), channel: "D024BE91L", channel_type: "im", ...more });
 }
 
-/** Somebody wrote in a channel and named the bot. */
+/** A user mentioned the bot in a channel. */
 export function appMention(text: string, more: Record<string, unknown> = {}): SlackEnvelope {
   return envelopeOf({ ...message("app_mention", text), channel: "C0LAN2Q65", ...more });
 }
 
-/** Somebody wrote in a channel that the bot is in. */
+/** A user wrote in a channel that the bot is in. */
 export function channelMessage(text: string, more: Record<string, unknown> = {}): SlackEnvelope {
   return envelopeOf({
     ...message("message", text),

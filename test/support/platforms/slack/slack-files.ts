@@ -5,7 +5,7 @@ export type SlackFiles = Map<string, SharedFile>;
 
 const downloadPath = /^\/files-pri\/T061EG9R6-(F[A-Z0-9]+)\/[^/]+$/;
 
-/** Whoever does not bear the token is sent to a page where one can log in. */
+/** A request without the token is redirected to a login page. */
 const loginPage: PlatformReply = { status: 302, headers: { location: "/?redir=%2Ffiles-pri" } };
 
 /** The download of a file. Undefined for any other call. */
@@ -24,7 +24,7 @@ export function answerDownload(
   return file ? download(file) : { status: 404, body: Buffer.from("") };
 }
 
-/** A file that the bot is uploading, and has shared once it is in a channel. */
+/** A file that the bot is uploading. It is shared once it is in a channel. */
 export interface SlackUpload {
   id: string;
   name: string;
@@ -83,7 +83,7 @@ function fault(error: string): PlatformReply {
   return { status: 200, body: { ok: false, error } };
 }
 
-/** A file object (https://docs.slack.dev/reference/objects/file-object), as an event has it. */
+/** A file object (https://docs.slack.dev/reference/objects/file-object) as part of an event. */
 export function slackFile(id: string, { name, type, bytes, voice }: SharedFile, origin: string) {
   return {
     id,

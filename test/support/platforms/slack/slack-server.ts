@@ -10,7 +10,7 @@ import {
 } from "../platform-server.ts";
 import { answerDownload, answerUpload, type SlackFiles, type SlackUpload } from "./slack-files.ts";
 
-/** A message that the bot has posted. */
+/** A message that the bot posted. */
 export interface SlackPost {
   channel: string;
   text: string;
@@ -25,13 +25,13 @@ export interface SlackServer extends PlatformServer {
   posted: SlackPost[];
   /** Channels that the bot is not in. */
   closed: Set<string>;
-  /** What people have shared. */
+  /** Files that users shared. */
   files: SlackFiles;
-  /** What the bot has uploaded. */
+  /** Files that the bot uploaded. */
   uploads: SlackUpload[];
-  /** A call of the Events API, signed as Slack does. @param at epoch seconds; now unless given */
+  /** Signs a call of the Events API as Slack does. @param at epoch seconds; by default now */
   sign(body: object, at?: number): SignedRequest;
-  /** Posts it to a webhook, `/slack/default` unless another path is given. */
+  /** Posts it to a webhook, by default `/slack/default`. */
   deliver(webhookUrl: string, body: object, path?: string): Promise<WebhookReply>;
 }
 
@@ -84,7 +84,7 @@ interface State {
   uploads: SlackUpload[];
 }
 
-/** Every answer has the status 200; what went wrong stands in the body. */
+/** Every answer has the status 200; the body contains the error. */
 function answer(call: PlatformCall, state: State): PlatformReply {
   const ofFiles =
     answerDownload(call, state.files, state.botToken) ?? answerUpload(call, state.uploads, state.botToken);

@@ -12,10 +12,10 @@ export interface Formatted {
   entities: Entity[];
 }
 
-/** A text that the Bot API cannot parse; the message is its description after "can't parse entities: ". */
+/** A text that the Bot API cannot parse. The message is its description after "can't parse entities: ". */
 export class EntityFault extends Error {}
 
-/** Collects the plain text and the entities that are open in it. */
+/** Collects the plain text and the open entities. */
 class Builder {
   text = "";
   readonly entities: Entity[] = [];
@@ -34,7 +34,7 @@ class Builder {
   }
 }
 
-/** Applies a parse mode ("Formatting options"); without one the text is taken as it is. Undefined for an unknown mode. */
+/** Applies a parse mode ("Formatting options"); without one the text is plain. Undefined for an unknown mode. */
 export function parseEntities(source: string, mode: string | undefined): Formatted | undefined {
   switch ((mode ?? "").toLowerCase()) {
     case "":
@@ -176,7 +176,7 @@ function parseMarkdownV2(source: string): Formatted {
   return out;
 }
 
-/** A paired mark, or an ordinary character; reserved characters must not stand alone. */
+/** A paired mark, or an ordinary character. An unescaped reserved character without a pair is an error. */
 function readMark(source: string, i: number, out: Builder): number {
   const mark = Object.keys(PAIRED).find((one) => source.startsWith(one, i));
   const type = mark && PAIRED[mark];

@@ -1,12 +1,12 @@
 import { EntityFault, parseEntities } from "./telegram-entities.ts";
 import type { TelegramMessage, TelegramUser } from "./telegram-updates.ts";
 
-/** What the Bot API server knows. */
+/** The state of the Bot API server. */
 export interface TelegramState {
   bot: TelegramUser;
   local: boolean;
   sent: TelegramMessage[];
-  /** The files among what was sent, as what they were sent. */
+  /** The sent files, and the field in which each was sent. */
   uploads: { field: string; file: File }[];
   /** `{chat id}/{message id}` of every message that was delivered or sent. */
   seen: Set<string>;
@@ -28,7 +28,7 @@ export interface StoredFile {
   /** `photos/file_1.jpg` and so on. */
   path: string;
   bytes: Buffer;
-  /** As reported; the bytes' own length unless given. */
+  /** The reported size; by default the length of the bytes. */
   size?: number;
 }
 
@@ -50,7 +50,7 @@ interface Outcome {
   description?: string;
 }
 
-/** Every method there is, by its name in the reference. */
+/** Every method, by its name in the reference. */
 export const METHODS: Record<string, (params: Params, state: TelegramState) => Outcome> = {
   getMe: (_params, state) => ({
     result: {
@@ -76,7 +76,7 @@ export const METHODS: Record<string, (params: Params, state: TelegramState) => O
   getFile,
 };
 
-/** Code points, after formatting marks are taken out. */
+/** Code points without formatting marks. */
 const MAX_TEXT = 4096;
 
 function sendMessage(params: Params, state: TelegramState): TelegramMessage {
@@ -104,7 +104,7 @@ function sendMessage(params: Params, state: TelegramState): TelegramMessage {
 const MAX_UPLOAD = 50 * 1024 * 1024;
 const MAX_PHOTO = 10 * 1024 * 1024;
 
-/** Telegram takes a photo for one when it can read its size. */
+/** Telegram accepts a photo if it can read its size. */
 function isPhoto({ size, type }: File): boolean {
   return size <= MAX_PHOTO && type.startsWith("image/");
 }
@@ -148,7 +148,7 @@ function format(source: string, mode: unknown) {
   }
 }
 
-/** The message replied to must be one that the chat has. */
+/** The message replied to must exist in the chat. */
 function repliedTo(params: Params, chatId: number, state: TelegramState): Partial<TelegramMessage> {
   const given = params.reply_parameters as
     | { message_id?: unknown; allow_sending_without_reply?: unknown }

@@ -39,7 +39,7 @@ const text = (value: string, extra: object = {}) =>
   call("sendMessage", { chat_id: 7, text: value, ...extra });
 
 describe("sendMessage", () => {
-  it("answers with the message and keeps it", async () => {
+  it("answers with the message and stores it", async () => {
     const { result } = await text("  hello there\n");
     expect(result).toMatchObject({
       chat: { id: 7, type: "private" },
@@ -52,7 +52,7 @@ describe("sendMessage", () => {
     ]);
   });
 
-  it("takes JSON, forms, multipart and the query alike", async () => {
+  it("accepts JSON, forms, multipart and the query alike", async () => {
     const url = `${telegram.url}/bot${telegram.token}/sendmessage`;
     const multipart = new FormData();
     for (const [key, value] of Object.entries({ chat_id: "7", text: "three" })) multipart.append(key, value);
@@ -90,7 +90,7 @@ describe("sendMessage", () => {
     expect((await text(`<b>${"x".repeat(4096)}</b>`)).status).toBe(400);
   });
 
-  it("replies to a message that was sent or delivered before", async () => {
+  it("replies to a message that was sent or delivered earlier", async () => {
     const first = await text("one");
     const reply = { reply_parameters: { message_id: first.result.message_id } };
     expect((await text("two", reply)).result.reply_to_message).toMatchObject(reply.reply_parameters);
@@ -126,7 +126,7 @@ describe("formatting", () => {
     expect((result.entities as { type: string }[]).map((entity) => entity.type)).toEqual(types);
   });
 
-  it("places entities by UTF-16 units", async () => {
+  it("counts entity offsets in UTF-16 units", async () => {
     const { result } = await text("🎈 <i>é</i>", { parse_mode: "HTML" });
     expect(result.entities).toEqual([{ type: "italic", offset: 3, length: 1 }]);
   });
@@ -149,14 +149,14 @@ describe("formatting", () => {
   });
 });
 
-it("shows a chat action, and only one there is", async () => {
+it("shows a known chat action", async () => {
   expect((await call("sendChatAction", { chat_id: 7, action: "typing" })).result).toBe(true);
   expect((await call("sendChatAction", { chat_id: 7, action: "dance" })).description).toBe(
     "Bad Request: wrong parameter action in request",
   );
 });
 
-it("tells who the bot is, to the right token only", async () => {
+it("identifies the bot, with the right token only", async () => {
   expect((await call("getMe")).result).toMatchObject({
     id: 7000000001,
     is_bot: true,
@@ -170,7 +170,7 @@ it("tells who the bot is, to the right token only", async () => {
   expect(await call("dance")).toMatchObject({ status: 404, description: "Not Found" });
 });
 
-it("fails as scripted, then goes on", async () => {
+it("fails as scripted, then works again", async () => {
   telegram.fail(
     "sendMessage",
     { retryAfter: 5 },
@@ -198,7 +198,7 @@ it("drops the connection before or after the message was sent", async () => {
   expect(telegram.calls.map((each) => each.status)).toEqual([0, 0]);
 });
 
-it("hands out files by their path, up to 20 MB", async () => {
+it("serves files by their path, up to 20 MB", async () => {
   telegram.addFile("photo-1", { path: "photos/file_1.jpg", bytes: Buffer.from("jpeg") });
   telegram.addFile("film", { path: "videos/file_2.mp4", bytes: Buffer.from(""), size: 21 * 1024 * 1024 });
   const { result } = await call("getFile", { file_id: "photo-1" });
@@ -240,7 +240,7 @@ describe("webhooks", () => {
     });
   });
 
-  it("receive updates with the secret header, and a failure is remembered", async () => {
+  it("receive updates with the secret header, and the last failure is stored", async () => {
     await telegram.close();
     telegram = await startTelegramServer({ local: true });
     const received: { secret: unknown; type: unknown; body: string }[] = [];
@@ -284,7 +284,7 @@ describe("webhooks", () => {
 });
 
 describe("updates", () => {
-  it("count up and look like Telegram's", () => {
+  it("are numbered and have Telegram's form", () => {
     const [first, second] = [textUpdate("/start now"), textUpdate("hello")];
     expect(second.update_id).toBe(first.update_id + 1);
     expect(first.message).toMatchObject({

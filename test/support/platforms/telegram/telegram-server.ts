@@ -16,42 +16,42 @@ export interface TelegramOptions {
   local?: boolean;
 }
 
-/** A call the server received. */
+/** A call that the server received. */
 export interface TelegramCall {
   method: string;
   params: Params;
-  /** The HTTP status answered; 0 when the connection was dropped. */
+  /** The HTTP status of the answer; 0 if the connection was dropped. */
   status: number;
 }
 
-/** A refusal put in front of a method. */
+/** A failure of the next call of a method. */
 export type Failure =
   | { status: number; description: string }
   | { retryAfter: number }
-  /** The connection is closed without an answer; with `after` the call has taken effect. */
+  /** Close the connection without an answer; with `after` the call has taken effect. */
   | { drop: true; after?: boolean };
 
 export interface TelegramServer {
-  /** What a client has in place of https://api.telegram.org. */
+  /** Base URL that replaces https://api.telegram.org. */
   url: string;
   token: string;
   bot: TelegramUser;
   calls: TelegramCall[];
-  /** Messages the bot has sent, as Telegram keeps them. */
+  /** Messages that the bot sent, as Telegram stores them. */
   sent: TelegramMessage[];
-  /** The files among them, as what they were sent. */
+  /** Files that the bot sent. */
   uploads: TelegramState["uploads"];
-  /** Lets the next calls of a method fail, one for each failure. */
+  /** Makes the next calls of a method fail, one for each failure. */
   fail(method: string, ...failures: Failure[]): void;
-  /** Puts a file where getFile and the download find it. */
+  /** Adds a file for getFile and the download. */
   addFile(fileId: string, file: StoredFile): void;
-  /** A group becomes a supergroup. */
+  /** Turns a group into a supergroup. */
   move(from: number, to: number): void;
-  /** No file is found any more. */
+  /** Deletes all files. */
   removeFiles(): void;
   /**
-   * Posts an update to a webhook as Telegram does, to the one set by setWebhook unless another is given.
-   * Resolves with the webhook's answer; Telegram would repeat an update that was not answered with 2xx.
+   * Posts an update to a webhook as Telegram does, by default to that of setWebhook. Resolves with the webhook's
+   * answer; Telegram would repeat an update without a 2xx answer.
    */
   deliver(
     update: TelegramUpdate,

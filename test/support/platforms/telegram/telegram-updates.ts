@@ -55,11 +55,11 @@ export interface FileInfo {
   duration?: number;
 }
 
-/** What every builder takes; the rest of the message is filled in. */
+/** Options of every builder; the rest of the message has defaults. */
 export interface MessageOptions {
   from?: Partial<TelegramUser>;
   chat?: Partial<TelegramChat>;
-  /** Epoch seconds; now unless given. */
+  /** Epoch seconds; by default now. */
   date?: number;
   replyTo?: TelegramMessage;
   messageId?: number;
@@ -122,7 +122,7 @@ export function documentUpdate(
   return update(options, { document, ...(file.caption !== undefined && { caption: file.caption }) });
 }
 
-/** The edit of a message that was sent before. */
+/** The edit of an earlier message. */
 export function editedUpdate(original: TelegramUpdate, text: string): TelegramUpdate {
   if (!original.message) throw new Error("only a message can be edited");
   const date = original.message.date + 30;
@@ -132,7 +132,7 @@ export function editedUpdate(original: TelegramUpdate, text: string): TelegramUp
   };
 }
 
-/** The mentions and commands that Telegram marks by itself. */
+/** The mentions and commands that Telegram marks automatically. */
 function textEntities(text: string): Entity[] {
   const found: Entity[] = [];
   for (const match of text.matchAll(/(?<=^|[^\w@])@[A-Za-z]\w{3,31}\b/g))

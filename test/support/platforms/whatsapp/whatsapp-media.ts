@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { download, type PlatformCall, type PlatformReply, type SharedFile } from "../platform-server.ts";
 
-/** Media that the business's number was sent, by its id. */
+/** Media that users sent to the business's number, by id. */
 export type WhatsappMedia = Map<string, SharedFile>;
 
 const mediaPath = /^\/v\d+\.\d+\/(\d+)$/;
 const downloadPath = "/whatsapp_business/attachments/";
 
-/** What an id stands for, and the download that this leads to. Undefined for any other call. */
+/** Answers a lookup of an id, and the download that follows. Undefined for any other call. */
 export function answerMedia(
   call: PlatformCall,
   media: WhatsappMedia,
@@ -27,7 +27,7 @@ export function answerMedia(
   return { status: 200, body: { messaging_product: "whatsapp", ...described } };
 }
 
-/** What the business has uploaded, by its id. */
+/** Files that the business uploaded, by id. */
 export type WhatsappUploads = Map<string, File>;
 
 const images = ["image/jpeg", "image/png"];
@@ -36,7 +36,7 @@ const films = ["video/3gpp", "video/mp4"];
 const documents = /^(text\/plain|application\/(pdf|msword|vnd\.(ms-|openxmlformats-).+))$/;
 const megabyte = 1024 * 1024;
 
-/** Takes an upload. */
+/** Handles an upload. */
 export function upload({ form }: PlatformCall, uploads: WhatsappUploads): PlatformReply {
   const file = form?.get("file");
   const type = form?.get("type");
@@ -54,7 +54,7 @@ export function upload({ form }: PlatformCall, uploads: WhatsappUploads): Platfo
   return { status: 200, body: { id } };
 }
 
-/** The upload that a message shows; undefined for a message that is none of a file, or a wrong one. */
+/** The uploaded file of a message; undefined for another kind of message, or a wrong file. */
 export function shownFile(body: Record<string, unknown>, uploads: WhatsappUploads): File | undefined {
   const type = String(body.type);
   const of = body[type] as { id?: unknown; filename?: unknown } | undefined;
@@ -73,7 +73,7 @@ function graphFault(code: number, message: string): PlatformReply {
   return { status: 400, body: { error: { message, type: "OAuthException", code, fbtrace_id: "A" } } };
 }
 
-/** How a message brings a file. */
+/** The part of a message that refers to a file. */
 export function whatsappFile(
   id: string,
   { name, type, voice }: SharedFile,

@@ -5,7 +5,7 @@ let lastMessage = 0;
 
 export type WhatsappMessage = { id: string; from?: string; [field: string]: unknown };
 
-/** A message of Ann's, with an id of its own; a text unless said otherwise. */
+/** A message of Ann's with a new id; a string is its text. */
 export function whatsappMessage(content: string | Record<string, unknown>): WhatsappMessage {
   const text = typeof content === "string" ? { type: "text", text: { body: content } } : content;
   return {
@@ -16,24 +16,24 @@ export function whatsappMessage(content: string | Record<string, unknown>): What
   };
 }
 
-/** What a phone number has to tell. */
+/** A change of a phone number. */
 export function changeOf(value: Record<string, unknown>, number = phoneNumberId): object {
   const metadata = { display_phone_number: "15550783881", phone_number_id: number };
   return { field: "messages", value: { messaging_product: "whatsapp", metadata, ...value } };
 }
 
-/** Changes, all of one business account. */
+/** Wraps changes of one business account. */
 export function notificationOf(...changes: object[]): object {
   return { object: "whatsapp_business_account", entry: [{ id: "102290129340398", changes }] };
 }
 
-/** One message, as most notifications have it. */
+/** One message, as in most notifications. */
 export function notify(...messages: WhatsappMessage[]): object {
   const contacts = [{ profile: { name: "Ann Example" }, wa_id: "16505551234" }];
   return notificationOf(changeOf({ contacts, messages }));
 }
 
-/** What became of a message that was sent. */
+/** The delivery status of a sent message. */
 export function statusOf(status: string, error?: { code: number; title: string }): object {
   const id = "wamid.HBgLTEST00000001=";
   const errors = error ? { errors: [{ ...error, message: error.title, error_data: { details: "…" } }] } : {};

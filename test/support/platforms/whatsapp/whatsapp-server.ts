@@ -16,7 +16,7 @@ import {
   type WhatsappUploads,
 } from "./whatsapp-media.ts";
 
-/** A text that the business has sent. */
+/** A text that the business sent. */
 export interface WhatsappSent {
   to: string;
   text: string;
@@ -32,17 +32,17 @@ export interface WhatsappServer extends PlatformServer {
   sent: WhatsappSent[];
   /** Messages that were marked as read, with "typing" shown. */
   typing: string[];
-  /** Who has not written for a day. */
+  /** Users who have not written for a day. */
   away: Set<string>;
-  /** What people have sent, for 30 days. */
+  /** Media that users sent, stored for 30 days. */
   media: WhatsappMedia;
-  /** What the business has uploaded. */
+  /** Files that the business uploaded. */
   uploads: WhatsappUploads;
-  /** A notification, signed as Meta does. */
+  /** Signs a notification as Meta does. */
   sign(body: object): SignedRequest;
-  /** Posts it to a webhook, `/whatsapp/default` unless another path is given. */
+  /** Posts it to a webhook, by default `/whatsapp/default`. */
   deliver(webhookUrl: string, body: object, path?: string): Promise<WebhookReply>;
-  /** Asks a webhook to confirm itself, as Meta does when it is set. */
+  /** Makes a webhook confirm itself, as Meta does when it is registered. */
   challenge(webhookUrl: string, verifyToken: string, challenge?: string): Promise<WebhookReply>;
 }
 
