@@ -7,7 +7,7 @@ const names = readdirSync(folder).map(
   (name): string => JSON.parse(readFileSync(join(folder, name, "package.json"), "utf8")).name,
 );
 
-it.each(names)("%s, which nothing runs, is not installed", (name) => {
+it.each(names)("%s, which is unused, is not installed", (name) => {
   const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8"));
   const places = Object.keys(packages).filter((place) => place.endsWith(`node_modules/${name}`));
   expect(places).toEqual([`node_modules/${name}`]);

@@ -1,9 +1,9 @@
 // @ts-check
 /**
- * `npm run checks`: lint, types and synthesis at the same time. `npm test` (`--tests`): the tests beside lint and types,
- * because many tests wait for something and leave the machine idle. The tests synthesize themselves, see
- * `test/support/run/bundles.ts`. The tests' output is printed as it comes; a check's output is printed whole, after the
- * tests. The exit code is 1 when one of them fails.
+ * `npm run checks`: lint, types and synthesis in parallel. `npm test` (`--tests`): the tests in parallel with lint and
+ * types, because many tests wait and leave the machine idle. The tests run the synthesis themselves, see
+ * `test/support/run/bundles.ts`. The tests' output is printed immediately; a check's output follows as a whole. The exit
+ * code is 1 if one of them fails.
  */
 import { spawn } from "node:child_process";
 
@@ -12,7 +12,7 @@ const withTests = process.argv.includes("--tests");
 /**
  * Runs a script of package.json.
  * @param {string} name
- * @param {boolean} isShown whether its output is printed as it comes
+ * @param {boolean} isShown whether its output is printed immediately
  * @returns {Promise<{ passed: boolean, report: Buffer }>} `report`: one line, and the output that was not printed yet
  */
 function run(name, isShown) {

@@ -5,13 +5,13 @@ import { describe, expect, it } from "vitest";
 const page = readFileSync("CONTRIBUTING.md", "utf8");
 const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
 
-/** The commands of the page's shell blocks, without their comments; commands joined by `&&` one by one. */
+/** The commands in the page's shell blocks, without comments; commands joined by `&&` are separate. */
 const commands = [...page.matchAll(/```sh\n(.*?)```/gs)]
   .flatMap(([, block = ""]) => block.split("\n"))
   .flatMap((line) => line.replace(/\s+# .*$/, "").split(" && "))
   .filter((command) => command !== "");
 
-/** Runs a command in a shell of its own, without the environment of this test run. */
+/** Runs a command in a shell, without the environment of this test run. */
 function run(command: string): Promise<{ code: number; output: string }> {
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(VITEST|TEST$|NODE_ENV$|NODE_OPTIONS$)/.test(name)),
@@ -30,7 +30,7 @@ describe("a command of CONTRIBUTING.md", () => {
   const described = having(/^npm run \S+ -- |^npm run (fuzz|bench:\w+|check:\w+)$/);
   const conformance = having(/^node test\/conformance\/start\.mjs /);
 
-  it("is of a kind that is tried below", () => {
+  it("is of a kind that is tested below", () => {
     const tried = ["npm ci", ...listed, ...scripted, ...conformance];
     expect(commands.filter((command) => !tried.includes(command))).toEqual([]);
     expect(commands.length).toBeGreaterThan(10);
@@ -53,7 +53,7 @@ describe("a command of CONTRIBUTING.md", () => {
     const help = command.includes(" -- ") ? "--help" : "-- --help";
     const { code, output } = await run(`${command} ${help}`);
     expect(output).toContain(command.split(" -- ")[0]);
-    // A program that has no --help names it as the first unknown option, and prints its usage.
+    // A program without --help reports it as the first unknown option, and prints its usage.
     if (code !== 0) expect(output).toContain("Unknown option '--help'");
   });
 

@@ -50,7 +50,7 @@ describe("a document that comments cite", () => {
   });
 });
 
-/** The lines of a source file that are comments. A comment after code on the same line is left out. */
+/** The comment lines of a source file. A comment after code on the same line is ignored. */
 const commentsOf = (file: string) =>
   textOf(file)
     .split("\n")
@@ -92,7 +92,7 @@ describe("files and folders of this project", () => {
   });
 
   it("that a document links to have the heading of the link", () => {
-    /** As GitHub makes the anchor of a heading. */
+    /** The anchor that GitHub makes of a heading. */
     const anchorOf = (heading: string) =>
       heading
         .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
@@ -147,7 +147,7 @@ describe("docs/architecture.md", () => {
   const parents = ["shared", "functions", "functions/*", "cli", "cli/commands", "local", "infra"];
   const levels = parents.map((parent) => new RegExp(`^${parent.replace("*", "[^/]+")}/[^/]+(?=/)`));
 
-  it("has a line in its map for every folder, and none for a folder that is gone", () => {
+  it("has a line in its map for every folder, and for no other", () => {
     const folders = tracked("shared", "functions", "cli", "local", "infra").flatMap((file) =>
       levels.flatMap((level) => file.match(level) ?? []),
     );
@@ -158,7 +158,7 @@ describe("docs/architecture.md", () => {
 });
 
 describe("docs/operations.md", () => {
-  it("names no event of the log that no function logs", () => {
+  it("names only events that a function logs", () => {
     const code = deployed.map(textOf).join("\n");
     const table = textOf("docs/operations.md").split("## What to count")[1]?.split("\n## ")[0] ?? "";
     const named = [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = ""]) =>

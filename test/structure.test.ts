@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 
-/** A folder with more files than this is reported, and may be right: a folder is one idea, not a number of files. */
+/** A folder with more files gets a warning. It may be right: a folder is one idea, not a number of files. */
 const manyFiles = 24;
 
 const rooms = ["cli", "functions", "infra", "local", "shared", "test"];
@@ -12,7 +12,7 @@ const files = execFileSync("git", list, { encoding: "utf8" })
   .split("\n")
   .filter((file) => /\.(ts|mts|mjs)$/.test(file) && existsSync(file));
 
-/** The files of ours that a file imports. */
+/** The project's files that a file imports. */
 function importsOf(file: string): string[] {
   const text = readFileSync(file, "utf8");
   const named = [...text.matchAll(/(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+)"/g)].map(
@@ -61,7 +61,7 @@ const allowedRooms: Record<string, readonly string[]> = {
   "shared/heartbeat": ["channels", "configuration", "protocol", "runtime", "session", "workspace", "world"],
 };
 
-/** Imports between rooms of `shared` against `allowedRooms`. The list may only shrink: an entry that is not needed fails too. */
+/** Imports between rooms of `shared` against `allowedRooms`. The list may only shrink: an unused entry fails too. */
 const knownCrossings = [
   "shared/http/platform-call.ts imports shared/channels/channel.ts",
   "shared/media/media-content.ts imports shared/session/call-address.ts",
@@ -83,7 +83,7 @@ describe("imports point one way", () => {
     },
   );
 
-  it("shared imports nothing of the other rooms", () => {
+  it("shared does not import from the other rooms", () => {
     expect(crossings("shared", () => false)).toEqual([]);
   });
 
@@ -96,7 +96,7 @@ describe("imports point one way", () => {
     expect([...rooms].filter((room) => !(room in allowedRooms))).toEqual([]);
   });
 
-  it("the local world implements the same types as shared/aws, and knows nothing of it", () => {
+  it("the local world implements the same types as shared/aws, and does not import it", () => {
     const allowed = (target: string) =>
       within(target, "local") || ["protocol", "world"].some((room) => within(target, `shared/${room}`));
     expect(crossings("local/world", allowed)).toEqual([]);
@@ -112,7 +112,7 @@ describe("imports point one way", () => {
     }
   });
 
-  it("cli and local import no test, and local imports the functions in one place alone", () => {
+  it("cli and local import no test, and local imports the functions in only one place", () => {
     for (const room of ["cli", "local"]) {
       const wrong = crossings(
         room,
@@ -144,7 +144,7 @@ describe("imports point one way", () => {
       expect(crossings(`cli/${part}`, (target) => rooms.some((room) => within(target, room)))).toEqual([]);
   });
 
-  it("no files import one another in a circle, types included", () => {
+  it("no files form an import cycle, types included", () => {
     expect(circlesOf(files)).toEqual([]);
   });
 });
@@ -176,7 +176,7 @@ function circlesOf(all: readonly string[]): string[][] {
 
 const sources = files.filter((file) => !within(file, "test"));
 
-describe("each room keeps to what is its own", () => {
+describe("each room has its own responsibility", () => {
   it("only shared/aws imports the AWS SDK", () => {
     const users = sources.filter((file) => /from "@(aws-sdk|smithy)\//.test(readFileSync(file, "utf8")));
     expect(users.filter((file) => !within(file, "shared/aws"))).toEqual([]);
@@ -188,7 +188,7 @@ describe("each room keeps to what is its own", () => {
     expect(readers).toEqual(["shared/runtime/environment.ts"]);
   });
 
-  it("no function knows of local mode", () => {
+  it("no function contains code for local mode", () => {
     const deployed = sources.filter((file) => within(file, "functions") || within(file, "shared"));
     // The address of an agent in its history is agent@localhost everywhere.
     const knowing = deployed.filter((file) =>
@@ -222,7 +222,7 @@ for (const [folder, size] of sizes)
   if (size > manyFiles) process.stderr.write(`warning: ${folder} has ${size} files; is it still one idea?\n`);
 
 describe("a name finds one file", () => {
-  it("a file has a name of its own, but for handlers and the socket's groups of methods", () => {
+  it("a file name is unique, except for handlers and the socket's groups of methods", () => {
     const byRule = (file: string) =>
       /^functions\/\w+\/handler\.ts$/.test(file) || within(file, "functions/socket/methods");
     const names = sources.filter((file) => !byRule(file)).map((file) => basename(file));

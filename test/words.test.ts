@@ -28,7 +28,7 @@ const dialect: readonly (readonly [RegExp, string])[] = [
   [/\bfunction take[A-Z]\w*/g, "accept, consume, acquire, handle"],
 ];
 
-/** At most this many in the whole project. The number may only shrink. */
+/** Maximum number in the whole project. It may only shrink. */
 const budget = 50;
 
 const list = ["ls-files", "--cached", "--others", "--exclude-standard"];

@@ -5,13 +5,13 @@ import type { EventFrame, ResponseFrame } from "../../shared/protocol/frames.ts"
 import { clientParams, nodeParams } from "../support/peer.ts";
 import { type DriverMarks, now, type TurnKind } from "./marks.ts";
 
-/** Where a gateway is, and a token with the scopes client, node and admin. */
+/** A gateway's address, and a token with the scopes client, node and admin. */
 export interface Address {
   url: string;
   token: string;
 }
 
-/** A turn that has no answer by then has failed. */
+/** A turn without an answer within this time has failed. */
 const turnTimeoutMs = 60_000;
 
 interface Waiting {
@@ -21,8 +21,8 @@ interface Waiting {
 }
 
 /**
- * The peers of a bench: one client socket for all sessions, and a node on another. Does as little as it can for each
- * message, because it shares the machine with the process under measurement.
+ * The peers of a bench: one client socket for all sessions, and a node on another. It does as little work as possible,
+ * because it shares the machine with the measured process.
  */
 export class Driver {
   readonly #client: WebSocket;
@@ -41,19 +41,19 @@ export class Driver {
     client.on("error", () => {});
   }
 
-  /** Opens the client socket without a word, as the floor wants it. */
+  /** Opens the client socket without `connect`, as the floor requires. */
   static async open(url: string, token?: string): Promise<Driver> {
     return new Driver(await openSocket(url, token));
   }
 
-  /** Connects as a client: resolves when the gateway has answered `connect`. */
+  /** Connects as a client. Resolves when the gateway has answered `connect`. */
   static async connect({ url, token }: Address): Promise<Driver> {
     const driver = await Driver.open(url, token);
     await driver.request("connect", clientParams("bench"));
     return driver;
   }
 
-  /** Connects the node `laptop`, whose tool `Work` answers after `toolMs` milliseconds; 0 is at once. */
+  /** Connects the node `laptop`, whose tool `Work` answers after `toolMs` milliseconds. */
   async lendNode({ url, token }: Address, toolMs = 0): Promise<void> {
     const socket = await openSocket(url, token);
     this.#sockets.push(socket);
@@ -85,7 +85,7 @@ export class Driver {
     return payload;
   }
 
-  /** Makes the gateway ask the model server at this address, which ends in /v1. */
+  /** Configures the gateway to use the model server at this address, which ends in /v1. */
   async useModel(baseUrl: string): Promise<void> {
     const model = { provider: "openai-compatible", id: "instant", baseUrl };
     await this.request("config.set", { path: "model", value: model });

@@ -14,7 +14,7 @@ export function percentiles(values: readonly number[]): Percentiles {
   return { p50: at(0.5), p95: at(0.95) };
 }
 
-/** The longest chain of calls in which each begins after the one before has ended, up to a moment. */
+/** The length of the longest chain of calls, up to a moment, in which each starts after the previous one ended. */
 export function sequentialCalls(calls: readonly SeenCall[], from: number, to: number): number {
   const within = calls.filter((call) => call.start >= from && call.end <= to).sort((a, b) => a.end - b.end);
   let count = 0;

@@ -16,7 +16,7 @@ export function startModel(): Promise<Forked> {
   return forkScript(new URL("./processes/model-process.ts", import.meta.url));
 }
 
-/** Turns of the shipped gateway, or with `--aws-latency` of the deployed bundles, beside the floor. */
+/** Measures turns of the shipped gateway, or with `--aws-latency` of the deployed bundles, and of the floor. */
 export async function measureTurns(options: Options, model: Forked, bundles: string, say: Say) {
   const process = await forkScript(new URL("./processes/floor-process.ts", import.meta.url), [model.url]);
   const floor = { driver: await Driver.open(process.url), process };
@@ -35,7 +35,7 @@ export async function measureTurns(options: Options, model: Forked, bundles: str
   };
 }
 
-/** Where the CPU of a gateway of its own goes in turns without a tool. */
+/** Profiles the CPU of a separate gateway during turns without a tool. */
 export async function profileTurns(options: Options, model: Forked) {
   await prepare(options, model);
   const gateway = await startGateway({ ...options, command: options.gateway, inspectable: true });
@@ -45,7 +45,7 @@ export async function profileTurns(options: Options, model: Forked) {
   return shares;
 }
 
-/** The gateway's memory after each hundred of `turns` turns without a tool, MiB, by how many there were. */
+/** The gateway's memory in MiB after each hundred of `turns` turns without a tool. */
 export async function soak(options: Options, turns: number, model: Forked, say: Say) {
   await prepare(options, model);
   const gateway = await startGateway({ ...options, command: options.gateway });
@@ -87,8 +87,8 @@ async function timeGateway(options: Options, model: Forked, floor: Timed["floor"
 }
 
 /**
- * The first start of all, which makes the data folder, the agent's files and, where the gateway builds itself, the build.
- * It has the bench's model configured when it has ended, because the end of its input ends it only once it is set up.
+ * The first start, which creates the data folder and the agent's files, and may build the gateway. The bench's model is
+ * configured when it ends, because the end of its input stops it only after the setup.
  */
 async function prepare(options: Options, model: Forked): Promise<void> {
   const first = await startGateway({ ...options, command: options.gateway, modelUrl: model.url });

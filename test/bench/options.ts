@@ -23,14 +23,14 @@ export interface Options {
   fsync: boolean;
   profile: boolean;
   awsLatency: boolean;
-  /** Undefined for the gateway as it is shipped. */
+  /** Undefined for the shipped gateway. */
   gateway?: string;
-  /** Turns of the soak; undefined when there is none. */
+  /** Turns of the soak; undefined if there is none. */
   soak?: number;
   help: boolean;
 }
 
-/** @throws Error, one line, for wrong usage */
+/** @throws Error, one line, for invalid options */
 export function readOptions(args: string[]): Options {
   const { values } = parseArgs({
     args,
@@ -57,9 +57,9 @@ export function readOptions(args: string[]): Options {
   };
 }
 
-function atLeast(name: string, least: number, text: string): number {
+function atLeast(name: string, min: number, text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < least)
-    throw new Error(`${name}: expected a whole number from ${least}`);
+  if (!Number.isInteger(value) || value < min)
+    throw new Error(`${name}: expected a whole number of at least ${min}`);
   return value;
 }

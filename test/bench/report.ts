@@ -1,6 +1,6 @@
 import type { ProfileShares } from "./processes/profile.ts";
 
-/** What a figure should be, from docs/performance.md; times hold for the machine that they were set on. */
+/** Target values from docs/performance.md; times hold for the machine on which they were set. */
 const targets: Record<string, string> = {
   turn_in_floors: "≤ 7",
   tool_turn_in_floors: "≤ 15",
@@ -19,11 +19,11 @@ export interface Machine {
   cpu: string;
   cores: number;
   memory_gb: number;
-  /** Version, with a v. */
+  /** Version, with a leading v. */
   node: string;
 }
 
-/** The figures of a bench as lines to read: name, value, target. Nested figures have dotted names. */
+/** Formats the figures of a bench as lines: name, value, target. Nested figures have dotted names. */
 export function table({ machine, ...figures }: { machine: Machine; [figure: string]: unknown }): string {
   const { cpu, cores, memory_gb, node } = machine;
   const title = `${cores} cores of ${cpu}, ${memory_gb} GB, Node ${node}`;

@@ -19,13 +19,13 @@ const eventTypes: Record<string, string> = { $connect: "CONNECT", $disconnect: "
  */
 const sockets = 10_000;
 const everyMs = 10;
-/** Frames that a socket of the kind "talks" sends, if it is not closed before. */
+/** Frames that a socket of the kind "talks" sends, unless it is closed before. */
 const framesSent = 20;
-/** What Lambda itself writes for an invocation (START, END and REPORT), bytes. */
+/** Size of Lambda's own log lines for an invocation (START, END and REPORT), in bytes. */
 const platformLogBytes = 350;
 /** An invocation's own work, ms. */
 const ownMs = 3;
-/** The Scheduler fires up to a minute late, half a minute on average, ms. */
+/** The Scheduler fires up to a minute late: half a minute on average, in ms. */
 const schedulerLateMs = 30_000;
 
 interface Bill {
@@ -164,7 +164,7 @@ function priced(table: Table, bill: Bill, took: (ms: number) => void): Table {
   };
 }
 
-/** US dollars for a million sockets, by service. */
+/** US dollars per million sockets, by service. */
 function perMillion(bill: Bill): Record<string, number> {
   const parts = {
     lambda: bill.invocations * prices.lambdaInvocation + (bill.lambdaGbMs / 1000) * prices.lambdaGbSecond,

@@ -7,26 +7,26 @@ import { type Usage, usageOf } from "./processes/process-usage.ts";
 const sessionsAtOnce = 20;
 const warmUp = 30;
 
-/** Turns of the floor between as many of the gateway, so that both see the machine in the same state. */
+/** Turns of the floor between as many of the gateway, so that both see the same state of the machine. */
 const interleaved = 20;
 
-/** What a timing measures. */
+/** The system to measure. */
 export interface Timed {
   driver: Driver;
   model: Forked;
   floor: { driver: Driver; process: Forked };
-  /** Absent for a gateway that is more than one process. */
+  /** Absent for a gateway that consists of several processes. */
   usage?: () => Usage;
 }
 
-/** Turns of both kinds one after the other, over 20 sessions at once, and over a growing history. */
+/** Measures turns of both kinds in sequence, across 20 parallel sessions, and in a growing history. */
 export async function timeTurns(timed: Timed, turns: number, say: (text: string) => void) {
   const { driver, floor, usage } = timed;
   say("warming up …");
   await oneByOne(floor.driver, "plain", 10 * warmUp, "warm");
   await oneByOne(driver, "plain", warmUp, "warm");
   await oneByOne(driver, "tool", warmUp, "warm-tool");
-  // Deployed functions get as many instances as there are sessions at once.
+  // Deployed functions get as many instances as there are parallel sessions.
   await perSecond(driver, "tool", 2);
   say(`${turns} turns without a tool …`);
   const plain = await measured(timed, "plain", turns);
@@ -58,7 +58,7 @@ export async function timeTurns(timed: Timed, turns: number, say: (text: string)
   };
 }
 
-/** Runs turns one after the other, on so many sessions in turn. */
+/** Runs turns one after the other, alternating between the given number of sessions. */
 export async function oneByOne(
   driver: Driver,
   kind: TurnKind,
@@ -71,20 +71,20 @@ export async function oneByOne(
   return marks;
 }
 
-/** What the model server has noted since it was last asked, by run. */
-export async function takeMarks(model: Forked): Promise<Record<string, ModelMarks>> {
+/** The marks of the model server since the last call, by run. */
+export async function collectMarks(model: Forked): Promise<Record<string, ModelMarks>> {
   return (await model.ask("take")) as Record<string, ModelMarks>;
 }
 
-/** Median and 95th percentile from the message's frame to the final answer's. */
+/** Median and 95th percentile of the time from the message's frame to the final answer's. */
 const totals = (marks: readonly DriverMarks[]) => percentiles(marks.map((mark) => mark.final - mark.sent));
 
-/** So many turns of a kind one after the other, with turns of the floor between them. */
+/** Runs turns of a kind one after the other, with turns of the floor in between. */
 async function measured({ driver, model, floor, usage }: Timed, kind: TurnKind, turns: number) {
   const cpu = () => ({ gateway: usage?.().cpuMs ?? 0, floor: usageOf(floor.process.pid).cpuMs });
   const driven: DriverMarks[] = [];
   const floorMarks: DriverMarks[] = [];
-  await takeMarks(model);
+  await collectMarks(model);
   const before = cpu();
   while (driven.length < turns) {
     const count = Math.min(interleaved, turns - driven.length);
@@ -93,14 +93,14 @@ async function measured({ driver, model, floor, usage }: Timed, kind: TurnKind, 
   }
   const after = cpu();
   return {
-    marks: joinMarks(driven, await takeMarks(model)),
+    marks: joinMarks(driven, await collectMarks(model)),
     cpuMs: after.gateway - before.gateway,
     floorMarks,
     floorCpuMs: after.floor - before.floor,
   };
 }
 
-/** Turns a second over 20 sessions: of both kinds, and of the floor before, between and after them. */
+/** Turns per second over 20 sessions: of both kinds, and of the floor before, between and after them. */
 async function measureLoads({ driver, floor }: Timed, turns: number) {
   const each = Math.ceil(turns / 10);
   const loadFloor = () => perSecond(floor.driver, "plain", 2 * each);
@@ -126,7 +126,7 @@ async function perSecond(driver: Driver, kind: TurnKind, each: number): Promise<
   return round((sessionsAtOnce * each * 1000) / (performance.now() - start), 1);
 }
 
-/** The median of each quarter of the turns of one session, by how many messages it has then. */
+/** The median of each quarter of one session's turns, by its number of messages at that point. */
 function growth(marks: readonly DriverMarks[]): Record<string, number> {
   const parts: Record<string, number> = {};
   for (const share of [0.25, 0.5, 0.75, 1]) {

@@ -154,7 +154,7 @@ describe.each(providers)("an image that a node's tool returns, with $provider", 
     await node.close();
   });
 
-  it("is replaced by a note when its object is gone", async () => {
+  it("becomes a note once its object is gone", async () => {
     const image = imageBytes("image/jpeg");
     const node = await imageNode(image, "image/jpeg");
     model.queue(callRead, { text: "A dog." }, { text: "I cannot see it any more." });
@@ -314,7 +314,7 @@ describe("media in a session", () => {
 
     const most = imageBytes("image/png", 25 * 1024 * 1024);
     await writeFile(join(folder, "scan.png"), most);
-    model.queue({ text: "I am told of it." });
+    model.queue({ text: "I know about it." });
     const { code, stderr } = await chat("scan.png");
     expect([code, stderr]).toEqual([0, expect.stringContaining("too large for the model to be shown")]);
     const told = model.requests.at(-1)?.turns.findLast((turn) => turn.role === "user")?.text;

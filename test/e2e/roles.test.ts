@@ -91,7 +91,7 @@ async function useNodes(): Promise<void> {
   await ask("main", "again");
   model.queue({ toolCalls: [call("laptop__Bash", {})] }, { text: "no answer" });
   await ask("main", "wait for nothing");
-  await node.event((_, event) => event === "tool.cancel", "the node is told that its call has ended");
+  await node.event((_, event) => event === "tool.cancel", "the node sees the end of its call");
   await node.close();
 }
 

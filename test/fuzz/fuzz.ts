@@ -15,33 +15,33 @@ export interface FuzzOptions {
   seed: number;
   frames: number;
   deliveries: number;
-  /** Only this case, to look at it again: `frame:N` or `delivery:N`. */
+  /** Runs only this case, to debug it: `frame:N` or `delivery:N`. */
   only?: { kind: "frame" | "delivery"; index: number };
-  /** Most growth of the gateway's heap, in MB. */
+  /** Maximum growth of the gateway's heap, in MB. */
   heapMb: number;
 }
 
 /** Attackers of each mode. Bridges of one account replace each other, so there is one. */
 const lanesOf: Record<Mode, number> = { stranger: 4, client: 4, node: 4, bridge: 1 };
 
-/** Deliveries that are under way together. */
+/** Deliveries in progress at the same time. */
 const senders = 8;
 
 /**
- * Attacks a gateway with frames and webhook deliveries, and then looks at what belongs to the victim.
+ * Attacks a gateway with frames and webhook deliveries, and then checks the victim.
  *
- * The victim is the owner: a conversation with a tool call under way, workspace files, the configuration, secrets,
- * tokens, a connected client and a connected node. What an attacker may do depends on its mode.
+ * The victim is the owner: a conversation with a running tool call, workspace files, the configuration, secrets,
+ * tokens, a connected client and a connected node. An attacker's rights depend on its mode.
  *
- * - A stranger has no token. Everything is the victim's; no request may succeed.
- * - A node and a bridge have a token of their own. Everything is the victim's but what their own calls and messages
- *   need, and they may receive nothing of the victim's texts.
+ * - A stranger has no token. No request may succeed.
+ * - A node and a bridge have their own tokens. They may reach only what their own calls and messages need, and may not
+ * receive the victim's texts.
  * - A client has a token with the scope `client`, which is the owner's key to sessions, files and nodes. So its frames
- *   name the victim only where they read, or where they need a scope that the token does not have; what else it does,
- *   it does to an agent, sessions and a node of its own. The victim is what the token gives no right to: configuration,
- *   secrets, tokens, pairing, and the sessions and files that its frames do not name.
- * - A platform's user writes what they like, but not under a name on the owner's list of ids, because the signed body
- *   is the platform's word for who wrote.
+ * name the victim only to read, or to use a scope that the token lacks; otherwise they use the attacker's own agent,
+ * sessions and node. The victim is what the token does not cover: configuration, secrets, tokens, pairing, and the
+ * sessions and files that its frames do not name.
+ * - A platform's user may write anything, except under a name on the owner's list of ids, because the signed body
+ * proves the sender.
  *
  * Requests with a valid id must be answered, and never with 500.
  */
@@ -64,7 +64,7 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<Report
   return report;
 }
 
-/** The platforms' APIs, which answer every call with success. */
+/** Starts the platforms' APIs, which answer every call with success. */
 function startPlatforms() {
   return serveLoopback((request, response) => {
     request.resume();
@@ -112,7 +112,7 @@ function* drawn(indices: readonly number[], draw: (index: number) => FrameCase):
   for (const index of indices) yield draw(index);
 }
 
-/** Looks at the victim: nothing may have changed, nothing may have been asked of it, and it can go on. */
+/** Checks the victim: unchanged, not asked for anything, and able to continue. */
 async function judge(
   target: Target,
   report: Report,

@@ -7,9 +7,9 @@ export const usage = `npm run fuzz -- [options]
   --deliveries N   requests to the webhook (default 10000)
   --seed S         what the attack is drawn from (default: a new one, which is printed)
   --only CASE      only one case of this seed, such as frame:412 or delivery:17
-  --heap MB        most growth of the gateway's heap (default 512)`;
+  --heap MB        maximum growth of the gateway's heap (default 512)`;
 
-/** What is wrong with the command line, in one sentence. */
+/** An invalid command line, described in one sentence. */
 export class UsageError extends Error {}
 
 /** @throws UsageError */
@@ -44,8 +44,8 @@ function parse(args: string[]) {
   }
 }
 
-function number(name: string, text: string, most: number): number {
+function number(name: string, text: string, max: number): number {
   const value = Number(text);
-  if (text !== "" && Number.isInteger(value) && value >= 0 && value <= most) return value;
-  throw new UsageError(`--${name}: expected a whole number up to ${most}`);
+  if (text !== "" && Number.isInteger(value) && value >= 0 && value <= max) return value;
+  throw new UsageError(`--${name}: expected a whole number up to ${max}`);
 }

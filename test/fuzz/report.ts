@@ -1,26 +1,26 @@
 import type { DeliveryCase } from "./deliveries/draw-delivery.ts";
 import type { FrameCase } from "./frames/draw-frame.ts";
 
-/** Something that must not happen, and the case that it was seen with. */
+/** A violation, and the case in which it was seen. */
 export interface Violation {
   what: string;
-  /** `frame:N` or `delivery:N`, as `--only` takes it; absent when it was seen at the end. */
+  /** `frame:N` or `delivery:N`, as for `--only`; absent if it was seen at the end. */
   case?: string;
   detail: string;
-  /** The frame, or the request, as it was sent. */
+  /** The frame or request as it was sent. */
   input?: string;
 }
 
-/** Violations that are written down in full; more of one kind are only counted. */
+/** Violations of one kind that are listed; further ones are only counted. */
 const shownOfEach = 5;
 
 const longest = 2000;
 
-/** What was sent, what came back, and what must not have happened. */
+/** Counts of requests and answers, and the violations. */
 export class Report {
   readonly frames: Record<string, number> = {};
   readonly deliveries: Record<string, number> = {};
-  /** Answers to frames by their error code, `ok` or `closed`, and to deliveries by their HTTP status. */
+  /** Answers to frames by error code, `ok` or `closed`, and to deliveries by HTTP status. */
   readonly answers: Record<string, number> = {};
   readonly violations: Violation[] = [];
   readonly violationCounts: Record<string, number> = {};

@@ -4,7 +4,7 @@ import { type PoolOptions, type PoolWorker, ThreadsPoolWorker, type WorkerReques
 /** Runs of one thread. A new thread forgets what the mutants before left in the modules' state. */
 const maxRuns = 40;
 
-/** A run that takes longer, in ms, has a test that waits for what does not come, and may go on doing so. */
+/** A longer run, in ms, contains a test that waits for something that never happens, and may continue to. */
 const maxRunMs = 7_000;
 
 let kept: { thread: ThreadsPoolWorker; runs: number } | undefined;

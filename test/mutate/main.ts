@@ -42,7 +42,7 @@ async function mutate(path: string, { json = false, again = false }): Promise<Fo
     jsonReporter: { fileName: `${dir}/${name}.report.json` },
     tempDirName: `${dir}/sandbox`,
     ignorePatterns: ["dist", "cdk.out"],
-    // The compiler of TypeScript 7 has no API, which Stryker needs to rewrite a tsconfig.json; nothing here reads that.
+    // Stryker rewrites tsconfig.json with an API that TypeScript 7 lacks. Nothing here reads that file.
     tsconfigFile: "none",
     timeoutMS: 12_000,
     allowConsoleColors: false,

@@ -4,24 +4,24 @@ import { Driver } from "../driver.ts";
 import { byOperation, sequentialCalls } from "../figures.ts";
 import { joinMarks, type TurnKind } from "../marks.ts";
 import { type Forked, makeFolder } from "../processes/children.ts";
-import { takeMarks } from "../timing.ts";
+import { collectMarks } from "../timing.ts";
 import { type BundledStack, startBundledStack } from "./bundled-stack.ts";
 import { costOf1000Turns } from "./cost.ts";
 import { type BilledTemplate, idleCostPerMonth } from "./idle-cost.ts";
 
 /**
- * Turns that a session has had when one is counted. A plain one is billed: by then its item remembers as many ids as it
- * ever does, so that its writes cost what those of a used session cost.
+ * Turns of a session before the measured one. A plain turn is priced: after 55, its item has the maximum number of
+ * stored ids, so its writes cost as much as in a used session.
  */
 const turnsBefore: Record<TurnKind, number> = { plain: 55, tool: 5 };
-/** Longer than the functions' caches of 5 s, as people talk. Milliseconds. */
+/** A pause between messages that exceeds the functions' caches of 5 s. Milliseconds. */
 const pauseMs = 5500;
-/** How long the node's tool takes: the agent's invocation that asked for it has ended by then. */
+/** Duration of the node's tool. By then the agent's invocation has ended. */
 const toolMs = 100;
-/** After the final answer: what the functions do behind it, ms. */
+/** Time for the functions' work after the final answer, in ms. */
 const settleMs = 400;
 
-/** The AWS calls of one warm turn of each kind, some seconds after the last one, and what they cost. */
+/** Counts and prices the AWS calls of one warm turn of each kind. */
 export async function countAwsCalls(bundles: string, model: Forked) {
   const stack = await startBundledStack({ name: "counted", bundles, maxInstances: 1 });
   const driver = await Driver.connect(stack);
@@ -40,27 +40,27 @@ export async function countAwsCalls(bundles: string, model: Forked) {
   };
 }
 
-/** The template of a stage with these bundles, and with nothing that costs more only because it was asked for. */
+/** The template of a stage with these bundles, without optional features that cost more. */
 function templateOver(bundles: string): BilledTemplate {
   const outdir = makeFolder("template");
   const { app, stack } = createApp(bundles, { outdir, builtinCloudFormationValidation: false });
   return app.synth().getStackByName(stack.stackName).template as BilledTemplate;
 }
 
-/** One warm turn: its AWS calls, and the longest invocation of each function, ms. */
+/** Measures one warm turn: its AWS calls, and the longest invocation of each function in ms. */
 async function countTurn(stack: BundledStack, driver: Driver, model: Forked, kind: TurnKind) {
   const session = `counted-${kind}`;
   for (let i = 0; i < turnsBefore[kind]; i++) await driver.turn(session, kind);
   const one = await countOnce(stack, driver, model, session, kind);
   const other = await countOnce(stack, driver, model, session, kind);
-  // On a busy machine a call that nothing waits for may end before the request has left, and is counted as one more.
+  // On a busy machine, a call that the turn does not wait for may finish earlier and be counted as part of the chain.
   return chain(one.counted) <= chain(other.counted) ? one : other;
 }
 
 interface Sequential {
-  /** Longest chain of calls from the message's frame to the model's request. */
+  /** The longest chain of calls from the message's frame to the model's request. */
   sequential_to_model: number;
-  /** The same from the tool's result to the next request; absent for a turn without a tool. */
+  /** The longest chain from the tool's result to the next request; absent without a tool. */
   sequential_result_to_model?: number;
 }
 
@@ -78,10 +78,10 @@ async function countOnce(
   for (const name of Object.keys(stack.durations)) delete stack.durations[name];
   stack.calls.length = 0;
   stack.logged.bytes = 0;
-  await takeMarks(model);
+  await collectMarks(model);
   const driven = await driver.turn(session, kind);
   await delay(settleMs);
-  const [mark] = joinMarks([driven], await takeMarks(model));
+  const [mark] = joinMarks([driven], await collectMarks(model));
   const calls = [...stack.calls];
   const [first = 0, second = 0] = mark?.asked ?? [];
   const fromResult =

@@ -7,9 +7,9 @@ import { makeFolder } from "../processes/children.ts";
 import { bundleIn } from "./bundles.ts";
 import { type SeenCall, startProxy } from "./latency.ts";
 
-/** The deployed functions over the local endpoints, with a proxy before each that delays and notes every call. */
+/** The deployed functions with the local endpoints, each behind a proxy that delays and records every call. */
 export interface BundledStack extends Address {
-  /** The AWS calls that went by, in the order of their ends. */
+  /** The AWS calls, in the order in which they ended. */
   calls: SeenCall[];
   /** Duration of invocations by function, ms, as logged. */
   durations: Record<string, number[]>;
@@ -20,7 +20,7 @@ export interface BundledStack extends Address {
   close(): Promise<void>;
 }
 
-/** The services with an endpoint of their own in the SDK's environment, and the name that they have there. */
+/** The services whose endpoint is an environment variable of the SDK, and their name in it. */
 const services = {
   dynamodb: "DYNAMODB",
   s3: "S3",
@@ -30,11 +30,11 @@ const services = {
 } as const;
 
 export interface BundledStackOptions {
-  /** Folder of its own below the bench's. */
+  /** Name of a new folder below the bench's. */
   name: string;
   /** Folder that holds the functions' bundles. */
   bundles: string;
-  /** Most instances of a function at a time. One alone has caches as warm as those of a gateway with one user. */
+  /** Maximum concurrent instances of a function. With one, caches are as warm as in a gateway with one user. */
   maxInstances: number;
 }
 
@@ -57,7 +57,7 @@ export async function startBundledStack(options: BundledStackOptions): Promise<B
       noteDuration(durations, text);
     },
   });
-  // This process looks into the table as its owner, past the proxies.
+  // This process reads the table as its owner, without the proxies.
   Object.assign(process.env, cloud.env, { AWS_ACCESS_KEY_ID: "owner", AWS_SECRET_ACCESS_KEY: "owner" });
   return {
     url: cloud.ws,
@@ -83,7 +83,7 @@ async function startProxies(calls: SeenCall[]) {
     [name, await startProxy(name, () => String(targets[name]), calls)] as const;
   const proxies = Object.fromEntries(await Promise.all(names.map(start)));
   return {
-    /** The functions' environment with each endpoint behind its proxy. */
+    /** Returns the functions' environment with the proxies as endpoints. */
     redirect(env: Record<string, string>): Record<string, string> {
       const changed = { ...env };
       for (const [service, name] of Object.entries(services)) {

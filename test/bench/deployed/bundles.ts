@@ -10,7 +10,7 @@ import { makeFolder } from "../processes/children.ts";
 
 const rounds = 9;
 
-/** The functions' bundles as they are deployed, built from the sources as they are now. */
+/** The functions' bundles as deployed, built from the current sources. */
 export interface Bundles {
   folder: string;
   sizes: Map<FunctionName, BundleSize>;
@@ -30,7 +30,9 @@ export async function buildBundles(): Promise<Bundles> {
   return { folder, sizes: new Map(await Promise.all(functionNames.map(build))) };
 }
 
-/** Size of each function's bundle, and how much longer than an empty function it takes to import (median), ms. */
+/**
+ * The size of each function's bundle, and how much longer its import takes than that of an empty function (median, ms).
+ */
 export function measureBundles({ folder, sizes }: Bundles) {
   const empty = join(folder, "empty.mjs");
   writeFileSync(empty, "export const handler = async () => {};\n");

@@ -3,12 +3,12 @@ import { round } from "../figures.ts";
 import type { SeenCall } from "./latency.ts";
 import { prices } from "./prices.ts";
 
-/** A plain turn as it is billed: model time, and streamed text for as long. Seconds. */
+/** Model time of a priced plain turn, during which text is streamed. Seconds. */
 const modelSeconds = 3;
 /** Delta events in that time: functions/agent/reply/deltas.ts sends four a second. */
 const deltaEvents = modelSeconds * 4;
 
-/** The agent renews its lease while the model answers. Seconds. */
+/** Interval of lease renewals while the model answers. Seconds. */
 const renewSeconds = 3;
 
 const gb = (megabytes: number) => megabytes / 1024;
@@ -19,12 +19,12 @@ const memoryGb = {
 
 const writes = new Set(["PutItem", "UpdateItem", "DeleteItem"]);
 
-/** What Lambda itself writes for an invocation (START, END and REPORT), bytes. */
+/** Size of Lambda's own log lines for an invocation (START, END and REPORT), in bytes. */
 const platformLogBytes = 350;
 
 interface Turn {
   calls: readonly SeenCall[];
-  /** Duration of one invocation by function, with the real services' delays, without the model's time. */
+  /** Duration of one invocation by function, with the real services' delays but without the model's time. */
   ms: Record<string, number>;
   /** Bytes that the functions logged. */
   logBytes: number;
@@ -39,7 +39,7 @@ const perThousand = (turn: Record<string, number>) => {
   return { by_service, total: round(Object.values(turn).reduce((sum, usd) => sum + usd, 0) * 1000, 4) };
 };
 
-/** The bill of 1,000 turns without tools whose model answers for three seconds, one client listening, from the calls of one turn. */
+/** The price of 1,000 turns without tools, with a model that answers for three seconds and one listening client. */
 export function costOf1000Turns({ calls, ms, logBytes, metaBytes }: Turn) {
   const units = (fits: (call: SeenCall) => boolean) =>
     calls.filter(fits).reduce((sum, call) => sum + (call.units ?? 1), 0);
@@ -48,12 +48,12 @@ export function costOf1000Turns({ calls, ms, logBytes, metaBytes }: Turn) {
   const gbSeconds =
     memoryGb.socket * ((ms.socket ?? 0) / 1000) + memoryGb.agent * (modelSeconds + (ms.agent ?? 0) / 1000);
   const posts = count("PostToConnection");
-  // The message in, the posts of one turn (one of them a delta), and the other deltas.
+  // The incoming message, the posts of one turn (one of them a delta), and the other deltas.
   const messages = 1 + posts + deltaEvents - 1;
   const lambda = gbSeconds * prices.lambdaGbSecond + 2 * prices.lambdaInvocation;
   const itemWrites = units((call) => isTable(call) && writes.has(call.operation));
   const reads = units((call) => isTable(call) && !writes.has(call.operation));
-  // While the model answers: the renewals of the lease, and the clients, read again every second.
+  // While the model answers: lease renewals, and a read of the clients every second.
   const answerSecond = {
     lambda: memoryGb.agent * prices.lambdaGbSecond,
     dynamodb: (Math.ceil(metaBytes / 1024) / renewSeconds) * prices.dynamodbWrite + prices.dynamodbRead,
@@ -68,7 +68,7 @@ export function costOf1000Turns({ calls, ms, logBytes, metaBytes }: Turn) {
     scheduler: count("CreateSchedule") * prices.schedulerInvocation,
     logs: ((logBytes + 2 * platformLogBytes) / 1e9) * prices.logsGb,
   });
-  // One of the posts answers the request; the others are events, which every listening client is sent.
+  // One post answers the request; the others are events, which every listening client receives.
   const listener = (posts - 1 + deltaEvents - 1) * prices.webSocketMessage + prices.webSocketMinute;
   return {
     ...turn,

@@ -4,9 +4,11 @@ import { prices } from "./prices.ts";
 const gb = 1024;
 const minutesPerMonth = 60 * 24 * 30;
 
-/** Duration of a sweep or a watch that finds nothing. Seconds. */
+/** Duration of an idle sweep or watch. Seconds. */
 const idleSeconds = 0.02;
-/** What one of them logs: a line as it begins, one of the sweep, one as it ends; and START, END and REPORT of Lambda. Bytes. */
+/**
+ * Size of their logs: a line at the start, one of the sweep, one at the end, and Lambda's START, END and REPORT. Bytes.
+ */
 const idleLogBytes = 420 + 350;
 
 interface Resource {
@@ -14,12 +16,12 @@ interface Resource {
   Properties?: Record<string, unknown>;
 }
 
-/** A CloudFormation template, as far as its idle cost depends on it. */
+/** The parts of a CloudFormation template that determine its idle cost. */
 export interface BilledTemplate {
   Resources: Record<string, Resource>;
 }
 
-/** Types of resources that cost nothing while nobody uses them, or that `idleCostPerMonth` counts. */
+/** Types of resources that are free while unused, or that `idleCostPerMonth` counts. */
 const known = [
   /^AWS::ApiGatewayV2::/,
   /^AWS::IAM::(Role|Policy)$/,
@@ -32,14 +34,14 @@ const known = [
   /^AWS::Scheduler::/,
   /^AWS::Logs::LogGroup$/,
   /^AWS::CloudWatch::Alarm$/,
-  // The first two budgets of an account.
+  // The first two budgets of an account are free.
   /^AWS::Budgets::Budget$/,
 ];
 
 /**
- * What a month costs in which nobody says anything, from the template, storage of the owner's data aside: the alarms, and
- * each schedule with its invocations of the timer function, which read the table once and log. Free tiers are not counted.
- * @throws Error for a resource whose idle cost is not known, or one that is paid by the hour
+ * The price of an idle month, computed from the template, without storage of the owner's data: the alarms, and each
+ * schedule with its invocations of the timer function, which read the table once and log. Free tiers are not counted.
+ * @throws Error for a resource whose idle cost is unknown, or that is paid by the hour
  */
 export function idleCostPerMonth({ Resources }: BilledTemplate) {
   const all = Object.entries(Resources);
@@ -74,23 +76,23 @@ export function idleCostPerMonth({ Resources }: BilledTemplate) {
   };
 }
 
-/** Invocations a month of a schedule with a rate in minutes. */
+/** Invocations per month of a schedule with a rate in minutes. */
 function runsPerMonth({ ScheduleExpression }: Record<string, unknown>): number {
   const minutes = Number(/^rate\((\d+) minutes?\)$/.exec(String(ScheduleExpression))?.[1]);
   if (!minutes) throw new Error(`how often ${ScheduleExpression} is in a month is not known`);
   return minutesPerMonth / minutes;
 }
 
-/** An alarm is paid by the metrics that it reads. */
+/** The metrics that an alarm reads, which determine its price. */
 function metricsOf({ MetricName, Metrics }: Record<string, unknown>): number {
   if (MetricName !== undefined) return 1;
   const queries = (Metrics ?? []) as { MetricStat?: unknown }[];
   return queries.filter(({ MetricStat }) => MetricStat !== undefined).length;
 }
 
-/** The longest that logs are kept. @throws Error when some are kept for ever */
+/** The longest retention of logs in months. @throws Error if a log group has no limit */
 function keptMonths(groups: Record<string, unknown>[]): number {
   const days = groups.map(({ RetentionInDays }) => Number(RetentionInDays));
-  if (days.some(Number.isNaN)) throw new Error("a log group keeps its logs for ever");
+  if (days.some(Number.isNaN)) throw new Error("a log group has no retention limit");
   return Math.max(0, ...days) / 30;
 }

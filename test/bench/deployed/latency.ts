@@ -3,8 +3,8 @@ import { closeServer, listen } from "../../../local/http/http-endpoint.ts";
 import { now } from "../marks.ts";
 
 /**
- * Delays of the real services as seen from a Lambda in the same region, in milliseconds (p50): the figures that
- * operators commonly publish for small requests over warm connections.
+ * Delays of the real services from a Lambda in the same region (p50), in milliseconds: common published figures for
+ * small requests over warm connections.
  */
 export const delays = {
   dynamodbItem: 4,
@@ -17,7 +17,7 @@ export const delays = {
   ssm: 10,
 } as const;
 
-/** One AWS call as it went by. Times in ms of `now()`. */
+/** One AWS call. Times in ms of `now()`. */
 export interface SeenCall {
   service: string;
   operation: string;
@@ -27,13 +27,13 @@ export interface SeenCall {
   units?: number;
 }
 
-/** A proxy in front of one endpoint, which delays each call and notes it. */
+/** A proxy for one endpoint, which delays and records each call. */
 export interface DelayingProxy {
   url: string;
   close(): Promise<void>;
 }
 
-/** Starts a proxy for a service of the local cloud. `target` is asked at each call. */
+/** Starts a proxy for a service of the local cloud. `target` is read at each call. */
 export async function startProxy(
   service: string,
   target: () => string,
@@ -68,7 +68,7 @@ async function pass(
         const whole = Buffer.concat(parts);
         const units = service === "dynamodb" ? unitsOf(whole) : undefined;
         seen.push({ service, operation, start, end: now(), units });
-        // The checksum covers the body, which is passed on as it is.
+        // The checksum covers the body, which is passed on unchanged.
         res.writeHead(answer.statusCode ?? 502, answer.headers);
         res.end(whole);
       });
@@ -105,7 +105,7 @@ function delayOf(service: string, operation: string): number {
   }
 }
 
-/** The functions do not ask what a call costs; the bench does. */
+/** Requests the consumed capacity, which the functions do not need. */
 function askForCapacity(body: Buffer): Buffer {
   return Buffer.from(JSON.stringify({ ...JSON.parse(body.toString()), ReturnConsumedCapacity: "TOTAL" }));
 }

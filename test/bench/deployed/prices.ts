@@ -1,6 +1,6 @@
 /** Prices in us-east-1, in US dollars, from the services' public price pages as of 2026-11. Free tiers are left out. */
 export const prices = {
-  /** API Gateway WebSocket: a message of up to 32 KB, either way. */
+  /** API Gateway WebSocket: a message of up to 32 KB, in either direction. */
   webSocketMessage: 1.0 / 1e6,
   webSocketMinute: 0.25 / 1e6,
   /** Lambda on arm64. */
@@ -9,14 +9,14 @@ export const prices = {
   /** DynamoDB on demand: a write unit (1 KB), a read unit (4 KB strongly consistent). */
   dynamodbWrite: 0.625 / 1e6,
   dynamodbRead: 0.125 / 1e6,
-  /** S3 standard: put, copy, post and list; get and the rest. */
+  /** S3 standard: put, copy, post and list; get and others. */
   s3Put: 0.005 / 1000,
   s3Get: 0.0004 / 1000,
   /** EventBridge Scheduler, without its 14 million free invocations a month. */
   schedulerInvocation: 1.0 / 1e6,
-  /** CloudWatch Logs: a gigabyte written, and one kept for a month. */
+  /** CloudWatch Logs: writing a gigabyte, and storing one for a month. */
   logsGb: 0.5,
   logsStoredGbMonth: 0.03,
-  /** CloudWatch: one metric of an alarm, a month. */
+  /** CloudWatch: one metric of an alarm for a month. */
   alarmMetric: 0.1,
 } as const;

@@ -4,11 +4,11 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Process groups that this bench has started and that may still live, by their leader's pid. */
+/** Process groups started by this bench that may still run, by their leader's pid. */
 const groups = new Set<number>();
 let root: string | undefined;
 
-/** A folder of this bench; all of them are removed when its process ends, however it ends. */
+/** Makes a folder of this bench. All are removed when its process ends for any reason. */
 export function makeFolder(name: string): string {
   root ??= mkdtempSync(join(tmpdir(), "gsv-bench-"));
   const folder = join(root, name);
@@ -16,22 +16,22 @@ export function makeFolder(name: string): string {
   return folder;
 }
 
-/** Starts a process in a group of its own, which is killed when this process ends. */
+/** Starts a process in a new group, which is killed when this process ends. */
 export function startChild(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
   return adopt(spawn(command, args, { ...options, detached: true }));
 }
 
-/** One of the bench's own scripts in a process of its own. Its first message is where it listens. */
+/** One of the bench's own scripts in a separate process. Its first message is its address. */
 export interface Forked {
   pid: number;
-  /** The address that it has reported. */
+  /** The address that it reported. */
   url: string;
-  /** Sends a message and returns the next one that comes back. */
+  /** Sends a message and returns the next one that it sends. */
   ask(message: string): Promise<unknown>;
   stop(): Promise<void>;
 }
 
-/** Starts a script of this bench, TypeScript as it is, and waits for its `{url}`. */
+/** Starts a TypeScript script of this bench, and waits for its `{url}`. */
 export async function forkScript(file: URL, args: readonly string[] = []): Promise<Forked> {
   const child = adopt(fork(file, args, { execArgv: ["--import", "tsx"], detached: true }));
   const ended = once(child, "exit").then(([code]): never => {
@@ -55,7 +55,7 @@ export async function forkScript(file: URL, args: readonly string[] = []): Promi
   };
 }
 
-/** Kills what still runs and removes the folders when this process ends, also by Ctrl-C. To be called once. */
+/** Kills running processes and removes the folders when this process ends, also by Ctrl-C. Call once. */
 export function cleanUpAtExit(): void {
   for (const [signal, code] of [
     ["SIGINT", 130] as const,

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 const maps = new Map<string, SourceMap | undefined>();
 
 /**
- * The source file that a place in a built file comes from, by the file's source map; undefined without one.
+ * The original source of a position in a built file, from the file's source map; undefined without one.
  * @param line and `column`, both counted from 0
  */
 export function originOf(file: string, line: number, column: number): string | undefined {

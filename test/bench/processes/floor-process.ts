@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 
 /**
- * The least that a gateway in Node does, in a process of its own: a message comes in on a WebSocket, one streaming
- * request goes to the model server with Node's own `fetch`, its text is gathered, and one message goes out. Nothing is
+ * The minimum work of a gateway in Node, in a separate process: it receives a message on a WebSocket, makes one
+ * streaming request to the model server with Node's own `fetch`, collects the text, and sends one message. Nothing is
  * stored, checked or looked up. Its argument is the model server's address.
  */
 const [, , modelUrl] = process.argv;

@@ -9,43 +9,43 @@ import { now } from "../marks.ts";
 import { makeFolder, startChild } from "./children.ts";
 import { type Usage, usageOf } from "./process-usage.ts";
 
-/** What `npm start` runs. */
+/** The program that `npm start` runs. */
 const shipped = [process.execPath, fileURLToPath(new URL("../../../cli/bin.mjs", import.meta.url)), "dev"];
 
-/** How long a gateway may take to be ready, ms; the first start of all may have to build. */
+/** Timeout of a gateway's start, ms; the first one may have to build it. */
 const startTimeoutMs = 60_000;
 const stopTimeoutMs = 30_000;
 
 export interface GatewayOptions {
-  /** A command that starts a gateway on the folder of its `--data`, words separated by spaces; by default `gsv dev`. */
+  /** The command that starts a gateway, with words separated by spaces; by default `gsv dev`. It gets `--data`. */
   command?: string;
-  /** Passes `--fsync` on: an acknowledged write survives a power failure. */
+  /** Passes `--fsync`: an acknowledged write survives a power failure. */
   fsync?: boolean;
-  /** Address of the model server that the gateway's configuration is to name; by default it stays as it is. */
+  /** Address of the model server to configure; by default the configuration does not change. */
   modelUrl?: string;
-  /** Starts Node ready to be inspected. */
+  /** Starts Node with the inspector. */
   inspectable?: boolean;
 }
 
-/** A gateway in a process of its own, as it is shipped: it lends its folder as a node and waits for lines of a chat. */
+/** A shipped gateway in a separate process. It offers its folder as a node, and reads lines of a chat. */
 export interface GatewayProcess {
   url: string;
   token: string;
-  /** The process that has written the data folder's `gateway.json`. */
+  /** The process that wrote `gateway.json` in the data folder. */
   pid: number;
   /** A connected client. */
   driver: Driver;
-  /** From the start of the process until it answered the client's `connect`, ms. */
+  /** Time from the start of the process to its answer to `connect`, ms. */
   readyMs: number;
   /** When the process was started, ms of `now()`. */
   startedAt: number;
   usage(): Usage;
-  /** What it has written to its standard error. */
+  /** Its output on standard error. */
   errors(): string;
   stop(): Promise<void>;
 }
 
-/** Starts a gateway on the data folder of this bench; each start goes on where the one before has ended. */
+/** Starts a gateway with the data folder of this bench; each start continues with the data of the previous one. */
 export async function startGateway(options: GatewayOptions): Promise<GatewayProcess> {
   const [program = "", ...words] = wordsOf(options.command);
   const data = join(makeFolder("gateway"), "data");
@@ -87,14 +87,14 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
 
 const wordsOf = (command: string | undefined) => command?.split(" ") ?? shipped;
 
-/** @throws Error when the gateway's command does not know the option `--fsync` */
+/** @throws Error if the gateway's command does not know the option `--fsync` */
 export function checkFsync(command: string | undefined): void {
   const [program = "", ...words] = wordsOf(command);
   const help = execFileSync(program, [...words, "--help"], { encoding: "utf8" });
   if (!help.includes("--fsync")) throw new Error("--fsync: this gateway has no such option");
 }
 
-/** No key of a provider, no address of another gateway and no config file of the user's reach the gateway. */
+/** Hides the user's provider keys, gateway address and config file from the gateway. */
 function environment({ inspectable, modelUrl }: GatewayOptions): NodeJS.ProcessEnv {
   const { PATH, TMPDIR } = process.env;
   return {
@@ -108,7 +108,7 @@ function environment({ inspectable, modelUrl }: GatewayOptions): NodeJS.ProcessE
   };
 }
 
-/** The end of its input is the end of its chat, and of the gateway. */
+/** The end of its input ends its chat, and so the gateway. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");

@@ -4,9 +4,9 @@ import { type ChatReply, chatChunks, encodeFrame } from "../../support/models/op
 import { type ModelMarks, now } from "../marks.ts";
 
 /**
- * The model server of a bench, a process of its own: OpenAI's chat completions, streamed, answered at once. A message
- * "plain {run}" gets a text, "tool {run}" a call of the tool `laptop__Work` and, after its result, a text. It notes when
- * each request had arrived and each answer was written; the IPC message "take" returns the notes and forgets them.
+ * The model server of a bench, in a separate process: OpenAI's chat completions, streamed without delay. A message
+ * "plain {run}" gets a text, "tool {run}" a call of the tool `laptop__Work` and, after its result, a text. It records the
+ * times at which each request was received and each answer was written; the IPC message "take" returns and clears them.
  */
 let marks: Record<string, ModelMarks> = {};
 

@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
-/** What a process and its descendants use. */
+/** Resources of a process and its descendants. */
 export interface Usage {
   /** Resident memory, MiB. */
   rssMb: number;
-  /** CPU time since the start, user and system, of all threads, ms. */
+  /** CPU time since the start, user and system, of all threads, in ms. */
   cpuMs: number;
 }
 
@@ -17,7 +17,7 @@ interface Listed extends Usage {
 /** Linux counts CPU time in hundredths of a second on every architecture that Node runs on. */
 const msPerTick = 10;
 
-/** From /proc on Linux, from `ps` elsewhere. */
+/** Reads /proc on Linux, and `ps` elsewhere. */
 export function usageOf(pid: number): Usage {
   const all = process.platform === "linux" ? fromProc() : fromPs();
   const family = new Set([pid]);
@@ -40,14 +40,15 @@ function fromProc(): Listed[] {
     if (!/^\d+$/.test(name)) return [];
     try {
       const stat = readFileSync(`/proc/${name}/stat`, "utf8");
-      // The command's name may hold spaces; behind its bracket come state and parent, and 11 fields on the CPU times.
+      // The command's name may contain spaces. After its bracket come the state and the parent, and 11 fields later the
+      // CPU times.
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       const status = readFileSync(`/proc/${name}/status`, "utf8");
       const kilobytes = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0);
       const cpuMs = (Number(fields[11]) + Number(fields[12])) * msPerTick;
       return [{ pid: Number(name), parent: Number(fields[1]), rssMb: kilobytes / 1024, cpuMs }];
     } catch {
-      // It has ended between the listing and the reading.
+      // It ended between the listing and the reading.
       return [];
     }
   });

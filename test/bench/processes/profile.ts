@@ -9,13 +9,13 @@ import type { GatewayProcess } from "./gateway-process.ts";
 
 type CallFrame = Profiler.Profile["nodes"][number]["callFrame"];
 
-/** Where a function stands: the file as it was written, also when a bundle of it runs. */
+/** The position of a function: the original file, even if a bundle runs. */
 interface Place {
   name: string;
   file: string;
 }
 
-/** Whose code a function is; the first that fits. */
+/** The owner of a function's code; the first match counts. */
 const parts: [part: string, fits: (place: Place) => boolean][] = [
   ["idle", ({ name }) => name === "(idle)"],
   ["garbage collector", ({ name }) => name === "(garbage collector)"],
@@ -37,14 +37,14 @@ const parts: [part: string, fits: (place: Place) => boolean][] = [
   ["native: sockets, JSON, regular expressions", () => true],
 ];
 
-/** Shares of the time in which the gateway's main thread was not idle, in percent. */
+/** Percentages of the time in which the gateway's main thread was not idle. */
 export interface ProfileShares {
   profile_percent: Record<string, number>;
-  /** The functions with most time of their own. */
+  /** The functions with the largest self time. */
   profile_top: { function: string; file: string; percent: number }[];
 }
 
-/** Runs something and tells where the CPU of a gateway's main thread went. It must have been started inspectable. */
+/** Profiles the main thread of a gateway during `run`. The gateway must be inspectable. */
 export async function profiled(gateway: GatewayProcess, run: () => Promise<unknown>): Promise<ProfileShares> {
   process.kill(gateway.pid, "SIGUSR1");
   const listening = /Debugger listening on (ws:\S+)/;
@@ -59,7 +59,7 @@ export async function profiled(gateway: GatewayProcess, run: () => Promise<unkno
   return sharesOf(profile);
 }
 
-/** One call of the inspector's protocol; returns its result. */
+/** Makes one call of the inspector's protocol, and returns its result. */
 async function post(socket: WebSocket, id: number, method: string): Promise<unknown> {
   socket.send(JSON.stringify({ id, method }));
   for (;;) {

@@ -13,7 +13,7 @@ const year = new Year(turns);
 while (year.days.length < days) await year.live();
 const seconds = (performance.now() - began) / 1000;
 
-/** The mean of a week. */
+/** The mean over a week. */
 const week = (of: readonly DayFigures[]) => {
   const mean = (figure: (one: DayFigures) => number) =>
     of.reduce((sum, one) => sum + figure(one), 0) / of.length;

@@ -21,24 +21,24 @@ const day = 24 * hour;
 const agentId = "main";
 const sessionKey = "agent:main:main";
 
-/** What people tell an agent about, again and again. */
+/** Topics that the person mentions repeatedly. */
 const things =
   "boiler tea garden invoice holiday violin dentist passport printer bicycle novel allotment".split(" ");
 
-/** What one day came to. The model is not in the money; `modelTokens` is what it was sent, four characters a token. */
+/** The figures of one day. The price excludes the model; `modelTokens` are its input characters / 4. */
 export interface DayFigures {
   calls: Record<string, number>;
   usd: number;
   modelTokens: number;
-  /** The sweep of memories of the day's night alone. */
+  /** The calls of the nightly sweep of memories. */
   sweepCalls: number;
   sweepUsd: number;
 }
 
-/** What is stored, in bytes and numbers: each folder of the bucket, each kind of item. */
+/** Counts and bytes of each folder of the bucket and each kind of item. */
 export type Stored = Record<string, { count: number; bytes: number }>;
 
-/** A year of one person with an agent that dreams, by a clock that is only moved: the agent's own code over memory. */
+/** A year of one person with an agent that dreams, with a simulated clock and the agent's own code in memory. */
 export class Year {
   readonly days: DayFigures[] = [];
   private readonly store: ItemStore = createMemoryStore();
@@ -62,7 +62,7 @@ export class Year {
     this.bench.configuration.compaction.extractMemories = true;
   }
 
-  /** One more day: the night's sweep and reset, then the talk, with functions that are cold in the morning. */
+  /** Runs one more day: the night's sweep and reset, then the conversation, with functions that start cold. */
   async live(): Promise<void> {
     const start = this.first + this.days.length * day;
     const before = this.tokens;
@@ -91,7 +91,7 @@ export class Year {
     return { sweepCalls, sweepUsd: this.bill.usd };
   }
 
-  /** What a person says: of four turns one asks for what was said before, and one a day is to be remembered. */
+  /** The person's messages: one of four turns asks about the past, and one a day contains a memory. */
   private say(turn: number): string {
     const at = this.days.length * this.turns + turn;
     const thing = things[at % things.length] ?? "";
@@ -139,7 +139,7 @@ export class Year {
     return answer([{ type: "text", text: "Noted, and what a day it is. ".repeat(6) }], "stop");
   }
 
-  /** What the model finds worth remembering of a day. */
+  /** The memories that the model extracts from a day. */
   private memories(): string {
     const today = this.days.length;
     const lines = [0, 1, 2].map(
@@ -159,7 +159,7 @@ export class Year {
     this.bench.later = at - Date.now();
   }
 
-  /** Everything that is stored now. Items whose time is over are gone, as in DynamoDB. */
+  /** All stored data. Expired items are removed, as in DynamoDB. */
   stored(): Stored {
     const now = (this.first + this.days.length * day) / 1000;
     const found: Stored = {};

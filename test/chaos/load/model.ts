@@ -124,7 +124,7 @@ function findFaults(turns: readonly Turn[]): string[] {
       for (const one of tags) seen.add(one);
       tag = tags.at(-1);
     } else if (turn.role === "assistant" && !isBridge(turn.text) && tagOf(turn.text) !== tag) {
-      faults.push(`an answer to #${tagOf(turn.text)} stands after #${tag}`);
+      faults.push(`an answer to #${tagOf(turn.text)} follows #${tag}`);
     } else if (turn.role === "tool" && !isTrue(turn, calls)) {
       faults.push(`the result of ${turn.toolCallId} is ${JSON.stringify(turn.text)}`);
     }

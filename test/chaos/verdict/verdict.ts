@@ -148,7 +148,7 @@ function checkFencing(
 ): void {
   for (const violation of journal.of(sessionKey).violations) found.push(`${sessionKey}: ${violation}`);
   if (stored.length !== head - first + 1)
-    found.push(`${sessionKey}: ${stored.length} messages stand from ${first} to ${head}`);
+    found.push(`${sessionKey}: ${stored.length} messages exist from ${first} to ${head}`);
   for (const [i, { sk, epoch }] of stored.entries()) {
     if (epoch < (stored[i - 1]?.epoch ?? 0)) found.push(`${sessionKey}: the epoch falls at ${sk}`);
   }

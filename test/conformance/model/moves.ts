@@ -105,7 +105,7 @@ export class Moves {
       const accepted = acceptedIds(table.session).filter((id) => !stopped.has(id));
       const times = (id: string) => told.filter((one) => one === `${answerKind(id)} ${id}`).length;
       const wrong = accepted.filter((id) => times(id) !== 1);
-      faults.push(...wrong.map((id) => `the answer to ${id} was told ${times(id)} times`));
+      faults.push(...wrong.map((id) => `clients received the answer to ${id} ${times(id)} times`));
     }
     return [...faults, ...doneFaults(table, stopped)];
   }

@@ -14,7 +14,7 @@ import { Peer } from "../../support/peer.ts";
 import { until } from "../../support/until.ts";
 import { type Stack, startStack } from "../stack.ts";
 
-/** Stands in for API Gateway's limits of 10 minutes and 2 hours. */
+/** Replaces API Gateway's limits of 10 minutes and 2 hours. */
 const limits = { idleMs: 3000, connectionMs: 8000 };
 /** As in the CLI, pings come well within the idle limit. They detect a dead connection. */
 const timing = { pingIntervalMs: 1000, pongTimeoutMs: 2500, backoffMinMs: 20, backoffMaxMs: 200 };

@@ -46,7 +46,7 @@ afterAll(async () => {
 });
 
 /** Makes a service unreachable for a new process of the agent, which has nothing cached. */
-function takeFromAgent(service: string): void {
+function makeUnreachable(service: string): void {
   stack.host.renew("agent");
   down = { name: "agent", service };
 }
@@ -61,7 +61,7 @@ it.each([
 ])(
   "a turn that cannot read its %s ends with an error, and the next one is answered",
   async (what, service) => {
-    takeFromAgent(service);
+    makeUnreachable(service);
     const failed = await send(what, "hello");
     expect(await client.ended(failed.runId)).toMatchObject({
       state: "error",
@@ -75,7 +75,7 @@ it.each([
 );
 
 it("a message sent while the agent cannot reach the table is answered when it can", async () => {
-  takeFromAgent("dynamodb");
+  makeUnreachable("dynamodb");
   const before = stack.logs.length;
   model.queue({ text: "at last" });
   const { runId } = await send("table", "hello");
@@ -99,7 +99,7 @@ it("an accepted message whose agent could not be woken is reported as failed, an
 
 it("a turn with a tool is answered although its timeout cannot be scheduled", async () => {
   const node = await stack.node("laptop", { Bash: () => "listed" });
-  takeFromAgent("scheduler");
+  makeUnreachable("scheduler");
   model.queue(
     { toolCalls: [{ name: "laptop__Bash", arguments: { command: "ls" } }] },
     { text: "that is all" },
@@ -113,7 +113,7 @@ it("a turn with a tool is answered although its timeout cannot be scheduled", as
 it("the client looks up an answer whose event could not be sent", async () => {
   const gateway = await openGateway(stack.cloud.ws, stack.token);
   const conversation = new Conversation(gateway, "silence", { quietMs: 500, retryMs: 100 });
-  takeFromAgent("execute-api");
+  makeUnreachable("execute-api");
   model.queue({ text: "written, not sent" });
   expect(await conversation.send("hello", () => {})).toMatchObject({
     status: "answered",

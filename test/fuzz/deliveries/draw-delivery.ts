@@ -19,7 +19,7 @@ import { signers } from "./platform-keys.ts";
 /**
  * signed: a changed body with a valid signature. forged: a wrong signature, secret or time. replay: a valid request
  * twice. huge: up to and above the size limit. truncated: the connection ends within the body. gzip: a compressed body.
- * path: another method or path. Everything but `signed`, `replay` and a signed `gzip` has to be refused.
+ * path: another method or path. All except `signed`, `replay` and a signed `gzip` must be refused.
  */
 export const deliveryKinds = ["signed", "forged", "replay", "huge", "truncated", "gzip", "path"] as const;
 export type DeliveryKind = (typeof deliveryKinds)[number];
@@ -27,20 +27,20 @@ export type DeliveryKind = (typeof deliveryKinds)[number];
 /** A request as it goes over the wire. */
 export type RawRequest = Omit<SignedRequest, "body"> & { body: Buffer };
 
-/** One delivery of the attack. */
+/** One attack by a delivery. */
 export interface DeliveryCase {
   index: number;
   platform: string;
   kind: DeliveryKind;
   request: RawRequest;
-  /** Whether the platform's secret stands behind this request. Any other one must be refused and leave nothing. */
+  /** Whether the request is signed with the platform's secret. Any other must be refused and must store nothing. */
   isSigned: boolean;
 }
 
-/** Stands in every body without a valid signature. It must not be found in the data folder afterwards. */
+/** Part of every body without a valid signature. The data folder must not contain it afterwards. */
 export const forgedMark = "forged-mark-7d20";
 
-/** The delivery of this number, at a time in epoch seconds. */
+/** The delivery with this number, at a time in epoch seconds. */
 export function drawDelivery(seed: number, index: number, facts: Facts, at: number): DeliveryCase {
   const draw = drawFor(seed, "delivery", index);
   const platform = draw.pick(Object.keys(signers));
@@ -81,7 +81,7 @@ const built: Record<DeliveryKind, (valid: SignedRequest, random: Random, signing
   gzip(valid, random, { sign, at, body, platform }) {
     const zipped = gzipSync(body);
     const headers = { ...valid.headers, "content-encoding": "gzip" };
-    // Signed over the text, and sent compressed: the raw bytes are others. Telegram signs no bytes.
+    // The text is signed but sent compressed, so the raw bytes differ. Telegram signs no bytes.
     if (random.integer(2) === 0)
       return { request: { ...valid, headers, body: zipped }, isSigned: platform === "telegram" };
     const { headers: own } = sign(body, at, "a-wrong-secret");
@@ -123,20 +123,20 @@ function forged(valid: SignedRequest, random: Random, { sign, body, at, platform
     () => ({ ...valid, headers: { ...valid.headers, [name]: headerText(random) } }),
     () => ({ ...valid, path: "/whatsapp/nobody" }),
     ...(platform === "whatsapp" ? [() => challengeRequest(headerText(random), forgedMark)] : []),
-    // What follows is refused only where the bytes and the time are signed.
+    // The following are refused only if the bytes and the time are signed.
     ...(platform === "telegram" ? [] : [() => ({ ...valid, body: `${body} ` })]),
     ...(platform === "slack" ? [() => sign(body, at - 400), () => sign(body, at + 400)] : []),
   ];
   return random.pick(choices)();
 }
 
-/** A text that may stand in a header. */
+/** A text that is valid in a header. */
 function headerText(random: Random): string {
   const value = String(hostileValue(random, ["sha256=", "v0=", "00".repeat(64), "A".repeat(8000)]));
   return value.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 8000);
 }
 
-/** Somebody writes to the agent: alone, in a group, or with a file. The ids are the case's own. */
+/** A user's message to the agent: direct, in a group, or with a file. Its ids are unique to the case. */
 function eventOf(platform: string, random: Random, text: string, index: number): object {
   const from = { id: 7_000_000_000 + random.integer(40) };
   switch (platform) {

@@ -5,13 +5,13 @@ import { signMeta } from "../../support/platforms/whatsapp/whatsapp-server.ts";
 
 const secret = "the-platforms_secret-0123456789abcdef";
 
-/** A key of RFC 8032, section 7.1, test 1. */
+/** A key from RFC 8032, section 7.1, test 1. */
 const discordKey = ed25519Key("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60");
 const discordPublicKey = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
 
 export const verifyToken = "verify-token-of-ours";
 
-/** The configuration of the channels under attack: anybody may write, ask to be let in, or only those on the list. */
+/** The configuration of the attacked channels: anybody may write, may ask for access, or must be on the list. */
 export function platformAccounts(apiBaseUrl: string): Record<string, object> {
   const channel = (account: object, more: object) => ({
     ...more,
@@ -34,7 +34,7 @@ export function platformAccounts(apiBaseUrl: string): Record<string, object> {
   };
 }
 
-/** Signs a body as each platform does, at a time in epoch seconds. */
+/** Signs a body as each platform does, for a time in epoch seconds. */
 export const signers: Record<string, (body: string, at: number, key?: string) => SignedRequest> = {
   telegram: (body, _at, key = secret) => ({
     method: "POST",

@@ -3,10 +3,10 @@ import { connect } from "node:net";
 import type { Report } from "../report.ts";
 import type { DeliveryCase, RawRequest } from "./draw-delivery.ts";
 
-/** Time for an answer, in milliseconds. */
+/** Timeout for an answer, in milliseconds. */
 const answerMs = 60_000;
 
-/** Sends a delivery, a replay twice, and judges what comes back. */
+/** Sends a delivery (a replay twice), and checks the answer. */
 export async function sendDelivery(
   url: string,
   agent: Agent,
@@ -24,7 +24,7 @@ export async function sendDelivery(
     report.waited(performance.now() - sentAt);
     report.answered(`http ${status}`);
     if (typeof status === "string") {
-      // The server may stop reading a body that is too large, and the write then fails before the answer is read.
+      // The server may stop reading a huge body, so that the write fails before the answer is read.
       const isCut = one.kind === "huge" && ["ECONNRESET", "EPIPE"].includes(status);
       if (!isCut) report.violation("unanswered", one, status);
     } else if (one.isSigned ? status >= 500 : status < 400 || (status >= 500 && status !== 503)) {
@@ -53,7 +53,7 @@ function send(url: string, agent: Agent, { method, path, headers, body }: RawReq
   });
 }
 
-/** Announces the whole body, sends half of it and goes. */
+/** Announces the whole body, sends half of it and disconnects. */
 async function sendTruncated(url: string, { method, path, headers, body }: RawRequest): Promise<void> {
   const { hostname, port } = new URL(url);
   const lines = Object.entries({ host: hostname, ...headers, "content-length": String(body.length) });

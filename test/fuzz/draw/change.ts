@@ -7,8 +7,8 @@ const isContainer = (value: unknown): value is Container =>
   typeof value === "object" && value !== null && !("toJSON" in value);
 
 /**
- * A JSON value with one to three changes: a part replaced by a hostile value, left out, put in, doubled, or put into
- * an array. The value itself is not changed.
+ * A JSON value with one to three changes: a part replaced by a hostile value, removed, inserted, doubled, or wrapped in
+ * an array. The original is not modified.
  */
 export function changed(value: unknown, random: Random, names: readonly string[]): unknown {
   const holder = { root: structuredClone(value) as unknown };
@@ -17,7 +17,7 @@ export function changed(value: unknown, random: Random, names: readonly string[]
 }
 
 function changeOne(holder: { root: unknown }, random: Random, names: readonly string[]): void {
-  // Walks down from the root, and stops sooner or later.
+  // Walk down from the root, and stop at a random depth.
   let parent: Container = holder as Record<string, unknown>;
   let key = "root";
   for (;;) {
@@ -51,13 +51,13 @@ function changeOne(holder: { root: unknown }, random: Random, names: readonly st
   put(parent, key, hostileValue(random, names));
 }
 
-/** Sets an own field, also `__proto__`. JSON has no names in an array, and its own methods must stay. */
+/** Sets an own field, even `__proto__`. An array gets no named fields, so its methods stay. */
 function put(target: Container, key: string, value: unknown): void {
   if (Array.isArray(target) && !/^\d+$/.test(key)) return;
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** A text with something put in, taken out, or written differently. */
+/** A text with something inserted, removed, or spelled differently. */
 function edited(text: string, random: Random): string {
   const at = random.integer(text.length + 1);
   const [head, tail] = [text.slice(0, at), text.slice(at)];

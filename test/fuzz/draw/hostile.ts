@@ -1,6 +1,6 @@
 import type { Random } from "../../support/random.ts";
 
-/** JSON that `JSON.stringify` cannot write, such as 1e999. `writeJson` puts it into the text as it is. */
+/** JSON that `JSON.stringify` cannot write, such as 1e999. `writeJson` writes it unchanged. */
 class RawJson {
   readonly text: string;
 
@@ -13,7 +13,7 @@ class RawJson {
   }
 }
 
-/** The JSON of a value that may hold `RawJson`. */
+/** The JSON of a value that may contain `RawJson`. */
 export function writeJson(value: unknown): string {
   const text = JSON.stringify(value) ?? "null";
   return text.replaceAll(/"@raw:([0-9a-f]*)@"/g, (_, hex) => Buffer.from(hex, "hex").toString());
@@ -121,7 +121,7 @@ const containers: readonly (() => unknown)[] = [
   () => ({ length: -1, 0: "x" }),
 ];
 
-/** A value that a careless reader takes wrongly. @param names further texts, such as names of what is protected */
+/** A value that careless code misreads. @param names further texts, such as names of protected things */
 export function hostileValue(random: Random, names: readonly string[]): unknown {
   const kind = random.integer(20);
   if (kind < 3) return random.pick(prototypeNames);
@@ -135,7 +135,7 @@ export function hostileValue(random: Random, names: readonly string[]): unknown 
   return random.pick([null, true, false]);
 }
 
-/** A name of a field that a careless reader takes wrongly. */
+/** A field name that careless code misreads. */
 export function hostileName(random: Random): string {
   return random.pick([
     ...prototypeNames,

@@ -1,6 +1,6 @@
 import type { Random } from "../../support/random.ts";
 
-/** What this reads of a valibot schema. */
+/** The part of a valibot schema that is read here. */
 interface Schema {
   type: string;
   pipe?: readonly { type: string; requirement?: unknown }[];
@@ -11,12 +11,12 @@ interface Schema {
   options?: readonly unknown[];
 }
 
-/** Values to use for fields of a name, such as session keys for `sessionKey`. */
+/** Values for fields by name, such as session keys for `sessionKey`. */
 export type Words = Readonly<Record<string, readonly unknown[]>>;
 
 /**
- * A value that mostly fits a valibot schema: fields that have words take one of them, optional fields are left
- * out half of the time. Checks beyond types, picklists and lengths are not considered.
+ * A value that usually fits a valibot schema. Fields use `words` if there are any, and half of the optional fields are
+ * left out. Checks other than types, picklists and lengths are ignored.
  */
 export function sample(schema: unknown, random: Random, words: Words, name = ""): unknown {
   const known = Object.hasOwn(words, name) ? words[name] : undefined;

@@ -9,25 +9,25 @@ import { scratchAgent, victim } from "../target/victim-names.ts";
 import { type Mode, mayName, modes } from "./rights.ts";
 
 /**
- * params: a method with changed params. connect: the first frame of a new socket, with changed params. method: no such
- * method, or another mode's. envelope: the fields of the frame itself. noise: no frame. huge: at the size limits.
+ * params: a method with changed params. connect: the first frame of a new socket, with changed params. method: an
+ * unknown method, or one of another mode. envelope: the frame's own fields. noise: no frame. huge: at the size limits.
  */
 export const frameKinds = ["params", "connect", "method", "envelope", "noise", "huge"] as const;
 export type FrameKind = (typeof frameKinds)[number];
 
-/** One frame of the attack. */
+/** One attack by a frame. */
 export interface FrameCase {
   index: number;
   mode: Mode;
   kind: FrameKind;
-  /** The method, when there is one. */
+  /** The method, if any. */
   method: string;
   text: string;
   /** The id that must be answered; undefined for a frame that is not a request with an id. */
   id: string | undefined;
 }
 
-/** The frame of this number. The same seed, number and facts give the same frame. */
+/** The frame with this number. The same seed, number and facts give the same frame. */
 export function drawFrame(seed: number, index: number, facts: Facts): FrameCase {
   const draw = drawFor(seed, "frame", index);
   const mode = modes[index % modes.length] as Mode;
@@ -84,7 +84,7 @@ function request(id: string, method: string, params: unknown): Drawn {
   return { method, text: writeJson({ type: "req", id, method, params }) };
 }
 
-/** Methods that cost much are drawn less often: each makes the agent work. */
+/** Expensive methods are drawn less often: each makes the agent work. */
 const costly = new Set<string>(["chat.send", "session.reset", "session.compact", "agent.init"]);
 
 function methodFor(mode: Mode, random: Random): Method {
@@ -93,7 +93,7 @@ function methodFor(mode: Mode, random: Random): Method {
   return costly.has(method) && random.integer(3) > 0 ? random.pick(methods) : method;
 }
 
-/** Params of a method that mostly fit its schema, with one to three changes. */
+/** Params that usually fit the method's schema, with one to three changes. */
 function paramsOf(method: Method, random: Random, { mode, facts }: Setting): unknown {
   const names = mayName(mode, method) ? facts.names : [];
   const params = sample(methodParams[method], random, wordsFor(mode, facts), "params") ?? {};
@@ -101,7 +101,7 @@ function paramsOf(method: Method, random: Random, { mode, facts }: Setting): unk
   return names.length === 0 ? withOwnAgent(method, result) : result;
 }
 
-/** The default agent is the attackers' own, so a missing agent id is theirs. */
+/** The default agent belongs to the attackers, so a missing agent id refers to it. */
 function withOwnAgent(method: Method, params: unknown): unknown {
   const isObject = typeof params === "object" && params !== null && !Array.isArray(params);
   return isObject && method === "agent.init" ? { ...params, agentId: scratchAgent } : params;
@@ -131,7 +131,7 @@ function wordsFor(mode: Mode, { tool, node, channel, tokens }: Facts): Words {
             { id: "m-2", text: "hi" },
           ]
         : ["hello", "what can you do?"],
-    // A node's and a client's id is the victim's as well: an id belongs to the token that used it first.
+    // Includes the victim's node and client ids: an id belongs to the token that used it first.
     id: [`${ids[mode]}-1`, `${ids[mode]}-2`, "passenger", "someone", ...takenIds],
     mode: mode === "bridge" ? ["channel"] : [mode === "node" ? "node" : "client", "admin", "node"],
     minProtocol: [1],
@@ -161,7 +161,7 @@ function wordsFor(mode: Mode, { tool, node, channel, tokens }: Facts): Words {
   };
 }
 
-/** Makes ids that the changes left alone unique, also when they stand twice. */
+/** Replaces unchanged ids by unique ones, also when they occur twice. */
 function withOwnId(text: string, id: string): string {
   return text.includes(`"id":"${id}"`) ? text : text.replace(/"id":"([^"\\]{0,40})"/, `"id":"$1-${id}"`);
 }
@@ -183,10 +183,10 @@ function noise(random: Random): string {
   ])();
 }
 
-/** The id that the protocol promises to answer: of a JSON object of type `req` with a text as id that is not empty. */
+/** The id that the protocol promises to answer: a nonempty text in a JSON object of type `req`. */
 function answeredId(text: string): string | undefined {
   try {
-    // As it arrives: UTF-8 has no lone surrogates.
+    // Decode it as it arrives: UTF-8 has no lone surrogates.
     const frame = JSON.parse(Buffer.from(text).toString()) as Record<string, unknown> | null;
     const isRequest = typeof frame === "object" && frame !== null && frame.type === "req";
     return isRequest && typeof frame.id === "string" && frame.id !== "" ? frame.id : undefined;

@@ -6,13 +6,13 @@ import type { Facts } from "../target/settle-in.ts";
 import type { FrameCase } from "./draw-frame.ts";
 import { type Mode, mayCall } from "./rights.ts";
 
-/** Time for an answer, in milliseconds. A busy machine takes many times what a quiet one does. */
+/** Timeout for an answer, in milliseconds. A busy machine is much slower than an idle one. */
 const answerMs = 60_000;
 
-/** Frames that are under way together on one socket. */
+/** Frames in progress at the same time on one socket. */
 const together = 8;
 
-/** One attacker: a socket of a mode that sends frames and looks at everything that comes back. */
+/** One attacker: a socket of a mode that sends frames and checks everything that it receives. */
 export class Lane {
   private readonly url: string;
   private readonly facts: Facts;
@@ -29,7 +29,7 @@ export class Lane {
     this.name = name;
   }
 
-  /** Sends the cases, in order, several at a time. */
+  /** Sends the cases in order, several at a time. */
   async run(cases: Iterable<FrameCase>): Promise<void> {
     let batch: FrameCase[] = [];
     for (const one of cases) {
@@ -53,7 +53,7 @@ export class Lane {
     this.checkReceived(peer, batch);
   }
 
-  /** On a socket of its own: what `connect` gets wrong ends it, and so does a frame above the limit. */
+  /** Sends on a new socket, because an invalid `connect` or a frame above the limit ends it. */
   private async sendAlone(one: FrameCase): Promise<void> {
     const peer = one.kind === "connect" ? await this.opened() : await this.connected();
     sendText(peer, one.text);
@@ -63,7 +63,7 @@ export class Lane {
     this.checkReceived(peer, [one]);
     if (one.kind !== "connect") return;
     peer.socket.terminate();
-    // The newer connection of the account's bridge has ended this one.
+    // The account's bridge has a newer connection, which ended this one.
     if (this.mode !== "bridge") return;
     this.peer?.socket.terminate();
     this.peer = undefined;
@@ -76,7 +76,7 @@ export class Lane {
     const answer = await answerOf(peer, one.id);
     this.report.waited(performance.now() - sentAt);
     if (answer === "closed") {
-      // API Gateway closes at its size limit; a stranger, and a socket whose `connect` failed, are closed as well.
+      // API Gateway closes at its size limit. A stranger, or a socket whose `connect` failed, is closed too.
       const mayClose =
         this.mode === "stranger" || one.kind === "connect" || Buffer.byteLength(one.text) > maxFrameBytes;
       return mayClose ? this.report.answered("closed") : this.report.violation("closed", one, peer.closed);
@@ -91,7 +91,7 @@ export class Lane {
     if (!mayCall(isConnected ?? this.mode, method)) this.report.violation("rights", one, answer);
   }
 
-  /** Looks for secrets, and for errors of API Gateway, in what came since the last look. */
+  /** Checks newly received messages for secrets and for errors of API Gateway. */
   private checkReceived(peer: Peer, batch: readonly FrameCase[]): void {
     const { canaries, forOwner } = this.facts;
     const forbidden = canaries.filter((canary) => this.mode !== "client" || !forOwner.includes(canary));
@@ -130,7 +130,7 @@ export class Lane {
   }
 }
 
-/** Bytes of a part of a message: API Gateway closes for a larger one. */
+/** Size of a fragment of a message: API Gateway closes for a larger one. */
 const partBytes = 32 * 1024;
 
 function sendText({ socket }: Peer, text: string): void {
@@ -143,7 +143,7 @@ function sendText({ socket }: Peer, text: string): void {
   } while (at < bytes.length);
 }
 
-/** The response to an id, or that the socket was closed before, or that nothing came. */
+/** The response to an id, or that the socket was closed first, or that nothing came. */
 async function answerOf(peer: Peer, id: string) {
   const find = () => peer.responses.find((response) => response.id === id) ?? (peer.closed && "closed");
   return peer.seen(find, `there is a response to ${id}`, answerMs).catch(() => "silence" as const);

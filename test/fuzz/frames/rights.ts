@@ -1,8 +1,8 @@
-/** Who sends frames. `stranger`: a socket that has not connected. */
+/** Senders of frames. `stranger`: a socket that has not connected. */
 export const modes = ["stranger", "client", "node", "bridge"] as const;
 export type Mode = (typeof modes)[number];
 
-/** What either end of a transfer reports, a node or a client. */
+/** Reports of either end of a transfer, which is a node or a client. */
 const transferEnds = [
   "transfer.meta",
   "transfer.accept",
@@ -12,8 +12,8 @@ const transferEnds = [
 ];
 
 /**
- * The methods that may succeed for each mode, written down once more here: the fuzz does not ask the code under test.
- * The client's token has the scope `client` alone.
+ * The methods that may succeed for each mode. They are repeated here so that the fuzz does not rely on the code under
+ * test. The client's token has only the scope `client`.
  */
 const allowed: Record<Mode, ReadonlySet<string>> = {
   stranger: new Set(),
@@ -74,8 +74,8 @@ export function mayCall(mode: Mode, method: string): boolean {
 }
 
 /**
- * A client's methods that read and change nothing. With these, a client may name what belongs to the victim, because a
- * client token is the owner's; with all others the fuzz has it use its own sessions, agent and node.
+ * A client's methods that only read. A client may name the victim's things in these, because a client token is the
+ * owner's; in all other methods it uses its own sessions, agent and node.
  */
 const reading = new Set([
   ...["object.list", "object.get", "object.history", "object.diff"],
@@ -95,7 +95,7 @@ const reading = new Set([
   ],
 ]);
 
-/** Whether frames of this method may name what belongs to the victim. */
+/** Whether frames of this method may name the victim's things. */
 export function mayName(mode: Mode, method: string): boolean {
   return mode !== "client" || reading.has(method) || !mayCall(mode, method);
 }

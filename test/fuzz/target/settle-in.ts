@@ -4,30 +4,30 @@ import { platformAccounts } from "../deliveries/platform-keys.ts";
 import type { Target } from "./target.ts";
 import { scratchAgent, victim } from "./victim-names.ts";
 
-/** What attackers know: their own tokens, and the names of what is not theirs. */
+/** What attackers know: their own tokens, and the names of others' things. */
 export interface Facts {
   tokens: { client: string; node: string; bridge: string };
   /** The bridge's channel. */
   channel: string;
-  /** A tool of the attackers' own node, which answers. */
+  /** A tool of the attackers' own node. It answers. */
   tool: string;
   /** The node of that tool. */
   node: string;
-  /** Names of what belongs to the victim: keys, ids, paths. None of them is a secret. */
+  /** Names of the victim's things: keys, ids, paths. None of them is a secret. */
   names: string[];
-  /** Texts that no attacker may receive. A client token is the owner's: it may receive those of `forOwner`. */
+  /** Texts that no attacker may receive. A client token is the owner's, so it may receive those of `forOwner`. */
   canaries: string[];
   forOwner: string[];
 }
 
-/** The victim, connected and with a tool call under way. */
+/** The connected victim with a running tool call. */
 export interface Victim {
   facts: Facts;
-  /** What the victim's node was asked since it settled in. */
+  /** Requests to the victim's node since the setup. */
   asked(): unknown[];
   /** Whether both of the victim's sockets are still open. */
   isConnected(): boolean;
-  /** Answers the call that is under way. @returns the conversation's last text */
+  /** Answers the running call. @returns the conversation's last text */
   finish(): Promise<string>;
   close(): void;
 }
@@ -35,9 +35,9 @@ export interface Victim {
 export const bridgeChannel = "ferry";
 
 /**
- * Sets up the gateway by its own protocol: an owner with an agent, a conversation with a tool call under way, files,
- * a secret and a pairing request; and for the attackers an agent, a node and tokens without the scope admin.
- * @param platforms where the platforms' APIs are
+ * Sets up the gateway with its own protocol: for the owner an agent, a conversation with a running tool call, files, a
+ * secret and a pairing request; for the attackers an agent, a node and tokens without the scope admin.
+ * @param platforms URL of the platforms' APIs
  */
 export async function settleIn(target: Target, platforms: string): Promise<Victim> {
   const { ws, token } = target;
@@ -64,7 +64,7 @@ export async function settleIn(target: Target, platforms: string): Promise<Victi
       params: { ...(payload as object), lines: ["a line"] },
     });
   });
-  // Each token is used once, so that its record changes no more.
+  // Use each token once, so that its record does not change later.
   for (const [mode, own] of [
     ["client", tokens.client],
     ["node", tokens.node],
@@ -130,7 +130,7 @@ function victimNames(callId: string, tokenIds: readonly string[]): string[] {
   ];
 }
 
-/** Call ids as the gateway gives them, of calls that were never made: session, run, step and call. */
+/** Call ids in the gateway's form for calls that were never made: session, run, step and call. */
 const callAddresses: readonly (readonly unknown[])[] = [
   [victim.session, "second", 1, ""],
   [victim.session, "second", 0, "constructor"],
@@ -148,7 +148,7 @@ async function configure(owner: Peer, { model }: Target, platforms: string): Pro
     ["apiKeys.keeper", victim.secret],
     ["agents.list", [{ id: scratchAgent, default: true }, { id: victim.agent }]],
     ["agents.defaultHeartbeat.every", "0m"],
-    // Nothing of the owner's may happen by itself while the attack goes on.
+    // The owner's data must not change by itself during the attack.
     ["session.defaultResetPolicy", { mode: "manual" }],
     ["session.dmScope", "per-account-channel-peer"],
     ["timeouts.toolMs", 3_600_000],

@@ -5,7 +5,7 @@ import { type Addresses, startTarget, type Target } from "./target.ts";
 
 type Question = "belongings" | "vitals" | "close";
 
-/** Starts a gateway in a process of its own, TypeScript as it is. */
+/** Starts a gateway in a separate process, from the TypeScript sources. */
 export async function forkTarget(dir: string): Promise<Target> {
   const child = fork(fileURLToPath(import.meta.url), [dir], {
     execArgv: ["--import", "tsx", "--expose-gc"],
@@ -39,7 +39,7 @@ export async function forkTarget(dir: string): Promise<Target> {
   };
 }
 
-/** The forked process: answers the questions of its parent until that goes. */
+/** The forked process: answers its parent's questions until the parent exits. */
 async function serve(dir: string): Promise<void> {
   const { belongings, vitals, close, ended: _ended, ...addresses } = await startTarget(dir);
   const answers: Record<Question, () => Promise<unknown>> = {

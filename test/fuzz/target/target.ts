@@ -8,7 +8,7 @@ import { scopes } from "../../../shared/protocol/methods.ts";
 import type { World } from "../../../shared/world/world.ts";
 import { victim } from "./victim-names.ts";
 
-/** Where a gateway listens, and the token of its owner. */
+/** The gateway's addresses, and its owner's token. */
 export interface Addresses {
   ws: string;
   webhook: string;
@@ -19,21 +19,21 @@ export interface Addresses {
   model: { url: string; id: string };
 }
 
-/** What the gateway's process says about itself. */
+/** The state of the gateway's process. */
 export interface Vitals {
-  /** Heap in use after a collection, and memory of the process, in MB. */
+  /** Heap in use after a garbage collection, and memory of the process, in MB. */
   heapMb: number;
   rssMb: number;
-  /** How often the functions logged an error, by the event and the message of the error, with one line of each. */
+  /** Logged errors by event and message: their count, and one line of each. */
   errors: Record<string, { count: number; example: string }>;
 }
 
-/** A gateway under attack: the real functions over the local world, on real sockets of 127.0.0.1. */
+/** A gateway under attack: the real functions with the local world and real sockets on 127.0.0.1. */
 export interface Target extends Addresses {
-  /** A digest of each thing that belongs to the victim, by its name. */
+  /** A digest of each of the victim's things, by name. */
   belongings(): Promise<Record<string, string>>;
   vitals(): Promise<Vitals>;
-  /** Undefined as long as the gateway's process lives. */
+  /** Why the gateway's process ended; undefined while it runs. */
   ended(): string | undefined;
   close(): Promise<void>;
 }
@@ -66,7 +66,7 @@ export async function startTarget(dir: string): Promise<Target> {
 
 const toMb = (bytes: number) => Math.round(bytes / 1024 / 1024);
 
-/** Lines that are no JSON come from the machine itself, and are errors. */
+/** Lines that are not JSON come from the process itself, and are errors. */
 function countError(errors: Vitals["errors"], line: string): void {
   const event = errorEvent(line);
   if (event === undefined) return;
@@ -90,7 +90,7 @@ async function belongings({ table, bucket }: World, dir: string): Promise<Record
   for (const pk of partitions) {
     for (const item of await table.query({ pk })) {
       const isOthers = pk.startsWith("PEER#") && item.sk !== victim.node && item.sk !== victim.client;
-      // The time of a token's last use is noted once an hour.
+      // The time of a token's last use is recorded once an hour.
       if (!isOthers)
         found[`item ${pk} ${item.sk}`] = digest(JSON.stringify({ ...item, lastUsedAt: undefined }));
     }

@@ -1,14 +1,14 @@
-/** What belongs to the victim, by name. No attacker has the word "keeper" unless it is named on purpose. */
+/** Names of the victim's things. An attacker's case contains the word "keeper" only on purpose. */
 export const victim = {
   agent: "keeper",
   session: "agent:keeper:main",
   node: "keeper-laptop",
   client: "keeper-desk",
-  /** Texts that stand in the victim's conversation, file and secret, and that no attacker may receive. */
+  /** Texts in the victim's conversation, file and secret that no attacker may receive. */
   said: "canary-said-5e1f0c",
   wrote: "canary-wrote-93b7aa",
   secret: "canary-secret-c04d77",
 } as const;
 
-/** The agent that attackers may use: the default agent. */
+/** The attackers' agent, which is the default agent. */
 export const scratchAgent = "scratch";

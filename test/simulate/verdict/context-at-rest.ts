@@ -26,7 +26,7 @@ export async function checkContext(
   const fault = (what: string) => ledger.fault(`${sessionKey}: ${what}`);
   const agentId = agentIdOf(sessionKey);
   for (const { id, after } of context?.changes ?? [])
-    if (after < first - 1 || after > head) fault(`the change of ${id} stands behind message ${after}`);
+    if (after < first - 1 || after > head) fault(`the change of ${id} follows message ${after}`);
   const view = viewContext(live, first, context, settings);
   for (const { id, source } of view.extras) {
     if (source.kind === "call") fault(`${id} is active, but neither live nor archived`);

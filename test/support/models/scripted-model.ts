@@ -19,7 +19,7 @@ export function parseArguments(json: string): unknown {
 /** The largest request body that the services accept, in bytes. */
 const MAX_BODY = 32 * 1024 * 1024;
 
-/** Serves wire formats from one script on 127.0.0.1. `base` is what is added to the origin to make the client's URL. */
+/** Serves wire formats from one script on 127.0.0.1. The client's URL is the origin and `base`. */
 export async function serveScript(wires: Wire[], base: string, script: Script): Promise<ModelServer> {
   const state = { requests: [] as ModelRequest[], active: 0, peak: 0, aborted: 0, closing: false, served: 0 };
   const waiting = Array.isArray(script) ? [...script] : [];

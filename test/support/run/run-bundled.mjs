@@ -5,8 +5,8 @@ import { build } from "esbuild";
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 /**
- * Bundles a program of the tests into one file, and runs that. In one file an `import()` takes no real time, which virtual
- * time would not wait for; through a loader it takes some milliseconds each.
+ * Bundles a test program into one file and runs it. In one file, an `import()` takes no real time. With a loader it takes
+ * some milliseconds, for which virtual time would not wait.
  * @param {string} entry path from the root of the project, such as `test/simulate/main.ts`
  */
 export async function runBundled(entry) {

@@ -58,7 +58,7 @@ export async function answer(response: ServerResponse, made: Decision): Promise<
   await play(made, response);
 }
 
-/** Streams the frames; the script says where it breaks off. */
+/** Streams the frames until the script stops them. */
 async function play({ wire, accepted, reply, resolved }: Played, response: ServerResponse): Promise<void> {
   const spoken = resolved.thinking.length + resolved.text.length;
   let pieces = 0;

@@ -41,7 +41,7 @@ export function answerUpload(
   botToken: string,
 ): PlatformReply | undefined {
   const [, address] = /^\/upload\/v1\/(\w+)$/.exec(call.path) ?? [];
-  if (address !== undefined) return takeBytes(call, uploads, address);
+  if (address !== undefined) return receiveBytes(call, uploads, address);
   const method = { "/api/files.getUploadURLExternal": begin, "/api/files.completeUploadExternal": complete }[
     call.path
   ];
@@ -59,7 +59,7 @@ function begin({ query, headers }: PlatformCall, uploads: SlackUpload[]): Platfo
   return { status: 200, body: { ok: true, upload_url, file_id: id } };
 }
 
-function takeBytes({ method, form }: PlatformCall, uploads: SlackUpload[], id: string): PlatformReply {
+function receiveBytes({ method, form }: PlatformCall, uploads: SlackUpload[], id: string): PlatformReply {
   const upload = uploads.find((one) => one.id === id);
   const [file] = [...(form?.values() ?? [])];
   if (method !== "POST" || !upload || !(file instanceof File)) return { status: 404, body: "" };
