@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { metaKey } from "../../shared/session/state.ts";
 import { channel, type Household, openHousehold } from "./household.ts";
 
 /** Config change by channel users: a sender who may only write to the agent changes how it works (CWE-863). */
@@ -73,7 +74,7 @@ describe("a guest", () => {
 
 /** The id of a message's event, which is also its run id. */
 async function eventId(messageId: string): Promise<string> {
-  const { run } = (await house.gateway.world.table.get({ pk: `S#${group}`, sk: "META" })) as {
+  const { run } = (await house.gateway.world.table.get(metaKey(group))) as {
     run?: { runId: string };
   };
   const inbox = run?.runId.split(":").at(-1) ?? "";

@@ -1,5 +1,6 @@
 import { openDynamoDBTable } from "../../../shared/aws/dynamodb-table.ts";
 import { createToken } from "../../../shared/peers/tokens.ts";
+import { metaKey } from "../../../shared/session/state.ts";
 import { type Cloud, startCloud } from "../../aws/emulators/cloud.ts";
 import { startProcessHost } from "../../aws/emulators/lambda/process-host.ts";
 import type { Address } from "../driver.ts";
@@ -66,7 +67,7 @@ export async function startBundledStack(options: BundledStackOptions): Promise<B
     durations,
     logged,
     async metaBytes(key) {
-      const meta = await openDynamoDBTable(cloud.table).get({ pk: `S#${key}`, sk: "META" });
+      const meta = await openDynamoDBTable(cloud.table).get(metaKey(key));
       return Buffer.byteLength(JSON.stringify(meta));
     },
     async close() {

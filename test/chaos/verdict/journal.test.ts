@@ -1,10 +1,11 @@
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { expect, it } from "vitest";
+import { metaKey } from "../../../shared/session/state.ts";
 import type { SeenCall } from "../faults/proxy.ts";
 import { openJournal } from "./journal.ts";
 
 const sessionKey = "agent:main:s1";
-const pk = `S#${sessionKey}`;
+const { pk, sk: stateSk } = metaKey(sessionKey);
 const sk = (seq: number) => `M#id#${String(seq).padStart(10, "0")}`;
 
 const call = (operation: string, input: object) =>
@@ -30,7 +31,7 @@ function openSession() {
         sessionId: "id",
         inbox: inbox.map((id) => ({ id, text: `text of ${id}` })),
       };
-      const Key = marshall({ pk, sk: "META" });
+      const Key = marshall({ pk, sk: stateSk });
       journal.observe(call("UpdateItem", { Key }), ok({ Attributes: marshall(item) }));
     },
     message(seq: number, body: string, epoch = 1) {

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { metaKey } from "../../../shared/session/state.ts";
 import type { AccessRequest } from "../../aws/emulators/access.ts";
 import { accessKeyIdOfFunction } from "../../aws/emulators/lambda/process-host.ts";
 import { startOpenAiServer } from "../../support/models/openai-server.ts";
@@ -92,7 +93,7 @@ describe("a sender who asks for access", () => {
     expect((await owner.request("pair.approve", of("102"))).error).toMatchObject({ code: 404 });
     expect(told("102")).toHaveLength(1);
     expect(model.requests).toHaveLength(asked);
-    expect(await stack.table.get({ pk: "S#agent:main:dm:102", sk: "META" })).toBeUndefined();
+    expect(await stack.table.get(metaKey("agent:main:dm:102"))).toBeUndefined();
   });
 
   it("is invisible to a token without the scope admin, which cannot decide either", async () => {

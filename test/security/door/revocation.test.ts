@@ -9,6 +9,7 @@ import { listPeers, modes, readPeer } from "../../../shared/peers/registry.ts";
 import { revokeToken } from "../../../shared/peers/tokens.ts";
 import type { ResponseFrame } from "../../../shared/protocol/frames.ts";
 import nativeTools from "../../../shared/protocol/native-tools.json" with { type: "json" };
+import { metaKey } from "../../../shared/session/state.ts";
 import type { Table } from "../../../shared/world/world.ts";
 import { openBench } from "../../agent/bench.ts";
 import { clientParams, nodeParams } from "../../support/peer.ts";
@@ -276,7 +277,7 @@ describe("a request in progress when its token is revoked", () => {
     const { id } = await peer("client", "phone");
     const asked = { sessionKey: "agent:main:main" };
     expect(await gateway.request("phone", "session.reset", asked), "it waits").toBeUndefined();
-    const session = await state.table.get({ pk: "S#agent:main:main", sk: "META" });
+    const session = await state.table.get(metaKey("agent:main:main"));
     expect(session?.inbox).toMatchObject([{ kind: "reset", origin: { tokenId: id } }]);
   });
 
