@@ -61,9 +61,7 @@ export interface World {
   uncertain: ReadonlyMap<string, number>;
   records: Map<string, ClientRecord>;
   wires: Wire[];
-  /**
-   * Waits for pending schedules, then finds garbage. @throws the table's errors
-   */
+  /** Waits for pending schedules, then finds garbage. @throws the table's errors */
   leftovers(): Promise<string[]>;
   /** Log file of the functions. */
   logFile: string;

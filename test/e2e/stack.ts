@@ -45,10 +45,7 @@ const retryDelaysMs = [1000, 2000];
 interface StackOptions extends Partial<Omit<CloudOptions, "host" | "dir">> {
   /** Changes the environment of the functions. */
   environment?: (env: Record<string, string>) => Record<string, string>;
-  /**
-   * Maximum concurrent instances of one function; further events wait. The default is two: events overlap, with few
-   * processes.
-   */
+  /** Maximum concurrent instances of one function; further events wait. Default: two, so that events overlap. */
   maxInstances?: number;
   /** Whether the sweep of each minute runs, many times a second with acceleration. Default: false. */
   isSwept?: boolean;

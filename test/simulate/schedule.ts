@@ -247,9 +247,7 @@ class Simulation {
   };
 }
 
-/**
- * Catches unhandled rejections, which would end a function's process. @returns a function that stops it
- */
+/** Catches unhandled rejections, which would end a function's process. @returns a function that stops it */
 function onUnhandled(note: (error: unknown) => void): () => void {
   const listeners = process.listeners("unhandledRejection");
   process.removeAllListeners("unhandledRejection").on("unhandledRejection", note);

@@ -30,9 +30,7 @@ export async function buildBundles(): Promise<Bundles> {
   return { folder, sizes: new Map(await Promise.all(functionNames.map(build))) };
 }
 
-/**
- * The size of each function's bundle, and how much longer its import takes than that of an empty function (median, ms).
- */
+/** The size of each function's bundle, and its import time beyond an empty function's (median, ms). */
 export function measureBundles({ folder, sizes }: Bundles) {
   const empty = join(folder, "empty.mjs");
   writeFileSync(empty, "export const handler = async () => {};\n");

@@ -6,9 +6,7 @@ const minutesPerMonth = 60 * 24 * 30;
 
 /** Duration of an idle sweep or watch. Seconds. */
 const idleSeconds = 0.02;
-/**
- * Size of their logs: a line at the start, one of the sweep, one at the end, and Lambda's START, END and REPORT. Bytes.
- */
+/** Size of their logs: lines at the start and end, one of the sweep, and Lambda's START, END and REPORT. Bytes. */
 const idleLogBytes = 420 + 350;
 
 interface Resource {

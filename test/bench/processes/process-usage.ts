@@ -40,7 +40,7 @@ function fromProc(): Listed[] {
     if (!/^\d+$/.test(name)) return [];
     try {
       const stat = readFileSync(`/proc/${name}/stat`, "utf8");
-      // The command's name may contain spaces. After its bracket come the state and the parent, and 11 fields later the
+      // The command's name may contain spaces. After its bracket come state and parent, 11 fields later the
       // CPU times.
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       const status = readFileSync(`/proc/${name}/status`, "utf8");

@@ -9,9 +9,7 @@ export interface AwsCall {
   service: Service;
   /** Name in the API, e.g. `UpdateItem`. */
   operation: string;
-  /**
-   * Names the call without the parts that differ between runs: `dynamodb UpdateItem S# META (epoch,leaseUntil,owner)`.
-   */
+  /** The call without parts that differ between runs: `dynamodb UpdateItem S# META (epoch,leaseUntil,owner)`. */
   label: string;
   /** The session that the request names, if any. */
   sessionKey?: string;

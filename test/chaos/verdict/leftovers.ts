@@ -58,9 +58,7 @@ export async function readItems(endpoint: string, TableName: string): Promise<Re
   return items;
 }
 
-/**
- * Waits up to `maxMs` until the one-shot schedules have fired. @returns the names of those that remain
- */
+/** Waits up to `maxMs` until the one-shot schedules have fired. @returns the names of those that remain */
 export async function untilFired(schedules: Schedules, maxMs: number): Promise<string[]> {
   const deadline = Date.now() + maxMs;
   const left = () => schedules.list().filter(({ expression }) => expression.startsWith("at("));

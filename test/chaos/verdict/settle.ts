@@ -5,9 +5,7 @@ import type { World } from "../world.ts";
 /** Time between two sweeps, in milliseconds. The deployed schedule is one minute. */
 const sweepEveryMs = 30_000;
 
-/**
- * Sweeps more often than the schedule. @returns a function that stops it
- */
+/** Sweeps more often than the schedule. @returns a function that stops it */
 export function sweepOften({ cloud }: Pick<World, "cloud">): () => void {
   // A failed sweep has no effect: the next one follows.
   const timer = setInterval(

@@ -91,10 +91,7 @@ export class Automaton {
     return edge && (edge.to ?? edge.byClock?.get(clock));
   }
 
-  /**
-   * Runs the program to find the node after an event. `happening` creates new values for each run, since programs may
-   * change them.
-   */
+  /** Runs the program to find the node after an event. `happening` creates new values, as programs may change them. */
   async learn(node: Node, name: string, happening: () => Happening | "start", clock: number): Promise<Node> {
     const instance = await this.instanceAt(node);
     const rest = await instance.advance(happening(), clock);

@@ -3,10 +3,7 @@ import type { Step } from "../../../shared/world/expression.ts";
 import type { Item, ItemValue } from "../../../shared/world/world.ts";
 import type { Request } from "./process.ts";
 
-/**
- * Times that are reported or listed and that no decision reads. Unmasked, they would make every moment a separate
- * state.
- */
+/** Reported or listed times that no decision reads. Unmasked, they would make every moment a separate state. */
 const idleTimes = new Set([
   "at",
   "createdAt",

@@ -19,10 +19,7 @@ export interface Member {
 export interface Crew {
   id: number;
   members: readonly Member[];
-  /**
-   * Whether any of them has work that others wait for. Work that continues after its function has ended may never
-   * finish.
-   */
+  /** Whether others wait for one's work. Work that continues after its function has ended may never finish. */
   isAtWork: boolean;
   /** The crews that differ in one process, by the removed and the added process. */
   next: Map<number, Crew>;

@@ -175,7 +175,7 @@ describe("a platform", () => {
     await expect.poll(() => readSession(stack.table, telegram().room!)).toMatchObject({ head: 2 });
   });
 
-  it("can ask for a pause, and gets the answer again after an error", async () => {
+  it("gets the answer again after it asks for a pause or fails", async () => {
     telegram().refuse("busy", "down");
     expect(await direct("hello")).toBe(200);
     await areAnswered(1);
@@ -183,7 +183,7 @@ describe("a platform", () => {
   });
 });
 
-it("gets no answer to a stopped message, and no typing indicator remains", async () => {
+it("a stopped message gets no answer, and no typing indicator remains", async () => {
   const discord = platformOf("discord");
   discord.forget();
   let open = () => {};

@@ -7,9 +7,7 @@ import type { Results, SkillsResult, TransferStatus } from "../../../shared/prot
 import type { CommitEntry } from "../../../shared/protocol/workspace-history-schemas.ts";
 import { assistant } from "../../cli/fake-gateway.ts";
 
-/**
- * Clears the screen, sets the title, reverses the text direction, returns to the line's start and ends a C1 sequence.
- */
+/** Clears the screen, sets the title, reverses the text direction, returns to the line's start, ends a C1 sequence. */
 export const hostile = "evil\u001b[2J\u001b]0;owned\u0007\u009b1A\u202erev\u0000\rover\u2066\u001b[8m";
 
 const time = Date.UTC(2026, 0, 2, 12);

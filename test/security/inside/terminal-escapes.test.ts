@@ -15,10 +15,7 @@ import { hostile, hostileConfiguration, hostileResults } from "./hostile-results
 
 /** Terminal escapes: other people's text must not control a user's terminal (CWE-150). */
 
-/**
- * Characters that must not reach a terminal: all controls but a line break and a tab, and those that change the text
- * direction.
- */
+/** Characters kept from terminals: controls except line breaks and tabs, and those that change the text direction. */
 const unsafe =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Bidi_Control}]/u;

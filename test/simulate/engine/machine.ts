@@ -34,9 +34,7 @@ export class Machine {
     this.frozenUntil = Math.max(this.frozenUntil, this.timeline.now + ms);
   }
 
-  /**
-   * Runs code on this machine at a time of the world's clock. @returns a function that cancels it
-   */
+  /** Runs code on this machine at a time of the world's clock. @returns a function that cancels it */
   at(time: number, work: () => void): () => void {
     let takeBack = this.timeline.at(time, () => {
       if (!this.isAlive) return;

@@ -32,9 +32,7 @@ export class Timeline {
     return this.random.integer(below);
   }
 
-  /**
-   * Plans an event. A time in the past means now. @returns a function that cancels it
-   */
+  /** Plans an event. A time in the past means now. @returns a function that cancels it */
   at(time: number, happen: () => void): () => void {
     const one = { at: Math.max(this.now, time), order: this.order++, happen };
     let low = 0;

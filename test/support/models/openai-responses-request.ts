@@ -89,9 +89,7 @@ export function instructionsOf(request: ResponsesRequest): string {
   return [...(request.instructions ? [request.instructions] : []), ...texts].join("\n");
 }
 
-/**
- * The conversation in the form that is common to all wire formats. Function calls join the preceding assistant turn.
- */
+/** The conversation in the common form of all wire formats. Function calls join the preceding assistant turn. */
 export function inputTurns(request: ResponsesRequest): Turn[] {
   const turns: Turn[] = [];
   for (const one of itemsOf(request)) {

@@ -51,9 +51,7 @@ const suppressEmbeds = 4;
 
 let lastMessage = 0;
 
-/**
- * Handles the webhook's answer to an interaction. Throws if Discord would report that the application did not respond.
- */
+/** Handles the webhook's answer to an interaction. Throws if Discord would report no response. */
 export function endCall(
   state: DiscordState,
   interaction: object,
