@@ -119,7 +119,7 @@ it("an application of Discord is added with its commands, and Discord tries the 
   await until(() => discord.shown().includes("hello from the agent"), "the command is answered");
   const other = await add("discord", { ...account, publicKey: "0".repeat(64) });
   expect(other).toMatchObject({ code: 1, result: { error: { code: 400 } } });
-  expect(other.result.error.message).toContain("the public key is not the application's");
+  expect(other.result.error.message).toContain("the public key does not belong to the application");
 });
 
 it("what WhatsApp does not deliver, at once or later, shows in the status", async () => {

@@ -177,7 +177,7 @@ describe.each(inherited)("the name %s", (name) => {
     const outgoing = { peer: { kind: "dm", id: "1" }, file };
     // Nothing listens there: the call itself may be repeated, and only a known type of file is called for at WhatsApp.
     expect(await createTelegram().sendFile?.(account, outgoing)).toMatchObject({ status: "retry" });
-    const refused = { status: "failed", reason: `WhatsApp takes no files of the type ${name}` };
+    const refused = { status: "failed", reason: `WhatsApp accepts no files of the type ${name}` };
     expect(await createWhatsapp().sendFile?.(account, outgoing)).toMatchObject(refused);
   });
 
