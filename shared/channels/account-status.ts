@@ -23,7 +23,7 @@ export async function statusOf(
     missing.length > 0
       ? { ok: false, reason: `no ${missing.join(", ")} configured` }
       : await channel.check(account);
-  return describe(accounts, address, {
+  return accountStatus(accounts, address, {
     checked,
     activity: activityOf(address),
     stopped: settings.enabled === false,
@@ -45,13 +45,13 @@ export async function bridgeStatusOf(accounts: AccountTools, bridge: BridgeRecor
     accountId,
     connected: isAttached && !stopped,
     authenticated: isAttached,
-    ...(isAttached ? {} : { error: "its bridge is not attached" }),
+    ...(isAttached ? {} : { error: "its bridge is not connected" }),
     ...(lastMessageAt === undefined ? {} : { lastActivity: lastMessageAt }),
     extra: { stopped, waiting, ...(lastError === undefined ? {} : { lastError, lastErrorAt }) },
   };
 }
 
-function describe(
+function accountStatus(
   accounts: AccountTools,
   address: ChannelAddress,
   { checked, activity, stopped }: { checked: AccountCheck; activity: AccountActivity; stopped: boolean },
@@ -82,6 +82,6 @@ function errorOf(checked: AccountCheck, isKnown: boolean, url: string | undefine
   if (!checked.ok) return checked.reason;
   if (isKnown) return undefined;
   return url === ""
-    ? "the platform knows no webhook; start the account"
+    ? "no webhook is registered at the platform; start the account"
     : `the platform calls another webhook: ${url}`;
 }

@@ -41,7 +41,7 @@ export async function findAccount(
 }
 
 /**
- * Finds an account in a configuration that was loaded, as `findAccount`.
+ * Like `findAccount`, in a loaded configuration.
  * @param how `stopped`: true to find stopped accounts too; their setting `enabled` is false
  */
 export async function lookUpAccount(

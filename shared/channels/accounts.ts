@@ -29,7 +29,7 @@ const commonSettings = ["agentId", "apiBaseUrl"];
 
 /**
  * Starts an account with its stored settings and secrets, changed by `given`. The platform verifies the
- * credentials before anything is stored. Afterwards it gets the webhook's address. Safe to repeat.
+ * credentials before anything is stored. Then the webhook is registered there. Safe to repeat.
  * @param given settings and secrets by their configuration names
  * @throws PeerError 404 for an unknown channel, and for an account that is neither stored nor given; 400 for a missing
  * or unknown field and for credentials that the platform refuses
@@ -48,12 +48,12 @@ export async function startAccount(
   const account = withGiven(channel, stored, added);
   const missing = missingFields(channel, account);
   if (missing.length > 0) {
-    const message = `config: ${channel.name} needs ${missing.join(", ")}; ${howToAdd(address)} asks for what is missing`;
+    const message = `config: ${channel.name} needs ${missing.join(", ")}; ${howToAdd(address)} asks for them`;
     throw new PeerError(code.badRequest, message);
   }
   const checked = await channel.check(account);
   if (!checked.ok) {
-    const message = `${channel.name} does not take these credentials: ${checked.reason}`;
+    const message = `${channel.name} rejects these credentials: ${checked.reason}`;
     throw new PeerError(code.badRequest, message);
   }
   await accounts.configuration.change(pathOf(address), (settings) => {
@@ -115,7 +115,7 @@ export async function removeAccount(accounts: AccountTools, address: ChannelAddr
 export function findChannel({ channels }: Pick<AccountTools, "channels">, name: string): Channel {
   const channel = ownValue(channels, name);
   if (channel) return channel;
-  const message = `there is no channel ${name}; there are ${Object.keys(channels).join(", ")}`;
+  const message = `unknown channel ${name}; use one of ${Object.keys(channels).join(", ")}`;
   throw new PeerError(code.notFound, message);
 }
 
@@ -144,12 +144,12 @@ async function findSettings(accounts: AccountTools, address: ChannelAddress): Pr
   throw noAccount(accounts, address);
 }
 
-/** The refusal of an account that there is not, with what to do. */
+/** The error for an account that does not exist, with what to do. */
 export function noAccount({ channels }: Pick<AccountTools, "channels">, address: ChannelAddress): PeerError {
-  // What is not built in comes by a bridge, which adds its account when it connects.
+  // Any other platform needs a bridge, which adds its account when it connects.
   const todo = ownValue(channels, address.channel)
     ? `${howToAdd(address)} connects one`
-    : "`gsv channel list` shows those that there are";
+    : "`gsv channel list` shows all accounts";
   const message = `there is no account ${address.accountId} of ${address.channel}; ${todo}`;
   return new PeerError(code.notFound, message);
 }
@@ -165,7 +165,7 @@ async function isBridged(accounts: AccountTools, address: ChannelAddress): Promi
 }
 
 /**
- * The given fields without secret markers, which mean that the stored secret is kept.
+ * The given fields without secret markers: a marker means that the stored secret is kept.
  * @throws PeerError 400
  */
 function checkGiven(channel: Channel, given: Readonly<Record<string, unknown>>): Record<string, string> {
@@ -175,7 +175,7 @@ function checkGiven(channel: Channel, given: Readonly<Record<string, unknown>>):
     if (!names.includes(name))
       throw new PeerError(
         code.badRequest,
-        `config.${name}: unknown; ${channel.name} takes ${names.join(", ")}`,
+        `config.${name}: unknown field; ${channel.name} accepts ${names.join(", ")}`,
       );
     if (typeof value !== "string" || value === "")
       throw new PeerError(code.badRequest, `config.${name}: expected a text`);

@@ -23,7 +23,7 @@ export interface AccountActivity {
 
 /** Records the last activity of each account and agent. Its methods do not throw. */
 export interface Activity {
-  /** An admitted message: for its account, and for the agent that it is for. */
+  /** Records an admitted message for its account and for its agent. */
   message(heard: Heard): Promise<void>;
   failure(address: ChannelAddress, reason: string): Promise<void>;
   started(address: ChannelAddress): Promise<void>;
@@ -33,29 +33,29 @@ const partition = "CHANNEL";
 const keyOf = ({ channel, accountId }: ChannelAddress) => ({ pk: partition, sk: `${channel}#${accountId}` });
 
 export function createActivity(table: Table, now: () => number): Activity {
-  const noted = new Map<string, number>();
-  const note = async (address: ChannelAddress, fields: AccountActivity) => {
+  const recordedAt = new Map<string, number>();
+  const record = async (address: ChannelAddress, fields: AccountActivity) => {
     const expiresAt = Math.floor(now() / 1000) + keptSeconds;
     const values = Object.entries({ ...fields, expiresAt }).map(([name, value]) => set(name, value));
     await table.update(keyOf(address), values).catch((error: unknown) => {
       logError("channel.unnoted", error, { ...address });
     });
   };
-  const noteMessage = async (address: ChannelAddress) => {
+  const recordMessage = async (address: ChannelAddress) => {
     const { sk } = keyOf(address);
-    if (now() - (noted.get(sk) ?? 0) < stepMs) return;
-    noted.set(sk, now());
-    await note(address, { lastMessageAt: now() });
+    if (now() - (recordedAt.get(sk) ?? 0) < stepMs) return;
+    recordedAt.set(sk, now());
+    await record(address, { lastMessageAt: now() });
   };
   const recordActive = createLastActive(table, now);
   return {
-    message: async (heard) => void (await Promise.all([noteMessage(heard), recordActive(heard)])),
-    failure: (address, reason) => note(address, { lastError: reason, lastErrorAt: now() }),
-    started: (address) => note(address, { startedAt: now() }),
+    message: async (heard) => void (await Promise.all([recordMessage(heard), recordActive(heard)])),
+    failure: (address, reason) => record(address, { lastError: reason, lastErrorAt: now() }),
+    started: (address) => record(address, { startedAt: now() }),
   };
 }
 
-/** A sender that also records delivery failures. */
+/** Wraps a sender so that it also records delivery failures. */
 export function recordFailures(sender: ChannelSender, activity: Activity): ChannelSender {
   return {
     ...sender,

@@ -117,7 +117,7 @@ export type MediaLocation =
 /** The destination of a message. */
 export interface Destination {
   peer: Peer;
-  /** The conversation that the message belongs to; absent for what is sent outside of one. */
+  /** The conversation that the message belongs to; absent for a message outside of any. */
   sessionKey?: string;
   /** Id of the message to reply to. */
   replyToId?: string;
@@ -183,7 +183,7 @@ export interface AccountSetup {
   fields: readonly AccountField[];
   /** Verifies the credentials at the platform. */
   check(account: ChannelAccount): Promise<AccountCheck>;
-  /** Registers the webhook's URL, and whatever else the platform needs. Safe to repeat. */
+  /** Registers the webhook's URL and everything else the platform needs. Safe to repeat. */
   register(account: ChannelAccount, webhookUrl: string): Promise<Registration>;
   /** Undoes `register` when the platform has an API for it. Best effort. */
   unregister?(account: ChannelAccount): Promise<void>;

@@ -7,12 +7,12 @@ const maxDetail = 100;
 /**
  * A note for the model about content other than text: `[photo]`, `[document: plan.pdf]`. Brackets in the
  * detail are replaced, so that it cannot end the note.
- * @param longest maximum length of the detail, in UTF-16 units
+ * @param maxLength maximum length of the detail, in UTF-16 units
  */
-export function contentNote(label: string, detail?: string, longest = maxDetail): string {
+export function contentNote(label: string, detail?: string, maxLength = maxDetail): string {
   const plain = detail
     ?.replace(/[[\]\p{Cc}\s]+/gu, " ")
-    .slice(0, longest)
+    .slice(0, maxLength)
     .toWellFormed();
   return plain ? `[${label}: ${plain}]` : `[${label}]`;
 }
@@ -41,7 +41,7 @@ export function contentFields({ text, attachments }: Content): { text: string; a
   return { text, ...(attachments.length > 0 ? { attachments } : {}) };
 }
 
-/** An attachment from a platform's description of a file. Missing and null fields are left out. */
+/** An attachment from a platform's description of a file, without missing and null fields. */
 export function remoteMedia(
   source: Record<string, string>,
   file: { [K in "mimeType" | "filename" | "size" | "duration" | "voice"]?: RemoteMedia[K] | null },

@@ -7,10 +7,9 @@ import type { ChannelOrigin } from "./channel.ts";
 import { findOwner } from "./last-active.ts";
 
 /**
- * Where a conversation tells something that answers no message on a channel. A main session tells its owner, where that one
- * last wrote directly: who was an owner once, and wrote there last, must not be told. Any other conversation tells where it
- * was last held.
- * @returns undefined: on no channel
+ * The destination of a message on a channel that is not an answer. For a main session: the direct conversation where a current
+ * owner last wrote, because a former owner must not receive it. For any other conversation: the channel of its last message.
+ * @returns undefined for no channel
  */
 export async function placeOf(
   table: Table,

@@ -11,7 +11,7 @@ import { senderRole } from "./inbound/sender-role.ts";
 /** Minimum time between two writes for an agent whose place did not change, in milliseconds. */
 const stepMs = 60_000;
 
-/** An admitted message: its agent, and who wrote it where. */
+/** An admitted message: its agent, sender and conversation. */
 export interface Heard extends ChannelAddress {
   agentId: string;
   peer: Peer;
@@ -19,7 +19,7 @@ export interface Heard extends ChannelAddress {
   role: Role;
 }
 
-/** Where somebody wrote last on a channel. `timestamp` in epoch ms, accurate to a minute. */
+/** The conversation of the last message on a channel. `timestamp` in epoch ms, accurate to a minute. */
 interface Place {
   accountId: string;
   peer: Peer;
@@ -36,39 +36,39 @@ interface Places {
 const partition = (agentId: string) => `ACTIVE#${agentId}`;
 
 /**
- * Notes where an agent was last written to. Of one instance of a function at most one write a minute for each
- * agent, unless the place changed. When two instances take messages of two places within a minute, either may
- * be noted as the last. The returned function does not throw.
+ * Records the conversation where an agent last received a message. Each instance of a function writes at most once a minute
+ * for each agent, unless the conversation changed. When two instances handle messages of two conversations within a minute,
+ * either may be recorded as the last. The returned function does not throw.
  */
 export function createLastActive(table: Table, now: () => number): (heard: Heard) => Promise<void> {
-  const noted = new Map<string, { place: string; at: number }>();
+  const recorded = new Map<string, { place: string; at: number }>();
   return async ({ agentId, channel, accountId, peer, senderId, role }) => {
     const isDirect = role === "owner" && peer.kind === "dm";
     const place = JSON.stringify([channel, accountId, peer.kind, peer.id, isDirect && senderId]);
     const at = now();
-    const before = noted.get(agentId);
+    const before = recorded.get(agentId);
     if (before?.place === place && at - before.at < stepMs) return;
-    noted.set(agentId, { place, at });
+    recorded.set(agentId, { place, at });
     const last = { accountId, peer: { ...peer }, timestamp: at };
     const steps = [set("last", last), ...(isDirect ? [set("lastDirect", { ...last, senderId })] : [])];
     const isNewer = any(absent("last"), below(["last", "timestamp"], at));
     const key: Key = { pk: partition(agentId), sk: channel };
     await succeeds(table.update(key, steps, isNewer)).catch((error: unknown) => {
-      noted.delete(agentId);
+      recorded.delete(agentId);
       logError("active.unnoted", error, { agentId, channel });
     });
   };
 }
 
-/** The channel on which an agent was last written to, by whomever; undefined before the first message. */
+/** The conversation where an agent last received a message from any sender; undefined before the first message. */
 export async function readLastActive(table: Table, agentId: string): Promise<LastActive | undefined> {
-  const places = (await read(table, agentId)).map(({ channel, last }) => ({ channel, ...last }));
+  const places = (await readPlaces(table, agentId)).map(({ channel, last }) => ({ channel, ...last }));
   return newest(places);
 }
 
 /**
- * Where an agent may tell its owner something of its own accord: the last direct message of who is an owner now,
- * on one channel or on any. Rooms and guests do not count, because others than the owner would read it.
+ * Where an agent can write to its owner unprompted: the conversation of the last direct message of a current owner, on one
+ * channel or on any. Rooms and guests do not count, because others than the owner would read the message.
  */
 export async function findOwner(
   table: Table,
@@ -76,7 +76,7 @@ export async function findOwner(
   agentId: string,
   onChannel?: string,
 ): Promise<ChannelOrigin | undefined> {
-  const places = (await read(table, agentId)).flatMap(({ channel, lastDirect }) => {
+  const places = (await readPlaces(table, agentId)).flatMap(({ channel, lastDirect }) => {
     if (!lastDirect || (onChannel !== undefined && onChannel !== channel)) return [];
     const role = senderRole(channel, ownValue(channels, channel), lastDirect.senderId);
     return role === "owner" ? [{ channel, ...lastDirect }] : [];
@@ -87,7 +87,7 @@ export async function findOwner(
   return { kind: "channel", channel, accountId, peer };
 }
 
-async function read(table: Table, agentId: string): Promise<Places[]> {
+async function readPlaces(table: Table, agentId: string): Promise<Places[]> {
   const items = await table.query({ pk: partition(agentId) });
   return items.map((item: Item) => ({ ...(item as unknown as Places), channel: String(item.sk) }));
 }

@@ -6,14 +6,14 @@ export type JsonObject = { [name: string]: unknown };
 /** Maximum depth of paths and of values. */
 const maxDepth = 16;
 
-/** Names with which an assignment would change an object's prototype. */
+/** Names that would change an object's prototype when assigned. */
 const unsafeNames = new Set(["__proto__", "constructor", "prototype"]);
 
 const segment = /([^.[\]"]+)|\[("(?:[^"\\]|\\.)+")\]/y;
 const furtherSegment = /\.([^.[\]"]+)|\[("(?:[^"\\]|\\.)+")\]/y;
 
 /**
- * Reads a configuration path: names separated by dots; a name that holds dots, quotes or brackets is quoted
+ * Parses a configuration path: names separated by dots; a name with dots, quotes or brackets is quoted
  * as in JSON, `skills.entries["my.skill"].enabled`.
  * @throws PeerError 400 for an invalid path, more than 16 names, or a prototype's name.
  */

@@ -1,4 +1,4 @@
-/** `30m`, `2h30m`, `1d`; units in the order d, h, m, s. `0`, and `0` of any unit, is no time at all. */
+/** `30m`, `2h30m`, `1d`; units in the order d, h, m, s. `0`, with or without a unit, is a zero duration. */
 export const durationPattern = /^(?:0|(?=\d)(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?)$/;
 
 /** Milliseconds of the units, in the order of the pattern. */

@@ -5,11 +5,11 @@ import { durationPattern } from "./duration.ts";
 import { secret } from "./secret.ts";
 import { createSecretPaths } from "./secret-paths.ts";
 
-const text = (most: number) =>
+const text = (max: number) =>
   v.pipe(
     v.string(),
     v.minLength(1, "expected a text"),
-    v.maxLength(most, `expected at most ${most} characters`),
+    v.maxLength(max, `expected at most ${max} characters`),
   );
 const flag = v.optional(v.boolean());
 const names = v.pipe(v.array(text(256)), v.maxLength(1000, "expected at most 1000 entries"));
@@ -36,9 +36,9 @@ const model = v.strictObject({
   provider: text(256),
   id: text(256),
   baseUrl: v.optional(httpUrl),
-  /** In tokens; otherwise that of the catalogue, on Bedrock 200,000 at most. */
+  /** In tokens. Default: the catalogue's value, on Bedrock at most 200,000. */
   contextWindow: v.optional(count(1000, 100_000_000)),
-  /** Most tokens of an answer; otherwise the model's own limit, on Bedrock 16,384 at first. */
+  /** Maximum tokens of an answer. Default: the model's limit, on Bedrock initially 16,384. */
   maxTokens: v.optional(count(1, 10_000_000)),
 });
 
@@ -59,7 +59,7 @@ const account = v.strictObject({
 });
 
 const room = v.strictObject({
-  /** Whose messages there may use the tools of nodes. Absent: nobody's. */
+  /** Whose messages in the room may use the tools of nodes. Absent: nobody's. */
   tools: v.optional(v.picklist(["owner", "all"])),
 });
 
@@ -91,18 +91,18 @@ const transcription = v.strictObject({
   apiKey: v.optional(secret()),
 });
 
-/** A server that makes vectors, by which search finds what says the same in other words. */
+/** A server that computes embedding vectors, with which search finds messages of the same meaning in other words. */
 const embeddings = v.strictObject({
-  /** `openai-compatible`: with OpenAI's API `/embeddings`, the default. `amazon-bedrock`: Bedrock's InvokeModel with a Bedrock API key. */
+  /** `openai-compatible` (default): OpenAI's API `/embeddings`. `amazon-bedrock`: Bedrock's InvokeModel with a Bedrock API key. */
   provider: v.optional(v.picklist(["openai-compatible", "amazon-bedrock"])),
   /** Absent: off, and nothing is sent. */
   model: v.optional(text(256)),
-  /** Default: OpenAI's server, with `apiKeys.openai`. Bedrock has none: `https://bedrock-runtime.{region}.amazonaws.com`. */
+  /** Default: OpenAI's server, with `apiKeys.openai`. Required for Bedrock: `https://bedrock-runtime.{region}.amazonaws.com`. */
   baseUrl: v.optional(httpUrl),
   apiKey: v.optional(secret()),
-  /** Numbers of a vector that are kept. */
+  /** Stored numbers of a vector. */
   dimensions: count(1, 4096),
-  /** Put before a question and before a message, for models that expect it. */
+  /** Prefixes of a question and of a message, for models that expect them. */
   questionPrefix: v.optional(text(1000)),
   textPrefix: v.optional(text(1000)),
 });
@@ -120,9 +120,9 @@ const hoursTimezone = v.pipe(
 );
 const activeHours = v.strictObject({
   start: clockTime,
-  /** Exclusive. Before `start`: the hours go over midnight. The same as `start`: the whole day. */
+  /** Exclusive. Before `start`: the hours span midnight. The same as `start`: the whole day. */
   end: clockTime,
-  /** An IANA timezone, or `user`: the `userTimezone`, which also holds when it is absent. */
+  /** An IANA timezone, or `user` (the default): the `userTimezone`. */
   timezone: v.optional(hoursTimezone),
 });
 const heartbeat = v.strictObject({
@@ -132,14 +132,14 @@ const heartbeat = v.strictObject({
   target: plainName,
   activeHours,
 });
-/** An agent's own settings, which go over those of `agents.defaultHeartbeat` field by field. */
+/** An agent's own settings, which override those of `agents.defaultHeartbeat` field by field. */
 const ownHeartbeat = v.partial(v.strictObject({ ...heartbeat.entries, activeHours: v.partial(activeHours) }));
 
-/** How much of a conversation a model is shown (docs/context.md). */
+/** How much of a conversation a model sees (docs/context.md). */
 const context = v.strictObject({
-  /** `inline`: results stand in their places. `pools`: results are references, and active ones follow the conversation. */
+  /** `inline`: results are at their calls. `pools`: results are references, and active ones follow the conversation. */
   rendering: v.picklist(["inline", "pools"]),
-  /** Whether the agent is offered the context tools. Without them no result becomes a reference by itself. */
+  /** Whether the agent has the context tools. Without them no result automatically becomes a reference. */
   tools: v.boolean(),
   /** Share of the model's window above which old results become references; 1 is never. */
   deactivateAbove: v.pipe(
@@ -148,13 +148,13 @@ const context = v.strictObject({
     v.maxValue(1, "expected 0.1 to 1"),
   ),
   window: v.strictObject({
-    /** Results of the turn in progress that are recent. */
+    /** Number of the current turn's results that count as recent. */
     calls: count(0, 1000),
-    /** Turns whose results are recent, the one in progress included. */
+    /** Number of turns whose results count as recent, including the current one. */
     turns: count(1, 1000),
   }),
 });
-/** An agent's own settings, which go over those of `context` field by field. */
+/** An agent's own settings, which override those of `context` field by field. */
 const ownContext = v.partial(
   v.strictObject({ ...context.entries, window: v.partial(context.entries.window) }),
 );
@@ -163,12 +163,12 @@ const workspaceGit = v.strictObject({ enabled: v.boolean(), tools: v.boolean() }
 
 /** Weight of a recall signal in a score. */
 const weight = v.pipe(v.number(), v.minValue(0, "expected 0 to 1"), v.maxValue(1, "expected 0 to 1"));
-/** Sweeps that promote what was recalled often into MEMORY.md (docs/memory.md). */
+/** Sweeps that promote often recalled memories into MEMORY.md (docs/memory.md). */
 const dreaming = v.strictObject({
   enabled: v.boolean(),
-  /** From one completed sweep to the next. */
+  /** Interval between two sweeps. */
   intervalSecs: count(300, 31_536_000),
-  /** Hour of the user's timezone, where the interval is a number of days. */
+  /** Hour in the user's timezone; applies when the interval is a number of days. */
   atHour: count(0, 23),
   minScore: weight,
   minRecallCount: count(1, 1000),
@@ -190,9 +190,9 @@ const agent = v.strictObject({
   systemPrompt: v.optional(text(20_000)),
   heartbeat: v.optional(ownHeartbeat),
   context: v.optional(ownContext),
-  /** The agent's own settings, which go over those of `workspaceGit` field by field. */
+  /** The agent's own settings, which override those of `workspaceGit` field by field. */
   workspaceGit: v.optional(v.partial(workspaceGit)),
-  /** The agent's own settings, which go over those of `dreaming` field by field. */
+  /** The agent's own settings, which override those of `dreaming` field by field. */
   dreaming: v.optional(
     v.partial(v.strictObject({ ...dreaming.entries, weights: v.partial(dreaming.entries.weights) })),
   ),
@@ -219,7 +219,7 @@ const requirements = v.strictObject({
 });
 const skill = v.strictObject({ enabled: flag, always: flag, requires: v.optional(requirements) });
 
-/** The whole configuration. Strict: an undeclared key is refused, so that a typing error is noticed. */
+/** The whole configuration. Strict: an undeclared key is rejected, so that a typing error is noticed. */
 export const configurationSchema = v.strictObject({
   model,
   apiKeys: v.record(plainName, secret()),
@@ -253,11 +253,11 @@ export const configurationSchema = v.strictObject({
   }),
   context,
   memory: v.strictObject({
-    /** Whether the agent is offered `gsv__session_logs`. */
+    /** Whether the agent has the tool `gsv__session_logs`. */
     sessionLogs: v.boolean(),
-    /** Whether it is offered `gsv__who_am_i`, `gsv__what_do_i_know` and `gsv__my_stats`. */
+    /** Whether the agent has `gsv__who_am_i`, `gsv__what_do_i_know` and `gsv__my_stats`. */
     selfReport: v.boolean(),
-    /** Whether the agent is offered `gsv__memory`. */
+    /** Whether the agent has `gsv__memory`. */
     tool: v.boolean(),
     embeddings,
   }),

@@ -11,9 +11,8 @@ export interface CachedSecrets extends Pick<Secrets, "get"> {
 }
 
 /**
- * Caches secrets for a minute, and only as long as the configuration stays as it is: every change of a secret
- * also changes the version of the configuration. A caller that loaded the configuration therefore gets secrets
- * that are not older than it.
+ * Caches secrets for a minute, and only while the version of the configuration stays the same: every change of a secret
+ * also changes that version. A caller that loaded the configuration therefore gets secrets that are at least as new.
  */
 export function cacheSecrets(
   secrets: Pick<Secrets, "get">,

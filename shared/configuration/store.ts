@@ -21,8 +21,8 @@ import { createSecretPaths, type SecretPaths } from "./secret-paths.ts";
 const itemKey = { pk: "CONFIG", sk: "GLOBAL" };
 
 /**
- * Maximum age of the cached configuration, in milliseconds. A change may go unnoticed for this time by what names no
- * version.
+ * Maximum age of the cached configuration, in milliseconds. A caller that names no version may miss a change for this
+ * long.
  */
 const maxAgeMs = 5000;
 
@@ -43,13 +43,13 @@ export interface ConfigurationStore {
    */
   load(options?: { fresh?: boolean; anyAge?: boolean; atLeast?: number }): Promise<Configuration>;
   /**
-   * Notes that another function has just read this version. What this instance has cached counts as read now when it has
-   * that version; otherwise nothing changes.
+   * Reports that another function has just read this version. If the cached configuration has this version, it counts as
+   * read now; otherwise nothing changes.
    */
   confirm(version: number | undefined): void;
   /**
-   * The version of the configuration that was read last; undefined before the first read. Every change has
-   * a higher version, a change of a secret too.
+   * The version of the configuration that was read last; undefined before the first read. Every change, also of a secret,
+   * increments it.
    */
   version(): number | undefined;
   /**
@@ -59,7 +59,7 @@ export interface ConfigurationStore {
   get(path?: string): Promise<{ config: Configuration } | { path: string; value: unknown }>;
   /**
    * Implements `config.set`. The value replaces the override at the path; null or undefined removes it, which
-   * restores the default. Secrets, also inside of an object, go to the parameter store; `***` keeps a stored
+   * restores the default. Secrets, also inside an object, go to the parameter store; `***` keeps a stored
    * secret.
    * @throws PeerError 400 naming the path and the reason, when the new configuration is invalid; 413 when the
    * overrides are too large; 409 (retryable) after too many conflicts. Nothing is written then.
@@ -115,7 +115,7 @@ export function openConfiguration(
   const change: ConfigurationStore["change"] = async (path, next) => {
     const segments = parsePath(path);
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const stored = await read(table);
+      const stored = await readStored(table);
       const before = valueAt(stored.overrides, segments);
       const value = next(before);
       checkValue(value, segments);
@@ -126,7 +126,9 @@ export function openConfiguration(
         return;
       }
     }
-    throw new PeerError(code.conflict, `${path}: changed by others at the same time`, { retryable: true });
+    throw new PeerError(code.conflict, `${path}: changed by somebody else at the same time; try again`, {
+      retryable: true,
+    });
   };
   return {
     load,
@@ -155,8 +157,8 @@ interface Seen {
 }
 
 /**
- * Reads the stored configuration, and keeps the newest one that was seen. Reads that overlap may end in another order
- * than that of the versions they give: each gives the newest.
+ * Reads the stored configuration and caches the newest one. Overlapping reads may end in another order than their versions;
+ * each returns the newest version seen so far.
  */
 function createReadings(table: Table): { newest(): Seen | undefined; next(): Promise<Seen> } {
   let kept: { seen: Seen; endedAs: number } | undefined;
@@ -165,9 +167,9 @@ function createReadings(table: Table): { newest(): Seen | undefined; next(): Pro
     newest: () => kept?.seen,
     async next() {
       const beganAs = ++events;
-      const { overrides, version } = await read(table);
+      const { overrides, version } = await readStored(table);
       const endedAs = ++events;
-      // A lower version that was read later is that of a table that was restored.
+      // A later read with a lower version means that the table was restored from a backup.
       const isOverlapping = kept !== undefined && beganAs < kept.endedAs;
       if (!kept || !isOverlapping || version > kept.seen.version) {
         const isSame = kept?.seen.version === version;
@@ -194,7 +196,7 @@ function merge(base: JsonObject, overrides: JsonObject): JsonObject {
   return merged;
 }
 
-async function read(table: Table): Promise<Stored> {
+async function readStored(table: Table): Promise<Stored> {
   const item = await table.get(itemKey);
   if (!item) return { overrides: {}, version: 0 };
   return { overrides: JSON.parse(String(item.overrides)) as JsonObject, version: Number(item.version) };

@@ -1,24 +1,23 @@
 import type { ActivatedObject, ObjectSource } from "../protocol/context-objects.ts";
 import type { Message } from "../protocol/messages.ts";
-import { isContextTool, turnsOf } from "./context-calls.ts";
+import { isContextTool, turnNumbers } from "./context-calls.ts";
 
 /**
- * What becomes of an object: `automatic` ends what was said of it. `pinned` and `active` name the object that is to be
- * seen.
+ * A change to an object. `automatic` cancels earlier changes to it. `pinned` and `active` describe the object to show.
  */
 export type ContextChange =
   | ({ state: "active" | "pinned" } & Pick<ActivatedObject, "id" | "title" | "source" | "characters">)
   | { state: "inactive" | "automatic"; id: string };
 
-/** A change that a client has made. */
+/** A change that a client made. */
 export type ClientChange = ContextChange & {
-  /** It holds behind this message of the session. */
+  /** The change applies after this message of the session. */
   after: number;
   /** Epoch ms. */
   at: number;
 };
 
-/** What a session's item keeps of its context. */
+/** The context as stored in a session's item. */
 export interface SessionContext {
   /** Long results up to this call's are shown as references, because the conversation became long. */
   through?: string;
@@ -26,20 +25,20 @@ export interface SessionContext {
   changes?: ClientChange[];
 }
 
-/** Most changes of clients that a session keeps until its next compaction. */
+/** Maximum number of clients' changes that a session stores until its next compaction. */
 export const maxClientChanges = 100;
 
-/** What was said of a conversation's objects, up to a message of it. */
+/** Which objects of a conversation are activated or deactivated. */
 export interface Activation {
-  /** What is to be seen, by id, in the order in which that was said. */
+  /** Objects to show, by id, in the order of their activation. */
   on: ReadonlyMap<string, ActivatedObject>;
-  /** Ids of what is not to be seen. */
+  /** Ids of objects to hide. */
   off: ReadonlySet<string>;
 }
 
 /**
- * Folds what was said of objects: what the last compaction has kept, the successful calls of the context tools, and the
- * changes of clients, each behind its message.
+ * Combines all changes to objects: those in the last compaction's summary, the successful calls of the context tools, and the
+ * changes of clients, each after its message.
  * @param first the number of the first message
  */
 export function activationOf(
@@ -57,7 +56,7 @@ export function activationOf(
     const { id, title, source, characters } = change;
     on.set(id, { id, title, source, characters, pinned: change.state === "pinned", turn });
   };
-  const turns = turnsOf(messages);
+  const turns = turnNumbers(messages);
   const left = [...changes];
   const applyUpTo = (seq: number, turn: number) => {
     for (let next = left[0]; next && next.after <= seq; next = left[0]) apply(left.shift() ?? next, turn);
@@ -73,7 +72,7 @@ export function activationOf(
   return { on, off };
 }
 
-/** What a successful call of a context tool has changed. */
+/** The change made by a successful call of a context tool. */
 function changeOf(message: Message): ContextChange | undefined {
   if (message.role !== "toolResult" || message.isError || !isContextTool(message.toolName)) return undefined;
   const [block] = message.content;

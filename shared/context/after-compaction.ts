@@ -1,26 +1,26 @@
 import type { ActivatedObject, ArchivedCall, EarlierContext } from "../protocol/context-objects.ts";
 import type { Message } from "../protocol/messages.ts";
 import { activationOf, type ClientChange, type SessionContext } from "./activation.ts";
-import { contextCalls, isContextTool, titleOf, turnsOf } from "./context-calls.ts";
+import { contextCalls, isContextTool, titleOf, turnNumbers } from "./context-calls.ts";
 import { earlierOf } from "./view.ts";
 
-/** Archived calls that a summary names. All others are found in the archives. */
+/** Maximum number of archived calls that a summary lists. All others are in the archives. */
 const maxArchived = 200;
 
-/** A compaction, as far as the context has to follow it. */
+/** The parts of a compaction that affect the context. */
 export interface CompactedMessages {
   removed: readonly Message[];
   kept: readonly Message[];
-  /** Number of the first message that was removed, and of the last one. */
+  /** Numbers of the first and last removed message. */
   first: number;
   upTo: number;
-  /** Number of the newest message. The summary is the one behind it, and the kept messages follow. */
+  /** Number of the newest message. The summary follows it, then the kept messages. */
   head: number;
-  /** Its time, which names its archive; epoch ms. */
+  /** The compaction's time, which is part of its archive's key; epoch ms. */
   at: number;
 }
 
-/** What the summary of removed messages keeps of their objects. */
+/** The objects of removed messages that their summary lists. */
 export function earlierContext(
   { removed, kept, first, upTo, at }: Omit<CompactedMessages, "head">,
   context: SessionContext | undefined,
@@ -29,15 +29,15 @@ export function earlierContext(
   const calls = [...before.calls, ...archivedCalls(removed, at)];
   const folded = (context?.changes ?? []).filter(({ after }) => after <= upTo);
   const { on } = activationOf(removed, first, folded);
-  const turns = turnsOf(removed).at(-1) ?? 1;
+  const turns = turnNumbers(removed).at(-1) ?? 1;
   const places = new Map(calls.map((call) => [call.id, call]));
   const activated = [...on.values()].map((object): ActivatedObject => {
     const place = object.source.kind === "call" ? places.get(object.id) : undefined;
     const source = place ? ({ kind: "archive", at: place.at, line: place.line } as const) : object.source;
-    // The summary is the first turn of what is live now.
+    // The summary is the first turn of the live messages.
     return { ...object, source, turn: object.turn - turns + 1 };
   });
-  // What was said in messages that stay, of a call that goes, needs its place as well.
+  // Messages that stay may activate a call that is archived: list its place too.
   const named = activationOf([...removed, ...kept], first, context?.changes).on;
   const from = calls.length - maxArchived;
   const listed = calls.filter(({ id }, i) => i >= from || named.has(id));
@@ -60,8 +60,8 @@ function archivedCalls(removed: readonly Message[], at: number): ArchivedCall[] 
 }
 
 /**
- * What a session's item keeps of its context behind a compaction: what the summary has taken over goes, and changes of
- * clients stand behind the new numbers of their messages. Undefined when nothing is left.
+ * A session's context after a compaction: without the parts that the summary contains, and with the changes of clients moved
+ * to the new numbers of their messages. Undefined when it is empty.
  */
 export function contextAfter(
   context: SessionContext | undefined,

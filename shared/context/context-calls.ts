@@ -1,7 +1,7 @@
 import { argsDisplay, type Call, callsOf, resultText } from "../objects/toolcall.ts";
 import type { Message, ToolResultMessage } from "../protocol/messages.ts";
 
-/** The tools with which the model says what it wants to see. They do not count among recent calls. */
+/** The tools with which the model chooses the objects that it sees. They do not count as recent calls. */
 export const contextTools = {
   activate: "gsv__activate",
   deactivate: "gsv__deactivate",
@@ -12,7 +12,7 @@ const contextToolNames = new Set<string>(
   Object.values(contextTools).flatMap((name) => [name, name.replace("gsv__", "")]),
 );
 
-/** Whether a call was of one of the context tools, by whichever of its names. */
+/** Whether a name is one of the context tools', with or without `gsv__`. */
 export function isContextTool(name: string): boolean {
   return contextToolNames.has(name);
 }
@@ -23,7 +23,7 @@ export interface ContextCall {
   providerId?: string;
   tool: string;
   status: "ok" | "fail";
-  /** Characters of the result's text; absent where it has none. */
+  /** Characters of the result's text; absent when it has none. */
   characters?: number;
   hasImage: boolean;
   /** Place of the result among the messages. */
@@ -31,12 +31,12 @@ export interface ContextCall {
   /** The turn that it belongs to, counted from 1. */
   turn: number;
   result: ToolResultMessage;
-  /** As the model said them; absent where only the result is known. */
+  /** As the model wrote them; absent when only the result is known. */
   args?: unknown;
 }
 
-/** A user message begins a turn, also where it follows another one. @returns the turn of each message, from 1 */
-export function turnsOf(messages: readonly Message[]): number[] {
+/** The turn of each message, from 1. Every user message starts a turn, also after another one. */
+export function turnNumbers(messages: readonly Message[]): number[] {
   let turn = 0;
   return messages.map(({ role }) => {
     if (role === "user") turn += 1;
@@ -46,7 +46,7 @@ export function turnsOf(messages: readonly Message[]): number[] {
 
 /** The calls of a conversation that have a result, in the order of their results. */
 export function contextCalls(messages: readonly Message[]): ContextCall[] {
-  const turns = turnsOf(messages);
+  const turns = turnNumbers(messages);
   return callsOf(messages)
     .flatMap((call) => contextCall(call, turns))
     .sort((a, b) => a.index - b.index);

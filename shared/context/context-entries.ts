@@ -6,7 +6,7 @@ import { type ContextCall, isContextTool, titleOf } from "./context-calls.ts";
 import { fileType } from "./object-lines.ts";
 import { activeIds, type ContextView } from "./view.ts";
 
-/** SHA-256, in hex, of the ids of the objects whose content a model is shown: each once, sorted, joined by line feeds. */
+/** SHA-256, in hex, of the ids of the objects whose content a model sees: without duplicates, sorted, joined by line feeds. */
 export function activeSetHash(ids: Iterable<string>): string {
   return sha256([...new Set(ids)].sort().join("\n"));
 }
@@ -18,7 +18,7 @@ type Objects = Pick<
 
 /**
  * The objects of a conversation for clients.
- * @param tokensPerCharacter as measured, or a guess
+ * @param tokensPerCharacter measured or estimated
  */
 export function contextEntries(view: ContextView, tokensPerCharacter: number): Objects {
   const seen = activeIds(view);
@@ -27,7 +27,7 @@ export function contextEntries(view: ContextView, tokensPerCharacter: number): O
   const known = new Set(view.archived.map(({ id }) => id));
   const entries = [
     ...view.archived.map(archivedEntry),
-    // What was activated and is in no list: an older archived call, or a file.
+    // Activated objects that are in no list: an older archived call, or a file.
     ...view.extras.filter(({ source, id }) => source.kind === "archive" && !known.has(id)).map(unlistedEntry),
     ...view.calls.filter(({ tool }) => !isContextTool(tool)).map(liveEntry),
     ...[...view.activation.on.values()].flatMap(fileEntry),

@@ -1,7 +1,7 @@
 import type { Configuration } from "../configuration/schema.ts";
 import type { ContextSettings } from "./view.ts";
 
-/** The settings of contexts as they hold for an agent: its own ones over `context`. */
+/** The effective context settings of an agent: its own override `context`. */
 export function contextSettings(
   configuration: Configuration,
   agentId: string,
@@ -13,6 +13,6 @@ export function contextSettings(
     ...own,
     window: { ...context.window, ...own.window },
   };
-  // Nothing could bring back what went without being asked for.
+  // Without the tools, the agent could not show again what was automatically hidden.
   return { rendering, tools, deactivateAbove: tools ? deactivateAbove : 1, window };
 }

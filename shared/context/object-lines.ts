@@ -2,12 +2,12 @@ import type { ActivatedObject, ArchivedCall } from "../protocol/context-objects.
 import type { ToolResultMessage } from "../protocol/messages.ts";
 import { type ContextCall, contextTools, titleOf } from "./context-calls.ts";
 
-/** What the model is told of a call whose result it does not see. */
+/** The line about a call whose result the model does not see. */
 export function callLine({ id, tool, status, characters }: Omit<ArchivedCall, "at" | "line">, args: string) {
   return `- id=${id} type=toolcall tool=${tool} args=${args} status=${status} ${sizeOf(characters)}`;
 }
 
-/** What it is told of a live one. */
+/** The line about a live call. */
 export function liveCallLine(call: ContextCall): string {
   return callLine({ ...call, args_display: "" }, titleOf(call));
 }
@@ -16,13 +16,13 @@ export function archivedCallLine(call: ArchivedCall): string {
   return callLine(call, call.args_display);
 }
 
-/** What it is told of a file. */
+/** The line about a file. */
 export function fileLine({ id, source, characters }: ActivatedObject): string {
   const path = source.kind === "file" ? source.path : "";
   return `- id=${id} type=file path=${path} file_type=${fileType(path)} char_count=${characters}`;
 }
 
-/** The end of a file's name, without the dot; `text` where it has none. */
+/** The extension of a file's name, without the dot; `text` when it has none. */
 export function fileType(path: string): string {
   return /\.([A-Za-z0-9]+)$/.exec(path)?.[1]?.toLowerCase() ?? "text";
 }
@@ -33,7 +33,7 @@ function sizeOf(characters: number | undefined): string {
 
 const references = new WeakMap<ToolResultMessage, ToolResultMessage>();
 
-/** A result as a reference in its place. The same result gives the same reference. */
+/** The reference that replaces a result. The same result gives the same reference. */
 export function referenceTo({ id, tool, status, characters, result }: ContextCall): ToolResultMessage {
   const known = references.get(result);
   if (known) return known;

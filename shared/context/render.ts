@@ -5,29 +5,28 @@ import { type ContextCall, contextTools, isContextTool, titleOf } from "./contex
 import { archivedCallLine, fileLine, liveCallLine, referenceTo } from "./object-lines.ts";
 import type { ContextView } from "./view.ts";
 
-/** What the model is shown: the conversation itself, with a message for each stored one, and what stands around it. */
+/** The rendered conversation: `messages` has one message for each stored one; `before` and `after` surround them. */
 export interface RenderedContext {
   before: readonly Message[];
   messages: readonly Message[];
   after: readonly Message[];
 }
 
-/** Content of the objects that stand behind the conversation; null where there is no text any more. */
+/** Content of the objects shown after the conversation; null when the text no longer exists. */
 export type ExtraContent = ReadonlyMap<string, string | null>;
 
 type Block = TextBlock | ImageBlock;
 
-/** Limits of what is rendered, in characters. */
+/** Limits for the list of objects and for the other active content, in characters. */
 export interface RenderLimits {
   list: number;
   extras: number;
 }
 
 /**
- * Renders a conversation for a model: `inline`, active results stand in their places, and what is active besides
- * behind the conversation; `pools`, a list of all objects, the conversation with a reference for each result, and the
- * active content. The same view gives the same messages.
- * @param limits in characters: of the list of objects, and of the content that is active besides
+ * Renders a conversation for a model. `inline`: active results at their calls, other active content after the conversation.
+ * `pools`: a list of all objects, the conversation with a reference for each result, and the active content. The same view
+ * gives the same messages.
  */
 export function renderContext(
   messages: readonly Message[],
@@ -65,7 +64,7 @@ function renderPools(
 ): RenderedContext {
   const lines = [
     ...archivedList(view, limits.list),
-    // What this turn has called is told by its references, so that the list stays the same from step to step.
+    // Calls of this turn are listed only by their references: the list must not change between steps (prompt cache).
     ...view.calls.filter((call) => call.turn < view.turn && !isContextTool(call.tool)).map(liveCallLine),
     ...view.extras.filter(({ source }) => source.kind === "file").map(fileLine),
   ];
@@ -103,10 +102,10 @@ function withList(summary: UserMessage, lines: readonly string[]): UserMessage {
   return { ...summary, content: [...blocks, list] };
 }
 
-/** A line for each archived call, as many of the newest as have room, and how many are left out. */
-function archivedList({ archived, more }: ContextView, most: number): string[] {
+/** A line for each archived call, as many of the newest as fit, and the number of the others. */
+function archivedList({ archived, more }: ContextView, maxCharacters: number): string[] {
   const lines: string[] = [];
-  let room = most;
+  let room = maxCharacters;
   for (const call of [...archived].reverse() as ArchivedCall[]) {
     const line = archivedCallLine(call);
     room -= line.length + 1;
@@ -115,7 +114,7 @@ function archivedList({ archived, more }: ContextView, most: number): string[] {
   }
   const left = archived.length - lines.length + more;
   return left > 0
-    ? [`- … ${left} older calls that are not listed; their ids are taken as well`, ...lines]
+    ? [`- … ${left} older calls that are not listed; their ids are accepted too`, ...lines]
     : lines;
 }
 
@@ -126,17 +125,15 @@ function callBlocks(call: ContextCall): Block[] {
   return fence(call.id, titleOf(call), texts);
 }
 
-/** What has no room is named with its size: the window may have become smaller since it was activated. */
-function extraBlocks({ extras }: ContextView, content: ExtraContent, most: number): Block[][] {
-  let room = most;
+/** Content that does not fit is replaced by its size: the window may have become smaller since the activation. */
+function extraBlocks({ extras }: ContextView, content: ExtraContent, maxCharacters: number): Block[][] {
+  let room = maxCharacters;
   return extras.flatMap((object) => {
     const text = content.get(object.id);
     if (text === undefined || text === null) return [];
     const isShown = text.length <= room;
     if (isShown) room -= text.length;
-    const shown = isShown
-      ? fenced(text)
-      : `(left out: ${text.length} characters, and there is room for ${room})`;
+    const shown = isShown ? fenced(text) : `(omitted: ${text.length} characters, but only ${room} fit)`;
     return [fence(object.id, titleOfExtra(object), [{ type: "text", text: shown }])];
   });
 }
@@ -145,7 +142,7 @@ function titleOfExtra({ title, source }: ActivatedObject): string {
   return source.kind === "file" && source.hash ? `${title}, as it was pinned` : title;
 }
 
-/** Puts an object between tags, as one text wherever it has no image. */
+/** Puts an object between tags; the result is one text if the object has no image. */
 function fence(id: string, title: string, content: readonly Block[]): Block[] {
   const open = `<object id="${attribute(id)}" source="${attribute(title)}">\n`;
   const [only] = content;
@@ -154,7 +151,7 @@ function fence(id: string, title: string, content: readonly Block[]): Block[] {
   return [{ type: "text", text: open }, ...content, { type: "text", text: "</object>" }];
 }
 
-/** Nothing in an object's text ends it. */
+/** Escapes tags in an object's text, so that it cannot close its own tag. */
 function fenced(text: string): string {
   return text.replace(/<(\/?)(?=object\b)/gi, "&lt;$1");
 }
@@ -163,7 +160,7 @@ function attribute(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 }
 
-/** The message with the active objects, behind the conversation; none when there are none. */
+/** The message with the active objects, after the conversation; empty when there are none. */
 function activeMessage(messages: readonly Message[], objects: readonly Block[][]): Message[] {
   if (objects.length === 0) return [];
   const timestamp = messages.at(-1)?.timestamp ?? 0;

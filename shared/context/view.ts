@@ -6,13 +6,13 @@ import type {
 } from "../protocol/context-objects.ts";
 import type { Message } from "../protocol/messages.ts";
 import { type Activation, activationOf, type SessionContext } from "./activation.ts";
-import { type ContextCall, contextCalls, isContextTool, turnsOf } from "./context-calls.ts";
+import { type ContextCall, contextCalls, isContextTool, turnNumbers } from "./context-calls.ts";
 import { type ContextWindow, recentCalls, stillHolds } from "./window.ts";
 
-/** Whether results stand in their places, or all of them as references with the active ones behind the conversation. */
+/** `inline`: results are at their calls. `pools`: all results are references, and the active ones follow the conversation. */
 export type Rendering = "inline" | "pools";
 
-/** `context` of the configuration, as it holds for an agent. */
+/** The effective `context` settings of an agent. */
 export interface ContextSettings {
   rendering: Rendering;
   /** Share of the model's window above which old results become references. */
@@ -20,32 +20,32 @@ export interface ContextSettings {
   window: ContextWindow;
 }
 
-/** Shorter results stay as they are: a reference to one would hardly be shorter. Characters. */
+/** Shorter results never become references, which would be hardly shorter. Characters. */
 const minDeactivated = 400;
 
-/** About how long a reference is, in characters. */
+/** Typical length of a reference, in characters. */
 const referenceLength = 150;
 
 /** The objects of a conversation, and which of them the model sees. */
 export interface ContextView {
   /** Live calls with a result, in order. */
   calls: readonly ContextCall[];
-  /** Calls that compactions have archived. */
+  /** Calls that compactions archived. */
   archived: readonly ArchivedCall[];
-  /** Number of archived calls that are not among them. */
+  /** Number of archived calls not listed in `archived`. */
   more: number;
   activation: Activation;
-  /** The turn in progress, counted from 1. */
+  /** The current turn, counted from 1. */
   turn: number;
   settings: ContextSettings;
-  /** Live calls whose result the model sees: in its place, in `inline`. */
+  /** Live calls whose result the model sees; in `inline` at the call. */
   active: ReadonlySet<ContextCall>;
-  /** What it sees besides: results that were archived or had become references, and files. */
+  /** Other content that it sees: results that were archived or had become references, and files. */
   extras: readonly ActivatedObject[];
 }
 
 /**
- * What a model is to see of a conversation's objects.
+ * Decides which of a conversation's objects a model sees.
  * @param first the number of the first message
  */
 export function viewContext(
@@ -56,7 +56,7 @@ export function viewContext(
 ): ContextView {
   const calls = contextCalls(messages);
   const activation = activationOf(messages, first, context?.changes);
-  const turn = turnsOf(messages).at(-1) ?? 1;
+  const turn = turnNumbers(messages).at(-1) ?? 1;
   const earlier = earlierOf(messages);
   const holds = (object: ActivatedObject) => stillHolds(object, turn, settings.window);
   const active = new Set(calls.filter(inPlace({ calls, activation, turn, settings, holds }, context)));
@@ -81,7 +81,7 @@ export function viewContext(
   };
 }
 
-/** Where a call is that was live when it was activated. */
+/** The archived source of a call that was live when it was activated. */
 function archivedAt({ at, line }: ArchivedCall): ObjectSource {
   return { kind: "archive", at, line };
 }
@@ -91,8 +91,8 @@ interface Seeing extends Pick<ContextView, "calls" | "activation" | "turn" | "se
 }
 
 /**
- * Which live calls are seen, each in its place. In `inline` a result that a sweep made a reference stays one, whatever is
- * said of it later: its content comes behind the conversation, so that all that stands before keeps its place.
+ * Which live calls the model sees at their places. In `inline` a result that a sweep made a reference stays one, even when it
+ * is activated again: its content then follows the conversation, so that everything before stays unchanged (prompt cache).
  */
 function inPlace(
   { calls, activation, turn, settings, holds }: Seeing,
@@ -105,12 +105,12 @@ function inPlace(
     if (isContextTool(call.tool)) return true;
     if (activation.off.has(call.id)) return false;
     if (settings.rendering === "inline") return !references.has(call);
-    const said = activation.on.get(call.id);
-    return (said !== undefined && holds(said)) || recent(call);
+    const activated = activation.on.get(call.id);
+    return (activated !== undefined && holds(activated)) || recent(call);
   };
 }
 
-/** What the summary at the head of a conversation has kept. */
+/** The objects that the summary at the head of a conversation lists. */
 export function earlierOf([head]: readonly Message[]): EarlierContext {
   return (head?.role === "user" && head.earlier) || { calls: [], more: 0, activated: [] };
 }
@@ -120,7 +120,7 @@ export function activeIds({ active, extras }: Pick<ContextView, "active" | "extr
   return [...[...active].map(({ id }) => id), ...extras.map(({ id }) => id)];
 }
 
-/** The recent calls; of a file that was read again only the newest reading. */
+/** The recent calls; when a file was read several times, only the newest reading. */
 function recentOnce(calls: readonly ContextCall[], turn: number, window: ContextWindow) {
   const recent = recentCalls(calls, turn, window);
   const newest = new Map<string, ContextCall>();
@@ -137,31 +137,31 @@ function readingOf({ tool, args }: ContextCall): string {
   return `${tool} ${JSON.stringify(args)}`;
 }
 
-/** Images are not taken out by themselves: nothing could bring them back. */
+/** Images never automatically become references: no tool could show them again. */
 function canBeSwept({ tool, hasImage, characters = 0 }: ContextCall): boolean {
   return !isContextTool(tool) && !hasImage && characters > minDeactivated;
 }
 
-/** How much smaller a request is to become, in characters, and how little is not worth it. */
+/** How many characters a request must shrink by, and the minimum that is worth a sweep. */
 export interface SweepGoal {
   needed: number;
-  least: number;
+  minimum: number;
 }
 
 /**
- * How far results are to become references, so that the request becomes smaller by `needed` characters.
- * @param within the recent calls, and what comes behind the first of them, are left alone
- * @returns the id for `through`; undefined when all that may go is less than `least`
+ * Plans which results become references, so that the request shrinks by `needed` characters.
+ * @param within the window of recent calls; the first of them and everything after it stays
+ * @returns the id for `through`; undefined when less than `minimum` can be freed
  */
 export function planSweep(
   { calls, active, activation, turn, settings }: ContextView,
-  { needed, least }: SweepGoal,
+  { needed, minimum }: SweepGoal,
   within: ContextWindow,
 ): string | undefined {
   const recent = recentCalls(calls, turn, within);
   const stays = (call: ContextCall) => {
-    const said = activation.on.get(call.id);
-    return said !== undefined && stillHolds(said, turn, settings.window);
+    const activated = activation.on.get(call.id);
+    return activated !== undefined && stillHolds(activated, turn, settings.window);
   };
   let freed = 0;
   let last: string | undefined;
@@ -171,5 +171,5 @@ export function planSweep(
     freed += (call.characters ?? 0) - referenceLength;
     last = call.id;
   }
-  return freed >= Math.min(needed, least) ? last : undefined;
+  return freed >= Math.min(needed, minimum) ? last : undefined;
 }

@@ -1,15 +1,15 @@
 import type { ActivatedObject } from "../protocol/context-objects.ts";
 import { type ContextCall, isContextTool } from "./context-calls.ts";
 
-/** How long the results of calls are seen without anybody's saying so. */
+/** How long the model sees results without an activation. */
 export interface ContextWindow {
-  /** Calls of the turn in progress. */
+  /** Number of calls of the current turn. */
   calls: number;
-  /** Turns, the one in progress included. */
+  /** Number of turns, including the current one. */
   turns: number;
 }
 
-/** The calls that are recent: the last ones of the turn in progress, and all of the turns before it in the window. */
+/** The recent calls: the last ones of the current turn, and all calls of the earlier turns in the window. */
 export function recentCalls(
   calls: readonly ContextCall[],
   turn: number,
@@ -21,7 +21,7 @@ export function recentCalls(
   return new Set([...before, ...current.slice(Math.max(0, current.length - window.calls))]);
 }
 
-/** Whether what was activated still holds: a pin does, anything else for as many turns as the window has. */
+/** Whether an activation still applies: a pin always does, any other for the window's number of turns. */
 export function stillHolds(
   { pinned, turn: since }: Pick<ActivatedObject, "pinned" | "turn">,
   turn: number,

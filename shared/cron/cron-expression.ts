@@ -1,7 +1,7 @@
 import { addDays, instantsOf, localTime } from "../runtime/zoned-time.ts";
 import { dayNames, monthNames } from "./time-words.ts";
 
-/** A parsed five-field expression: the values at which it holds, sorted. */
+/** A parsed five-field expression: the matching values of each field, sorted. */
 export interface CronExpression {
   minutes: number[];
   hours: number[];
@@ -9,9 +9,9 @@ export interface CronExpression {
   months: Set<number>;
   /** 0 is Sunday. */
   daysOfWeek: Set<number>;
-  /** Both kinds of days are restricted: a day of either kind counts. */
+  /** Both day fields are restricted: a day that matches either one counts. */
   eitherDay: boolean;
-  /** The hour is `*`: runs follow each other by the time that passes, not by the clock on the wall. */
+  /** The hour is `*`: runs keep their distance in elapsed time when clocks change. */
   everyHour: boolean;
 }
 
@@ -21,18 +21,18 @@ const shortDays = short(dayNames);
 
 interface Field {
   name: string;
-  least: number;
-  most: number;
-  /** Names of the values from `least` on. */
+  min: number;
+  max: number;
+  /** Names of the values from `min` on. */
   names?: readonly string[];
 }
 
 const fields = [
-  { name: "minute", least: 0, most: 59 },
-  { name: "hour", least: 0, most: 23 },
-  { name: "day of month", least: 1, most: 31 },
-  { name: "month", least: 1, most: 12, names: shortMonths },
-  { name: "day of week", least: 0, most: 7, names: shortDays },
+  { name: "minute", min: 0, max: 59 },
+  { name: "hour", min: 0, max: 23 },
+  { name: "day of month", min: 1, max: 31 },
+  { name: "month", min: 1, max: 12, names: shortMonths },
+  { name: "day of week", min: 0, max: 7, names: shortDays },
 ] as const satisfies readonly Field[];
 
 /**
@@ -72,8 +72,8 @@ function parseField(text: string, field: Field): { values: number[] } | { fault:
   for (const part of text.split(",")) {
     const range = parseRange(part, field);
     if (!range) {
-      const { name, least, most } = field;
-      return { fault: `${name}: "${part}" is no number, range or step of ${least} to ${most}` };
+      const { name, min, max } = field;
+      return { fault: `${name}: "${part}" is not a number, range or step within ${min} to ${max}` };
     }
     for (let value = range.from; value <= range.to; value += range.step) values.add(value);
   }
@@ -84,7 +84,7 @@ function parseRange(text: string, field: Field): { from: number; to: number; ste
   const [, body = "", stepText] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const step = stepText === undefined ? 1 : Number(stepText);
   if (body === "" || step < 1) return undefined;
-  if (body === "*" || body === "?") return { from: field.least, to: lastOf(field), step };
+  if (body === "*" || body === "?") return { from: field.min, to: lastOf(field), step };
   const [fromText = "", toText, ...more] = body.split("-");
   const from = valueIn(fromText, field);
   const to = toText === undefined ? (stepText === undefined ? from : lastOf(field)) : valueIn(toText, field);
@@ -92,36 +92,36 @@ function parseRange(text: string, field: Field): { from: number; to: number; ste
   return { from, to, step };
 }
 
-/** The last value of `*`: 7, the second Sunday, does not count. */
-function lastOf({ most, names }: Field): number {
-  return names === shortDays ? 6 : most;
+/** The last value of `*`: not 7, the second number of Sunday. */
+function lastOf({ max, names }: Field): number {
+  return names === shortDays ? 6 : max;
 }
 
-function valueIn(text: string, { least, most, names }: Field): number | undefined {
+function valueIn(text: string, { min, max, names }: Field): number | undefined {
   const named = names?.indexOf(text.toLowerCase()) ?? -1;
-  if (named >= 0) return named + least;
+  if (named >= 0) return named + min;
   if (!/^\d{1,2}$/.test(text)) return undefined;
   const value = Number(text);
-  return value >= least && value <= most ? value : undefined;
+  return value >= min && value <= max ? value : undefined;
 }
 
-/** Days that are looked at for the next run: eight years and some, for 29 February around a year 2100. */
+/** Number of days searched for the next run: more than eight years, for 29 February around the year 2100. */
 const maxDays = 3000;
 
-/** More than clocks are ever set back, ms. */
+/** An upper bound for how far clocks are ever set back, ms. */
 const maxSetBackMs = 3 * 3_600_000;
 
 /**
- * The first time after `after` at which an expression holds by the clocks of a timezone; epoch ms, undefined when there is
- * none. A time that clocks skip runs right after the change, and a time that they show twice runs the first time. With
- * `*` for the hour, skipped times are left out and repeated ones run twice, so that the distance stays.
+ * The first time after `after` that matches an expression in a timezone; epoch ms, undefined when there is none. A job whose
+ * time is skipped by a clock change runs right after the change; a job whose time occurs twice runs the first time. With `*`
+ * for the hour, it does not run at skipped times and runs twice at repeated ones, so that the distance stays the same.
  */
 export function nextCronTime(
   expression: CronExpression,
   after: number,
   timezone: string,
 ): number | undefined {
-  // Clocks may have been set back since: the times of a day before today may still come.
+  // Clocks may have been set back: times of the day before may still come.
   let day = addDays(localTime(after, timezone).date, -1);
   for (let i = 0; i < maxDays; i++, day = addDays(day, 1)) {
     if (!holdsOn(expression, day)) continue;

@@ -1,11 +1,11 @@
 import type { StoredJob } from "./job-item.ts";
 
-/** A run that begins this long after its time says so, ms. A schedule alone may be a minute late. */
+/** A run that starts this long after its time is announced as late, ms. Schedules may fire a minute late. */
 const lateMs = 120_000;
 
 /**
- * What the agent is told: `[cron · Friday, February 13, 2026 — 3:30 PM UTC]`, the job, and its text. A run that comes late
- * says when it was due.
+ * The message for the agent: `[cron · Friday, February 13, 2026 — 3:30 PM UTC]`, the job's name and its text. A late run
+ * also says when it was due.
  * @param at when it was due, epoch ms; undefined when a person runs it by hand
  */
 export function cronMessage(
@@ -34,7 +34,7 @@ interface Formats {
   time: Intl.DateTimeFormat;
 }
 
-/** By timezone. Making them takes many times as long as using them. */
+/** By timezone; cached, because creating a format is much slower than using it. */
 const formats = new Map<string, Formats>();
 
 function formatsIn(timeZone: string): Formats {

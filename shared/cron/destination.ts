@@ -6,13 +6,13 @@ import { cronSessionKey, mainSessionKey } from "../session/key/session-key.ts";
 import type { Table } from "../world/world.ts";
 import type { StoredJob } from "./job-item.ts";
 
-/** Where the message of a job's run goes, and its answer. */
+/** The destinations of a run's message and of its answer. */
 export interface Destination {
   sessionKey: string;
   origin: Origin;
-  /** In words: where the answer goes. */
+  /** Where the answer goes, in words. */
   answer: string;
-  /** Why the answer can go nowhere although it should. */
+  /** Why the answer cannot be delivered although the job requires it. */
   fault?: string;
 }
 
@@ -20,8 +20,9 @@ type Place = Extract<Origin, { kind: "channel" }>;
 type TaskSpec = Extract<CronSpec, { mode: "task" }>;
 
 /**
- * The session of a job's run and the receiver of its answer. Connected clients see every run. An event's answer goes where
- * an owner of now last wrote to the agent directly. A task's goes to the channel that the job names, or there too.
+ * The session of a job's run and the receiver of its answer. Connected clients see every run. The answer to an event goes to
+ * the direct conversation where a current owner last wrote to the agent. A task's answer goes to the channel that the job
+ * names, or to that conversation.
  */
 export async function destinationOf(
   table: Table,
@@ -53,7 +54,7 @@ function toChannel(sessionKey: string, origin: Place): Destination {
   return { sessionKey, origin: { ...origin, sessionKey }, answer };
 }
 
-/** The channel that a task's answer goes to; a text when it is not known. */
+/** The channel for a task's answer, or why it is unknown. */
 async function channelOf(
   table: Table,
   configuration: Configuration,

@@ -2,7 +2,7 @@ import type { CronJob, CronJobState } from "../protocol/cron.ts";
 import type { Sender } from "../session/inbox-entry.ts";
 import type { Item, Key } from "../world/world.ts";
 
-/** The partition of all jobs, with one item a job, and of the item that counts runs in progress. */
+/** The partition of all jobs, one item each, and of the item that lists the runs in progress. */
 export const cronPartition = "CRON";
 
 const jobPrefix = "J#";
@@ -11,7 +11,7 @@ export function jobKey(jobId: string): Key {
   return { pk: cronPartition, sk: `${jobPrefix}${jobId}` };
 }
 
-/** The id of the job that an item of `cronPartition` holds; undefined for another item. */
+/** The job id of an item of `cronPartition`; undefined for an item that is not a job. */
 export function jobIdOf(sk: string): string | undefined {
   return sk.startsWith(jobPrefix) ? sk.slice(jobPrefix.length) : undefined;
 }
@@ -20,9 +20,9 @@ export const jobQuery = { pk: cronPartition, prefix: jobPrefix } as const;
 
 /** The run of a job that is queued or in progress. */
 export interface JobRun {
-  /** The time of the schedule that it is for, epoch ms. */
+  /** The scheduled time of the run, epoch ms. */
   at: number;
-  /** Since when, epoch ms. */
+  /** When it started, epoch ms. */
   since: number;
   /** When it counts as lost; epoch ms. */
   until: number;
@@ -33,9 +33,9 @@ export interface JobRun {
 /** A job as it is stored. `runningAtMs` is `run.since`. */
 export interface StoredJob extends Omit<CronJob, "state">, Omit<CronJobState, "runningAtMs"> {
   run?: JobRun;
-  /** Who had the agent write what the job does, on a channel; absent for a client. It runs while that one is an owner. */
+  /** The person on a channel on whose behalf the agent wrote `spec`; absent for a client. The job runs only while they are an owner. */
   sender?: Sender;
-  /** Every change of what the job is has another one. */
+  /** Incremented by every change of the job's definition. */
   version: number;
 }
 

@@ -16,14 +16,14 @@ import { advanceJob, startRun } from "./run-job.ts";
 import { freeSlot } from "./run-slots.ts";
 import { checkPeriod, checkSchedule } from "./run-times.ts";
 
-/** Most jobs that are run by one `cron.run`; the others' schedules run them. */
+/** Maximum number of due jobs that one `cron.run` runs; the schedules run the others. */
 const maxAtOnce = 50;
 
 /** Every job, the next to run first. */
 export async function allJobs({ table }: Pick<CronWorld, "table">): Promise<StoredJob[]> {
   const jobs = (await table.query(jobQuery)).map(toJob);
   const next = ({ nextRunAtMs = Number.POSITIVE_INFINITY }: StoredJob) => nextRunAtMs;
-  // Two jobs without a next run are in the order in which they were added.
+  // Jobs without a next run are sorted by the time when they were added.
   return jobs.sort((a, b) => (next(a) === next(b) ? a.createdAtMs - b.createdAtMs : next(a) - next(b)));
 }
 
@@ -61,8 +61,8 @@ export async function listJobs(
 
 /**
  * Implements `cron.add`.
- * @param sender who has the agent add the job on a channel; undefined for a client
- * @throws PeerError 400 for a schedule or a model that means nothing, and when there are `cron.maxJobs` jobs
+ * @param sender the person on a channel on whose behalf the agent adds the job; undefined for a client
+ * @throws PeerError 400 for an invalid schedule or model, and when there are `cron.maxJobs` jobs
  */
 export async function addJob(
   world: CronWorld,
@@ -106,9 +106,9 @@ function checkJob(
   configuration: Configuration,
   enabled: boolean,
 ): void {
-  // A single time that has come is no fault of a job that does not run.
+  // A disabled one-shot job may have a time in the past.
   if (enabled || schedule.kind !== "at") checkSchedule(schedule, now, configuration.userTimezone);
-  // A job of an earlier version may have a shorter period, and can still be switched off.
+  // A job of an earlier version may have a shorter period; disabling it must still work.
   if (enabled) checkPeriod(schedule);
   if (spec.mode !== "task" || typeof spec.model !== "string") return;
   if (!parseModelSelector(spec.model, configuration.model))
@@ -116,8 +116,8 @@ function checkJob(
 }
 
 /**
- * Implements `cron.update`. A change of the schedule, or that the job is switched on, plans its next run anew.
- * @param sender as for `addJob`. It is written down with a new `spec`: the job is then its own
+ * Implements `cron.update`. A new schedule, or enabling the job, computes its next run again.
+ * @param sender as for `addJob`. A new `spec` makes this person the job's sender
  * @throws PeerError 404 for an unknown job, 400 as `addJob`
  */
 export async function updateJob(
@@ -166,7 +166,7 @@ function withoutUndefined<T extends object>(fields: T): { [K in keyof T]?: Exclu
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
 
-/** Implements `cron.remove`. A run in progress goes on, and the history stays. @throws PeerError 404 */
+/** Implements `cron.remove`. A run in progress continues, and the history stays. @throws PeerError 404 */
 export async function removeJob(world: CronWorld, id: string): Promise<void> {
   const job = await existing(world, id);
   await world.table.delete(jobKey(id));
@@ -174,8 +174,8 @@ export async function removeJob(world: CronWorld, id: string): Promise<void> {
 }
 
 /**
- * Implements `cron.run`: runs a job, or all jobs, that are due, or one job now whenever it is due.
- * @throws PeerError 404 for an unknown job, 400 for `force` without a job, 409 when cron is switched off
+ * Implements `cron.run`: runs one job or all jobs if they are due, or (`force`) one job now.
+ * @throws PeerError 404 for an unknown job, 400 for `force` without a job, 409 when cron is disabled
  */
 export async function runJobs(
   world: CronWorld,

@@ -7,7 +7,7 @@ import type { Schedules, Table, WakeAgent } from "../world/world.ts";
 import { jobKey, type StoredJob, toJob } from "./job-item.ts";
 import { nextRunTime } from "./run-times.ts";
 
-/** What scheduled jobs need of the outside. The timer, socket and agent functions share it. */
+/** The dependencies of scheduled jobs. The timer, socket and agent functions share them. */
 export interface CronWorld {
   table: Table;
   schedules: Schedules;
@@ -26,12 +26,12 @@ export function nextRunOf(
   return nextRunTime(anchored, after, userTimezone);
 }
 
-/** The steps that set a job's next run, or that it has none. */
+/** The steps that set or remove a job's next run. */
 export function nextRunSteps(nextRunAtMs: number | undefined): Step[] {
   return [nextRunAtMs === undefined ? remove("nextRunAtMs") : set("nextRunAtMs", nextRunAtMs)];
 }
 
-/** The steps that say when the sweep looks at a job: after its next run was due, or its run in progress counts as lost. */
+/** The steps that set when the sweep handles a job: after its next run was due, or when its current run counts as lost. */
 export function dueSteps({ nextRunAtMs, run }: Pick<StoredJob, "nextRunAtMs" | "run">): Step[] {
   const times: number[] = [];
   if (nextRunAtMs !== undefined) times.push(nextRunAtMs + scheduleGraceMs);
@@ -41,8 +41,8 @@ export function dueSteps({ nextRunAtMs, run }: Pick<StoredJob, "nextRunAtMs" | "
 }
 
 /**
- * Schedules a job's next run. The schedule's name is made of the job and the time, so that a repeat creates no second one;
- * a schedule for a time that is not the next any more changes nothing. A failure is logged: the sweep finds the job.
+ * Schedules a job's next run. The schedule's name contains the job and the time, so that a repeat creates no second one; a
+ * schedule whose time is no longer the next run changes nothing. A failure is only logged: the sweep runs the job.
  */
 export async function scheduleNext(
   { schedules }: Pick<CronWorld, "schedules">,

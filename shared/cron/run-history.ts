@@ -2,20 +2,20 @@ import type { CronRun } from "../protocol/cron.ts";
 import { absent } from "../world/expression.ts";
 import { type Item, succeeds, type Table } from "../world/world.ts";
 
-/** The partition of the runs of all jobs, removed ones included: by job, then by time. */
+/** The partition of the runs of all jobs, including removed jobs: by job, then by time. */
 const runPartition = "CRONRUN";
 
-/** Runs are kept this long, seconds. */
+/** TTL of a run in the history, seconds. */
 const keptSeconds = 90 * 24 * 3600;
 
 const digits = 16;
 
-/** The id of a job's run for one time of its schedule. It is also the id of the run's message. */
+/** The id of a job's run at one scheduled time. It is also the id of the run's message. */
 export function runId(jobId: string, at: number): string {
   return `${runIdPrefix(jobId)}${at}`;
 }
 
-/** What the ids of all runs of a job begin with. */
+/** The prefix of the ids of all runs of a job. */
 export function runIdPrefix(jobId: string): string {
   return `cron-${jobId}-`;
 }
@@ -26,8 +26,8 @@ function runKey(jobId: string, at: number) {
 
 /**
  * Writes a run into the history.
- * @param at the time of the schedule that it is for, epoch ms
- * @param isFirst only when the history does not have this run yet: a late repeat must not hide how it ended
+ * @param at the scheduled time of the run, epoch ms
+ * @param isFirst write only if the history does not have this run yet: a late repeat must not overwrite its end
  */
 export async function recordRun(table: Table, at: number, run: CronRun, isFirst = false): Promise<void> {
   const expiresAt = Math.floor(run.ts / 1000) + keptSeconds;
@@ -38,15 +38,15 @@ export async function recordRun(table: Table, at: number, run: CronRun, isFirst 
   await succeeds(table.put(item, isFirst ? absent("pk") : undefined));
 }
 
-/** Deletes the oldest runs of a job above `most`. */
-export async function pruneRuns(table: Table, jobId: string, most: number): Promise<void> {
+/** Deletes the oldest runs of a job, so that `max` remain. */
+export async function pruneRuns(table: Table, jobId: string, max: number): Promise<void> {
   const items = await table.query({ pk: runPartition, prefix: `${jobId}#`, descending: true });
-  for (const { pk, sk } of items.slice(most)) await table.delete({ pk: String(pk), sk: String(sk) });
+  for (const { pk, sk } of items.slice(max)) await table.delete({ pk: String(pk), sk: String(sk) });
 }
 
 /**
  * Runs of one job or of all, newest first.
- * @param now epoch ms: expired runs that are not deleted yet are left out
+ * @param now epoch ms; expired runs that are not deleted yet are skipped
  */
 export async function listRuns(
   table: Table,

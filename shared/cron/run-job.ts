@@ -18,22 +18,22 @@ import { pruneRuns, recordRun, runId, runIdPrefix } from "./run-history.ts";
 import { acquireSlot, freeSlot } from "./run-slots.ts";
 import { finishOneShotJob, settleCronRun } from "./settle-run.ts";
 
-/** Longest time of a task's run without `timeoutSeconds`, ms. */
+/** Time limit of a task's run without `timeoutSeconds`, ms. */
 const defaultTimeoutMs = 3_600_000;
 
 const noOwnerText =
-  "whoever had the agent write this job is no owner any more; write its message anew (gsv cron edit), or remove it";
+  "this job's creator is no longer an owner; edit its message to take it over (gsv cron edit), or remove it";
 
-/** Time that a run may wait for its turn in its session, ms, before it counts as lost. */
+/** How long a run may wait in its session's inbox before it counts as lost, ms. */
 const queueMs = 15 * 60_000;
 
-/** What is claimed but not submitted is looked at again after this time, ms: the one who claimed it may have died. */
+/** A claimed run that is not submitted is retried after this time, ms: the claimant may have crashed. */
 const claimMs = 60_000;
 
 /**
- * Looks after one job: goes on with a run that was claimed and not submitted, ends one that was lost, and starts the one
- * that is due. Every step can be repeated, by a second fire of the same schedule as by the sweep: a time of the schedule is
- * claimed by one conditional write, and its message has an id that is made of the job and that time.
+ * Advances one job: submits a run that was claimed but not submitted, ends a lost run, and starts a due run. Safe to repeat,
+ * when a schedule fires twice and for the sweep: one conditional write claims a scheduled time, and the id of the run's
+ * message contains the job and that time.
  * @param now epoch ms
  * @returns undefined when there was nothing to do
  */
@@ -52,13 +52,13 @@ export async function advanceJob(
     await relist(world.table, job);
     return undefined;
   }
-  if (run) return skip(world, job, nextRunAtMs, now, "the run before it has not ended");
+  if (run) return skip(world, job, nextRunAtMs, now, "the previous run has not ended");
   return startRun(world, job, { at: nextRunAtMs, isDue: true }, now);
 }
 
 /**
  * Starts a run of a job that has none in progress.
- * @param at names the run: the time of the schedule, or the time at which a person asked for it
+ * @param at identifies the run: the scheduled time, or the time at which a person requested it
  */
 export async function startRun(
   world: CronWorld,
@@ -71,12 +71,12 @@ export async function startRun(
   const { enabled, maxConcurrentRuns } = configuration.cron;
   if (!enabled) return isDue ? skip(world, job, at, now, "cron.enabled is off") : undefined;
   const run: JobRun = { at, since: now, until: now + timeoutOf(job) + queueMs };
-  // An event does no work of its own: it waits for its turn in the main session.
+  // An event needs no slot: it only adds a message to the main session's inbox.
   const needsSlot = job.spec.mode === "task";
   const slot = { jobId: job.id, at, until: run.until };
   if (needsSlot && !(await acquireSlot(table, slot, maxConcurrentRuns, now))) {
     log("cron.waiting", { jobId: job.id, at });
-    // The sweep looks at it each minute from now on.
+    // From now on the sweep tries each minute.
     if (isDue) await succeeds(table.update(jobKey(job.id), [set("dueAt", now)], unchanged(job)));
     return undefined;
   }
@@ -84,7 +84,7 @@ export async function startRun(
   const next = ends ? nextRunOf(job, Math.max(now, at), configuration) : job.nextRunAtMs;
   const claimed = await claim(table, job, run, next, now);
   if (!claimed) {
-    // Another one has this run, and its slot, or the run has ended already.
+    // Another invocation has claimed this run and uses its slot, or the run has already ended.
     const left = await readJob(table, job.id);
     if (needsSlot && left?.run?.at !== at) await freeSlot(table, job.id, at, now);
     return undefined;
@@ -92,7 +92,7 @@ export async function startRun(
   return submitRun(world, claimed, run, now, isDue);
 }
 
-/** Undefined when the job was changed, or claimed by another. */
+/** Undefined when the job was changed, or when another invocation has claimed a run. */
 async function claim(
   table: Table,
   job: StoredJob,
@@ -113,7 +113,7 @@ async function claim(
   }
 }
 
-/** That nobody has changed the job, or claimed its next run. */
+/** The condition that the job was not changed and its next run not claimed. */
 function unchanged({ version, nextRunAtMs }: StoredJob) {
   const next = nextRunAtMs === undefined ? absent("nextRunAtMs") : equal("nextRunAtMs", nextRunAtMs);
   return all(equal("version", version), next);
@@ -139,7 +139,7 @@ async function submitRun(
   };
   const next = job.nextRunAtMs === undefined ? {} : { nextRunAtMs: job.nextRunAtMs };
   const id = runId(job.id, run.at);
-  // Before the message: once the run has ended, nothing tells any more that these are missing.
+  // Before the message: once the run has ended, nothing would detect that these two are missing.
   await scheduleNext(world, job.id, job.nextRunAtMs);
   await recordRun(table, run.at, { id, jobId: job.id, ts: run.since, status: "ok", summary, ...next }, true);
   const refused = isStillOwner(configuration, job.sender)
@@ -165,7 +165,7 @@ async function submitRun(
   return { jobId: job.id, status: "ok", summary, durationMs, ...next };
 }
 
-/** @returns why an event is left out: one of the same job waits in the session's inbox, and a second would say the same */
+/** @returns why an event is skipped: one of the same job still waits in the session's inbox, and a second would repeat it */
 async function waitingEvent(
   table: Table,
   { id: jobId, spec }: StoredJob,
@@ -175,10 +175,10 @@ async function waitingEvent(
   if (spec.mode !== "systemEvent") return undefined;
   const { inbox = [] } = (await readSession(table, sessionKey)) ?? {};
   const isBefore = (entry: InboxEntry) => entry.id !== id && entry.id.startsWith(runIdPrefix(jobId));
-  return inbox.some(isBefore) ? "the event before it still waits in the session" : undefined;
+  return inbox.some(isBefore) ? "the previous event still waits in the session" : undefined;
 }
 
-/** @returns why the session does not take the message and never will; undefined when it has it */
+/** @returns why the session permanently rejects the message; undefined when it has accepted it */
 async function submit(
   world: CronWorld,
   configuration: Configuration,
@@ -219,7 +219,7 @@ function timeoutOf({ spec }: StoredJob): number {
   return spec.timeoutSeconds * 1000;
 }
 
-/** Notes that a run was submitted. It may have ended meanwhile. */
+/** Records that a run was submitted. It may have ended meanwhile. */
 async function finish(table: Table, job: StoredJob, run: JobRun): Promise<void> {
   const submitted = { ...job, run: { ...run, submitted: true } };
   const steps = [set(["run", "submitted"], true), set("lastRunAtMs", run.since), ...dueSteps(submitted)];
@@ -235,21 +235,21 @@ async function finish(table: Table, job: StoredJob, run: JobRun): Promise<void> 
   if (left) await relist(table, left);
 }
 
-/** Writes when the sweep looks at the job the next time. */
+/** Updates when the sweep handles the job next. */
 async function relist(table: Table, job: StoredJob): Promise<void> {
   await succeeds(table.update(jobKey(job.id), dueSteps(job), unchanged(job)));
 }
 
-/** Ends a run that was submitted and of which nothing was heard since, so that the job runs again. */
+/** Ends a submitted run that did not end in time, so that the job can run again. */
 async function endLost(world: CronWorld, job: StoredJob, run: JobRun): Promise<undefined> {
   const task: CronTask = { kind: "cron", jobId: job.id, at: run.at, queuedAt: run.since, summary: "Queued" };
-  await settleCronRun(world, task, { status: "error", error: "the run was lost: it has not ended in time" });
+  await settleCronRun(world, task, { status: "error", error: "the run was lost: it did not end in time" });
   const left = await readJob(world.table, job.id);
   if (left) await relist(world.table, left);
   return undefined;
 }
 
-/** Leaves out one time of the schedule, and says why in the history. */
+/** Skips one scheduled time, and records the reason in the history. */
 async function skip(
   world: CronWorld,
   job: StoredJob,
@@ -270,9 +270,9 @@ async function skip(
   await scheduleNext(world, job.id, next);
   if (!(await succeeds(table.update(jobKey(job.id), steps, unchanged(job))))) return undefined;
   const nextRun = next === undefined ? {} : { nextRunAtMs: next };
-  const noted = { status: "skipped", error: reason, durationMs: 0, ...nextRun } as const;
-  await recordRun(table, at, { id: runId(job.id, at), jobId: job.id, ts: now, ...noted }, true);
+  const skipped = { status: "skipped", error: reason, durationMs: 0, ...nextRun } as const;
+  await recordRun(table, at, { id: runId(job.id, at), jobId: job.id, ts: now, ...skipped }, true);
   await pruneRuns(table, job.id, configuration.cron.maxRunsPerJobHistory);
   log("cron.skipped", { jobId: job.id, at, reason });
-  return { jobId: job.id, ...noted };
+  return { jobId: job.id, ...skipped };
 }

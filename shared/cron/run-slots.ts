@@ -4,32 +4,32 @@ import { type ItemValue, succeeds, type Table } from "../world/world.ts";
 import { cronPartition } from "./job-item.ts";
 
 /**
- * The runs in progress, in one item, so that `cron.maxConcurrentRuns` holds when several jobs are due at once. A run
- * whose end was lost frees its slot at `until`.
+ * The runs in progress, in one item, which enforces `cron.maxConcurrentRuns` when several jobs are due at once. The slot of
+ * a lost run is free from `until` on.
  */
 const slotsKey = { pk: cronPartition, sk: "RUNNING" };
 
-/** By job id. Times are epoch ms; `at` names the run. */
+/** By job id. Times are epoch ms; `at` identifies the run. */
 type Slots = Record<string, { at: number; until: number }>;
 
 /** Attempts of one optimistic write; more conflicts in a row indicate another fault. */
 const maxAttempts = 10;
 
-/** Takes a slot for a job's run. True also when this run has it already. False when all are taken, or the job has another run in progress. */
+/** Acquires a slot for a job's run. True if this run already has one; false if none is free, or the job has another run in progress. */
 export function acquireSlot(
   table: Table,
   { jobId, at, until }: { jobId: string; at: number; until: number },
-  most: number,
+  maxRuns: number,
   now: number,
 ): Promise<boolean> {
   return change(table, now, (slots) => {
     const own = slots[jobId];
     if (own) return own.at === at ? "done" : "refused";
-    return Object.keys(slots).length < most ? { ...slots, [jobId]: { at, until } } : "refused";
+    return Object.keys(slots).length < maxRuns ? { ...slots, [jobId]: { at, until } } : "refused";
   });
 }
 
-/** Frees the slot of a job's run, when this run has it. */
+/** Frees the slot of a job's run, if this run has one. */
 export async function freeSlot(table: Table, jobId: string, at: number, now: number): Promise<void> {
   await change(table, now, (slots) => {
     if (slots[jobId]?.at !== at) return "done";
@@ -53,7 +53,7 @@ async function change(
     const unchanged = version === 0 ? absent("version") : equal("version", version);
     if (await succeeds(table.update(slotsKey, steps, unchanged))) return true;
   }
-  throw new PeerError(code.conflict, "the scheduled jobs change too often at this moment; try again", {
+  throw new PeerError(code.conflict, "too many scheduled jobs start or end right now; try again", {
     retryable: true,
   });
 }

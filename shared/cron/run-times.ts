@@ -3,12 +3,12 @@ import { code, PeerError } from "../protocol/errors.ts";
 import { isTimezone } from "../runtime/zoned-time.ts";
 import { nextCronTime, parseCronExpression } from "./cron-expression.ts";
 
-/** Shortest period of a job that runs, ms: each run costs a model call. An expression of five fields has no shorter one. */
+/** Minimum period of an enabled job, ms: each run costs a model call. A five-field expression cannot have a shorter one. */
 const minEveryMs = 60_000;
 
 /**
- * The first run after `after`; epoch ms, undefined when there is none. A valid schedule is expected (`checkSchedule`).
- * @param timezone of an expression that names none
+ * The first run after `after`; epoch ms, undefined when there is none. The schedule must be valid (`checkSchedule`).
+ * @param timezone the timezone of an expression without its own
  */
 export function nextRunTime(schedule: CronSchedule, after: number, timezone: string): number | undefined {
   switch (schedule.kind) {
@@ -50,7 +50,7 @@ export function checkPeriod(schedule: CronSchedule): void {
 }
 
 /**
- * Checks that a schedule means something and has a run after `now`.
+ * Checks that a schedule is valid and has a run after `now`.
  * @throws PeerError 400 with the reason
  */
 export function checkSchedule(schedule: CronSchedule, now: number, timezone: string): void {
@@ -61,9 +61,9 @@ export function checkSchedule(schedule: CronSchedule, now: number, timezone: str
     const expression = parseCronExpression(schedule.expr);
     if ("fault" in expression) refuse(expression.fault);
     if (schedule.tz !== undefined && !isTimezone(schedule.tz))
-      refuse(`"${schedule.tz}" is no timezone; write one such as Europe/Berlin`);
+      refuse(`"${schedule.tz}" is not a timezone; use a name such as Europe/Berlin`);
   }
   if (nextRunTime(schedule, now, timezone) !== undefined) return;
   if (schedule.kind === "at") refuse(`${new Date(schedule.atMs).toISOString()} is in the past`);
-  refuse("there is no such day in the next eight years");
+  refuse("no such day in the next eight years");
 }

@@ -8,10 +8,10 @@ const examples =
   '"in 20 minutes", "tomorrow 9:15am", "every weekday at 7:30", "every 2 hours" or five fields such as "30 7 * * 1-5"';
 
 /**
- * A schedule from words: a time (`parseTime`), `every 2 hours`, `every weekday at 7:30`, `mondays and fridays at 9am`, `every
- * month on the 1st at 8:00`, or five fields.
- * @param timezone of the words; five fields hold it
- * @throws PeerError 400 with what is understood
+ * Parses a schedule in words: a time (`parseTime`), `every 2 hours`, `every weekday at 7:30`, `mondays and fridays at 9am`,
+ * `every month on the 1st at 8:00`, or five fields.
+ * @param timezone the timezone of the words; a five-field schedule stores it
+ * @throws PeerError 400 with examples
  */
 export function parseSchedule(text: string, now: number, timezone: string): CronSchedule {
   const words = text.trim().toLowerCase().replace(/\s+/g, " ");
@@ -27,7 +27,7 @@ export function parseSchedule(text: string, now: number, timezone: string): Cron
   throw refused(`"${text}" is not understood; write it as ${examples}`);
 }
 
-/** Whether a text looks like a cron expression, whatever the number of its fields. */
+/** Whether a text looks like a cron expression with any number of fields. */
 function isExpression(words: string): boolean {
   const parts = words.split(" ");
   const isField = (part: string) => /^(?:[\d*?][\d*?,/-]*|[a-z]{3}(?:[-,][a-z]{3})*)$/.test(part);
@@ -76,7 +76,7 @@ function daysOf(text: string): string | undefined {
 
 const number = v.pipe(v.number(), v.finite(), v.minValue(0));
 
-/** The fields in which a model may write a schedule, besides those of the protocol. */
+/** The fields that a model may use in a schedule, besides those of the protocol. */
 const looseSchedule = v.looseObject({
   kind: v.optional(v.string()),
   at: v.optional(v.union([v.string(), number])),
@@ -96,7 +96,7 @@ const looseSchedule = v.looseObject({
 });
 
 /**
- * A schedule as a model writes it: words, or an object of the protocol whose times may also be in words (`at`, `in`,
+ * Parses a schedule that a model wrote: words, or an object of the protocol whose times may also be words (`at`, `in`,
  * `everyMinutes`, `anchor`). A time without an offset is in `tz`, else in the user's timezone.
  * @throws PeerError 400 with the reason
  */
@@ -159,7 +159,7 @@ function anchored(anchor: unknown, now: number, timezone: string): { anchorMs?: 
 function timeIn(written: string | number, now: number, timezone: string): number {
   const at = typeof written === "number" ? written : parseTime(written, now, timezone);
   if (at === undefined)
-    throw refused(`"${written}" is no time; write it as "2026-02-14 09:30" or "tomorrow 9:15am"`);
+    throw refused(`"${written}" is not a time; write it as "2026-02-14 09:30" or "tomorrow 9:15am"`);
   return at;
 }
 

@@ -13,9 +13,9 @@ export interface RunEnd {
 }
 
 /**
- * Writes down how a run ended: in the history and in the job, and its slot is free. A one-shot job is removed when that was
- * asked for and the run went well, and disabled otherwise. Safe to repeat: the job changes once, and last, because as long
- * as it holds the run the sweep looks after it.
+ * Records how a run ended in the history and in the job, and frees its slot. A one-shot job is removed if `deleteAfterRun` is
+ * set and the run succeeded, else disabled. Safe to repeat: the job changes once, and last, because the sweep handles a job
+ * as long as it has a run.
  */
 export async function settleCronRun(
   { table, now }: { table: Table; now: () => number },
@@ -42,7 +42,7 @@ export async function settleCronRun(
   if (job) await finishOneShotJob(table, job, status);
 }
 
-/** Undefined when the job was removed. A repeat finds the job as it is now. */
+/** Undefined when the job was removed. A repeat returns the job's current state. */
 async function endJobRun(
   table: Table,
   jobId: string,
@@ -58,7 +58,7 @@ async function endJobRun(
   return item && toJob(item);
 }
 
-/** Removes or disables a one-shot job that has had its run. A job that was changed meanwhile stays as it is. */
+/** Removes or disables a one-shot job after its run. A job that was changed meanwhile is not touched. */
 export async function finishOneShotJob(
   table: Table,
   job: StoredJob,

@@ -23,7 +23,7 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(total);
 }
 
-/** `HH:MM` of `7:30`, `9am`, `9.15 pm`, `noon`; undefined for any other text. @param bare whether a number alone is an hour */
+/** `HH:MM` of `7:30`, `9am`, `9.15 pm`, `noon`; undefined for any other text. @param bare whether a single number is an hour */
 export function parseClock(text: string, bare: boolean): string | undefined {
   if (text === "noon") return "12:00";
   if (text === "midnight") return "00:00";
@@ -37,7 +37,7 @@ export function parseClock(text: string, bare: boolean): string | undefined {
   return `${String(hour).padStart(2, "0")}:${String(minute).padStart(2, "0")}`;
 }
 
-/** The English names of the days, from Sunday on, and of the months, in lower case. */
+/** The English names of the days, starting with Sunday, and of the months, in lower case. */
 export const dayNames = weekdays.map((day) => day.toLowerCase());
 export const monthNames = [
   ...["january", "february", "march", "april", "may", "june"],
@@ -55,9 +55,9 @@ function isName(text: string, name: string): boolean {
 }
 
 /**
- * The instant of a time in words, by the clocks of a timezone; epoch ms, undefined for what is no time:
+ * Parses a time in words, in a timezone; epoch ms, undefined for any other text:
  * `2026-02-14 09:30`, `2026-02-14T09:30Z`, `in 20 minutes`, `tomorrow 9:15am`, `friday at 18:00`, `14 feb at 9:30`, `7:30`.
- * A time without a day is the next one; so is a day without a year.
+ * A time without a day means its next occurrence, and so does a day without a year.
  */
 export function parseTime(text: string, now: number, timezone: string): number | undefined {
   const words = text.trim().toLowerCase().replace(/\s+/g, " ");
@@ -81,7 +81,7 @@ export function parseTime(text: string, now: number, timezone: string): number |
     /^(?:on |next )?(today|tomorrow|[a-z]{3,9})(?:,? at |,? )(.+)$/.exec(words) ?? [];
   if (day === "today") return onDay(today, clock, timezone);
   if (day === "tomorrow") return onDay(addDays(today, 1), clock, timezone);
-  // `mondays` are many.
+  // `mondays` is a repeated schedule, not a time.
   const weekday = day === undefined || day.endsWith("days") ? undefined : weekdayNumber(day);
   if (weekday !== undefined) return nextOf(now, timezone, 8, clock, (date) => dayOfWeek(date) === weekday);
   return parseDate(words, now, timezone) ?? nextOf(now, timezone, 2, words, () => true);
@@ -115,7 +115,7 @@ function onDay(day: string, clock: string, timezone: string): number | undefined
   return isDay && time !== undefined ? timeOfDay(day, time, timezone) : undefined;
 }
 
-/** The next time after `now` that a clock shows a time on a day that holds, among the next `days`. */
+/** The first time after `now` with this clock time on a day for which `holds` is true, among the next `days`. */
 function nextOf(
   now: number,
   timezone: string,

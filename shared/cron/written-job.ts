@@ -5,21 +5,22 @@ import type { Params } from "../protocol/methods.ts";
 import type { Origin } from "../session/inbox-entry.ts";
 import { readSchedule } from "./schedule-words.ts";
 
-/** What a job takes over from the conversation in which a model writes it. */
+/** The parts of the conversation that become defaults of a job which the model writes. */
 export interface WritingContext {
   agentId: string;
   now: number;
   /** The user's timezone. */
   timezone: string;
-  /** Where the conversation was last held on a channel. */
+  /** The channel of the conversation's last message from a channel. */
   lastChannel?: Extract<Origin, { kind: "channel" }>;
 }
 
 type Written = Record<string, unknown>;
 
 /**
- * A job as a model writes it: its schedule may be in words, and `message` or `text` may stand for the spec. A task's answer
- * goes to the conversation's channel unless the job says where. A job of one time is removed after its run unless told.
+ * Parses a job that a model wrote: its schedule may be in words, and `message` or `text` may replace the spec. A task's answer
+ * goes to the conversation's channel unless the job names another. A one-shot job is removed after its run unless the job
+ * says otherwise.
  * @throws PeerError 400 with the reason
  */
 export function readWrittenJob(written: Written, context: WritingContext): Params<"cron.add"> {
@@ -38,7 +39,7 @@ export function readWrittenJob(written: Written, context: WritingContext): Param
   return checked(cronJobField, job);
 }
 
-/** As `readWrittenJob`, for the fields that are to be changed. */
+/** As `readWrittenJob`, for the changed fields only. */
 export function readWrittenPatch(written: Written, context: WritingContext): Params<"cron.update">["patch"] {
   const { name, description, agentId, enabled, deleteAfterRun } = written;
   const schedule = scheduleOf(written);
@@ -55,11 +56,11 @@ const timeFields = [
   ...["everyMinutes", "everyHours", "everyDays", "anchor", "anchorMs", "cron", "expr", "tz"],
 ];
 
-/** The schedule, or the fields of one that stand beside the job's own. */
+/** The schedule, or schedule fields that the model put directly into the job. */
 function scheduleOf(written: Written): unknown {
   if (written.schedule !== undefined) return written.schedule;
-  const beside = Object.entries(written).filter(([name]) => timeFields.includes(name));
-  return beside.length > 0 ? Object.fromEntries(beside) : undefined;
+  const direct = Object.entries(written).filter(([name]) => timeFields.includes(name));
+  return direct.length > 0 ? Object.fromEntries(direct) : undefined;
 }
 
 function specOf({ spec, message, text }: Written): Written | undefined {

@@ -9,25 +9,25 @@ import { type RecallHit, type Signals, scoreOf, signalsOf } from "./recall-signa
 export interface Candidate {
   memory: Memory;
   hits: readonly RecallHit[];
-  /** An earlier sweep has promoted it. */
+  /** Whether an earlier sweep promoted it. */
   isPromoted: boolean;
 }
 
-/** The kinds of conversations that dreaming takes memories from: the owner's own. */
+/** The kinds of conversations from which dreaming promotes memories: the owner's own. */
 export const dreamKinds: readonly string[] = ["main", "named"];
 
-/** The part of a memory's words that MEMORY.md must not say already in one line. */
+/** A memory counts as present in MEMORY.md if one line has at least this share of its words. */
 const sameWords = 0.9;
 
-/** What a sweep decides on its candidates: what is promoted, the best first, and why the rest is not. */
+/** The decision of a sweep on its candidates: the promotions, best first, and the reasons against the others. */
 export interface Choice {
   promotions: Promotion[];
   verdicts: DreamVerdict[];
 }
 
 /**
- * Chooses the memories that are promoted into MEMORY.md. The same input gives the same choice, in the same order.
- * @param longTerm the memories that MEMORY.md holds
+ * Chooses the memories to promote into MEMORY.md. The same input gives the same choice, in the same order.
+ * @param longTerm the memories in MEMORY.md
  */
 export function chooseMemories(
   candidates: readonly Candidate[],
@@ -35,12 +35,17 @@ export function chooseMemories(
   settings: DreamSettings,
   now: number,
 ): Choice {
-  const said = longTerm.map((text) => new Set(termsOf(text)));
+  const present = longTerm.map((text) => new Set(termsOf(text)));
   const judged = candidates
     .map((candidate) => {
       const signals = signalsOf(candidate.hits, candidate.memory.record?.type ?? "project", now);
       const score = scoreOf(signals, settings.weights);
-      return { candidate, signals, score, why: refusal(candidate, { signals, score }, settings, said) };
+      return {
+        candidate,
+        signals,
+        score,
+        why: reasonAgainst(candidate, { signals, score }, settings, present),
+      };
     })
     .sort((a, b) => b.score - a.score || (a.candidate.memory.id < b.candidate.memory.id ? -1 : 1));
   const promotions: Promotion[] = [];
@@ -56,27 +61,27 @@ export function chooseMemories(
   return { promotions, verdicts };
 }
 
-/** How the reason of a memory begins that holds a secret. */
-export const secretReason = "holds a secret";
+/** The start of the reason for a memory with a secret. */
+export const secretReason = "contains a secret";
 export const promotedReason = "promoted before";
 
 /** Why a memory is not promoted, the strictest reason first; undefined when it may be. */
-function refusal(
+function reasonAgainst(
   { memory, isPromoted }: Candidate,
   { signals, score }: { signals: Signals; score: number },
   settings: DreamSettings,
-  said: readonly ReadonlySet<string>[],
+  present: readonly ReadonlySet<string>[],
 ): string | undefined {
   if (isPromoted) return promotedReason;
-  if (!memory.record) return "nobody has noted where it came from";
+  if (!memory.record) return "its origin is unknown";
   if (!dreamKinds.includes(memory.record.kind)) return `came from a ${memory.record.kind} conversation`;
   if (memory.record.supersededBy) return "was corrected";
   const secret = findSecret(memory.text);
   if (secret) return `${secretReason} (${secret})`;
   const shape = noSentence(memory.text);
   if (shape) return shape;
-  if (memory.places.some(({ path }) => path === "MEMORY.md") || isSaid(memory.text, said))
-    return "stands in MEMORY.md";
+  if (memory.places.some(({ path }) => path === "MEMORY.md") || isPresent(memory.text, present))
+    return "already in MEMORY.md";
   const { recallCount, uniqueQueries, uniqueDays } = signals;
   if (recallCount < settings.minRecallCount)
     return `recalled ${recallCount} of ${settings.minRecallCount} times`;
@@ -86,44 +91,44 @@ function refusal(
   return score < settings.minScore ? `score below ${settings.minScore}` : undefined;
 }
 
-/** Whether one line of MEMORY.md has nearly all the words of a memory. */
-function isSaid(text: string, said: readonly ReadonlySet<string>[]): boolean {
+/** Whether one line of MEMORY.md has nearly all words of a memory. */
+function isPresent(text: string, present: readonly ReadonlySet<string>[]): boolean {
   const words = new Set(termsOf(text));
   if (words.size === 0) return false;
-  return said.some((line) => [...words].filter((word) => line.has(word)).length / words.size >= sameWords);
+  return present.some((line) => [...words].filter((word) => line.has(word)).length / words.size >= sameWords);
 }
 
 function rounded(score: number): number {
   return Math.round(score * 1000) / 1000;
 }
 
-/** Characters of a promoted memory. One of Chinese, Japanese, Korean or Thai counts twice: it says more. */
-const least = 12;
-const most = 300;
+/** Bounds of a promoted memory's length. A Chinese, Japanese, Korean or Thai character counts twice, because it carries more. */
+const minLength = 12;
+const maxLength = 300;
 
 const dense = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/gu;
 
-/** Signs that begin a heading, a quote, a table, code, a command's prompt, or data. */
+/** Matches the start of a heading, a quote, a table, code, a shell prompt, or data. */
 const noBeginning = /^(?:[#>|$%`~{}[\]<]|\*{3}|-{3}|={3}|!\[|https?:\/\/\S+$)/;
-/** Who said it: a line of a transcript. */
+/** Matches a line of a transcript, which starts with its speaker. */
 const speaker = /^(?:user|assistant|system|tool|human|ai)\s*:/i;
-/** A command with what follows one: an option, a path, a pipe. */
+/** Matches a shell command with an option, a path or a pipe. */
 const command =
   /^(?:sudo|npm|npx|yarn|pnpm|node|git|cd|ls|cat|grep|find|rm|cp|mv|mkdir|chmod|curl|wget|ssh|scp|docker|kubectl|aws|cdk|pip3?|python3?|apt(?:-get)?|brew|make|export|echo|bash|sh|gsv)\s.*(?:\s-{1,2}\w|\S\/\S|[|&<>]|=\S|\.\w{1,4}\b)|^(?:npm|npx|yarn|pnpm) (?:i|ci|run|install|test|start|exec)\b|^git (?:status|push|pull|add|commit|log|diff|checkout|rebase|merge|clone|fetch|stash)\b/;
-/** Code: a block's sign, an operator that prose has not, a line that ends as code does. */
+/** Matches code: a code fence, an operator that prose does not have, a line that ends like code. */
 const code =
   /```|&&|\|\||=>|->|::|;\s*$|[{(]\s*$|<\/?\w+>|^(?:const|let|var|function|import|def|class|return)\s/;
 
 /**
- * Why a line is no sentence that belongs into long-term memory, such as a command or a table; undefined when it is one.
+ * Why a line is not a sentence for long-term memory (a command or a table, for example); undefined when it is one.
  */
 function noSentence(text: string): string | undefined {
   const length = [...text].length + (text.match(dense)?.length ?? 0);
-  if (length < least) return "too short";
-  if (length > most) return "too long";
+  if (length < minLength) return "too short";
+  if (length > maxLength) return "too long";
   const marks = text.match(/[\p{L}\p{M}\s]/gu)?.length ?? 0;
   const isProse = marks >= [...text].length / 2 && (/\p{L}\s+\S*\p{L}/u.test(text) || dense.test(text));
   dense.lastIndex = 0;
   const isOther = [noBeginning, speaker, command, code].some((shape) => shape.test(text));
-  return isProse && !isOther ? undefined : "no sentence";
+  return isProse && !isOther ? undefined : "not a sentence";
 }

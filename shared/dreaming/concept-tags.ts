@@ -3,7 +3,7 @@ import { plainText } from "../recall/words/words.ts";
 
 const words = (text: string) => text.split(" ");
 
-/** Terms that come before all other words, in the languages that our people write: lower case, without accents. */
+/** Technical terms that come before all other words, in several languages: lower case, without accents. */
 const techTerms: ReadonlySet<string> = new Set([
   ...words(
     "api aws backup bug build cache certificate cloud cluster compiler container cron dashboard database deploy",
@@ -31,12 +31,12 @@ const techTerms: ReadonlySet<string> = new Set([
   ),
 ]);
 
-/** The same, of scripts that put no space between words. */
+/** The same for scripts without spaces between words. */
 const unspacedTerms: readonly string[] = words(
   "备份 数据库 服务器 部署 迁移 密码 安全 网络 バックアップ データベース サーバー 백업 서버 สำรองข้อมูล",
 );
 
-/** Words that say nothing of what a memory is about: besides the usual ones those of talk, of time and of paths. */
+/** Words that do not describe a memory's subject: stop words, and words of talk, time and paths. */
 const noTags: ReadonlySet<string> = new Set([
   ...stopWords,
   ...words(
@@ -58,13 +58,13 @@ const noTags: ReadonlySet<string> = new Set([
   ...words("com org net file files folder path"),
 ]);
 
-/** Tags of one memory, and characters of a tag. A tag of a script without spaces may be shorter. */
+/** Maximum tags of a memory, and bounds of a tag's length. A tag in a script without spaces may be shorter. */
 const maxTags = 8;
-const most = 32;
-const least = { spaced: 3, unspaced: 2 };
+const maxLength = 32;
+const minLength = { spaced: 3, unspaced: 2 };
 
 const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
-/** A path, an address, or a name with `_`, `-`, `.` or a hump in it. */
+/** A path, an address, or a name with `_`, `-`, `.` or camel case. */
 const compound =
   /[\p{L}\p{N}_@~-]+(?:[/.:][\p{L}\p{N}_@~-]+)+|\p{L}[\p{L}\p{N}]*(?:[_-][\p{L}\p{N}]+)+|\p{Ll}+(?:\p{Lu}[\p{Ll}\p{N}]+)+/gu;
 const isoDate = /^\d{4}-\d{2}(?:-\d{2})?(?:t[\d:.z+-]*)?$/;
@@ -72,8 +72,8 @@ const isoDate = /^\d{4}-\d{2}(?:-\d{2})?(?:t[\d:.z+-]*)?$/;
 let segmenter: Intl.Segmenter | undefined;
 
 /**
- * What a text is about, in up to eight words: terms of its trade first, then names such as paths and identifiers, then its
- * other words, in the order in which they come. The same text has the same tags.
+ * Up to eight words that describe a text's subject: technical terms first, then names such as paths and identifiers, then its
+ * other words, each in the order of the text. The same text has the same tags.
  */
 export function conceptTags(text: string): string[] {
   const normal = text.normalize("NFKC");
@@ -95,14 +95,14 @@ function* wordsOf(text: string): Generator<string> {
   for (const { segment, isWordLike } of segmenter.segment(text)) if (isWordLike) yield segment;
 }
 
-/** Undefined for what is no tag: too short, too long, a number, a date, or a word that says nothing. */
+/** A word as a tag; undefined when it is too short or too long, a number, a date, or in `noTags`. */
 function tagOf(word: string): string | undefined {
   const tag = word
     .toLowerCase()
     .replaceAll("_", "-")
     .replaceAll(/^-+|-+$/g, "");
   const length = [...tag].length;
-  const isShort = length < (unspaced.test(tag) ? least.unspaced : least.spaced);
-  if (isShort || length > most || /^[\d.,:-]+$/.test(tag) || isoDate.test(tag)) return undefined;
+  const isShort = length < (unspaced.test(tag) ? minLength.unspaced : minLength.spaced);
+  if (isShort || length > maxLength || /^[\d.,:-]+$/.test(tag) || isoDate.test(tag)) return undefined;
   return noTags.has(plainText(tag)) ? undefined : tag;
 }

@@ -6,7 +6,7 @@ const daySeconds = 86_400;
 /** How an agent dreams: docs/memory.md. */
 export type DreamSettings = Configuration["dreaming"];
 
-/** The settings of an agent: its own over the gateway's, field by field. */
+/** The effective settings of an agent: its own override the gateway's, field by field. */
 export function dreamSettings(
   { agents, dreaming }: Pick<Configuration, "agents" | "dreaming">,
   agentId: string,
@@ -15,15 +15,15 @@ export function dreamSettings(
   return { ...dreaming, ...own, weights: { ...dreaming.weights, ...own?.weights } };
 }
 
-/** What the time of the next sweep depends on, as one text. When it differs, the sweep is planned anew. */
+/** The settings that determine the time of the next sweep, as one text. When it changes, the sweep is planned again. */
 export function dreamPlan({ intervalSecs, atHour }: DreamSettings, timezone: string): string {
   return `${intervalSecs} ${atHour} ${timezone}`;
 }
 
 /**
- * When the sweep after one is due, epoch ms: an interval later. Where that is a number of days, at the hour of the settings
- * that is nearest to it.
- * @param last when the last sweep was, or now when there was none
+ * When the next sweep is due, epoch ms: one interval after the last. When the interval is a number of days, at the configured
+ * hour nearest to that time.
+ * @param last the time of the last sweep, or now when there was none
  */
 export function nextSweep(last: number, { intervalSecs, atHour }: DreamSettings, timezone: string): number {
   const due = last + intervalSecs * 1000;

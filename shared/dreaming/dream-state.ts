@@ -15,14 +15,14 @@ import {
 import { ConditionFailed, type Item, type Key, succeeds, type Table } from "../world/world.ts";
 
 /**
- * How long a sweep has its agent to itself, in milliseconds: longer than the functions run that sweep. One that ends early
- * is gone on with when this is over.
+ * Length of a sweep's lease on its agent, in milliseconds: longer than the time limit of the functions that sweep. A crashed
+ * sweep is resumed after it.
  */
 export const dreamLeaseMs = 90_000;
 
-/** A sweep whose result is decided on. Whoever goes on with it after a crash writes these same texts. */
+/** A sweep whose result is decided. If it is resumed after a crash, the same texts are written. */
 export interface BegunSweep {
-  /** Of the owner that decided. */
+  /** The id of the owner that decided. */
   id: string;
   /** Epoch ms. */
   at: number;
@@ -46,13 +46,13 @@ export interface DreamState {
   last?: DreamSummary;
 }
 
-/** A planned sweep: when it comes, and the settings that this follows from. */
+/** A planned sweep: its time, and the settings that determine it. */
 export interface PlannedSweep {
   nextAt: number;
   plan: string;
 }
 
-/** The agent of a key of the `due` index; undefined when it is not a sweep's. */
+/** The agent of a key in the `due` index; undefined when the key is not a sweep's. */
 export function dreamingAgent({ pk, sk }: Key): string | undefined {
   return pk.startsWith(prefix) && sk === "META" ? pk.slice(prefix.length) : undefined;
 }
@@ -65,7 +65,7 @@ export async function readDream(table: Table, agentId: string): Promise<DreamSta
   return toState((await table.get(keyOf(agentId))) ?? {});
 }
 
-/** Takes the agent's lease when it is free or expired; undefined otherwise. @param owner unique id of this attempt */
+/** Acquires the agent's lease when it is free or expired; undefined otherwise. @param owner unique id of this attempt */
 export async function acquireDream(
   table: Table,
   agentId: string,
@@ -85,13 +85,13 @@ export async function acquireDream(
   return state.owner === owner ? state : undefined;
 }
 
-/** Stores what a sweep has decided on, before anything of it is done. @returns false when the lease was lost */
+/** Stores the decisions of a sweep before they are carried out. @returns false when the lease was lost */
 export function beginSweep(table: Table, agentId: string, sweep: BegunSweep): Promise<boolean> {
   const condition = all(equal("owner", sweep.id), any(absent("sweep"), equal(["sweep", "id"], sweep.id)));
   return succeeds(table.update(keyOf(agentId), [set("sweep", sweep as unknown as Item)], condition));
 }
 
-/** Notes that a sweep is done, plans the next one, and lets go of the lease. Another one's is left alone. */
+/** Records the end of a sweep, plans the next one, and releases the lease, unless it belongs to another sweep. */
 export async function finishSweep(
   table: Table,
   agentId: string,
@@ -104,7 +104,7 @@ export async function finishSweep(
   await succeeds(table.update(keyOf(agentId), steps, equal(["sweep", "id"], id)));
 }
 
-/** Notes when the next sweep comes, if the condition holds. */
+/** Records the plan of the next sweep, if the condition holds. */
 export async function recordPlan(
   table: Table,
   agentId: string,
@@ -114,7 +114,7 @@ export async function recordPlan(
   await succeeds(table.update(keyOf(agentId), planSteps(next), condition));
 }
 
-/** Lists the agent in the `due` index for the sweep that is planned; without one it is listed no more. */
+/** Lists the agent in the `due` index for its planned sweep; without one, removes it from the index. */
 export async function recordIdle(
   table: Table,
   agentId: string,
@@ -124,7 +124,7 @@ export async function recordIdle(
   await recordPlan(table, agentId, nextAt === undefined ? undefined : { nextAt, plan }, isSame);
 }
 
-/** Lets go of a lease under which nothing was begun. */
+/** Releases a lease under which no sweep was begun. */
 export async function releaseDream(table: Table, agentId: string, owner: string): Promise<void> {
   const steps = [remove("owner"), remove("leaseUntil")];
   await succeeds(table.update(keyOf(agentId), steps, equal("owner", owner)));

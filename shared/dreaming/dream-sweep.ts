@@ -20,7 +20,7 @@ import { diaryEntry, dreamedSection, withDiaryEntry, withDreamed } from "./dream
 import { type DreamConfiguration, scheduleDream } from "./plan-dream.ts";
 import { listRecalls, recallsByMemory, recallWindowMs } from "./recall-events.ts";
 
-/** What a sweep works with. */
+/** The dependencies of a sweep. */
 export interface Dreaming {
   table: Table;
   bucket: Bucket;
@@ -29,31 +29,31 @@ export interface Dreaming {
   memories: MemoryStore;
 }
 
-/** The agent whose sweep it is, and when, epoch ms. */
+/** The agent, configuration and time (epoch ms) of a sweep. */
 export interface DreamRun {
   agentId: string;
   configuration: DreamConfiguration;
   now: number;
 }
 
-/** What a sweep came to, with what was decided on each memory. One that was gone on with after a crash has no verdicts. */
+/** The result of a sweep and its decision on each memory. A sweep resumed after a crash has no verdicts. */
 export interface SweepOutcome {
   summary: DreamSummary;
   verdicts: DreamVerdict[];
 }
 
-/** Where promotions and the diary are written. */
+/** The files for promotions and for the diary. */
 const memoryPath = "MEMORY.md";
 const diaryPath = "DREAMS.md";
 
-/** Files or records that are read at the same time. */
+/** Maximum number of files or records read in parallel. */
 const atOnce = 16;
 
 /**
- * Promotes the memories that were recalled often into MEMORY.md, and writes the diary. No model is asked. What will be
- * written is stored first, and each step can be repeated, so that a sweep that was interrupted is gone on with: one section,
- * one diary entry, each promotion once.
- * @returns undefined when another sweep of the agent is at it
+ * Promotes often recalled memories into MEMORY.md, and writes the diary. Does not call a model. The texts are stored first,
+ * and each step can be repeated, so that an interrupted sweep can be resumed: it writes one section, one diary entry, and each
+ * promotion once.
+ * @returns undefined when another sweep of the agent is in progress
  */
 export async function sweepMemories(dreaming: Dreaming, run: DreamRun): Promise<SweepOutcome | undefined> {
   const { table } = dreaming;
@@ -75,7 +75,7 @@ export async function sweepMemories(dreaming: Dreaming, run: DreamRun): Promise<
   }
 }
 
-/** What a sweep would do now. Changes nothing. */
+/** The result that a sweep would have now. Changes nothing. */
 export async function previewSweep(
   dreaming: Omit<Dreaming, "schedules">,
   run: DreamRun,
@@ -133,7 +133,7 @@ async function carryOut(dreaming: Dreaming, run: DreamRun, sweep: BegunSweep): P
   const refused =
     section && (await writeFile(workspace, agentId, memoryPath, (text) => withDreamed(text, section)));
   await writeFile(workspace, agentId, diaryPath, (text) => withDiaryEntry(text, diary));
-  // A memory that was forgotten since the sweep decided is taken out again.
+  // A memory that was forgotten since the sweep decided is removed again.
   for (const { id, score } of refused ? [] : sweep.promotions)
     if (!(await memories.ledger.promote(agentId, id, { at: sweep.at, score: rounded(score) })))
       await memories.files.remove(agentId, id);
@@ -151,8 +151,8 @@ async function carryOut(dreaming: Dreaming, run: DreamRun, sweep: BegunSweep): P
 }
 
 /**
- * Changes a file. One that cannot be changed (2 MB, or not text) stays as it is: a sweep does not wait for it.
- * @returns why it cannot
+ * Changes a file. A file that cannot be changed (above 2 MB, or not text) stays unchanged, and the sweep continues.
+ * @returns why it cannot be changed
  */
 async function writeFile(
   workspace: Workspace,
@@ -170,7 +170,7 @@ async function writeFile(
   }
 }
 
-/** Commits the workspace as the sweep leaves it. A failure is logged: a sweep does not wait for the history. */
+/** Commits the workspace after the sweep. A failure is only logged. */
 async function commitSweep(
   { bucket }: Dreaming,
   { agentId, configuration }: DreamRun,

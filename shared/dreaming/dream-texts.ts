@@ -8,22 +8,22 @@ export interface Promotion {
   days: number;
 }
 
-/** What a sweep came to, for the diary. */
+/** The counts of a sweep, for the diary. */
 export interface SweepCounts {
   candidates: number;
-  /** Were promoted by an earlier sweep. */
+  /** Memories that an earlier sweep promoted. */
   alreadyPromoted: number;
-  /** Hold a secret, and were kept out for it. */
+  /** Memories left out because they contain a secret. */
   secrets: number;
 }
 
-/** How MEMORY.md and DREAMS.md begin where a sweep is the first to write them. */
+/** The first line of MEMORY.md and DREAMS.md when a sweep creates them. */
 const fileTitles = { memory: "# MEMORY.md\n", diary: "# DREAMS.md — Dream Diary\n" } as const;
 
-/** Characters of DREAMS.md. Older entries are in the history alone. */
+/** Maximum characters of DREAMS.md. Older entries remain only in the workspace's history. */
 const maxOfDiary = 500_000;
 
-/** The section of MEMORY.md with what a sweep has promoted. @param at epoch ms */
+/** The section of MEMORY.md with a sweep's promotions. @param at epoch ms */
 export function dreamedSection(promotions: readonly Promotion[], at: number): string {
   const lines = promotions.map(
     ({ text, score, hits, days }) => `- ${text} _(score=${score.toFixed(2)}, hits=${hits}, days=${days})_`,
@@ -49,12 +49,12 @@ export function diaryEntry(promotions: readonly Promotion[], counts: SweepCounts
   ].join("\n");
 }
 
-/** MEMORY.md with a section at its end. The same one again changes nothing. */
+/** Appends a section to MEMORY.md, unless it is already there. */
 export function withDreamed(content: string | undefined, section: string): string {
   return withSection(content ?? fileTitles.memory, section);
 }
 
-/** DREAMS.md with an entry at its end. The same one again changes nothing. The oldest entries make room for it. */
+/** Appends an entry to DREAMS.md, unless it is already there, and removes the oldest entries when it becomes too long. */
 export function withDiaryEntry(content: string | undefined, entry: string): string {
   const whole = withSection(content ?? fileTitles.diary, entry);
   if (whole.length <= maxOfDiary) return whole;

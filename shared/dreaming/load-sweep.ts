@@ -3,7 +3,7 @@ import { openWorkspace } from "../workspace/workspace-files.ts";
 import type { World } from "../world/world.ts";
 import type { DreamRun, SweepOutcome } from "./dream-sweep.ts";
 
-/** The sweep of memories, whose code is loaded when it is used first. */
+/** The sweep of memories; its code is loaded on first use. */
 export function loadSweep({ table, bucket, schedules }: Pick<World, "table" | "bucket" | "schedules">) {
   const workspace = openWorkspace(bucket);
   const memories = loadMemories({ table, bucket, workspace });

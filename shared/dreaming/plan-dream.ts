@@ -5,13 +5,13 @@ import type { Schedules, Table } from "../world/world.ts";
 import { dreamPlan, dreamSettings, nextSweep } from "./dream-settings.ts";
 import { type PlannedSweep, readDream, recordPlan } from "./dream-state.ts";
 
-/** What planning reads of the configuration. */
+/** The parts of the configuration that planning reads. */
 export type DreamConfiguration = Pick<Configuration, "agents" | "dreaming" | "userTimezone" | "workspaceGit">;
 
 /**
- * Schedules the sweep that follows one. After a crash nobody has noted it, and the schedule is ignored when it fires.
- * @param last when the last sweep was, or now when there was none; epoch ms
- * @returns what is to be noted; undefined when the agent does not dream
+ * Schedules the next sweep. If the caller crashes before it records the result, the schedule is ignored when it fires.
+ * @param last the time of the last sweep, or now when there was none; epoch ms
+ * @returns the plan to record; undefined when dreaming is off for the agent
  */
 export async function scheduleDream(
   schedules: Schedules,
@@ -28,7 +28,7 @@ export async function scheduleDream(
   return { nextAt, plan: dreamPlan(settings, timezone) };
 }
 
-/** Plans a sweep, unless one is planned by the same settings: something was recalled, so there is something to dream of. */
+/** Plans a sweep after a recall, unless one is planned with the same settings. */
 export async function planDream(
   { table, schedules }: { table: Table; schedules: Schedules },
   agentId: string,

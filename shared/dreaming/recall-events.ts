@@ -4,15 +4,15 @@ import type { RecallHit } from "./recall-signals.ts";
 
 const dayMs = 86_400_000;
 
-/** Recalls count this long, and are kept no longer. Milliseconds. */
+/** How long recalls count and are stored, in milliseconds. */
 export const recallWindowMs = 90 * dayMs;
 
-/** Most memories of one sweep. */
+/** Maximum number of memories of one sweep. */
 const maxCandidates = 10_000;
 
 /** A recall: the question, and the memories that answered it, the best first. */
 export interface RecallEvent {
-  /** Names the call. A call that is repeated after a crash is one event. */
+  /** Identifies the call. A call that is repeated after a crash is one event. */
   call: string;
   query: string;
   /** Epoch ms. */
@@ -33,7 +33,7 @@ export function recallEvent(
   return { call, query, at, hits };
 }
 
-/** Keeps a recall for the sweeps of the next 90 days. */
+/** Stores a recall for the sweeps of the next 90 days. */
 export async function recordRecall(table: Table, agentId: string, event: RecallEvent): Promise<void> {
   const { at, ...fields } = event;
   const expiresAt = Math.floor((at + recallWindowMs) / 1000);
@@ -41,7 +41,7 @@ export async function recordRecall(table: Table, agentId: string, event: RecallE
   await table.put({ ...key, ...(fields as unknown as Item), at, expiresAt });
 }
 
-/** The recalls from a time on, the oldest first, each call once. @param since epoch ms */
+/** The recalls since a time, oldest first, each call once. @param since epoch ms */
 export async function listRecalls(table: Table, agentId: string, since: number): Promise<RecallEvent[]> {
   const items = await table.query({ pk: partition(agentId), from: timeKey(since) });
   const events = new Map<string, RecallEvent>();
@@ -52,13 +52,13 @@ export async function listRecalls(table: Table, agentId: string, since: number):
   return [...events.values()];
 }
 
-/** How a memory was recalled, and the files in which it stood. */
+/** How a memory was recalled, and the files that contained it. */
 export interface RecalledLine {
   hits: RecallHit[];
   paths: Set<string>;
 }
 
-/** The recalls by memory. Of too many memories those that were recalled last. */
+/** The recalls by memory; only the `maxCandidates` memories that were recalled last. */
 export function recallsByMemory(events: readonly RecallEvent[]): Map<string, RecalledLine> {
   const found = new Map<string, RecalledLine>();
   for (const { query, at, hits } of events.toReversed())

@@ -3,7 +3,7 @@ import { plainText, termsOf } from "../recall/words/words.ts";
 
 const dayMs = 86_400_000;
 
-/** One recall of a memory: with what question, and at which place of the answer it stood: 1, 2, … */
+/** One recall of a memory: the question, and the memory's rank in the answer: 1, 2, … */
 export interface RecallHit {
   query: string;
   rank: number;
@@ -13,22 +13,22 @@ export interface RecallHit {
 
 /** How a memory was recalled. `frequency` to `diversity` are 0 to 1. */
 export interface Signals {
-  /** How often: 1 from six times on. */
+  /** How often: 1 from six recalls on. */
   frequency: number;
-  /** How well it fitted: the mean of one divided by its place. */
+  /** How well it matched: the mean of 1/rank. */
   relevance: number;
-  /** How lately: 1 at the moment of a recall, half of it after a half-life. */
+  /** How recently: 1 at the last recall, half after each half-life. */
   recency: number;
-  /** How differently: by distinct questions or days, whichever are more; 1 from five on. */
+  /** How diverse: the larger of distinct questions and distinct days; 1 from five on. */
   diversity: number;
   recallCount: number;
-  /** Distinct questions, however they were spelled. */
+  /** Distinct questions (`questionOf`). */
   uniqueQueries: number;
-  /** Distinct days of UTC. */
+  /** Distinct days in UTC. */
   uniqueDays: number;
 }
 
-/** How much each signal counts in a score. */
+/** The weight of each signal in a score. */
 export interface SignalWeights {
   frequency: number;
   relevance: number;
@@ -37,12 +37,12 @@ export interface SignalWeights {
   consolidation: number;
 }
 
-/** After how many days without a recall the recency of a memory is halved, by what it is about. */
+/** Half-life of the recency in days, by type of memory. */
 const halfLives: Record<MemoryType, number> = { user: 10_000, feedback: 365, project: 90, reference: 10_000 };
 
-/** Recalls from which on the frequency is 1. */
+/** Number of recalls from which on the frequency is 1. */
 const frequent = 6;
-/** Questions or days from which on the diversity is 1, and days from which on the consolidation is. */
+/** Number of questions or days from which on the diversity is 1, and of days from which on the consolidation is 1. */
 const diverse = 5;
 
 /** The signals of a memory that was recalled at least once. */
@@ -75,7 +75,7 @@ export function scoreOf(signals: Signals, weights: SignalWeights): number {
   );
 }
 
-/** A question by which its spellings are one: its words in any order, without stop words, accents and endings. */
+/** Normalizes a question: its words, sorted, without stop words, accents and endings. */
 export function questionOf(query: string): string {
   const terms = [...new Set(termsOf(query))].sort().join(" ");
   return terms === "" ? plainText(query).replaceAll(/\s+/g, " ").trim() : terms;

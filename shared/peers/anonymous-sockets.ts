@@ -42,8 +42,8 @@ export async function countAnonymousFrame(
 }
 
 /**
- * Makes an anonymous socket one with a connection record, for a token that it has shown.
- * @returns false when the socket has ended, or connects by another frame
+ * Gives an anonymous socket a connection record, after it has sent a valid token.
+ * @returns false when the socket has ended, or another of its frames has already connected it
  */
 export async function admitAnonymous(table: Table, record: ConnectionRecord): Promise<boolean> {
   // In this order, `$disconnect` always finds one of the two.

@@ -4,19 +4,18 @@ import { log, logError } from "../runtime/log.ts";
 import type { PostOptions, Sockets, Table } from "../world/world.ts";
 import { dropConnection, listPeers } from "./registry.ts";
 
-/** Events that every client is sent. */
+/** Events for all clients. */
 type ClientEvent = "chat" | "tool.result" | "node.changed";
 
 /**
  * Sends events to connected clients. Nothing here throws: an ended connection is removed from the registry, and other
- * failures are logged. A client that does not read is left out of the rest of the run whose event it did not take;
- * only the run's end is posted to it.
+ * failures are logged. A client that does not accept an event of a run gets no more events of that run except its end.
  */
 export interface Broadcast {
   /** Connection ids of all clients connected now. */
   clients(): Promise<string[]>;
   /**
-   * Posts an event to these connections in parallel, to each behind what it was offered. `fallback` is sent when the
+   * Posts an event to these connections in parallel, to each after its pending offers. `fallback` is sent when the
    * payload is too large.
    */
   send<E extends ClientEvent>(
@@ -26,16 +25,16 @@ export interface Broadcast {
     fallback?: Events[E],
   ): Promise<void>;
   /**
-   * Posts an event that a client can do without: once, and for a second.
-   * @returns whether the client got it
+   * Posts an optional event: one attempt, which lasts at most a second.
+   * @returns whether the client received it
    */
   offer<E extends ClientEvent>(connectionId: string, event: E, payload: Events[E]): Promise<boolean>;
 }
 
 export function createBroadcast(table: Table, sockets: Sockets, now: () => number): Broadcast {
-  /** The connections that are left out, each with the run. */
+  /** Connections that did not accept an event, each with the run (`keyOf`). */
   const leftOut = new Set<string>();
-  /** Offers on their way, by connection and run. */
+  /** Offers in progress, by connection and run. */
   const offers = new Map<string, Promise<boolean>>();
 
   const post = async (connectionId: string, key: string, frames: EventFrame[], options?: PostOptions) => {
@@ -58,7 +57,7 @@ export function createBroadcast(table: Table, sockets: Sockets, now: () => numbe
   };
   const tell = async (connectionId: string, payload: Events[ClientEvent], frames: EventFrame[]) => {
     const key = keyOf(connectionId, payload);
-    // Whoever made an offer makes the next one, if there is one, before this goes on.
+    // When an offer ends, its caller may make another one before this loop continues.
     for (let offer = offers.get(key); offer; offer = offers.get(key)) await offer;
     if (endsRun(payload)) leftOut.delete(key);
     if (!leftOut.has(key)) await post(connectionId, key, frames);
@@ -85,7 +84,7 @@ export function createBroadcast(table: Table, sockets: Sockets, now: () => numbe
   };
 }
 
-/** What belongs to no run, such as the result of what a client asked for itself, is posted like a run's end. */
+/** Events without a run, such as the result of a client's own request, share one key and are posted like a run's end. */
 function keyOf(connectionId: string, payload: Events[ClientEvent]): string {
   return `${connectionId} ${runOf(payload) ?? ""}`;
 }

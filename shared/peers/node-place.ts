@@ -4,20 +4,20 @@ import { equal, set } from "../world/expression.ts";
 import { type Sockets, succeeds, type Table } from "../world/world.ts";
 import { type PeerRecord, peerKey, readPeer } from "./registry.ts";
 
-/** Time that the present node of an id has to answer `node.ping`, in milliseconds. */
+/** How long the connected node of an id has to answer `node.ping`, in milliseconds. */
 const answerMs = 5000;
 
-/** Time for which its answer counts, in milliseconds. */
+/** How long its answer stays valid, in milliseconds. */
 const goodForMs = 10_000;
 
-/** When a node that was refused may ask again, in milliseconds, while the present one is being asked. */
+/** After how long a refused node may connect again while the connected one is being asked, in milliseconds. */
 const askAgainMs = 1000;
 
 /**
- * Decides whether a node may take the place of the connected node of its id. The same process may, as it reconnects.
- * Another process may when the present one does not answer: its machine lost power or network, and API Gateway has
- * not noticed yet.
- * @param arriving `instance` names the node's process; nodes without one are not checked
+ * Checks that a node may replace the connected node with its id. The same process may, because it reconnects. Another
+ * process may if the connected one does not answer: its machine may have lost power or network without API Gateway
+ * noticing.
+ * @param arriving the new node; `instance` identifies its process, and nodes without one are not checked
  * @param now epoch milliseconds
  * @throws PeerError 409 with `PlaceTaken`
  */
@@ -28,7 +28,7 @@ export async function checkPlace(
 ): Promise<void> {
   const { id, instance, tokenId } = arriving;
   const present = await readPeer(table, "node", id, now);
-  // One without an instance is not ours, and would not answer.
+  // A node without an instance is not this project's, and does not answer `node.ping`.
   if (!present?.instance || present.instance === instance || present.tokenId !== tokenId) return;
   const { connectionId, askedAt, answeredAt } = present;
   if (askedAt !== undefined && (answeredAt === undefined || answeredAt < askedAt)) {
@@ -43,7 +43,7 @@ export async function checkPlace(
   throw taken(present, false);
 }
 
-/** Notes that a node has answered `node.ping`. @param now epoch milliseconds */
+/** Records that a node has answered `node.ping`. @param now epoch milliseconds */
 export async function recordAnswer(
   table: Table,
   { peerId, connectionId }: { peerId: string; connectionId: string },
@@ -56,7 +56,7 @@ export async function recordAnswer(
 
 function taken({ id, platform, connectedAt }: PeerRecord, alive: boolean): PeerError {
   const since = new Date(connectedAt).toISOString();
-  const message = `a node with the id "${id}" is connected (${platform || "unknown system"}, since ${since}): stop it, or choose another id`;
+  const message = `a node with the id "${id}" is connected (${platform || "unknown system"}, since ${since}): stop that node, or choose another id`;
   const details: PlaceTaken = { taken: true, alive, retryAfterMs: askAgainMs };
   return new PeerError(code.conflict, message, { retryable: true, details });
 }

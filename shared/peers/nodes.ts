@@ -22,7 +22,7 @@ export function chooseNode(nodes: readonly PeerRecord[], nodeId: string | undefi
   return only;
 }
 
-/** Model providers take tool names of at most this many characters, from `[A-Za-z0-9_-]`. */
+/** Model providers accept tool names of at most this many characters, from `[A-Za-z0-9_-]`. */
 const maxToolName = 64;
 
 /** A node's tool, with the name that models and clients use. */
@@ -33,20 +33,20 @@ export interface NodeTool {
   bareName: string;
 }
 
-/** A shortened node id ends with this many digits of a hash of the whole one: too many to find a second one. */
+/** A shortened node id ends with this many digits of a hash of the full id: enough to prevent collisions. */
 const hashDigits = 16;
 
-/** What a shortened id looks like. An id that looks so itself is shortened too, where it could be taken for one. */
+/** Matches a shortened id. An id that matches is shortened too if it could be confused with a shortened one. */
 const shortened = /(^|-)[0-9a-f]{16}$/;
 
-/** A node's id as tool names hold it: invalid characters become `_`. */
+/** A node's id as part of tool names: invalid characters become `_`. */
 export function nameOfNode(nodeId: string): string {
   return nodeId.replaceAll(/[^A-Za-z0-9_-]/g, "_");
 }
 
 /**
- * `{nodeId}__{tool}`. An id that is too long beside the tool's name is shortened, and two ids never to the
- * same one. Undefined when the tool's name leaves no room for that.
+ * `{nodeId}__{tool}`. An id that leaves too little room for the tool's name is shortened; different ids stay different.
+ * Undefined when the tool's name is too long even for that.
  */
 export function nodeToolName(nodeId: string, tool: string): string | undefined {
   const room = maxToolName - tool.length - 2;
@@ -61,7 +61,7 @@ export function nodeToolName(nodeId: string, tool: string): string | undefined {
 
 /**
  * The tools of all connected nodes by name. Two nodes with the same name (`nameOfNode`) have the same token;
- * the first one by id wins. A tool without a name is left out.
+ * the first one by id wins. Tools without a possible name are omitted.
  */
 export function nodeTools(nodes: readonly PeerRecord[]): Map<string, NodeTool> {
   const tools = new Map<string, NodeTool>();

@@ -31,7 +31,7 @@ export interface Payloads {
   /** @throws PeerError 413 above `maxPayloadBytes`; for media above `maxMediaBytes` */
   reserve(connectionId: string, bytes: number, kind: UploadKind): Promise<Upload>;
   /**
-   * Reads and deletes params that a connection has uploaded; a ref works once.
+   * Reads and deletes params that a connection uploaded; a ref works once.
    * @throws PeerError 400 for a malformed ref or an upload that is not JSON; 404 when nothing was uploaded on
    * this connection or the ref was used; 413 above `maxPayloadBytes`
    */
@@ -45,7 +45,7 @@ export function openPayloads(bucket: Pick<Bucket, "get" | "put" | "delete">, pre
     const key = uploadKey(connectionId, ref, kind);
     const object = await bucket.get(key);
     if (!object) {
-      const message = `${uploads[kind].field}: nothing was uploaded there, or it was used already`;
+      const message = `${uploads[kind].field}: nothing was uploaded for this ref, or it was already used`;
       throw new PeerError(code.notFound, message);
     }
     await bucket.delete(key);
@@ -76,7 +76,7 @@ export function openPayloads(bucket: Pick<Bucket, "get" | "put" | "delete">, pre
       try {
         return JSON.parse(Buffer.from(body).toString());
       } catch {
-        throw new PeerError(code.badRequest, "paramsRef: what was uploaded is not JSON");
+        throw new PeerError(code.badRequest, "paramsRef: the upload is not JSON");
       }
     },
     takeMedia: (connectionId, ref) => consumeUpload(connectionId, ref, "media"),
@@ -87,7 +87,7 @@ export function openPayloads(bucket: Pick<Bucket, "get" | "put" | "delete">, pre
 function uploadKey(connectionId: string, ref: string, kind: UploadKind): string {
   const { extension, field } = uploads[kind];
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(ref)) {
-    throw new PeerError(code.badRequest, `${field}: not a ref that payload.upload has given`);
+    throw new PeerError(code.badRequest, `${field}: not a ref from payload.upload`);
   }
   return `payloads/in/${encodeURIComponent(connectionId)}/${ref}.${extension}`;
 }
@@ -95,7 +95,7 @@ function uploadKey(connectionId: string, ref: string, kind: UploadKind): string 
 function checkSize(bytes: number, kind: UploadKind): void {
   const { maxBytes } = uploads[kind];
   if (bytes > maxBytes)
-    throw new PeerError(code.tooLarge, `${bytes} bytes; ${kind} by reference hold at most ${maxBytes}`);
+    throw new PeerError(code.tooLarge, `${bytes} bytes; the limit for ${kind} by reference is ${maxBytes}`);
 }
 
 /**

@@ -10,7 +10,7 @@ export interface ChosenId {
   id: string;
 }
 
-/** TTL of a client's id after it last connected, in seconds. A command of `gsv` has an id of its own. */
+/** TTL of a client's id after it last connected, in seconds. Each command of `gsv` uses its own id. */
 const clientIdSeconds = 30 * 86_400;
 
 const partitionOf = (mode: ChosenId["mode"]) => `ID#${mode}`;

@@ -53,12 +53,12 @@ export interface PeerRecord {
   platform: string;
   tools?: ToolDefinition[];
   runtime?: NodeRuntime;
-  /** Number of answers of a node about its programs that `runtime` holds (`shared/skills/bin-probes.ts`). */
+  /** Number of a node's answers about its programs that are merged into `runtime` (`shared/skills/bin-probes.ts`). */
   binAnswers?: number;
   capabilities?: string[];
-  /** Names the process of a node (`shared/peers/node-place.ts`). */
+  /** Identifies the process of a node (`shared/peers/node-place.ts`). */
   instance?: string;
-  /** When a node was last asked by `node.ping` whether it is there, and when it last answered; epoch ms. */
+  /** When `node.ping` was last sent to a node, and when it last answered; epoch ms. */
   askedAt?: number;
   answeredAt?: number;
 }
@@ -72,7 +72,7 @@ const connectionKey = (connectionId: string): Key => ({ pk: `CONN#${connectionId
 /** The item of a peer. */
 export const peerKey = (mode: Mode, id: string): Key => ({ pk: `PEER#${mode}`, sk: id });
 /**
- * The mark of a revoked token beside the peers of a mode. No peer's id begins with `#`.
+ * The mark of a revoked token, in the partition of a mode's peers. No peer's id begins with `#`.
  */
 const revokedKey = (mode: Mode, tokenId: string): Key => ({ pk: `PEER#${mode}`, sk: `#revoked#${tokenId}` });
 const expiry = (now: number) => Math.floor(now / 1000) + recordTtlSeconds;
@@ -177,7 +177,7 @@ export async function forgetPeer(table: Table, connectionId: string): Promise<vo
 }
 
 /**
- * Writes which programs a connected node has. Nothing when it is not connected, or holds as many answers already.
+ * Stores which programs a connected node has. Does nothing when the node is not connected, or its record is not older.
  */
 export async function setNodeBins(
   table: Table,
@@ -213,8 +213,8 @@ export async function readPeer(
 }
 
 /**
- * Every connected peer of a mode, by id, without those whose token is revoked. The marks of revoked tokens are read with
- * the peers, so that a list which begins after a revocation has been answered does not hold its peers.
+ * Every connected peer of a mode, by id, without those whose token is revoked. The same query reads the marks of revoked
+ * tokens, so that a list which starts after a revocation never contains peers with that token.
  */
 export async function listPeers(table: Table, mode: Mode, now: number): Promise<PeerRecord[]> {
   const items = await table.query({ pk: `PEER#${mode}` });
@@ -225,11 +225,11 @@ export async function listPeers(table: Table, mode: Mode, now: number): Promise<
 }
 
 /**
- * Has every list of peers that begins from now on leave out the peers with this token. Repeating it is harmless.
+ * Hides the peers with this token from every list of peers that starts from now on. Safe to repeat.
  * @param now epoch milliseconds
  */
 export async function hidePeersOf(table: Table, tokenId: string, now: number): Promise<void> {
-  // A peer that was registered before this lives shorter.
+  // The record of a peer that was registered before this expires earlier.
   const mark = { revokedToken: tokenId, expiresAt: expiry(now) + recordTtlSeconds };
   await Promise.all(modes.map((mode) => table.put({ ...mark, ...revokedKey(mode, tokenId) })));
 }

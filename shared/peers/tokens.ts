@@ -46,7 +46,7 @@ export async function createToken(
   const record = { name, scopes: [...scopes], createdAt: now, ...bound };
   const item: Item = { hash: hash(secret).toString("hex"), ...(record as unknown as Item) };
   await table.put({ ...item, pk: partition, sk: id }, absent("pk"));
-  // Of two tokens that get one name at the same time, the one that was written last sees the other here.
+  // When two tokens with one name are created at the same time, the one written last sees the other here.
   await refuseTaken(table, name, id).catch(async (error: unknown) => {
     await table.delete({ pk: partition, sk: id });
     throw error;
@@ -59,7 +59,7 @@ async function refuseTaken(table: Table, name: string, id: string): Promise<void
   const same = (token: TokenEntry) => token.name.toLowerCase() === name.toLowerCase() && token.id !== id;
   const taken = (await listTokens(table)).find(same);
   if (!taken) return;
-  const message = `name: the token ${taken.id} is named "${taken.name}" already; choose another name, or revoke it (\`gsv token revoke ${taken.id}\`)`;
+  const message = `name: the token ${taken.id} is already named "${taken.name}"; choose another name, or revoke it (\`gsv token revoke ${taken.id}\`)`;
   throw new PeerError(code.conflict, message);
 }
 
@@ -78,8 +78,7 @@ export async function isGoodToken(table: Table, id: string): Promise<boolean> {
 }
 
 /**
- * Marks a token as revoked. From then on it is refused wherever it is checked, and no list of peers holds its peers.
- * Repeating it is harmless.
+ * Marks a token as revoked. From then on every check refuses it, and no list of peers contains its peers. Safe to repeat.
  * @param now epoch milliseconds
  * @returns false when it does not exist
  */
@@ -115,7 +114,7 @@ export function createTokenVerifier(table: Table, now: () => number): TokenVerif
   };
 }
 
-/** The error for a peer whose token was good once. */
+/** The error for a peer whose token has been revoked. */
 export function revoked(): PeerError {
   return new PeerError(code.unauthorized, "the token was revoked");
 }

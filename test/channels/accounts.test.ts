@@ -74,7 +74,7 @@ describe.each(Object.entries(platformStarts))("an account of %s", (name, start) 
     const refused = await startAccount(accounts, address, given).catch((error: Error) => error);
     expect(refused).toMatchObject({
       code: 400,
-      message: expect.stringContaining("does not take these credentials"),
+      message: expect.stringContaining("rejects these credentials"),
     });
     expect(JSON.stringify(refused)).not.toContain("a-token-that-is-wrong");
     expect((await accounts.configuration.load({ fresh: true })).channels).toEqual({});
@@ -83,7 +83,7 @@ describe.each(Object.entries(platformStarts))("an account of %s", (name, start) 
   it("needs every field, and takes no other", async () => {
     for (const { name: field } of findChannel(accounts, name).fields) {
       const { [field]: _left, ...rest } = platform.account;
-      const message = `config: ${name} needs ${field}; \`gsv channel add ${name}\` asks for what is missing`;
+      const message = `config: ${name} needs ${field}; \`gsv channel add ${name}\` asks for them`;
       await expect(startAccount(accounts, address, rest)).rejects.toMatchObject({ code: 400, message });
     }
     const more = { ...platform.account, pigeonToken: "x" };
@@ -199,7 +199,7 @@ describe("an account of Telegram", () => {
     expect(await status("telegram")).toMatchObject({
       authenticated: true,
       connected: false,
-      error: "the platform knows no webhook; start the account",
+      error: "no webhook is registered at the platform; start the account",
     });
     await telegram.close();
   });

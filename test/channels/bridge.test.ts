@@ -113,7 +113,7 @@ describe("a message for a bridge", () => {
   it("goes to nobody before a bridge has attached, and waits once one is known", async () => {
     expect(await processOf().deliver("a", "hello")).toEqual({
       ok: false,
-      reason: "there is no channel signal",
+      reason: "unknown channel signal",
     });
     await attach("c1");
     post = async () => "gone";

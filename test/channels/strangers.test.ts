@@ -11,7 +11,7 @@ const states: Record<string, { settings: object; isStopped?: boolean; told?: str
   "only somebody else is on the list": { settings: { dmPolicy: "allowlist", allowFrom: ["42"] } },
   "strangers may ask": {
     settings: { dmPolicy: "pairing", allowFrom: ["42"] },
-    told: "You are not known here yet. Your message waits until you are let in, and is answered then.",
+    told: "You don't have access yet. We kept your message and will answer once you are approved.",
   },
   "the account was stopped": { settings: { dmPolicy: "open" }, isStopped: true },
 };

@@ -129,7 +129,7 @@ describe("gsv__Cron", () => {
     cron.configuration.channels = { telegram: { owners: [] } };
     await cron.until(friday + 2 * hour);
     expect(cron.delivered.size).toBe(1);
-    const skipped = { status: "skipped", error: expect.stringContaining("no owner any more") };
+    const skipped = { status: "skipped", error: expect.stringContaining("no longer an owner") };
     expect((await cron.runs(id))[0]).toMatchObject(skipped);
     expect(await force()).toMatchObject({ ran: 0, results: [skipped] });
     await done({ action: "update", id, patch: { schedule: "every 2 hours" } });

@@ -33,7 +33,7 @@ describe("what a job may cost", () => {
       return (await runJobs(cron.world(), { id, mode: "force" })).results[0];
     };
     expect(await force()).toMatchObject({ status: "ok" });
-    const error = "the event before it still waits in the session";
+    const error = "the previous event still waits in the session";
     expect(await force()).toMatchObject({ status: "skipped", error });
     await cron.work();
     expect(await cron.asked("agent:main:main")).toHaveLength(1);

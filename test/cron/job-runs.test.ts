@@ -187,7 +187,7 @@ describe("a job runs", () => {
     await cron.fire({ kind: "cron", jobId: id, at: cron.now });
     expect((await cron.runs(id))[0]).toMatchObject({
       status: "skipped",
-      error: "the run before it has not ended",
+      error: "the previous run has not ended",
     });
   });
 

@@ -109,7 +109,7 @@ describe("a schedule that a model writes as an object", () => {
 
   it("is refused when it has no time", () => {
     expect(() => readSchedule({ kind: "at" }, now, chicago)).toThrow("write it as");
-    expect(() => readSchedule({ at: "soon" }, now, chicago)).toThrow('"soon" is no time');
+    expect(() => readSchedule({ at: "soon" }, now, chicago)).toThrow('"soon" is not a time');
     expect(() => readSchedule({ inMs: "5" }, now, chicago)).toThrow("inMs");
     expect(() => readSchedule(undefined, now, chicago)).toThrow("schedule: ");
   });

@@ -195,7 +195,7 @@ describe("a sweep of memories", () => {
     expect(new Set(outcome?.verdicts.map(({ reason }) => reason))).toEqual(
       new Set([
         ...["group", "guest", "dm", "cron", "system"].map((kind) => `came from a ${kind} conversation`),
-        "nobody has noted where it came from",
+        "its origin is unknown",
       ]),
     );
     expect(await bench.read("MEMORY.md")).toBeUndefined();
@@ -213,7 +213,9 @@ describe("a sweep of memories", () => {
       await bench.recall(id, questions);
       const outcome = await bench.sweep();
       expect(outcome?.summary).toMatchObject({ candidates: 1, promoted: 0, secrets: 1 });
-      expect(outcome?.verdicts).toMatchObject([{ id, text: "", promoted: false, reason: /^holds a secret/ }]);
+      expect(outcome?.verdicts).toMatchObject([
+        { id, text: "", promoted: false, reason: /^contains a secret/ },
+      ]);
       expect(await bench.read("MEMORY.md")).toBeUndefined();
       expect(await bench.read("DREAMS.md")).toContain("- kept out (holds a secret): 1\n");
       expect((await bench.memories.ledger.find(bench.agentId, id))?.promoted).toBeUndefined();
@@ -245,7 +247,7 @@ describe("a sweep of memories", () => {
     await bench.write("MEMORY.md", "- At breakfast, Ada always drinks green tea\n");
     await bench.recall(await bench.remember("Ada drinks green tea at breakfast"), questions);
     expect((await bench.sweep())?.verdicts).toMatchObject([
-      { promoted: false, reason: "stands in MEMORY.md" },
+      { promoted: false, reason: "already in MEMORY.md" },
     ]);
   });
 

@@ -158,7 +158,7 @@ describe("device tokens", () => {
     const again = () => createToken(state.table, { name: "phone", scopes: ["client"] }, hour);
     await expect(again()).rejects.toMatchObject({
       code: 409,
-      message: `name: the token ${first.id} is named "Phone" already; choose another name, or revoke it (\`gsv token revoke ${first.id}\`)`,
+      message: `name: the token ${first.id} is already named "Phone"; choose another name, or revoke it (\`gsv token revoke ${first.id}\`)`,
     });
     await revokeToken(state.table, first.id, hour);
     expect((await again()).name).toBe("phone");

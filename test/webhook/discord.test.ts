@@ -207,7 +207,7 @@ describe("Discord", () => {
     const [, shown] = await deliver(directCommand("/model openai/gpt-5"));
     expect(shown).toMatchObject({
       type: 4,
-      data: { content: expect.stringMatching(/^You are not known here/) },
+      data: { content: expect.stringMatching(/^You don't have access/) },
     });
     const refused = { type: 4, data: { content: "Not available.", flags: 64 } };
     expect(await deliver(directCommand("hello"))).toMatchObject([200, refused]);

@@ -46,7 +46,7 @@ describe("the webhook function", () => {
     const to = { url: `${url}/telegram/default`, secret: webhookSecret };
     const answer = await on.telegram.deliver(textUpdate("@gsv_test_bot hi", { chat }), to);
     expect(answer).toEqual({ status: 500, text: '{"error":"internal error"}' });
-    expect(lines.join("")).toContain("the bot's username is not known: 500 Internal");
+    expect(lines.join("")).toContain("cannot read the bot's username: 500 Internal");
   });
 
   it("logs what happened, and neither a secret nor what was written", async () => {

@@ -18,7 +18,7 @@ import { startWebhook, type WebhookState } from "./fixture.ts";
 const guestOf = (id: string) => `agent:main:telegram:guest:${id}`;
 const guest = guestOf("5001002003");
 const ann = { channel: "telegram", senderId: "5001002003" };
-const waits = /^You are not known here yet\. Your message waits/;
+const waits = /^You don't have access yet\. We kept your message/;
 let on: WebhookState;
 let clock: number;
 
@@ -244,7 +244,7 @@ describe("requests", () => {
     const address = { channel: "telegram", accountId: "default" };
     const large = { ...message(ann.senderId), text: "é".repeat(6000) };
     await handleInbound(on.webhook, address, large);
-    expect(sent()).toEqual([expect.stringMatching(/too long to be kept/)]);
+    expect(sent()).toEqual([expect.stringMatching(/too long to keep/)]);
     const [request] = await requests();
     expect(request).not.toHaveProperty("message");
     await approveSender(approving(), ann);

@@ -16,7 +16,7 @@ type TaskSpec = Extract<CronSpec, { mode: "task" }>;
 /** A schedule as a person writes it. @throws Failure of wrong usage, with the reason */
 export function readWhen(words: string, options: Options, now: number, timezone: string): CronSchedule {
   const zone = text(options.tz) ?? timezone;
-  if (!isTimezone(zone)) throw usage(`--tz: ${zone} is no timezone; write one such as Europe/Berlin`);
+  if (!isTimezone(zone)) throw usage(`--tz: ${zone} is not a timezone; use a name such as Europe/Berlin`);
   return orUsage(() => {
     const schedule = parseSchedule(words, now, zone);
     checkPeriod(schedule);

@@ -130,5 +130,5 @@ function planNext(
   if (rendering === "pools" || deactivateAbove >= 1 || over <= 0) return undefined;
   const rate = tokenRate(measured.tokensPerCharacter);
   const least = (minFreed * contextWindow) / rate;
-  return planSweep(viewOf(given, through), { needed: Math.max(least, over / rate), least }, window);
+  return planSweep(viewOf(given, through), { needed: Math.max(least, over / rate), minimum: least }, window);
 }

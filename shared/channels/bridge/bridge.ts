@@ -32,7 +32,7 @@ const maxText = 16_000;
 
 /** The account of a bridge. Times in epoch ms. */
 export interface BridgeRecord extends ChannelAddress {
-  /** Last. */
+  /** When the bridge last attached. */
   attachedAt: number;
   /** Absent while the bridge is not connected. */
   connectedAt?: number;
@@ -143,7 +143,10 @@ async function send(
   const waiting = await listWaiting(table, address, now());
   const isKept = waiting.some((message) => message.id === id);
   if (!isKept && waiting.length >= maxWaiting)
-    return { status: "failed", reason: `the bridge is away, and ${waiting.length} messages wait for it` };
+    return {
+      status: "failed",
+      reason: `the bridge is not connected, and its queue is full (${waiting.length} messages)`,
+    };
   const reply = replyToId === undefined ? {} : { replyToId };
   const session = sessionKey === undefined ? {} : { sessionKey };
   const payload = { ...address, ...session, peer: { ...peer }, message: { id, ...content, ...reply } };

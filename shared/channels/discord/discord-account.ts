@@ -46,12 +46,12 @@ async function check(account: ChannelAccount): Promise<AccountCheck> {
   for (const answer of [user, app]) if (!answer.ok) return { ok: false, reason: reasonOf(answer) };
   const known = v.safeParse(bot, user.ok && user.body);
   const found = v.safeParse(application, app.ok && app.body);
-  if (!known.success || !found.success) return { ok: false, reason: "Discord answers in another form" };
+  if (!known.success || !found.success) return { ok: false, reason: "unexpected answer of Discord" };
   const { id, verify_key, interactions_endpoint_url } = found.output;
   const { applicationId, publicKey } = account.settings;
-  if (id !== applicationId) return { ok: false, reason: `the token is one of the application ${id}` };
+  if (id !== applicationId) return { ok: false, reason: `the token belongs to the application ${id}` };
   if (verify_key.toLowerCase() !== String(publicKey).toLowerCase())
-    return { ok: false, reason: "the public key is not the application's" };
+    return { ok: false, reason: "the public key does not belong to the application" };
   return { ok: true, identity: known.output.username, webhook: { url: interactions_endpoint_url ?? "" } };
 }
 

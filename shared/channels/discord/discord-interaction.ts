@@ -11,7 +11,7 @@ const name = v.nullish(v.string());
 
 const user = v.object({ id: v.string(), username: text, global_name: name });
 
-/** A file (https://docs.discord.com/developers/resources/message#attachment-object), as far as it is read. */
+/** The fields that are read of a file (https://docs.discord.com/developers/resources/message#attachment-object). */
 const attachment = v.object({
   filename: text,
   content_type: name,
@@ -43,8 +43,8 @@ const command = v.object({
 });
 
 /**
- * An interaction (https://docs.discord.com/developers/interactions/receiving-and-responding), as far as it is
- * read.
+ * The fields that are read of an interaction
+ * (https://docs.discord.com/developers/interactions/receiving-and-responding).
  */
 const interaction = v.object({
   id: v.pipe(v.string(), v.regex(/^\d{1,20}$/)),

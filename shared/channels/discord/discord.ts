@@ -26,9 +26,8 @@ const maxText = 2000;
 const tokenLifeMs = 14.5 * 60_000;
 
 /**
- * Age in milliseconds up to which Discord may not know an interaction yet, because our HTTP response is still
- * on its way. Discord gives up that request after 3 s. After a second wait the interaction is older than
- * this, and the answer goes to the channel.
+ * Age in milliseconds up to which Discord may not know an interaction yet, because it has not received our HTTP response,
+ * for which it waits 3 s. After one wait the interaction is older than this, and the answer goes to the channel.
  */
 const settlingMs = 6000;
 
@@ -81,7 +80,7 @@ export function createDiscord({ now = Date.now }: { now?: () => number } = {}): 
       const call = parseInteraction(request.body);
       if (!call) return refused(400, "not an interaction of Discord");
       if (call.kind === "ping") return answered({ type: pong });
-      if (call.kind === "other") return refused(400, "an interaction that nothing here leads to");
+      if (call.kind === "other") return refused(400, "unsupported kind of interaction");
       return receiveCommand(call.interaction, account, now());
     },
     send: (account, message) => sendText(account, message, now()),
@@ -117,7 +116,11 @@ function receiveCommand(interaction: Interaction, { settings }: ChannelAccount, 
     return refused(400, "an interaction of another application");
   const message = readInteraction(interaction, now);
   if (message) return { status: "messages", messages: [message], shown };
-  return { status: "answered", httpStatus: 200, body: onlyForSender("There is no message in that.") };
+  return {
+    status: "answered",
+    httpStatus: 200,
+    body: onlyForSender("The command has no message; write one."),
+  };
 }
 
 function answered(body: object): Received {
@@ -200,12 +203,12 @@ async function sendByInteraction(
   const webhook = `/webhooks/${encodeURIComponent(String(account.settings.applicationId))}/${encodeURIComponent(token)}`;
   const request = { asBot: false, secret: token, signal: content.signal };
   const original = { ...request, path: `${webhook}/messages/@original` };
-  const standing =
+  const current =
     replyToId === undefined ? undefined : await callDiscord(account, { ...original, method: "GET" });
-  const there = standing?.ok ? standing.message : undefined;
-  if (standing?.ok && text !== undefined && there?.content === text) return standing;
-  const isTaken = !standing || Boolean(there?.content) || (there?.attachments ?? []).length > 0;
-  if (isTaken) return callDiscord(account, { ...request, ...content, path: webhook });
+  const shown = current?.ok ? current.message : undefined;
+  if (current?.ok && text !== undefined && shown?.content === text) return current;
+  const isReplaced = !current || Boolean(shown?.content) || (shown?.attachments ?? []).length > 0;
+  if (isReplaced) return callDiscord(account, { ...request, ...content, path: webhook });
   return callDiscord(account, { ...original, ...content, method: "PATCH" });
 }
 
@@ -217,7 +220,7 @@ function reasonOf(answer: DiscordAnswer): string {
   return !answer.ok && "reason" in answer.outcome ? answer.outcome.reason : "";
 }
 
-/** A thread is a channel of its own. */
+/** In Discord's API a thread is a channel. */
 function channelOf({ id }: Destination["peer"]): string {
   return encodeURIComponent(id.slice(id.lastIndexOf("/") + 1));
 }

@@ -27,7 +27,7 @@ export type Refusal =
 export type Admission =
   | { status: "admitted" }
   | { status: "blocked"; reason: Refusal }
-  /** A pairing request exists; `isHeld` tells whether it holds the message. */
+  /** A pairing request exists; `isHeld`: it contains the message. */
   | { status: "requested"; isHeld: boolean }
   /** The sender already has a request from another message. This message is dropped. */
   | { status: "waiting" };
@@ -66,7 +66,7 @@ export async function admit(
   return reason === undefined ? { status: "admitted" } : { status: "blocked", reason };
 }
 
-/** Why a configuration does not let a message in, if it does not. */
+/** Why a configuration does not admit a message; undefined when it does. */
 export function refusalReason(
   configuration: Configuration,
   address: ChannelAddress,
@@ -101,13 +101,13 @@ export function checkAccess(
     (entry) => entry.trim() === "*" || ids.some((id) => isSameSender(channel, entry, id)),
   );
   if (isListed) return { allowed: true };
-  // An id that means everybody, nobody or somebody else in `allowFrom` cannot be approved.
+  // An id that would match everybody, nobody or somebody else in `allowFrom` cannot be approved.
   const isListable = sender.id.trim() !== "*" && isSameSender(channel, sender.id, sender.id);
   const canPair = dmPolicy === "pairing" && peer.kind === "dm" && isListable;
   return { allowed: false, reason: canPair ? "pairing" : "allowlist" };
 }
 
-/** The ids of a room: a thread's id is `{room}/{thread}`, and the room's own id comes after it. */
+/** The ids of a room. For a thread, whose id is `{room}/{thread}`: its own id, then the room's. */
 export function roomIds(peerId: string): string[] {
   const slash = peerId.lastIndexOf("/");
   return slash < 0 ? [peerId] : [peerId, peerId.slice(0, slash)];

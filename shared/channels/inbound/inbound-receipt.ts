@@ -9,7 +9,7 @@ import type { ChannelAddress } from "../channel.ts";
 const keptSeconds = 8 * 86_400;
 
 /**
- * Whether the receipt of a message may have been deleted already, so that a replay would count as new.
+ * Whether the receipt of a message may already be deleted, so that a replay would count as new.
  * @param timestamp when the platform got the message, epoch ms
  * @param now epoch ms
  */

@@ -30,16 +30,16 @@ export interface Inbound extends Intake {
 }
 
 /** A message accepted by its session. `answer`: the response for the sender, which was sent unless `isShown`. */
-type TakenMessage = {
+type AcceptedMessage = {
   [Status in IntakeReply["status"]]: { status: Status; sessionKey: string; answer?: string };
 }[IntakeReply["status"]];
 
 /** The outcome of an inbound message. */
 export type InboundOutcome =
-  | TakenMessage
-  /** Handled before. */
+  | AcceptedMessage
+  /** The message was handled before. */
   | { status: "duplicate" }
-  /** Not admitted: nothing was stored, and the sender is not told. */
+  /** Not admitted: nothing was stored, and the sender gets no answer. */
   | { status: "blocked"; reason: Refusal }
   /** The sender is not admitted yet and has a pairing request. */
   | { status: "pending_pairing"; senderId: string; answer?: string };
@@ -73,13 +73,13 @@ export async function handleInbound(
   }
   if (isEmpty(message)) return { status: "blocked", reason: "empty" };
   const event = { ...address, eventId: message.eventId };
-  // The newest configuration: who was an owner until just now must not pass for one.
+  // Use the newest configuration: a removed owner must lose access at once.
   const [known, configuration] = await Promise.all([
     openReceipt(inbound.table, event, inbound.now()),
     inbound.configuration.load({ fresh: true }),
   ]);
   if (known.isDone) return { status: "duplicate" };
-  // An older configuration has let the message in, and a warm function keeps the newest one from here on.
+  // An older configuration admitted the message. Decide again: the newest configuration is now cached.
   if (refusalReason(configuration, address, message) !== undefined)
     return handleInbound(inbound, address, message, isShown);
   const settings = ownValue(configuration.channels, address.channel);
@@ -94,7 +94,7 @@ export async function handleInbound(
   };
   const { status, answer } =
     known.answer === undefined
-      ? await carryOut(inbound, sessionKey, event, message, rest)
+      ? await submit(inbound, sessionKey, event, message, rest)
       : { status: "command" as const, answer: known.answer };
   if (answer !== undefined && !isShown) await send(inbound.sender, rest.origin, `${id}:reply`, answer);
   await closeReceipt(inbound.table, event);
@@ -104,7 +104,7 @@ export async function handleInbound(
   return { status, sessionKey, ...(answer === undefined ? {} : { answer }) };
 }
 
-/** A direct message of white space alone. In a room an empty message may be a mention, which asks for an answer. */
+/** Whether a direct message contains only white space. In a room an empty message may be a mention, which needs an answer. */
 function isEmpty({ text, peer, attachments = [], enclosed = [] }: InboundMessage): boolean {
   return peer.kind === "dm" && text.trim() === "" && attachments.length + enclosed.length === 0;
 }
@@ -113,7 +113,7 @@ function isEmpty({ text, peer, attachments = [], enclosed = [] }: InboundMessage
  * Submits a message to its session.
  * @returns the response for the sender, if any, besides the agent's answer
  */
-async function carryOut(
+async function submit(
   inbound: Inbound,
   sessionKey: string,
   event: EventId,
@@ -155,8 +155,8 @@ function channelOrigin(
 function noticeFor(admission: Exclude<Admission, { status: "admitted" | "blocked" }>): string | undefined {
   if (admission.status === "waiting") return undefined;
   return admission.isHeld
-    ? "You are not known here yet. Your message waits until you are let in, and is answered then."
-    : "You are not known here yet. Your message is too long to be kept: write again once you are let in.";
+    ? "You don't have access yet. We kept your message and will answer once you are approved."
+    : "You don't have access yet. Your message is too long to keep: please write again once you are approved.";
 }
 
 /** The response for the sender, if any, besides the agent's answer. */
@@ -219,8 +219,8 @@ const reserve = 1000;
 
 /**
  * Cuts a message's text and attachments to the size of an inbox entry, with a note about dropped content.
- * Refusing the message would be worse: the platform would redeliver it for days, and the sender would not be
- * told.
+ * Refusing the message would be worse: the platform would redeliver it for days, and the sender would not
+ * learn why.
  * @param others the entry's other values, which count against the size
  */
 export function fitMessage(

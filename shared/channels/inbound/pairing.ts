@@ -42,7 +42,7 @@ export type Asked =
 const partition = "PAIR";
 
 interface Stored {
-  /** Unexpired requests by normalized sender id. Find one by its sender: former rules made other names. */
+  /** Unexpired requests by normalized sender id. Search by `senderId`: earlier versions used other keys. */
   requests: Record<string, PairingRequest>;
   /** The item's version; 0 when there is no item. */
   version: number;
@@ -122,15 +122,15 @@ async function change<T>(
   plan: (requests: Stored["requests"]) => { result: T; next?: Stored["requests"] },
 ): Promise<T> {
   for (let tries = 0; tries < maxTries; tries++) {
-    const { requests, version } = await read(table, address, now);
+    const { requests, version } = await readRequests(table, address, now);
     const { result, next } = plan(requests);
     if (!next) return result;
-    if (await write(table, address, { requests: next, version }, now)) return result;
+    if (await writeRequests(table, address, { requests: next, version }, now)) return result;
   }
-  throw new Error("the requests of an account were changed by others every time");
+  throw new Error(`the pairing requests of an account changed during each of ${maxTries} writes`);
 }
 
-async function read(table: Table, address: ChannelAddress, now: number): Promise<Stored> {
+async function readRequests(table: Table, address: ChannelAddress, now: number): Promise<Stored> {
   const item = await table.get(keyOf(address));
   return item
     ? { requests: waiting(item, now), version: Number(item.version) }
@@ -138,7 +138,7 @@ async function read(table: Table, address: ChannelAddress, now: number): Promise
 }
 
 /** @returns false when the item has changed since it was read */
-async function write(
+async function writeRequests(
   table: Table,
   address: ChannelAddress,
   { requests, version }: Stored,

@@ -3,8 +3,8 @@ import { isSameSender } from "../../session/key/identity.ts";
 import { roomIds } from "./admission.ts";
 
 /**
- * Whose runs may use the tools of nodes in a room, by `channels.{channel}.groups.{id}.tools`. A thread
- * without a setting of its own has its room's. Undefined: nobody's.
+ * Whose runs may use the tools of nodes in a room, from `channels.{channel}.groups.{id}.tools`. A thread
+ * without its own setting inherits its room's. Undefined: nobody's.
  */
 export function roomTools(
   channel: string,

@@ -5,8 +5,8 @@ import { isSameSender } from "../../session/key/identity.ts";
 import { ownValue } from "../account.ts";
 
 /**
- * What a sender on a channel is to the agent: an owner when the channel's `owners` has the sender's id, else
- * a guest. Only the id of the sender counts: no name, no room, and no entry that means everybody.
+ * A sender's role: owner if the channel's `owners` has the sender's id, else guest. Names, rooms and the entry `*` do not
+ * count.
  */
 export function senderRole(
   channel: string,
@@ -17,7 +17,7 @@ export function senderRole(
   return settings?.owners?.some(isOwner) ? "owner" : "guest";
 }
 
-/** Whether who has caused something earlier is an owner now; true for what a client has caused. */
+/** Whether the sender of an earlier request is still an owner; true for requests of clients, which have no sender. */
 export function isStillOwner(
   { channels }: Pick<Configuration, "channels">,
   sender: Sender | undefined,

@@ -72,7 +72,8 @@ export function createChannelSender(options: SenderOptions): ChannelSender {
     async deliver(origin, id, text, file) {
       const target = await findTarget(tools, origin);
       if (!target.ok) return target;
-      if (file && !target.channel.sendFile) return { ok: false, reason: `${origin.channel} takes no files` };
+      if (file && !target.channel.sendFile)
+        return { ok: false, reason: `${origin.channel} accepts no files` };
       for (const [part, toSend] of partsOf(target, origin, id, { text, file }).entries()) {
         const delivered = await deliverPart(tools, target, { deliveryId: id, part }, toSend);
         if (!delivered.ok) return delivered;
@@ -182,11 +183,11 @@ async function sendClaimed(
 function waitBefore(
   outcome: Exclude<SendOutcome, { status: "sent" }>,
   tries: number,
-  longest: number,
+  maxMs: number,
 ): number | undefined {
   if (outcome.status === "failed" || tries >= maxTries) return undefined;
   const waitMs = outcome.retryAfterMs ?? firstWaitMs * 2 ** (tries - 1);
-  return waitMs > longest ? undefined : waitMs;
+  return waitMs > maxMs ? undefined : waitMs;
 }
 
 function logFields({ channel, account }: Target, { deliveryId, part }: PartId) {
@@ -197,8 +198,8 @@ function logFields({ channel, account }: Target, { deliveryId, part }: PartId) {
 const keptSeconds = 7 * 86_400;
 
 /**
- * The clocks of two machines differ by less than this. A claim counts for so much longer than its holder was
- * granted. Milliseconds.
+ * Maximum difference between the clocks of two machines, in milliseconds. Other senders respect a claim for this much
+ * longer than it was granted.
  */
 const clockSkewMs = 5000;
 
@@ -221,7 +222,7 @@ type PartState =
   | { state: "failed"; reason: string };
 
 /**
- * Claims a part for sending until `until` (epoch ms), or returns its outcome. Of concurrent claims one
+ * Claims a part for sending until `until` (epoch ms), or returns its outcome. One of several concurrent claims
  * succeeds. An expired claim can be taken over; its holder may have sent the part and crashed before it
  * stored the outcome.
  */

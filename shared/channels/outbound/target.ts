@@ -32,7 +32,7 @@ export async function findTarget(
     if (settings?.enabled === false) return refused("stopped");
     return { ok: true, channel: bridge, account: { accountId, settings: settings ?? {}, secrets: {} } };
   }
-  if (!channel) return { ok: false, reason: `there is no channel ${name}` };
+  if (!channel) return { ok: false, reason: `unknown channel ${name}` };
   const found = await findAccount(channel, accountId, { configuration, secrets });
   return found.ok ? { ok: true, channel, account: found.account } : refused(found.reason);
 }

@@ -10,7 +10,7 @@ const anyCall = v.object({ type: v.string() });
 
 const verification = v.object({ challenge: v.string() });
 
-/** The envelope of an event (https://docs.slack.dev/apis/events-api), as far as it is read. */
+/** The fields that are read of an event's envelope (https://docs.slack.dev/apis/events-api). */
 const eventCallback = v.object({
   event_id: v.pipe(v.string(), v.minLength(1)),
   event: v.looseObject({ type: v.string() }),
@@ -25,7 +25,7 @@ const timestamp = v.pipe(v.string(), v.regex(/^\d+\.\d+$/));
 
 const name = v.nullish(v.string());
 
-/** A file (https://docs.slack.dev/reference/objects/file-object), as far as it is read. */
+/** The fields that are read of a file (https://docs.slack.dev/reference/objects/file-object). */
 const file = v.object({
   id: name,
   name,
@@ -38,7 +38,7 @@ const file = v.object({
   url_private: name,
 });
 
-/** A message (https://docs.slack.dev/reference/events/message), as far as it is read. */
+/** The fields that are read of a message (https://docs.slack.dev/reference/events/message). */
 const message = v.object({
   type: v.picklist(["message", "app_mention"]),
   /** Other subtypes are notices: an edit, a deletion, a new member, another bot's message. */

@@ -84,7 +84,7 @@ async function locate(
   const answer = await callSlack(account, "files.info", { query: { file: fileId } });
   if (!answer.ok) return answer.failure;
   const found = v.safeParse(v.object({ file: v.object({ url_private: v.string() }) }), answer.body);
-  if (!found.success) return failedSend(false, "Slack names no file");
+  if (!found.success) return failedSend(false, "Slack returned no file URL");
   const { url_private } = found.output.file;
   return { status: "found", url: url_private, headers: headersFor(account, url_private) };
 }
@@ -118,14 +118,14 @@ async function shareFile(
   const asked = await callSlack(account, "files.getUploadURLExternal", { query });
   if (!asked.ok) return asked.failure;
   const upload = v.safeParse(uploadSchema, asked.body);
-  if (!upload.success) return failedSend(false, "Slack names no address for the file");
+  if (!upload.success) return failedSend(false, "Slack returned no upload URL");
   const { upload_url, file_id } = upload.output;
   const form = new FormData();
   form.append("file", fileOf(file));
   const uploaded = await callPlatform(upload_url, { form, timeoutMs: sendFileTimeoutMs - 2 * sendTimeoutMs });
   if (!uploaded.answered) return failedSend(true, uploaded.reason);
   if (uploaded.status !== 200)
-    return failedSend(isPassing(uploaded.status), `the upload was answered with ${uploaded.status}`);
+    return failedSend(isPassing(uploaded.status), `the upload failed with status ${uploaded.status}`);
   const files = [{ id: file_id, title: file.filename }];
   const body = { files, channel_id: channel, ...(thread_ts === undefined ? {} : { thread_ts }) };
   const shared = await callSlack(account, "files.completeUploadExternal", { body });
@@ -146,7 +146,7 @@ async function check(account: ChannelAccount): Promise<AccountCheck> {
   const answer = await callSlack(account, "auth.test", { body: {} });
   if (!answer.ok) return { ok: false, reason: answer.failure.reason };
   const found = v.safeParse(known, answer.body);
-  if (!found.success) return { ok: false, reason: "Slack answers in another form" };
+  if (!found.success) return { ok: false, reason: "unexpected answer of Slack" };
   const { user, team } = found.output;
   return { ok: true, identity: `@${user} in ${team}` };
 }

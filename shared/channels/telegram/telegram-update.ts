@@ -56,7 +56,7 @@ const message = v.object({
   ...telegramContent,
 });
 
-/** An Update (https://core.telegram.org/bots/api#update), as far as it is read. */
+/** The fields that are read of an Update (https://core.telegram.org/bots/api#update). */
 const update = v.object({
   update_id: v.pipe(v.number(), v.integer()),
   message: v.optional(message),

@@ -39,7 +39,7 @@ export function createTelegram(): Channel {
       const update = parseUpdate(body);
       if (!update) return refused(400, "not an update of the Bot API");
       const moved = readMove(update);
-      // The operator replaces the old id by this one in `allowFrom`.
+      // Logged for the operator, who has to replace the old id in `allowFrom`.
       if (moved) log("telegram.migrated", { accountId: account.accountId, ...moved });
       const message = await readMessage(update, {
         id: Number(account.secrets.botToken?.split(":")[0]),
@@ -67,12 +67,12 @@ async function locate(
   const answer = await callBotApi(account, "getFile", { file_id: fileId });
   if (!answer.ok) return failedSend(answer.retryable, answer.reason);
   const found = v.safeParse(v.object({ file_path: v.string() }), answer.result);
-  if (!found.success) return failedSend(false, "Telegram names no file");
+  if (!found.success) return failedSend(false, "Telegram returned no file path");
   const { file_path } = found.output;
   // https://core.telegram.org/bots/api#using-a-local-bot-api-server: the path is then a file on that server's
   // disk.
   if (file_path.startsWith("/"))
-    return failedSend(false, "the Bot API server runs with --local and keeps the file to itself");
+    return failedSend(false, "the Bot API server runs with --local and does not serve the file");
   const path = file_path.split("/").map(encodeURIComponent).join("/");
   return { status: "found", url: botApiUrl(account, path, "/file") };
 }
@@ -82,7 +82,7 @@ async function findUsername(usernames: Map<string, string>, account: ChannelAcco
   const known = usernames.get(key);
   if (known !== undefined) return known;
   const answer = await callBotApi(account, "getMe", {});
-  if (!answer.ok) throw new Error(`the bot's username is not known: ${answer.reason}`);
+  if (!answer.ok) throw new Error(`cannot read the bot's username: ${answer.reason}`);
   const { username } = v.parse(v.object({ username: v.string() }), answer.result);
   usernames.set(key, username);
   return username;
@@ -114,7 +114,7 @@ async function check(account: ChannelAccount): Promise<AccountCheck> {
   if (!failed.ok) return { ok: false, reason: failed.reason };
   const known = v.safeParse(me, bot.ok && bot.result);
   const info = v.safeParse(webhookInfo, webhook.ok && webhook.result);
-  if (!known.success || !info.success) return { ok: false, reason: "the Bot API answers in another form" };
+  if (!known.success || !info.success) return { ok: false, reason: "unexpected answer of the Bot API" };
   const { url, last_error_date, last_error_message } = info.output;
   const lastError = last_error_message === undefined ? {} : { lastError: last_error_message };
   const at = last_error_date === undefined ? {} : { lastErrorAt: last_error_date * 1000 };

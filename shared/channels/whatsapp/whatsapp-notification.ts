@@ -16,9 +16,9 @@ const media = v.optional(file);
 const choice = v.optional(v.object({ title: text }));
 
 /**
- * The content fields of a message
- * (https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages), as
- * far as it is read. `type` names the field that is present.
+ * The content fields that are read of a message
+ * (https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages). `type` names
+ * the field that is present.
  */
 const whatsappContent = {
   text: v.optional(v.object({ body: v.string() })),

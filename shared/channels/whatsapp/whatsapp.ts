@@ -30,8 +30,8 @@ import { type MessageStatus, readNotification } from "./whatsapp-notification.ts
 /**
  * WhatsApp, by a business's webhook and the Cloud API
  * (https://developers.facebook.com/documentation/business-messaging/whatsapp). Meta's signature covers no
- * time, so a request stays valid: a message that is older than receipts are kept is dropped, because it may
- * have been handled before.
+ * time, so a request can be replayed: a message whose receipt may have expired is dropped, because it may have been handled
+ * before.
  */
 export function createWhatsapp({ now = Date.now }: { now?: () => number } = {}): Channel {
   return {
@@ -133,7 +133,7 @@ async function locate(
   const answer = await callGraph(account, path, { method: "GET" });
   if (!answer.ok) return answer.failure;
   const found = v.safeParse(v.object({ url: v.string() }), answer.body);
-  if (!found.success) return failedSend(false, "WhatsApp names no file");
+  if (!found.success) return failedSend(false, "WhatsApp returned no file URL");
   return { status: "found", url: found.output.url, headers: graphHeaders(account) };
 }
 
@@ -162,7 +162,7 @@ async function check(account: ChannelAccount): Promise<AccountCheck> {
   const answer = await callGraph(account, path, { method: "GET" });
   if (!answer.ok) return { ok: false, reason: answer.failure.reason };
   const found = v.safeParse(phoneNumber, answer.body);
-  if (!found.success) return { ok: false, reason: "the Graph API answers in another form" };
+  if (!found.success) return { ok: false, reason: "unexpected answer of the Graph API" };
   const { display_phone_number, verified_name } = found.output;
   return { ok: true, identity: [display_phone_number, verified_name].filter(Boolean).join(" ") };
 }
@@ -207,7 +207,7 @@ async function uploadFile(
   timeoutMs: number,
 ): Promise<UploadedFile> {
   const type = ownValue(kinds, file.mimeType);
-  if (!type) return failed(`WhatsApp takes no files of the type ${file.mimeType}`);
+  if (!type) return uploadFailed(`WhatsApp accepts no files of the type ${file.mimeType}`);
   const form = new FormData();
   form.append("messaging_product", "whatsapp");
   form.append("type", file.mimeType);
@@ -215,11 +215,11 @@ async function uploadFile(
   const answer = await callGraph(account, `${phoneNumberOf(account)}/media`, { form, timeoutMs });
   if (!answer.ok) return answer;
   const uploaded = v.safeParse(v.object({ id: v.string() }), answer.body);
-  if (!uploaded.success) return failed("WhatsApp names no file");
+  if (!uploaded.success) return uploadFailed("WhatsApp returned no file id");
   const named = type === "document" ? { filename: file.filename } : {};
   return { ok: true, content: { type, [type]: { id: uploaded.output.id, ...named } } };
 }
 
-function failed(reason: string): UploadedFile {
+function uploadFailed(reason: string): UploadedFile {
   return { ok: false, failure: failedSend(false, reason) };
 }

@@ -99,7 +99,7 @@ describe("M41: an archived call", () => {
     expect(earlier!.calls).toHaveLength(200);
     const [request] = await bench.turn("and?");
     expect(contextOf(request!)).toMatch(
-      /- … \d+ older calls that are not listed; their ids are taken as well/,
+      /- … \d+ older calls that are not listed; their ids are accepted too/,
     );
     for (const number of [0, 28, 29, 120, 228]) {
       const id = idOf(`n${number}`);

@@ -151,7 +151,7 @@ describe("a command on Discord", () => {
   it.each(["constructor", "__proto__"])("on a message that is not there brings nothing: %s", async (id) => {
     const interaction = messageCommand({ content: "what now?" });
     Object.assign(interaction.data as object, { target_id: id });
-    await expect(read(interaction)).rejects.toThrow("There is no message in that.");
+    await expect(read(interaction)).rejects.toThrow("The command has no message; write one.");
   });
 
   it("on a message brings that message, by its writer's name", async () => {

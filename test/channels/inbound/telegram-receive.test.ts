@@ -269,7 +269,7 @@ describe("the bot is mentioned in a room", () => {
   it("or not, which cannot be told while Telegram does not say its name: the update has to come again", async () => {
     server.fail("getMe", { status: 502, description: `Bad Gateway for bot${server.token}` });
     const failed = read(groupUpdate("hello @gsv_test_bot"));
-    await expect(failed).rejects.toThrow("the bot's username is not known: 502 Bad Gateway for bot***");
+    await expect(failed).rejects.toThrow("cannot read the bot's username: 502 Bad Gateway for bot***");
     expect(await wasMentioned(groupUpdate("hello @gsv_test_bot"))).toBe(true);
   });
 });

@@ -126,7 +126,7 @@ describe("a file on WhatsApp", () => {
     const calls = whatsapp.calls.length;
     expect(await send({ ...plan, mimeType: "application/zip" })).toEqual({
       status: "failed",
-      reason: "WhatsApp takes no files of the type application/zip",
+      reason: "WhatsApp accepts no files of the type application/zip",
     });
     expect(whatsapp.calls).toHaveLength(calls);
   });

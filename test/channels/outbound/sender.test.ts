@@ -78,7 +78,7 @@ describe("delivering a file", () => {
   it("fails where the platform takes none, before anything is sent", async () => {
     const telegram = { ...channels.telegram, sendFile: undefined };
     const sender = senderOver(on.table, { telegram } as Channels);
-    const reason = "telegram takes no files";
+    const reason = "telegram accepts no files";
     expect(await sender.deliver(toAnn, id, "look", plan)).toEqual({ ok: false, reason });
     expect(on.telegram.calls).toEqual([]);
   });
@@ -289,8 +289,8 @@ describe("a channel that cannot be delivered to", () => {
   it("is named in the failure", async () => {
     const to = (channel: string, accountId: string) =>
       senderOver().deliver({ ...toAnn, channel, accountId }, id, "hello");
-    expect(await to("pigeon", "default")).toEqual({ ok: false, reason: "there is no channel pigeon" });
-    expect(await to("toString", "default")).toEqual({ ok: false, reason: "there is no channel toString" });
+    expect(await to("pigeon", "default")).toEqual({ ok: false, reason: "unknown channel pigeon" });
+    expect(await to("toString", "default")).toEqual({ ok: false, reason: "unknown channel toString" });
     for (const account of ["second", "constructor"]) {
       expect(await to("telegram", account)).toEqual({
         ok: false,

@@ -251,7 +251,7 @@ describe("gsv node forget", () => {
 
 describe("gsv token create", () => {
   it("passes on that a name is taken, and what to do", async () => {
-    const message = 'name: the token abc is named "pi" already; choose another name';
+    const message = 'name: the token abc is already named "pi"; choose another name';
     answers({
       "token.create": () => {
         throw new PeerError(409, message);

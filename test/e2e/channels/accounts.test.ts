@@ -119,7 +119,7 @@ it("one command adds a Discord application with its commands, and Discord checks
   await until(() => discord.shown().includes("hello from the agent"), "the command is answered");
   const other = await add("discord", { ...account, publicKey: "0".repeat(64) });
   expect(other).toMatchObject({ code: 1, result: { error: { code: 400 } } });
-  expect(other.result.error.message).toContain("the public key is not the application's");
+  expect(other.result.error.message).toContain("the public key does not belong to the application");
 });
 
 it("the status shows messages that WhatsApp did not deliver, at once or later", async () => {

@@ -163,7 +163,7 @@ describe("a bridge that connects in mode channel", () => {
       senderId: "ann",
     });
     await until(() => bridge.texts().length === 1, "the sender gets one notice");
-    expect(bridge.texts()[0]).toMatch(/^You are not known here yet/);
+    expect(bridge.texts()[0]).toMatch(/^You don't have access yet/);
     await owner.call("pair.approve", { channel: "asking", senderId: "ann" });
     await until(() => bridge.texts().length === 2, "they are answered");
     expect(bridge.texts()[1]).toBe("answer to let me in");
@@ -280,7 +280,7 @@ describe("an answer for a disconnected bridge", () => {
       .poll(() => statusOf("matrix"))
       .toMatchObject({
         connected: false,
-        error: "its bridge is not attached",
+        error: "its bridge is not connected",
         extra: { waiting: 2 },
       });
     const second = await attach("matrix");
@@ -321,9 +321,9 @@ describe("an answer for a disconnected bridge", () => {
     for (let kept = 0; kept < maxWaiting - 1; kept++) await keep({ channel: "irc", accountId: "default" });
     const test = () => owner.call("channel.test", { channel: "irc", to: "ann" });
     expect(await test()).toMatchObject({ ok: true });
-    expect(await test()).toMatchObject({ ok: false, error: expect.stringContaining("the bridge is away") });
+    expect(await test()).toMatchObject({ ok: false, error: expect.stringContaining("the bridge is not connected") });
     await owner.call("channel.remove", { channel: "irc" });
-    expect(await test()).toMatchObject({ ok: false, error: "there is no channel irc" });
+    expect(await test()).toMatchObject({ ok: false, error: "unknown channel irc" });
   });
 });
 

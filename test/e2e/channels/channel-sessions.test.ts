@@ -91,7 +91,7 @@ async function saidIn(sessionKey: string): Promise<string[]> {
   return messages.filter(({ role }) => role === "user").map((one) => textOf(one).split("\n")[1] ?? "");
 }
 
-const told = "You are not known here yet. Your message waits until you are let in, and is answered then.";
+const told = "You don't have access yet. We kept your message and will answer once you are approved.";
 const texts = ["hello", "/status", "/reset", "/model openai/gpt-5", "/stop", "why? /status"];
 const picture: SharedFile = { name: "a.jpg", type: "image/jpeg", bytes: imageBytes("image/jpeg") };
 const attempts = (platform: Platform) => [

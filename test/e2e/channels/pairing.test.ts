@@ -14,7 +14,7 @@ import { until } from "../../support/until.ts";
 import { type Stack, startStack } from "../stack.ts";
 
 const webhookSecret = "the-secret-of-the-webhook";
-const waits = /^You are not known here yet/;
+const waits = /^You don't have access yet/;
 let stack: Stack;
 let model: ModelServer;
 let telegram: TelegramServer;

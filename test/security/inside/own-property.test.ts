@@ -177,7 +177,7 @@ describe.each(inherited)("the name %s", (name) => {
     const outgoing = { peer: { kind: "dm", id: "1" }, file };
     // Nothing listens there: a call can be retried, but WhatsApp is called only for a known type of file.
     expect(await createTelegram().sendFile?.(account, outgoing)).toMatchObject({ status: "retry" });
-    const refused = { status: "failed", reason: `WhatsApp takes no files of the type ${name}` };
+    const refused = { status: "failed", reason: `WhatsApp accepts no files of the type ${name}` };
     expect(await createWhatsapp().sendFile?.(account, outgoing)).toMatchObject(refused);
   });
 
