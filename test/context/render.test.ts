@@ -168,13 +168,13 @@ describe("the sweep of old results", () => {
     viewContext(messages, 1, through === undefined ? undefined : { through }, settings);
 
   it("takes the oldest first, and as many as are needed", () => {
-    expect(planSweep(view(turns(10)), { needed: 1500, least: 500 }, settings.window)).toBe("t2");
-    expect(planSweep(view(turns(10), "t2"), { needed: 1500, least: 500 }, settings.window)).toBe("t4");
+    expect(planSweep(view(turns(10)), { needed: 1500, minimum: 500 }, settings.window)).toBe("t2");
+    expect(planSweep(view(turns(10), "t2"), { needed: 1500, minimum: 500 }, settings.window)).toBe("t4");
   });
 
   it("leaves the window, what is pinned, what is short, and images alone", () => {
     const plan = (messages: Message[]) =>
-      planSweep(view(messages), { needed: 1e9, least: 500 }, settings.window);
+      planSweep(view(messages), { needed: 1e9, minimum: 500 }, settings.window);
     // Ten turns: the last three are recent.
     expect(plan(turns(10))).toBe("t7");
     expect(
