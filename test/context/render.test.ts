@@ -193,7 +193,7 @@ describe("the sweep of old results", () => {
   });
 
   it("does nothing for less than is worth it", () => {
-    expect(planSweep(view(turns(4)), { needed: 5000, least: 3000 }, settings.window)).toBeUndefined();
+    expect(planSweep(view(turns(4)), { needed: 5000, minimum: 3000 }, settings.window)).toBeUndefined();
   });
 
   it("counts calls with results alone", () => {
