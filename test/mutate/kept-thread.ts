@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { type PoolOptions, type PoolWorker, ThreadsPoolWorker, type WorkerRequest } from "vitest/node";
 
-/** Runs of one thread. A new thread forgets what the mutants before left in the modules' state. */
+/** Runs per thread. A new thread drops state that earlier mutants left in the modules. */
 const maxRuns = 40;
 
 /** A longer run, in ms, contains a test that waits for something that never happens, and may continue to. */
@@ -10,13 +10,14 @@ const maxRunMs = 7_000;
 let kept: { thread: ThreadsPoolWorker; runs: number } | undefined;
 
 /**
- * A thread that runs the tests of many mutants, one after the other. vitest's own starts anew for each run, and loading the
- * modules takes longer than most tests. Stryker switches mutants with a global variable, so the modules can stay.
+ * A thread that runs the tests of many mutants, one after the other. vitest starts a new thread for each run, and
+ * loading the modules takes longer than most tests. Stryker switches mutants with a global variable, so the modules can
+ * stay.
  */
 export class KeptThread implements PoolWorker {
   readonly name = "kept-thread";
   private readonly options: PoolOptions;
-  /** Events of the thread, for the listeners of this run alone. */
+  /** Events of the thread for the current run. */
   private readonly events = new EventEmitter();
   private readonly forwards = ["message", "error", "exit"].map(
     (name) => [name, (event: unknown) => this.events.emit(name, event)] as const,
@@ -51,7 +52,7 @@ export class KeptThread implements PoolWorker {
       this.config = message.context.config;
       kept.runs += 1;
     }
-    // The configuration of this run, with the names of its tests; the thread knows the one that it started with.
+    // Send the configuration of this run, with the names of its tests; the thread has that of its first run.
     if (message.type === "run") Object.assign(message.context, { config: this.config });
     if (message.type === "stop") this.answer("stopped");
     else if (message.type === "start" && kept.runs > 1) this.answer("started");

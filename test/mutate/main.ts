@@ -12,18 +12,18 @@ const usage = `npm run mutate -- [options] [FOLDER…]
 
 const dir = "dist/mutation";
 
-/** The mutated folder that a path of the command line is in. */
+/** The mutated folder that contains a path of the command line. */
 function folderOf(path: string): string {
   const folder = Object.keys(testsOf).find((one) => path === one || path.startsWith(`${one}/`));
   if (folder && existsSync(path)) return folder;
-  throw new Error(`${path} is no folder that can be mutated\n\n${usage}`);
+  throw new Error(`${path} is not in a mutated folder\n\n${usage}`);
 }
 
 type LogLevel = NonNullable<ConstructorParameters<typeof Stryker>[0]["logLevel"]>;
 
 async function mutate(path: string, { json = false, again = false }): Promise<FolderScore> {
   const folder = folderOf(path);
-  // Read by `vitest.config.ts`, in the processes that Stryker starts.
+  // `vitest.config.ts` reads this in the processes that Stryker starts.
   process.env.GSV_MUTATE_TESTS = JSON.stringify(testsOf[folder]?.map((glob) => `${glob}.test.ts`));
   const name = path.replaceAll("/", "-");
   const results = await new Stryker({
