@@ -1,6 +1,6 @@
 import type { Message } from "../../shared/protocol/messages.ts";
 import { logError } from "../../shared/runtime/log.ts";
-import { trimAcceptedIds } from "../../shared/session/accepted-ids.ts";
+import { trimAcceptedIds } from "../../shared/session/inbox.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import {
   commit,

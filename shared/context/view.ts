@@ -1,3 +1,4 @@
+import type { Configuration } from "../configuration/schema.ts";
 import type {
   ActivatedObject,
   ArchivedCall,
@@ -6,8 +7,15 @@ import type {
 } from "../protocol/context-objects.ts";
 import type { Message } from "../protocol/messages.ts";
 import { type Activation, activationOf, type SessionContext } from "./activation.ts";
-import { type ContextCall, contextCalls, isContextTool, turnNumbers } from "./context-calls.ts";
-import { type ContextWindow, recentCalls, stillHolds } from "./window.ts";
+import {
+  type ContextCall,
+  type ContextWindow,
+  contextCalls,
+  isContextTool,
+  recentCalls,
+  stillHolds,
+  turnNumbers,
+} from "./context-calls.ts";
 
 /** `inline`: results are at their calls. `pools`: all results are references, and the active ones follow the conversation. */
 export type Rendering = "inline" | "pools";
@@ -172,4 +180,20 @@ export function planSweep(
     last = call.id;
   }
   return freed >= Math.min(needed, minimum) ? last : undefined;
+}
+
+/** The effective context settings of an agent: its own override `context`. */
+export function contextSettings(
+  configuration: Configuration,
+  agentId: string,
+): ContextSettings & { tools: boolean } {
+  const { context, agents } = configuration;
+  const own = agents.list.find(({ id }) => id === agentId)?.context ?? {};
+  const { rendering, tools, deactivateAbove, window } = {
+    ...context,
+    ...own,
+    window: { ...context.window, ...own.window },
+  };
+  // Without the tools, the agent could not show again what was automatically hidden.
+  return { rendering, tools, deactivateAbove: tools ? deactivateAbove : 1, window };
 }

@@ -1,7 +1,7 @@
 import { findOwner } from "../channels/last-active.ts";
 import type { Configuration } from "../configuration/schema.ts";
 import type { SkipReason } from "../protocol/agent-heartbeat.ts";
-import { wasAccepted } from "../session/accepted-ids.ts";
+import { wasAccepted } from "../session/inbox.ts";
 import { type Intake, submitEntry } from "../session/intake.ts";
 import { heartbeatSessionKey } from "../session/key/session-key.ts";
 import { readSession } from "../session/sessions.ts";

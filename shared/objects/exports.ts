@@ -9,8 +9,7 @@ import {
 } from "../protocol/messages.ts";
 import type { ExportFormat } from "../protocol/objects.ts";
 import { keyShapes, redact, type SecretShape } from "../runtime/secret-shapes.ts";
-import { repairTranscript } from "../wire/repair-transcript.ts";
-import { toWire } from "../wire/wire-messages.ts";
+import { repairTranscript, toWire } from "../wire/wire-messages.ts";
 import { argsDisplay } from "./toolcall.ts";
 import { toTurnLines } from "./turns.ts";
 

@@ -1,8 +1,20 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { code, PeerError } from "../protocol/errors.ts";
-import { absent, add, all, append, below, exists, setIfAbsent } from "../world/expression.ts";
+import {
+  absent,
+  add,
+  all,
+  append,
+  below,
+  type Condition,
+  exists,
+  lacks,
+  remove,
+  type Step,
+  set,
+  setIfAbsent,
+} from "../world/expression.ts";
 import { ConditionFailed, type Item, type ItemValue, type Key, type Table } from "../world/world.ts";
-import { acceptStep, notAccepted, wasAccepted } from "./accepted-ids.ts";
 import type { InboxEntry } from "./inbox-entry.ts";
 import { duePartition, metaKey, newSession, type SessionState, sessionPartition, toState } from "./state.ts";
 
@@ -103,4 +115,101 @@ async function createWith(
     if (error instanceof ConditionFailed) return undefined;
     throw error;
   }
+}
+
+/** Accepted ids kept to recognize retries: at least this many … */
+const minRemembered = 50;
+
+/** … plus those younger than this, in milliseconds … */
+const rememberedMs = 3_600_000;
+
+/** … but at most this many, because an item has at most 400 KB. */
+const maxRemembered = 250;
+
+/** Maximum number of ids that one write moves out of `recent`: a DynamoDB expression has at most 4 KB. */
+const settledAtOnce = 100;
+
+/** Length of an id's hash, in characters of base64url: 48 bits (docs/decisions/accepted-ids.md has the arithmetic). */
+const hashLength = 8;
+
+/**
+ * The ids that a session has accepted. `recent` holds full ids with their times; every writer adds to it. A commit settles
+ * them: it moves them to `accepted`, one text that only the lease holder writes. It contains hashes, oldest first; each group
+ * of hashes from the last hours is followed by `@` and the hour.
+ */
+type AcceptedIds = Pick<SessionState, "recent" | "accepted">;
+
+/** A settled id. `hour`: when it was accepted, in hours since 1970; 0 when it is older than `rememberedMs`. */
+interface Settled {
+  hash: string;
+  hour: number;
+}
+
+/** Whether the session has accepted an id and still remembers it. */
+export function wasAccepted({ recent, accepted = "" }: AcceptedIds, id: string): boolean {
+  return Object.hasOwn(recent, id) || accepted.includes(idHash(id));
+}
+
+/** The condition that `wasAccepted` is false. */
+export function notAccepted(id: string): Condition {
+  return all(absent(["recent", id]), lacks("accepted", idHash(id)));
+}
+
+/** The step that accepts an id. @param now epoch ms */
+export function acceptStep(id: string, now: number): Step {
+  return set(["recent", id], now);
+}
+
+/**
+ * Update steps that settle accepted ids and drop the oldest. They belong to the write that removes an entry from the inbox:
+ * its condition names the entry, so that a late repeat cannot replace a newer `accepted` with an older one.
+ * @param state the state before that write
+ * @param taken the id of the removed entry; ids of entries that still wait are not settled
+ * @param now epoch ms
+ */
+export function trimAcceptedIds(
+  { recent, accepted, inbox }: AcceptedIds & Pick<SessionState, "inbox">,
+  taken: string,
+  now: number,
+): Step[] {
+  const waiting = new Set(inbox.map(({ id }) => id).filter((id) => id !== taken));
+  const ids = Object.entries(recent)
+    .filter(([id]) => !waiting.has(id))
+    .sort(([, a], [, b]) => a - b)
+    .slice(0, settledAtOnce);
+  if (ids.length === 0) return [];
+  const settled = ids.map(([id, at]) => ({ hash: idHash(id), hour: hourOf(at) }));
+  const all = [...readSettled(accepted), ...settled].sort((a, b) => a.hour - b.hour);
+  const oldest = hourOf(now - rememberedMs);
+  const kept = all
+    .map(({ hash, hour }) => ({ hash, hour: hour < oldest ? 0 : hour }))
+    .filter(({ hour }, i) => {
+      const newer = all.length - 1 - i;
+      return newer < minRemembered || (hour > 0 && newer < maxRemembered);
+    });
+  return [set("accepted", writeSettled(kept)), ...ids.map(([id]) => remove(["recent", id]))];
+}
+
+/** The hash that represents an id among the settled ones. */
+export function idHash(id: string): string {
+  return createHash("sha256").update(id).digest("base64url").slice(0, hashLength);
+}
+
+/** The settled ids of a session, oldest first. */
+export function readSettled(accepted = ""): Settled[] {
+  return accepted.split(" ").flatMap((group) => {
+    const [hashes = "", hour = 0] = group.split("@");
+    const count = hashes.length / hashLength;
+    const hashAt = (i: number) => hashes.slice(i * hashLength, (i + 1) * hashLength);
+    return Array.from({ length: count }, (_, i) => ({ hash: hashAt(i), hour: Number(hour) }));
+  });
+}
+
+/** Hours since 1970. @param at epoch ms */
+const hourOf = (at: number) => Math.floor(at / 3_600_000);
+
+function writeSettled(settled: readonly Settled[]): string {
+  const groups = new Map<number, string>();
+  for (const { hash, hour } of settled) groups.set(hour, (groups.get(hour) ?? "") + hash);
+  return [...groups].map(([hour, hashes]) => (hour === 0 ? hashes : `${hashes}@${hour}`)).join(" ");
 }

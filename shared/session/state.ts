@@ -80,7 +80,7 @@ export interface SessionState {
   inboxBytes: number;
   /** Accepted ids; retries with these ids are dropped. The latest, with their times … */
   recent: Record<string, number>;
-  /** … and the earlier ones as hashes (`shared/session/accepted-ids.ts`). Absent until the first entry leaves the inbox. */
+  /** … and the earlier ones as hashes (`shared/session/inbox.ts`). Absent until the first entry leaves the inbox. */
   accepted?: string;
   /** Sequence numbers of the first and last live message, both inclusive. */
   first: number;

@@ -1,6 +1,6 @@
 import { absent, all, any, differs, equal, set } from "../world/expression.ts";
 import { ConditionFailed, type Table } from "../world/world.ts";
-import { acceptStep, notAccepted, wasAccepted } from "./accepted-ids.ts";
+import { acceptStep, notAccepted, wasAccepted } from "./inbox.ts";
 import type { Writer } from "./inbox-entry.ts";
 import { duePartition, metaKey, type SessionState, toState } from "./state.ts";
 

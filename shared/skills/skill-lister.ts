@@ -1,5 +1,4 @@
-import { type CachedReader, createCachedReader } from "../workspace/cached-reader.ts";
-import { cacheReads } from "../workspace/cached-reads.ts";
+import { type CachedReader, cacheReads, createCachedReader } from "../workspace/cached-reader.ts";
 import { workspacePrefix } from "../workspace/workspace-paths.ts";
 import type { Bucket } from "../world/world.ts";
 

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
-import type {
-  AssistantMessage,
-  Message,
-  ToolCallBlock,
-  ToolResultMessage,
-  UserMessage,
+import {
+  type AssistantMessage,
+  type Message,
+  type ToolCallBlock,
+  type ToolResultMessage,
+  toolCallsOf,
+  type UserMessage,
 } from "../protocol/messages.ts";
 
 /** What a provider accepts in a transcript (docs/reference/model-wires.md), where providers differ. */
@@ -188,4 +189,32 @@ const goesOnText = "(The active objects follow.)";
 
 function filler(text: string, timestamp: number): AssistantMessage {
   return { role: "assistant", content: [{ type: "text", text }], usage: noUsage, timestamp };
+}
+
+/**
+ * Makes a transcript valid for every provider: a tool call without a result gets an error result, and a result without
+ * its call is left out. Nothing is changed in a transcript that is whole.
+ */
+export function repairTranscript(messages: readonly Message[]): Message[] {
+  const repaired: Message[] = [];
+  let open: ToolResultMessage[] = [];
+  for (const message of messages) {
+    if (message.role === "toolResult") {
+      const index = open.findIndex((missing) => missing.toolCallId === message.toolCallId);
+      if (index < 0) continue;
+      open.splice(index, 1);
+      repaired.push(message);
+      continue;
+    }
+    repaired.push(...open, message);
+    open = toolCallsOf(message).map((call) => ({
+      role: "toolResult",
+      toolCallId: call.id,
+      toolName: call.name,
+      content: [{ type: "text", text: "Error: interrupted, outcome unknown" }],
+      isError: true,
+      timestamp: message.timestamp,
+    }));
+  }
+  return [...repaired, ...open];
 }

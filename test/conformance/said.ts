@@ -1,6 +1,6 @@
 import type { Message } from "../../shared/protocol/messages.ts";
-import { idHash, readSettled } from "../../shared/session/accepted-ids.ts";
 import { archiveKey, partTime } from "../../shared/session/archive.ts";
+import { idHash, readSettled } from "../../shared/session/inbox.ts";
 import { previousKey } from "../../shared/session/previous-ids.ts";
 import { messageKey, type SessionState } from "../../shared/session/state.ts";
 import { readSummaryMessage } from "../../shared/session/summary-message.ts";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { activationOf, type ClientChange } from "../../shared/context/activation.ts";
-import { contextCalls } from "../../shared/context/context-calls.ts";
+import { contextCalls, recentCalls } from "../../shared/context/context-calls.ts";
 import { activeIds, viewContext } from "../../shared/context/view.ts";
-import { recentCalls } from "../../shared/context/window.ts";
 import type { Message } from "../../shared/protocol/messages.ts";
 import { activated, answer, called, changed, pools, said, settings, turns } from "./conversations.ts";
 

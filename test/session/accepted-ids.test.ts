@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createMemoryTable } from "../../local/world/local-table.ts";
-import { trimAcceptedIds, wasAccepted } from "../../shared/session/accepted-ids.ts";
-import { appendEntry } from "../../shared/session/inbox.ts";
+import { appendEntry, trimAcceptedIds, wasAccepted } from "../../shared/session/inbox.ts";
 import type { InboxEntry } from "../../shared/session/inbox-entry.ts";
 import { acquire, commitEntry, type Lease } from "../../shared/session/lease.ts";
 import { metaKey, newSession, type SessionState } from "../../shared/session/state.ts";

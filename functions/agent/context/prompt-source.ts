@@ -1,6 +1,6 @@
 import { isTextKey } from "../../../shared/objects/text-store.ts";
 import { createSkillLister, type Skill } from "../../../shared/skills/skill-lister.ts";
-import { cacheReads } from "../../../shared/workspace/cached-reads.ts";
+import { cacheReads } from "../../../shared/workspace/cached-reader.ts";
 import {
   createWorkspaceLoader,
   type LoadRequest,

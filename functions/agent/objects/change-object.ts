@@ -1,6 +1,5 @@
 import type { ContextChange } from "../../../shared/context/activation.ts";
-import { contextSettings } from "../../../shared/context/context-settings.ts";
-import { type ContextView, viewContext } from "../../../shared/context/view.ts";
+import { type ContextView, contextSettings, viewContext } from "../../../shared/context/view.ts";
 import { sha256 } from "../../../shared/objects/hash.ts";
 import { storeText } from "../../../shared/objects/text-store.ts";
 import { code, PeerError } from "../../../shared/protocol/errors.ts";

@@ -1,3 +1,4 @@
+import type { ContextWindow } from "../../../shared/context/context-calls.ts";
 import {
   type ExtraContent,
   type RenderedContext,
@@ -11,7 +12,6 @@ import {
   planSweep,
   viewContext,
 } from "../../../shared/context/view.ts";
-import type { ContextWindow } from "../../../shared/context/window.ts";
 import { resultText } from "../../../shared/objects/toolcall.ts";
 import type { Message } from "../../../shared/protocol/messages.ts";
 import type { Run } from "../../../shared/session/run.ts";

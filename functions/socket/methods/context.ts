@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { contextEntries } from "../../../shared/context/context-entries.ts";
-import { contextSettings } from "../../../shared/context/context-settings.ts";
-import { viewContext } from "../../../shared/context/view.ts";
+import { contextSettings, viewContext } from "../../../shared/context/view.ts";
 import type { ContextResult } from "../../../shared/protocol/session-results.ts";
 import { windowOf } from "../../../shared/session/commands/context-command.ts";
 import type { InboxEntry } from "../../../shared/session/inbox-entry.ts";

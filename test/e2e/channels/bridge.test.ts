@@ -321,7 +321,10 @@ describe("an answer for a disconnected bridge", () => {
     for (let kept = 0; kept < maxWaiting - 1; kept++) await keep({ channel: "irc", accountId: "default" });
     const test = () => owner.call("channel.test", { channel: "irc", to: "ann" });
     expect(await test()).toMatchObject({ ok: true });
-    expect(await test()).toMatchObject({ ok: false, error: expect.stringContaining("the bridge is not connected") });
+    expect(await test()).toMatchObject({
+      ok: false,
+      error: expect.stringContaining("the bridge is not connected"),
+    });
     await owner.call("channel.remove", { channel: "irc" });
     expect(await test()).toMatchObject({ ok: false, error: "unknown channel irc" });
   });

@@ -15,9 +15,8 @@ import { mergeConfiguration, openConfiguration } from "../../../shared/configura
 import { openConnection } from "../../../shared/peers/registry.ts";
 import { createTokenVerifier } from "../../../shared/peers/tokens.ts";
 import type { Frame } from "../../../shared/protocol/frames.ts";
-import { trimAcceptedIds, wasAccepted } from "../../../shared/session/accepted-ids.ts";
 import { readOutcomes, recordResult } from "../../../shared/session/calls.ts";
-import { appendEntry, maxInboxBytes } from "../../../shared/session/inbox.ts";
+import { appendEntry, maxInboxBytes, trimAcceptedIds, wasAccepted } from "../../../shared/session/inbox.ts";
 import { canonicalizeSessionKey } from "../../../shared/session/key/session-key.ts";
 import { newRun, waitingFor } from "../../../shared/session/run.ts";
 import { metaKey, newSession, toState } from "../../../shared/session/state.ts";

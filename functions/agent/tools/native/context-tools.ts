@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Configuration } from "../../../../shared/configuration/schema.ts";
 import { contextTools } from "../../../../shared/context/context-calls.ts";
-import { contextSettings } from "../../../../shared/context/context-settings.ts";
+import { contextSettings } from "../../../../shared/context/view.ts";
 import { readSession } from "../../../../shared/session/sessions.ts";
 import { describeModel } from "../../model/resolve-model.ts";
 import { type ContextAction, changeObject } from "../../objects/change-object.ts";

@@ -101,7 +101,9 @@ describe("gsv cron add", () => {
       "telegram:42",
     );
     expect((await run(["add", "every hour", "x", "--timeout", "5", "--yes"])).stderr).toContain("--timeout");
-    expect((await run(["add", "every hour", "x", "--tz", "Mars", "--yes"])).stderr).toContain("not a timezone");
+    expect((await run(["add", "every hour", "x", "--tz", "Mars", "--yes"])).stderr).toContain(
+      "not a timezone",
+    );
     expect(await jobs()).toEqual([]);
   });
 
