@@ -2,7 +2,7 @@ import { type Message, type ToolResultMessage, toolCallsOf } from "../protocol/m
 
 /**
  * Makes a transcript valid for every provider: a tool call without a result gets an error result, and a result without
- * its call is left out. Nothing is changed in a transcript that is whole.
+ * its call is omitted. A complete transcript stays unchanged.
  */
 export function repairTranscript(messages: readonly Message[]): Message[] {
   const repaired: Message[] = [];
